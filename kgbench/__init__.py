@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""kgbench measures how well language models work with knowledge graphs; every step is RDF.
+"""Measures how well language models work with knowledge graphs and records every step as RDF.
 
-:func:`kgbench.open` gives the results in a store, with methods that run benchmarks, analyse scores
-and find dialogues; :func:`kgbench.score` judges an answer without a store. The page ``python.md``
-of the documentation tells of all that is public, which is what ``__all__`` names.
+:func:`kgbench.open` opens a store and returns its results, with methods that run benchmarks,
+analyse scores and find dialogues. :func:`kgbench.score` judges an answer without a store. The
+public names are those in ``__all__``; the page ``python.md`` of the documentation describes them.
 """
 
 from __future__ import annotations
@@ -73,14 +73,14 @@ __version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> Any:
-    """Import what is public when it is first used, so that importing kgbench costs little."""
+    """Import a public name on first use, so that importing kgbench is cheap."""
     if name not in _HOMES:
         raise AttributeError(f"module 'kgbench' has no attribute '{name}'")
-    found = getattr(import_module(_HOMES[name]), name)
-    globals()[name] = found
-    return found
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:
-    """The public names, and those of every module."""
+    """Return the public names and the module's other attributes."""
     return sorted({*globals(), *__all__})

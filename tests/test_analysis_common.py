@@ -104,9 +104,9 @@ def test_figures_show_as_many_models_as_asked(typed, tmp_path):
         (("leaderboard", "--overlay"), "only a compass has an overlay"),
         (("boxplot", "--each", "model", "--top", "2"), "each figure shows one model"),
         (("format-preference", "--top", "2"), "ranks no models"),
-        (("compass", "--common"), "it is for a leaderboard"),
-        (("boxplot", "--name", "main"), "boxplot shows a metric, nothing declared"),
-        (("sizes", "--declared", "own.ttl"), "sizes shows a metric, nothing declared"),
+        (("compass", "--common"), "it applies to leaderboards only"),
+        (("boxplot", "--name", "main"), "does not apply to boxplot, which shows a metric"),
+        (("sizes", "--declared", "own.ttl"), "does not apply to sizes, which shows a metric"),
         (("boxplot", "--title", "T", "--no-title"), "it contradicts --title"),
     ],
 )

@@ -319,7 +319,7 @@ def test_command_line_plans_from_results_and_declarations(tmp_path):
     config.write_text(config.read_text().replace("Text2KG-sample", "RdfFriendCount-turtle-1"))
     ran = runner.invoke(app, ["run", str(config), "--store", str(folder)])
     assert ran.exit_code == 0, ran.output
-    assert "Finds a difference of " in runner.invoke(app, dry).output
+    assert "Can detect a difference of " in runner.invoke(app, dry).output
     found = json.loads(runner.invoke(app, [*dry, "--json"]).output)["detectable"]
     assert (found["cases"], found["tasks"]) == (8, 1)
     assert found["difference"] > 0

@@ -123,8 +123,8 @@ def test_files_are_never_overwritten(tmp_path):
     (tmp_path / "linked" / "kgbench.yaml").symlink_to("nowhere")
     for place in (".", "linked"):
         said = kgbench(tmp_path, "init", place, "--yes", code=1)
-        assert "left as it is: name another folder" in said
-    assert "it is no folder" in kgbench(tmp_path, "init", "file", code=1)
+        assert "kept as it is: name another folder" in said
+    assert "it is not a folder" in kgbench(tmp_path, "init", "file", code=1)
     assert (tmp_path / "kgbench.yaml").read_text() == "mine\n"
     assert not (tmp_path / "linked" / "nowhere").exists()
 
@@ -139,7 +139,7 @@ def test_three_questions(tmp_path):
     assert code == 0, shown
     assert "did you mean baseline?" in shown
     assert "no task fits FriendCount: did you mean" in shown
-    assert "say a whole number above 0" in shown
+    assert "enter a whole number above 0" in shown
     assert read(tmp_path / "kgbench.yaml") == {
         "tasks": ["RdfFriendCount-turtle-*"],
         "models": ["baseline:silent"],

@@ -139,7 +139,7 @@ def test_other_names_of_the_command_line_are_unknown():
 )
 def test_only_the_command_that_is_named_is_made(words, made):
     """A command line that begins with a command needs no other; all else needs all of them."""
-    assert cli._wanted(words) == made
+    assert cli._requested_commands(words) == made
 
 
 @pytest.mark.parametrize(

@@ -83,14 +83,14 @@ def test_what_failed_is_told_and_asked_again_only_where_wished(store, small):
         after = kgbench("status", "--why").stdout
 
     assert "1 of 3 dialogues complete (1 now), 2 failed" in first.stdout
-    assert "The same command continues this run." in first.stdout
+    assert "Repeat the command to continue this run." in first.stdout
     assert "HTTP 500" in first.stderr
-    assert "HTTP 500" in state.partition("would be held")[0]
-    assert "  2 dialogues would be held:" in state
+    assert "HTTP 500" in state.partition("would run")[0]
+    assert "  2 dialogues would run:" in state
     assert f"x {LABEL}, m: failed: " in state
     assert "2 failed before and were not asked again" in left.stdout
     assert "3 of 3 dialogues complete (2 now)" in again.stdout
-    assert "Nothing would be asked: every planned dialogue is complete." in after
+    assert "Nothing to run: every planned dialogue is complete." in after
 
 
 @pytest.mark.slow
@@ -127,7 +127,10 @@ def test_ctrl_c_ends_a_run_that_the_same_command_continues(store, small, times):
         questions = [entry.digest for entry in server.acknowledged]
 
     assert "kgbench: interrupted" not in done.stderr
-    assert done.stderr.count("Finishing the calls under way; Ctrl-C again gives them up.") == 1
+    assert (
+        done.stderr.count("Finishing the calls in progress; press Ctrl-C again to abandon them.")
+        == 1
+    )
     assert asked < 10
     assert len(set(questions)) == 10
     assert times == 2 or len(questions) == len(server.ledger) == 10
@@ -141,8 +144,8 @@ def test_limits_and_keys_that_are_refused_stop_a_run_in_words(store, small):
         refused = kgbench("run", "--no-preflight", small(server), "--new", code=3)
 
     assert "Stopped by --max-tokens" in limited.stdout
-    assert "; with a higher one the same command continues." in limited.stdout
-    assert "  m was asked no more: " in refused.stderr
+    assert "; raise the limit and repeat the command to continue." in limited.stdout
+    assert "  no more calls to m: " in refused.stderr
 
 
 def test_a_run_is_continued_by_its_name(store):
@@ -169,7 +172,7 @@ def test_a_run_is_not_continued_with_the_quick_start_unasked(store):
 
 def test_a_store_without_runs_says_so(store):
     """There is nothing to tell of an empty store."""
-    assert kgbench("status").stdout == "The store holds no run yet.\n"
+    assert kgbench("status").stdout == "The store has no runs yet.\n"
     assert kgbench("status", "--why", "--json").stdout == "[]\n"
 
 

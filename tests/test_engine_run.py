@@ -373,7 +373,7 @@ def test_interrupt_finishes_calls_in_flight_and_says_how_to_continue(tmp_path, l
         states = reading.dialogue_states(store, info.graph)
 
     assert process.returncode == 130, err
-    assert "same command continues" in out
+    assert "Repeat the command to continue" in out
     assert acknowledged == len(server.ledger)
     assert len(states) == acknowledged
     assert all(state.complete for state in states.values())

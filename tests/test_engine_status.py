@@ -57,7 +57,7 @@ def test_batches_under_way_are_named(place):
     (state,) = json.loads(kgbench("status", "--json").output)
     again = kgbench("run", *SELECTED, "-n", "4")
 
-    assert "10 answers are under way in batches" in again.output
+    assert "10 answers are pending in batches" in again.output
     assert "batch under way: m, 5 requests" in said
     assert "(batch_7); kgbench run --batch collects it" in said
     assert "not confirmed by the provider" in said
@@ -70,7 +70,7 @@ def test_why_tells_of_invalidated_dialogues(place):
     kgbench("invalidate", state["run"], "--reason", "a test", "--by", "me")
     said = kgbench("status", "--why").output
 
-    assert "8 dialogues invalidated: held again with --redo-invalidated." in said
+    assert "8 dialogues invalidated: run again with --redo-invalidated." in said
     assert "every other planned dialogue is complete" in said
 
 

@@ -87,6 +87,6 @@ def test_the_command_draws_them(place, tmp_path, kind):
     assert plot().exit_code == 0
     assert (tmp_path / f"{kind}.png").stat().st_size > 5_000
     assert (tmp_path / f"{kind}.json").exists()
-    assert "have no such choice" in " ".join(plot("--metric", "f1").output.split())
+    assert "does not apply to" in " ".join(plot("--metric", "f1").output.split())
     assert "shows judges" in " ".join(plot("--each", "model").output.split())
     assert plot("--top", "3").exit_code == 2

@@ -20,10 +20,10 @@ Made from the commands themselves; `kgbench COMMAND --help` says the same. Every
 
 | exit code | meaning |
 |---|---|
-| 0 | done |
-| 1 | refused or failed, with words |
+| 0 | success |
+| 1 | refused or failed, with a message |
 | 2 | wrong usage |
-| 3 | a run with dialogues that are still open |
+| 3 | a run with unfinished dialogues |
 | 130 | interrupted |
 """
 

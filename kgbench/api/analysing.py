@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Declared analyses as methods: each takes the parameters of its declaration, fully typed."""
+"""Declared analyses as typed methods of results."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ P = ParamSpec("P")
 
 
 class Selected(Protocol):
-    """What an analysis is made of: a store, and the scores in it that count."""
+    """The input of an analysis: a store, and the scores in it that count."""
 
     @property
     def store(self) -> Store:
@@ -35,7 +35,7 @@ class Selected(Protocol):
 
 
 class AnalysisMethod(Generic[P]):
-    """A declared analysis of the scores that count: call it for its table, or draw its figure."""
+    """A declared analysis of the scores that count; call it for its table, or draw its figure."""
 
     def __init__(self, declared: Analysis[P], results: Selected) -> None:
         self._declared, self._results = declared, results
@@ -43,11 +43,15 @@ class AnalysisMethod(Generic[P]):
         self.__signature__ = declared.signature
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Table:
-        """The table of the analysis, as ``kgbench analyze --format json`` prints it."""
-        asked = self._declared.asked(*args, **kwargs)
-        store, chosen = self._results.store, self._results.selection
+        """Return the table of the analysis, as ``kgbench analyze --format json`` prints it."""
+        request = self._declared.asked(*args, **kwargs)
+        store, selection = self._results.store, self._results.selection
         table, *_ = remembered(
-            store, chosen, self._declared.name, asked.arguments, lambda: asked.made(store, chosen)
+            store,
+            selection,
+            self._declared.name,
+            request.arguments,
+            lambda: request.made(store, selection),
         )
         return noted(store, table)
 
@@ -60,14 +64,16 @@ class AnalysisMethod(Generic[P]):
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> Figure:
-        """The figure of the analysis, as ``kgbench plot`` draws it; it takes the same arguments.
+        """Draw the figure of the analysis, like ``kgbench plot``.
+
+        The arguments of the analysis are accepted as well.
 
         ``size`` is ``one-column``, ``two-columns`` or ``slide``, a text such as ``16x9cm``, or
-        width and height in inches. ``title`` replaces the title, and an empty one leaves it out.
-        ``top`` keeps the best models, and ``overlay`` puts up to eight models into one compass.
+        width and height in inches. ``title`` replaces the title; an empty one omits it. ``top``
+        keeps only the best models, and ``overlay`` draws up to eight models in one compass.
 
-        Raises :class:`~kgbench.errors.QueryError` where there is no figure of the analysis or it
-        cannot obey, and :class:`~kgbench.errors.ResourceError` where matplotlib is not installed.
+        Raises :class:`~kgbench.errors.QueryError` if the analysis has no figure or does not support
+        an option, and :class:`~kgbench.errors.ResourceError` if matplotlib is not installed.
 
         >>> results = kgbench.open("kgbench-results")
         >>> figure = results.leaderboard.figure(size=(6, 3), title="", top=1, samples=100)
@@ -78,17 +84,19 @@ class AnalysisMethod(Generic[P]):
 
         kind = KINDS.get(self._declared.name)
         if kind is None:
-            there = ", ".join(name for name in KINDS if name in ANALYSES)
-            raise QueryError(f"there is no figure of '{self._declared.name}'; there are: {there}")
+            available = ", ".join(name for name in KINDS if name in ANALYSES)
+            raise QueryError(
+                f"there is no figure of '{self._declared.name}'; there are: {available}"
+            )
         layout = Layout(size, title, top, overlay)
         kind.check(layout)
-        wanted: Any = {**kwargs, **kind.fixed}
-        table = self(*args, **wanted)
+        arguments: Any = {**kwargs, **kind.fixed}
+        table = self(*args, **arguments)
         return kind.figure(table, display_names(self._results.store), layout)[0]
 
 
 class analysed(Generic[P]):  # noqa: N801 - used like `property`
-    """Makes a method of a declared analysis."""
+    """Descriptor that turns a declared analysis into a method."""
 
     def __init__(self, declared: Analysis[P]) -> None:
         self._declared = declared

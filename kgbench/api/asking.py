@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Answers of queries as tables with values of Python."""
+"""Query results as tables with Python values."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _KINDS: Mapping[str, Callable[[str], Value]] = {
 def declared(
     store: Store, name: str, parameters: Mapping[str, Any], chosen: Callable[[], Selection]
 ) -> Table:
-    """The answer to the declared query called ``name``, with the graphs that count filled in."""
+    """Run the declared query ``name``, with the selected graphs filled in."""
     query = queries.load(name)
     rows = queries.run(store, name, **filled(query, parameters, chosen))
     return _table(query.label, rows, (name,))
 
 
 def any_query(store: Store, text: str) -> Table:
-    """The answer to a SELECT query; :class:`~kgbench.errors.QueryError` for another kind."""
+    """Run a SELECT query; raises :class:`~kgbench.errors.QueryError` for other queries."""
     answer = queries.ask(store, text)
     if not hasattr(answer, "variables"):
         raise QueryError("only a SELECT query has a table: use sparql() for ASK and CONSTRUCT")
@@ -51,7 +51,7 @@ def _table(title: str, answer: Any, names: tuple[str, ...]) -> Table:
 
 
 def _value(term: Any) -> Value:
-    """A term as a value of Python; numbers that XSD writes otherwise than Python stay text."""
+    """Convert a term to a Python value: integers, doubles, decimals and booleans, else text."""
     if term is None:
         return None
     if not isinstance(term, (ox.NamedNode, ox.Literal)):

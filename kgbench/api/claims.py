@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims about models as methods of results: comparing two of them, and planning a comparison."""
+"""Methods of results for claims about models: comparing them, and planning a comparison."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kgbench.api.analysing import Selected
 
 
 class Claims(Selected):
-    """What can be claimed of the scores that count: a part of :class:`kgbench.Results`."""
+    """Comparison methods of :class:`kgbench.Results`."""
 
     _chosen: dict[str, Any]
 
@@ -31,8 +31,8 @@ class Claims(Selected):
     ) -> Table:
         """Compare two models, two runs or two evaluation passes, task by task.
 
-        ``metric`` and ``answers`` mean what they mean to :meth:`tasks`, the others what they mean
-        to ``kgbench compare``. Raises :class:`~kgbench.errors.QueryError` where the two cannot be
+        ``metric`` and ``answers`` are those of :meth:`tasks`; the other options are those of
+        ``kgbench compare``. Raises :class:`~kgbench.errors.QueryError` if the two cannot be
         compared.
 
         >>> results = kgbench.open("kgbench-results")
@@ -45,11 +45,11 @@ class Claims(Selected):
         from kgbench.analysis.sides import opposed
 
         a, b, chosen = opposed(self.store, first, second, **self._chosen)
-        found = matches(self.store, chosen, a, b, metric=metric, answers=answers)
+        pairs = matches(self.store, chosen, a, b, metric=metric, answers=answers)
         if flips:
-            return analysis.flips(found, a, b, solved=solved)
-        how: dict[str, Any] = {"about": estimand, "margin": margin, "solved": solved}
-        return analysis.compare(found, a, b, samples=samples, seed=seed, **how)
+            return analysis.flips(pairs, a, b, solved=solved)
+        options: dict[str, Any] = {"about": estimand, "margin": margin, "solved": solved}
+        return analysis.compare(pairs, a, b, samples=samples, seed=seed, **options)
 
     def plan(
         self,
@@ -64,13 +64,13 @@ class Claims(Selected):
         metric: str | None = None,
         answers: str | None = None,
     ) -> Table:
-        """How many cases and repetitions find a difference of ``detect``, and what they take.
+        """Calculate how many cases and repetitions detect a difference, and their effort.
 
-        Variances and effort are those of the selected scores, as ``kgbench plan --from`` measures
-        them; ``between``, ``within`` and ``correlation`` take the place of measured ones.
-        ``metric`` and ``answers`` mean what they mean to :meth:`tasks`. Raises
-        :class:`~kgbench.errors.QueryError` where no task has several cases, or where no test can
-        reach the claim.
+        ``detect`` is the difference of means. Variances and effort are estimated from the selected
+        scores, as by ``kgbench plan --from``; ``between``, ``within`` and ``correlation`` replace
+        estimates. ``metric`` and ``answers`` are those of :meth:`tasks`. Raises
+        :class:`~kgbench.errors.QueryError` if no task has several cases, or if no test can support
+        the claim.
 
         >>> results = kgbench.open("kgbench-results")
         >>> results.plan(0.2, repetitions=[1]).column("cases")
@@ -80,7 +80,7 @@ class Claims(Selected):
 
         claim = planning.Claim(detect, power, alpha).checked()
         declared = planning.Declared(between, within, correlation)
-        how: dict[str, Any] = {"metric": metric, "answers": answers}
+        options: dict[str, Any] = {"metric": metric, "answers": answers}
         return planning.plan_from(
-            self.store, self.selection, claim, declared, repetitions=repetitions, **how
+            self.store, self.selection, claim, declared, repetitions=repetitions, **options
         )

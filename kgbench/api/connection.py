@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The store behind the Python API: read beside its owner, owned while something is written."""
+"""The store behind the Python API: opened for reading, and for writing only while writing."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ MEMORY = "memory:"
 
 
 class Connection:
-    """A store that is opened when it is first read, and again after something was written.
+    """A store that is opened on first use and reopened after a write.
 
-    A store in memory stays open, for it lives nowhere else.
+    A store in memory stays open, because closing would lose it.
     """
 
     def __init__(self, location: str | None) -> None:
@@ -26,14 +26,14 @@ class Connection:
 
     @property
     def store(self) -> Store:
-        """The store, for reading; :class:`~kgbench.errors.StoreError` where there is none."""
+        """The store, open for reading; raises :class:`~kgbench.errors.StoreError`."""
         if self._store is None:
             self._store = open_reader(self.location)
         return self._store
 
     @contextmanager
     def reader(self) -> Iterator[Store]:
-        """The store as it is now, for reading; closed at the end unless it is in memory."""
+        """Open the current state of the store for reading; close it at the end unless in memory."""
         if self.location == MEMORY:
             yield self.store
             return
@@ -42,7 +42,7 @@ class Connection:
 
     @contextmanager
     def owned(self) -> Iterator[Store]:
-        """The store, for writing; :class:`~kgbench.errors.StoreInUse` where another owns it."""
+        """Open the store for writing; raises :class:`~kgbench.errors.StoreInUse`."""
         if self.location == MEMORY:
             yield self.store
             return
@@ -51,11 +51,11 @@ class Connection:
             yield opened
 
     def close(self) -> None:
-        """Let the store go; reading opens it again, unless it was in memory."""
+        """Close the store; reading opens it again, unless it was in memory."""
         if self._store is not None:
             self._store.close()
             self._store = None
 
     def __del__(self) -> None:
-        # Notebooks leave results open, and Python would warn of the lock that a reader holds.
+        # Notebooks leave results open, and Python would warn about the lock file of the reader.
         self.close()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Found dialogues: a sequence that is read from the store while it is gone through."""
+"""Sequence of found dialogues, read lazily from the store."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 class Dialogues(Sequence[Dialogue]):
-    """Dialogues in the order of the search; ``table`` lists them with score and outcome.
+    """Found dialogues in order; ``table`` lists them with score and outcome.
 
-    Texts, calls and token counts come from the store when a dialogue is reached, in portions, so a
-    long sequence needs little memory.
+    Texts, calls and token counts are read from the store in batches when a dialogue is accessed, so
+    that a long sequence needs little memory.
     """
 
     def __init__(self, connection: Connection, table: Table) -> None:
@@ -51,14 +51,14 @@ class Dialogues(Sequence[Dialogue]):
     def __getitem__(self, index: int | slice) -> Dialogue | list[Dialogue]:
         chosen = self.iris[index]
         if isinstance(chosen, str):
-            (one,) = dialogues(self._store, [chosen])
-            return one
+            (dialogue,) = dialogues(self._store, [chosen])
+            return dialogue
         return list(dialogues(self._store, chosen))
 
     def to_pandas(self) -> Any:
-        """The table as a pandas DataFrame; see :meth:`kgbench.Table.to_pandas`."""
+        """Return the table as a pandas DataFrame; see :meth:`kgbench.Table.to_pandas`."""
         return self.table.to_pandas()
 
     def _repr_html_(self) -> str:
-        """The table for a notebook."""
+        """Return the table as HTML for a notebook."""
         return as_html(self.table)

@@ -8,7 +8,7 @@ from kgbench.api.connection import Connection
 from kgbench.api.results import Results
 
 
-def open(  # noqa: A001 - the word people expect: kgbench.open(store)
+def open(  # noqa: A001 - the public name is kgbench.open
     location: str | None = None,
     *,
     suite: str | None = None,
@@ -17,10 +17,10 @@ def open(  # noqa: A001 - the word people expect: kgbench.open(store)
     tasks: str = ALL,
     models: str = ALL,
 ) -> Results:
-    """The results in a store, read beside whoever writes it.
+    """Open the results in a store; another process may write to it at the same time.
 
     ``location`` is a folder, ``memory:`` or the URL of a SPARQL server; the default is that of the
-    command line. A store is made by the first run. The selectors are those of
+    command line. The first run creates a store. The selectors are those of
     :meth:`kgbench.Results.select`.
 
     >>> results = kgbench.open("kgbench-results", models="*oracle")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a re-evaluation gave."""
+"""Re-evaluation of stored dialogues from Python."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from kgbench.reevaluation.passes import reevaluate_stored
 
 @dataclass(frozen=True, slots=True)
 class Reevaluation:
-    """New evaluation passes, compared with those that counted.
+    """New evaluation passes and their comparison with earlier ones.
 
-    ``passes`` are the IRIs of the new passes. ``table`` has, per task and metric, how many values
-    were compared and changed. ``report`` is what ``kgbench reevaluate --json`` prints, with each
-    dialogue that differs and the cause.
+    ``passes`` are the IRIs of the new passes. ``table`` has the numbers of compared and changed
+    values per task and metric. ``report`` is the report of ``kgbench reevaluate --json``, with each
+    differing dialogue and the cause.
     """
 
     passes: tuple[str, ...]
@@ -32,7 +32,7 @@ class Reevaluation:
     report: Mapping[str, Json]
 
     def _repr_html_(self) -> str:
-        """The table for a notebook."""
+        """Return the table as HTML for a notebook."""
         return as_html(self.table)
 
 
@@ -42,5 +42,5 @@ def judge(
     """Judge stored dialogues again; see :func:`kgbench.reevaluation.passes.reevaluate_stored`."""
     with connection.owned() as owned, make_executor(executor) as pool:
         done = reevaluate_stored(owned, pool, limits, **options)
-    passes = tuple(one.evaluation_pass for one in done)
+    passes = tuple(result.evaluation_pass for result in done)
     return Reevaluation(passes, changes(together(done)), report(done))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A result store from Python: what :func:`kgbench.open` gives."""
+"""Results in a store: the object that :func:`kgbench.open` returns."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 
 class Results(Claims):
-    """The results in a store, read beside whoever writes it.
+    """The results in a store; another process may write to it at the same time.
 
     Analyses and searches use one suite and one evaluation pass per dialogue, as narrowed by
-    :meth:`select`. Each analysis of ``kgbench analyze`` is a method of the same name that gives a
-    :class:`kgbench.Table`. Use it in a ``with`` block, or close it.
+    :meth:`select`. Each analysis of ``kgbench analyze`` is a method of the same name that returns a
+    :class:`kgbench.Table`. Use the object in a ``with`` block, or close it.
 
     >>> with kgbench.open("kgbench-results") as results:
     ...     board = results.leaderboard()
@@ -50,8 +50,8 @@ class Results(Claims):
         models: str = ALL,
     ) -> None:
         self._connection = connection
-        which = {"suite": suite, "choice": choice, "run": run, "tasks": tasks, "models": models}
-        self._chosen: dict[str, Any] = which
+        selectors = {"suite": suite, "choice": choice, "run": run, "tasks": tasks, "models": models}
+        self._chosen: dict[str, Any] = selectors
 
     # --- what counts ----------------------------------------------------------------------
 
@@ -64,24 +64,24 @@ class Results(Claims):
         tasks: str | None = None,
         models: str | None = None,
     ) -> Results:
-        """The same store with fewer scores that count.
+        """Return the results of the same store with a narrower selection of scores.
 
-        ``suite`` is a name or an IRI, needed where the store has several. ``choice`` is the
-        evaluation pass that counts: ``first``, ``latest`` or an IRI. ``run`` is the id, IRI or
-        label of the only run that counts. ``tasks`` and ``models`` are globs over task labels and
-        over model ids or names. What is ``None`` stays as it was.
+        ``suite`` is a name or IRI, needed if the store has several suites. ``choice`` is the
+        evaluation pass to use: ``first``, ``latest`` or an IRI. ``run`` is the id, IRI or label of
+        the only run to use. ``tasks`` and ``models`` are globs over task labels and over model ids
+        or names. ``None`` keeps the current value.
 
         >>> results = kgbench.open("kgbench-results")
         >>> results.select(models="*oracle").tasks().column("mean")
         [1.0, 1.0, 1.0, 1.0, 1.0, 1.0]
         """
-        given = {"suite": suite, "choice": choice, "run": run, "tasks": tasks, "models": models}
-        named = {name: value for name, value in given.items() if value is not None}
-        return Results(self._connection, **{**self._chosen, **named})
+        selectors = {"suite": suite, "choice": choice, "run": run, "tasks": tasks, "models": models}
+        changed = {name: value for name, value in selectors.items() if value is not None}
+        return Results(self._connection, **{**self._chosen, **changed})
 
     @property
     def selection(self) -> Selection:
-        """The scores that count; :class:`~kgbench.errors.QueryError` where that is undecided.
+        """The selected scores; raises :class:`~kgbench.errors.QueryError` for ambiguous suites.
 
         >>> kgbench.open("kgbench-results").selection.suite_name
         'kgbench-1'
@@ -90,9 +90,9 @@ class Results(Claims):
 
     @property
     def store(self) -> Store:
-        """The store itself; :class:`~kgbench.errors.StoreError` where there is none yet.
+        """The store, open for reading as long as the results are open.
 
-        It is open as long as the results are.
+        Raises :class:`~kgbench.errors.StoreError` if there is no store yet.
 
         >>> results = kgbench.open("kgbench-results")
         >>> results.store.location
@@ -139,10 +139,10 @@ class Results(Claims):
         title: str | None = None,
         top: int | None = None,
     ) -> dict[str, Figure]:
-        """A box plot for each task label, with the values of every model, as matplotlib figures.
+        """Draw a box plot per task label, with the values of every model, as matplotlib figures.
 
-        ``metric`` and ``answers`` mean what they mean to :meth:`tasks`; ``size``, ``title`` and
-        ``top`` what they mean to the method ``figure`` of analyses.
+        ``metric`` and ``answers`` are those of :meth:`tasks`; ``size``, ``title`` and ``top`` are
+        those of the method ``figure`` of analyses.
 
         >>> results = kgbench.open("kgbench-results")
         >>> list(results.box_plots(metric="f1"))
@@ -155,12 +155,11 @@ class Results(Claims):
     # --- queries and dialogues ------------------------------------------------------------
 
     def query(self, name: str, **parameters: Any) -> Table:
-        """The answer to a declared query, or to the text of a SELECT query.
+        """Run a declared query by name, or a SELECT query by its text.
 
-        Numbers are numbers of Python, other terms their text. A declared query takes
-        ``parameters``; the graphs that it needs are those of the selection unless they are given.
-        In a text the common prefixes are declared already. Raises
-        :class:`~kgbench.errors.QueryError` for an unknown or wrong query.
+        Numbers and booleans become Python values, other terms text. A declared query takes
+        ``parameters``; graphs default to those of the selection. In a text, the common prefixes are
+        predeclared. Raises :class:`~kgbench.errors.QueryError` for an unknown or invalid query.
 
         >>> results = kgbench.open("kgbench-results")
         >>> sum(results.query("outcome-counts").column("count"))
@@ -178,7 +177,7 @@ class Results(Claims):
         return any_query(self.store, name)
 
     def sparql(self, text: str) -> Any:
-        """The answer to any SPARQL query, as pyoxigraph gives it.
+        """Run any SPARQL query and return pyoxigraph's result.
 
         >>> bool(kgbench.open("kgbench-results").sparql("ASK { ?run a kgb:Run }"))
         True
@@ -196,11 +195,11 @@ class Results(Claims):
         sort: str = "score",
         limit: int | None = None,
     ) -> Dialogues:
-        """The judged dialogues of the selection, as :class:`kgbench.Dialogue` objects.
+        """Find judged dialogues of the selection, as :class:`kgbench.Dialogue` objects.
 
-        ``outcome`` is that of an answer, ``below`` what the score by the task's main metric is less
-        than, ``search`` a text in an answer, whatever its case. ``sort`` is ``score`` (the lowest
-        first), ``task``, ``model`` or ``outcome``. At most ``limit`` are found.
+        ``outcome`` is the outcome of an answer, ``below`` an upper bound of the main score, and
+        ``search`` a text in an answer (case-insensitive). ``sort`` is ``score`` (the lowest first),
+        ``task``, ``model`` or ``outcome``. ``limit`` is the maximum number of dialogues.
 
         >>> results = kgbench.open("kgbench-results")
         >>> for dialogue in results.dialogues(below=0.5, limit=1):
@@ -251,15 +250,15 @@ class Results(Claims):
         endpoint: str | None = None,
         watch: Callable[[Progress], None] | None = None,
     ) -> Run:
-        """Run a benchmark, or continue it: what is stored already is not asked again.
+        """Run a benchmark, or continue it without requesting stored answers again.
 
-        The options are those of ``kgbench run``: without a ``config`` this is the quick start;
-        ``models`` are specifications or globs, ``tasks`` globs over labels; the same call continues
-        the newest run of the same name, and ``new`` begins another. ``call_timeout`` is in seconds,
-        ``max_cost`` in US dollars. ``watch`` hears of each step. An interrupt stops the run in
-        order. Raises :class:`~kgbench.errors.ConfigurationError`,
-        :class:`~kgbench.errors.ProviderError` or :class:`~kgbench.errors.StoreError` before
-        anything is asked.
+        The options are those of ``kgbench run``: without ``config``, the quick start runs.
+        ``models`` are specifications or globs, ``tasks`` globs over labels. The same call continues
+        the newest run of the same name; ``new`` starts another. ``call_timeout`` is in seconds,
+        ``max_cost`` in US dollars. ``watch`` is called with the progress after each step. An
+        interrupt stops the run in order. Raises :class:`~kgbench.errors.ConfigurationError`,
+        :class:`~kgbench.errors.ProviderError` or :class:`~kgbench.errors.StoreError` before the
+        first dialogue.
 
         >>> results = kgbench.open("memory:")
         >>> run = results.run(models=["baseline:oracle"], tasks=["RdfFriendCount-turtle-*"])
@@ -268,7 +267,7 @@ class Results(Claims):
         """
         from kgbench.api.runs import hold
 
-        wanted = {
+        overrides = {
             "tasks": _several(tasks) or None,
             "models": _several(models) or None,
             "iterations": iterations,
@@ -292,7 +291,7 @@ class Results(Claims):
             "executor": executor,
             "endpoint": endpoint,
         }
-        return hold(self._connection, config, wanted, settings, run=run, new=new, watch=watch)
+        return hold(self._connection, config, overrides, settings, run=run, new=new, watch=watch)
 
     def reevaluate(
         self,
@@ -307,13 +306,13 @@ class Results(Claims):
         endpoint: str | None = None,
         watch: Callable[[int], None] | None = None,
     ) -> Reevaluation:
-        """Judge stored dialogues again in a new evaluation pass, without a model.
+        """Judge stored dialogues again in a new evaluation pass, without calling a model.
 
         The options are those of ``kgbench reevaluate``: ``run`` is an id, IRI or label (default:
-        all runs), ``tasks`` and ``models`` are globs, ``against`` is the pass to compare with,
-        ``timeout`` the seconds that judging one answer may take. ``watch`` hears how many dialogues
-        are done. Raises :class:`~kgbench.errors.StoreError` or :class:`~kgbench.errors.TaskError`
-        where nothing fits.
+        all runs), ``tasks`` and ``models`` are globs, ``against`` is the pass to compare with, and
+        ``timeout`` the time limit for judging one answer in seconds. ``watch`` is called with the
+        number of judged dialogues. Raises :class:`~kgbench.errors.StoreError` or
+        :class:`~kgbench.errors.TaskError` if nothing matches.
 
         >>> results = kgbench.open("kgbench-results")
         >>> again = results.reevaluate(tasks=["RdfFriendCount-turtle-*"])
@@ -338,7 +337,7 @@ class Results(Claims):
     # --- opening and closing --------------------------------------------------------------
 
     def close(self) -> None:
-        """Let the store go; a store in memory is lost.
+        """Close the store; a store in memory is lost.
 
         >>> kgbench.open("kgbench-results").close()
         """
@@ -352,5 +351,5 @@ class Results(Claims):
 
 
 def _several(texts: str | Sequence[str] | None) -> tuple[str, ...]:
-    """One text or several as several: a text alone would be taken for its characters."""
+    """Return one text or several texts as a tuple; a text is not split into characters."""
     return (texts,) if isinstance(texts, str) else tuple(texts or ())

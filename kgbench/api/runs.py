@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Running a benchmark from Python, also inside an event loop such as that of a notebook."""
+"""Running of benchmarks from Python, also within an event loop such as that of a notebook."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ _log = logging.getLogger("kgbench.api")
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What a run has reached: its own leaderboard, outcomes, and what went wrong.
+    """Results of a run: leaderboard, outcomes, warnings and failures.
 
     ``planned``, ``complete`` and ``failed`` count dialogues. ``outcomes`` counts the answers of
-    each model (its name) by outcome. ``warnings`` names models of which many answers were spoilt.
+    each model (its name) by outcome. ``warnings`` are about models with many unusable answers.
     ``worst`` are the dialogues with the lowest scores. ``limit`` is the limit that stopped the run,
-    ``failures`` counts what connectors said by its text.
+    if any. ``failures`` counts error messages of connectors.
     """
 
     iri: str
@@ -57,40 +57,42 @@ class Run:
         return self.complete == self.planned
 
     def _repr_html_(self) -> str:
-        """The run for a notebook; everything recorded is escaped."""
-        told = f"{self.complete:,} of {self.planned:,} dialogues complete, {self.failed:,} failed"
-        lines = [f"{self.name}: {told}", *self.warnings]
-        said = "".join(f"<p>{escape(one_line(line))}</p>" for line in lines)
-        return said + as_html(self.leaderboard)
+        """Return the run as HTML for a notebook; recorded text is escaped."""
+        progress = (
+            f"{self.complete:,} of {self.planned:,} dialogues complete, {self.failed:,} failed"
+        )
+        lines = [f"{self.name}: {progress}", *self.warnings]
+        paragraphs = "".join(f"<p>{escape(one_line(line))}</p>" for line in lines)
+        return paragraphs + as_html(self.leaderboard)
 
 
 def hold(
     connection: Connection,
     config: str | Path | None,
-    wanted: Mapping[str, Any],
+    overrides: Mapping[str, Any],
     settings: Mapping[str, Any],
     *,
     run: str | None,
     new: bool,
     watch: Callable[[Progress], None] | None,
 ) -> Run:
-    """Run what is ``wanted`` of a configuration, or continue the run called ``run``.
+    """Run a configuration, or continue the run called ``run``.
 
-    ``wanted`` is what :func:`~kgbench.engine.plans.plan_of` takes; ``settings`` are those of
-    :class:`~kgbench.engine.Settings`, but that ``preflight`` only says whether there is one.
+    ``overrides`` are arguments of :func:`~kgbench.engine.plans.plan_of`. ``settings`` are fields of
+    :class:`~kgbench.engine.Settings`, except that ``preflight`` is a boolean.
     """
-    plan = plan_of(config, connection.reader, **wanted)
+    plan = plan_of(config, connection.reader, **overrides)
     first_calls = _say if settings["preflight"] else None
     with connection.owned() as store:
-        chosen = continued(store, plan, run, new=new)
-        how = Settings(**{**settings, "run": chosen, "preflight": first_calls})
-        return _reached(store, perform(store, plan, how, watch))
+        existing = continued(store, plan, run, new=new)
+        options = Settings(**{**settings, "run": existing, "preflight": first_calls})
+        return _results(store, perform(store, plan, options, watch))
 
 
-def _reached(store: Store, done: Progress) -> Run:
-    """What the run of a session has reached."""
+def _results(store: Store, done: Progress) -> Run:
+    """Return the results of the run after a session."""
     run = reading.find_run(store, done.run)
-    found = run_results(store, run, whole_store=False)
+    results = run_results(store, run, whole_store=False)
     return Run(
         iri=done.run,
         name=run.label,
@@ -100,47 +102,47 @@ def _reached(store: Store, done: Progress) -> Run:
         interrupted=done.interrupted,
         limit=done.limit,
         failures=dict(done.failures),
-        leaderboard=found.table,
-        outcomes={model: dict(counts) for model, counts in found.outcomes.items()},
-        warnings=tuple(found.warnings()),
-        worst=tuple(found.worst),
+        leaderboard=results.table,
+        outcomes={model: dict(counts) for model, counts in results.outcomes.items()},
+        warnings=tuple(results.warnings()),
+        worst=tuple(results.worst),
     )
 
 
 def perform(
     store: Store, plan: Plan, settings: Settings, watch: Callable[[Progress], None] | None
 ) -> Progress:
-    """Run a plan in an event loop of its own, whether or not the caller is inside another.
+    """Run a plan in a separate event loop in a thread, so that the caller may be in another loop.
 
-    A :class:`KeyboardInterrupt` stops the run in order, and a second one gives up the calls under
-    way, as Ctrl-C does on the command line.
+    A :class:`KeyboardInterrupt` stops the run in order; a second one abandons the calls in
+    progress, like Ctrl-C on the command line.
     """
     stop = Stop()
     loop = asyncio.new_event_loop()
 
-    def worked() -> Progress:
+    def work() -> Progress:
         try:
             return loop.run_until_complete(run_plan(store, plan, settings, stop=stop, watch=watch))
         finally:
             loop.run_until_complete(loop.shutdown_asyncgens())
             loop.close()
 
-    with ThreadPoolExecutor(1, thread_name_prefix="kgbench-run") as own:
-        return _awaited(own.submit(worked), lambda: loop.call_soon_threadsafe(stop.request))
+    with ThreadPoolExecutor(1, thread_name_prefix="kgbench-run") as executor:
+        return _wait(executor.submit(work), lambda: loop.call_soon_threadsafe(stop.request))
 
 
-def _awaited(work: Future[Progress], interrupt: Callable[[], object]) -> Progress:
+def _wait(work: Future[Progress], interrupt: Callable[[], object]) -> Progress:
     while True:
         try:
             return work.result()
         except KeyboardInterrupt:
             if work.done():
                 raise
-            _log.warning("finishing the calls under way; another interrupt gives them up")
+            _log.warning("finishing the calls in progress; another interrupt abandons them")
             with suppress(RuntimeError):  # the loop ended in the meantime
                 interrupt()
 
 
 def _say(line: str) -> None:
-    """Log what the first calls to the models told."""
+    """Log a message of the preflight calls."""
     _log.info("%s", line)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command line: one thin module per command, nothing heavy imported before it is used.
+"""The command line: one thin module per command; heavy packages are imported where they are used.
 
-Exit codes: 0 done, 1 refused or failed with words, 2 wrong usage, 3 a run with dialogues that
-failed, 4 a write failed (disk full, quota, read-only), 130 interrupted.
+Exit codes: 0 success, 1 refused or failed with a message, 2 wrong usage, 3 a run with unfinished
+dialogues, 4 a write failed (disk full, quota, read-only), 130 interrupted.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ COMMANDS = (
 _LISTS: Final = (["-h"], ["--help"])
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _version(requested: bool) -> None:
+    if requested:
         from kgbench import __version__
 
         typer.echo(f"kgbench {__version__}")
@@ -66,21 +66,23 @@ def _version(wanted: bool) -> None:
 def _root(
     context: typer.Context,
     *,
-    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks of errors.")] = False,
     version: Annotated[  # noqa: ARG001 - acts through its callback
         bool,
-        typer.Option("--version", callback=_version, is_eager=True, help="Show the version."),
+        typer.Option(
+            "--version", callback=_version, is_eager=True, help="Print the version and exit."
+        ),
     ] = False,
 ) -> None:
     context.obj = {"debug": debug}
 
 
 def made(names: Sequence[str] = COMMANDS, *, listed: bool = False) -> typer.Typer:
-    """The command line with these of its commands.
+    """Build the command line with the commands ``names``.
 
-    Where they are only ``listed``, commands below them may be missing.
+    With ``listed``, subcommands may be missing: enough for the list of commands.
     """
-    made_of = typer.Typer(
+    root = typer.Typer(
         name="kgbench",
         cls=Commands,
         help="Measure how well language models work with knowledge graphs; keep every step as RDF.",
@@ -88,67 +90,69 @@ def made(names: Sequence[str] = COMMANDS, *, listed: bool = False) -> typer.Type
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
-    made_of.callback()(_root)
+    root.callback()(_root)
     for name in names:
         module = import_module(f"kgbench.cli.{name}")
-        module.command(made_of)
+        module.command(root)
         if not listed and hasattr(module, "subcommands"):
             module.subcommands()
-    return helped(made_of)
+    return helped(root)
 
 
 def _listing() -> typer.Typer:
-    """All commands as their list shows them, without options, which take most of the time."""
+    """Build the command line for its list of commands: without options, which take most time."""
     listed = made(listed=True)
     for command in listed.registered_commands:
-        command.callback = _described(command.callback)
+        command.callback = _placeholder(command.callback)
     for group in listed.registered_groups:
         assert group.typer_instance is not None
         group.typer_instance.registered_commands = []
     return listed
 
 
-def _described(of: Any) -> Callable[[], None]:
-    def command() -> None:
-        """Nothing; it stands for ``of``, whose name and description it has."""
+def _placeholder(command: Any) -> Callable[[], None]:
+    """Return an empty function with the name and docstring of ``command``."""
 
-    command.__name__, command.__doc__ = of.__name__, of.__doc__
-    return command
+    def placeholder() -> None:
+        """Do nothing."""
+
+    placeholder.__name__, placeholder.__doc__ = command.__name__, command.__doc__
+    return placeholder
 
 
 @cache
-def _whole() -> typer.Typer:
+def _app() -> typer.Typer:
     return made()
 
 
 def __getattr__(name: str) -> Any:
-    if name == "app":  # made when it is asked for: most often one command is enough
-        return _whole()
+    if name == "app":  # built on first use: most invocations need one command only
+        return _app()
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-def _wanted(words: Sequence[str]) -> Sequence[str]:
-    """The one command that the words of a command line begin with, else all."""
+def _requested_commands(words: Sequence[str]) -> Sequence[str]:
+    """Return the command that a command line begins with, or all commands."""
     known = {name.rstrip("_"): name for name in COMMANDS}
     return [known[words[0]]] if words and words[0] in known else COMMANDS
 
 
 def main() -> None:
-    """Run the command line; an expected error becomes one message on stderr and exit code 1."""
+    """Run the command line; print an expected error as one message on stderr and exit with 1."""
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):  # what its encoding lacks must end no command
+        if isinstance(stream, TextIOWrapper):  # unencodable characters must not end a command
             stream.reconfigure(errors="backslashreplace")
     try:
         words = sys.argv[1:]
-        (_listing() if words in _LISTS else made(_wanted(words)))()
+        (_listing() if words in _LISTS else made(_requested_commands(words)))()
     except KgbenchError as error:
         if "--debug" in sys.argv:
             raise
-        from kgbench.characters import visible  # a file that is refused may hold anything
+        from kgbench.characters import visible  # messages may quote hostile files
 
         typer.echo(f"kgbench: {visible(str(error))}", err=True)
         raise SystemExit(4 if isinstance(error, WriteFailed) else 1) from None
-    except RuntimeError as error:  # of the engine, in rows that were read later
+    except RuntimeError as error:  # raised by pyoxigraph while rows are read lazily
         from kgbench.store.databases import damaged, is_damage
 
         if "--debug" in sys.argv or not is_damage(error):
@@ -161,6 +165,6 @@ def main() -> None:
         refused = error.errno in NO_ROOM
         if "--debug" in sys.argv or not (refused or error.filename):
             raise
-        place = error.filename or "a file cannot be written"
-        typer.echo(f"kgbench: {place}: {error.strerror}", err=True)
+        subject = error.filename or "a file cannot be written"
+        typer.echo(f"kgbench: {subject}: {error.strerror}", err=True)
         raise SystemExit(4 if refused else 1) from None

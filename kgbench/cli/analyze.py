@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``kgbench analyze``: the declared analyses as commands, and the card of a model."""
+"""``kgbench analyze``: a command for each declared analysis, and model cards."""
 
 from __future__ import annotations
 
@@ -31,20 +31,22 @@ Cell = Annotated[
     typer.Option(
         "--explain",
         metavar="CELL",
-        help="The query, parts and worst dialogues behind a cell: MODEL or MODEL::PART "
+        help="Explain a cell by its query, parts and worst dialogues: MODEL or MODEL::PART "
         "(a task, axis, pair, or characteristic/level).",
     ),
 ]
 Whole = Annotated[
     bool,
-    typer.Option("--all", help="With --explain: the whole query, all parts and all values."),
+    typer.Option(
+        "--all", help="With --explain: print the complete query, all parts and all values."
+    ),
 ]
 Keep = Annotated[
     bool,
     typer.Option(
         "--keep",
-        help="Keep the table in the store, with what it was made from: as a Data Cube, and for "
-        "whoever asks for it again.",
+        help="Store the table and its sources: as an RDF Data Cube, and as a cache for later "
+        "calls.",
     ),
 ]
 
@@ -53,7 +55,8 @@ Sources = Annotated[
     typer.Option(
         "--sources",
         metavar="FOLDER",
-        help="Combine what kgbench harvest put into this folder, instead of reading a store.",
+        help="Combine the sources that kgbench harvest wrote to FOLDER, instead of reading a "
+        "store.",
     ),
 ]
 Trust = Annotated[
@@ -61,14 +64,14 @@ Trust = Annotated[
     typer.Option(
         "--trust",
         metavar="SOURCE",
-        help="With --sources: believe these alone, by name, address, base or public key; "
-        "repeatable. Default: those that a key vouched for.",
+        help="With --sources: use only these sources, by name, address, base or public key; "
+        "repeatable. Default: sources verified with a key.",
     ),
 ]
 
 analyses = typer.Typer(
     name="analyze",
-    help="Tables from the scores in a store: one suite, one evaluation pass per dialogue.",
+    help="Analyse the scores in a store: tables over one suite and one evaluation pass.",
     no_args_is_help=True,
 )
 
@@ -80,7 +83,7 @@ def command(app: typer.Typer) -> None:
 
 @cache
 def subcommands() -> None:
-    """Make a command of each analysis, which takes time that the list of all commands saves."""
+    """Add a command for each analysis; skipped for the list of commands, to save time."""
     for declared in ANALYSES.values():
         _command(declared)
     analyses.command("card")(card)
@@ -102,7 +105,7 @@ def _print(
     output: Output,
     keep: Keep = False,
 ) -> None:
-    """Print the table that is asked for, or explain a cell of it."""
+    """Print the table of an analysis, or explain one of its cells."""
     from kgbench.analysis.selection import select
 
     def choose(opened: Store) -> Selection:
@@ -110,49 +113,61 @@ def _print(
 
     if explain is None:
         if whole:
-            raise typer.BadParameter("it is for --explain", param_hint="--all")
+            raise typer.BadParameter("it needs --explain", param_hint="--all")
         table = read(
             asked.made,
             store,
             choose,
             name=name,
             arguments=asked.arguments,
-            form=output.wanted,
+            form=output.effective_form,
             kept=keep,
         )
         output.write(table)
         return
     if keep:
-        raise typer.BadParameter("an explanation is not kept", param_hint="--keep")
+        raise typer.BadParameter("an explanation cannot be stored", param_hint="--keep")
     if asked.parts is None:
-        raise typer.BadParameter("this table has no scores behind it", param_hint="--explain")
-    found = _explained(asked.parts, explain, store, choose)
-    if output.out is None and output.wanted is Form.TABLE:
-        _tell(found, options.typed_store(store), whole=whole)
-    elif output.out is None and output.wanted is Form.JSON:
-        told = found.as_json(whole=whole)
-        typer.echo(json.dumps(told, indent=2, ensure_ascii=False, default=list))
+        raise typer.BadParameter("this table is not made from scores", param_hint="--explain")
+    explanation = _explained(asked.parts, explain, store, choose)
+    if output.out is None and output.effective_form is Form.TABLE:
+        _print_explanation(explanation, options.typed_store(store), whole=whole)
+    elif output.out is None and output.effective_form is Form.JSON:
+        data = explanation.as_json(whole=whole)
+        typer.echo(json.dumps(data, indent=2, ensure_ascii=False, default=list))
     else:
-        output.write(found.values if whole else found.parts)
+        output.write(explanation.values if whole else explanation.parts)
 
 
 def _combined(
-    given: Mapping[str, Any], asked: Mapping[str, Any], sources: Path, trust: list[str] | None
+    values: Mapping[str, Any], arguments: Mapping[str, Any], sources: Path, trust: list[str] | None
 ) -> None:
-    """Print the leaderboard of harvested sources; refuses options that need one store."""
+    """Print the leaderboard of harvested sources; refuse options that need a store."""
     from kgbench.analysis import declarations
     from kgbench.harvest.combining import combined
 
     shared = inspect.signature(_print, eval_str=True).parameters
-    taken = {"suite", "form", "json_", "out", "guard", "crlf", "store"}  # the last by variable
-    for name, value in given.items():
-        if name not in taken and value != shared[name].default:
-            raise typer.BadParameter("it is not for --sources", param_hint=name)
-    if asked["significance"] or asked["test"] or asked["about"] or asked["common"]:
-        raise typer.BadParameter("tests and --common are not for --sources", param_hint="--sources")
-    scores = declarations.score_set(asked["score_set"], asked["declared"]).at(asked["answers"])
-    table = combined(sources, scores, given["suite"], trust or ())
-    Output(**{field.name: given[field.name] for field in fields(Output)}).write(table)
+    accepted = {
+        "suite",
+        "form",
+        "json_",
+        "out",
+        "guard",
+        "crlf",
+        "store",
+    }  # store may come from the environment
+    for name, value in values.items():
+        if name not in accepted and value != shared[name].default:
+            raise typer.BadParameter("it cannot be used with --sources", param_hint=name)
+    if arguments["significance"] or arguments["test"] or arguments["about"] or arguments["common"]:
+        raise typer.BadParameter(
+            "it cannot be combined with tests or --common", param_hint="--sources"
+        )
+    scores = declarations.score_set(arguments["score_set"], arguments["declared"]).at(
+        arguments["answers"]
+    )
+    table = combined(sources, scores, values["suite"], trust or ())
+    Output(**{field.name: values[field.name] for field in fields(Output)}).write(table)
 
 
 def _explained(
@@ -169,24 +184,24 @@ def _explained(
         return explain(opened, chosen, parts(opened, chosen), cell)
 
 
-def _tell(found: Explanation, store: str | None, *, whole: bool) -> None:
-    """Print the query, the parts and the worst dialogues: on one screen unless ``whole``."""
+def _print_explanation(explanation: Explanation, store: str | None, *, whole: bool) -> None:
+    """Print the query, the parts and the worst dialogues; shortened unless ``whole``."""
     from kgbench.analysis.tables import render
     from kgbench.analysis.worst import show_line
 
-    tell(found.query(whole=whole))
-    typer.echo(render(found.parts if whole else found.first_parts(), "table"), nl=False)
+    tell(explanation.query(whole=whole))
+    typer.echo(render(explanation.parts if whole else explanation.first_parts(), "table"), nl=False)
     if whole:
         typer.echo()
-        typer.echo(render(found.values, "table"), nl=False)
-    if found.worst:
+        typer.echo(render(explanation.values, "table"), nl=False)
+    if explanation.worst:
         typer.echo("\nThe worst dialogues:")
-    for one in found.worst:
-        tell(show_line(one, store))
+    for dialogue in explanation.worst:
+        tell(show_line(dialogue, store))
 
 
 def _command(declared: Analysis[...]) -> None:
-    """Register the command of an analysis: its own options, and those of :func:`_print`."""
+    """Register the command of an analysis, with its own options and those of :func:`_print`."""
     shared = [
         option
         for option in inspect.signature(_print, eval_str=True).parameters.values()
@@ -195,12 +210,12 @@ def _command(declared: Analysis[...]) -> None:
     ]
     own = [
         inspect.Parameter(
-            one.name,
+            parameter.name,
             inspect.Parameter.KEYWORD_ONLY,
-            default=one.default,
-            annotation=Annotated[one.type, options.typed(one.option)],
+            default=parameter.default,
+            annotation=Annotated[parameter.type, options.typed(parameter.option)],
         )
-        for one in declared.parameters()
+        for parameter in declared.parameters()
     ]
 
     harvested = [
@@ -209,23 +224,23 @@ def _command(declared: Analysis[...]) -> None:
         if declared.name == "leaderboard"
     ]
 
-    def typed(**given: Any) -> None:
-        sources, trust = given.pop("sources", None), given.pop("trust", None)
+    def analyse(**values: Any) -> None:
+        sources, trust = values.pop("sources", None), values.pop("trust", None)
         if trust and sources is None:
-            raise typer.BadParameter("it is for --sources", param_hint="--trust")
+            raise typer.BadParameter("it needs --sources", param_hint="--trust")
         try:
-            words = {option.name: given.pop(option.name) for option in own}
+            arguments = {option.name: values.pop(option.name) for option in own}
             if sources is not None:
-                _combined(given, words, sources, trust)
+                _combined(values, arguments, sources, trust)
                 return
-            asked = declared.ask(**words)
-            _print(name=declared.name, asked=asked, **given)
+            asked = declared.ask(**arguments)
+            _print(name=declared.name, asked=asked, **values)
         except OptionRefused as refused:
             flag = declared.flag(refused.name)
             raise typer.BadParameter(refused.why, param_hint=flag) from None
 
-    typed.__signature__ = inspect.Signature([*own, *harvested, *shared])  # type: ignore[attr-defined]
-    analyses.command(declared.name, help=declared.description)(typed)
+    analyse.__signature__ = inspect.Signature([*own, *harvested, *shared])  # type: ignore[attr-defined]
+    analyses.command(declared.name, help=declared.description)(analyse)
 
 
 def card(
@@ -240,7 +255,7 @@ def card(
     suite: options.Suite = None,
     choice: options.Pass = "first",
 ) -> None:
-    """Write the card of a model in Markdown and HTML, with figures where matplotlib is there."""
+    """Write a model card in Markdown and HTML, with figures if matplotlib is installed."""
     from importlib.util import find_spec
 
     from kgbench import files
@@ -256,11 +271,14 @@ def card(
         if find_spec("matplotlib") is not None:
             from kgbench.plots.cards import card_figures
 
-            found = scores.models(opened).find(model)
-            figures = card_figures(opened, chosen, found, axes, out)
-        made = cards.card(opened, chosen, model, axes=axes, figures=figures)
-    stem = file_stem(made.model.name)
-    for suffix, text in (("md", cards.as_markdown_card(made)), ("html", cards.as_html_card(made))):
+            record = scores.models(opened).find(model)
+            figures = card_figures(opened, chosen, record, axes, out)
+        model_card = cards.card(opened, chosen, model, axes=axes, figures=figures)
+    stem = file_stem(model_card.model.name)
+    for suffix, text in (
+        ("md", cards.as_markdown_card(model_card)),
+        ("html", cards.as_html_card(model_card)),
+    ):
         path = out / f"{stem}.{suffix}"
         files.write(path, text)
         typer.echo(path)

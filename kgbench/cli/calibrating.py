@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calibrates judges before `kgbench judge` asks them, and refuses those that have drifted."""
+"""Calibration of judges before ``kgbench judge``; refuses judges that have drifted."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Calibrate(StrEnum):
-    """What becomes of judges that have drifted."""
+    """How to treat judges that have drifted."""
 
     REFUSE = "refuse"
     WARN = "warn"
@@ -29,15 +29,15 @@ def calibrated(
     store: Store,
     rubric: Rubric,
     models: Sequence[str],
-    how: Calibrate,
-    chosen: Mapping[str, Any],
+    policy: Calibrate,
+    plan_fields: Mapping[str, Any],
 ) -> bool:
-    """Ask judges the calibration set of a rubric, if one is declared, and say what it shows.
+    """Run the calibration set of a rubric, if it has one, and print warnings.
 
-    ``chosen`` are other fields of the plan. ``False`` where the calibration did not finish. Raises
+    ``chosen`` are other fields of the plan. Returns whether the calibration finished. Raises
     :class:`~kgbench.errors.JudgeRefused` for a judge that has drifted, unless ``how`` only warns.
     """
-    import asyncio  # 20 ms, which no other command needs
+    import asyncio  # takes 20 ms, which most commands do not need
 
     from kgbench.analysis.calibrations import checked, refuse
     from kgbench.cli.run import hold
@@ -49,19 +49,19 @@ def calibrated(
     )
     from kgbench.record import reading
 
-    wanted = None if how is Calibrate.NO else calibration_set(rubric)
-    if wanted is None:
+    calibration = None if policy is Calibrate.NO else calibration_set(rubric)
+    if calibration is None:
         return True
-    plan = calibration_plan(wanted, models, **chosen)
-    asked = calibration_questions(wanted)
-    done: Progress = asyncio.run(hold(store, plan, Settings(), quiet=True, given=asked))
+    plan = calibration_plan(calibration, models, **plan_fields)
+    exercises = calibration_questions(calibration)
+    done: Progress = asyncio.run(hold(store, plan, Settings(), quiet=True, given=exercises))
     if not done.finished:
-        left = count(done.planned - done.complete, "answer")
+        missing = count(done.planned - done.complete, "answer")
         why = "; ".join(done.failures) or done.limit or "interrupted"
-        typer.echo(f"The calibration lacks {left}: {why}", err=True)
+        typer.echo(f"The calibration is incomplete, {missing} missing: {why}", err=True)
         return False
-    warnings, refusals = checked(store, reading.find_run(store, done.run), wanted)
-    if how is Calibrate.REFUSE:
+    warnings, refusals = checked(store, reading.find_run(store, done.run), calibration)
+    if policy is Calibrate.REFUSE:
         refuse(refusals)
     for line in (*warnings, *refusals):
         typer.echo(f"warning: {line}", err=True)
@@ -69,7 +69,10 @@ def calibrated(
 
 
 def needs_asking(store: Store, graph: str | None, planned: int) -> bool:
-    """Whether a run of judges lacks any of the ``planned`` dialogues; ``None`` is a new run."""
+    """Return whether a run of judges lacks any of its ``planned`` dialogues.
+
+    ``graph`` is the run's graph, or ``None`` for a new run.
+    """
     from kgbench.rdf import queries
 
     if graph is None:

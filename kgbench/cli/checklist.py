@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checking a publication and printing the checklist, for ``kgbench publish --check``."""
+"""The checklist of ``kgbench publish --check``: checking a publication and printing the result."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ def checked(
     disclosed: Path | None = None,
     keys: Sequence[str] = (),
 ) -> Report:
-    """The checklist of a published folder, or of files of one, and of a disclosure where given.
+    """Check a published folder, or some of its files, and optionally a file of disclosed values.
 
-    ``keys`` are public keys or files of them, of which one must vouch for the signatures.
-    Encrypted dumps are opened with the password in ``KGBENCH_PUBLISH_PASSWORD``, if it is set.
+    ``keys`` are public keys or files with public keys; the signatures must verify with one of
+    them. Encrypted dumps are opened with the password in ``KGBENCH_PUBLISH_PASSWORD``, if set.
     """
     from kgbench.publish.checks import check
     from kgbench.publish.settings import PASSWORD
@@ -43,11 +43,11 @@ def checked(
 
 
 def show(report: Report, *, json_: bool) -> None:
-    """Print a checklist; exit code 1 where there are faults."""
+    """Print a checklist; exit with code 1 if there are faults."""
     if json_:
         typer.echo(json.dumps(report.as_json(), indent=2, ensure_ascii=False))
     else:
-        from kgbench.characters import visible  # what is checked may hold anything
+        from kgbench.characters import visible  # checked files may contain control characters
 
         for line in report.lines():
             typer.echo(visible(line))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``kgbench compare``: two models, runs or evaluation passes."""
+"""``kgbench compare``: compare two models, runs or evaluation passes."""
 
 from __future__ import annotations
 
@@ -36,20 +36,20 @@ def compare(
         bool, typer.Option("--flips", help="List the dialogues that only one side solved.")
     ] = False,
     solved: Annotated[
-        float, typer.Option("--solved", help="The score from which a dialogue counts as solved.")
+        float, typer.Option("--solved", help="The minimum score of a solved dialogue.")
     ] = 0.5,
     about: Annotated[
         str,
         typer.Option(
             "--estimand",
             metavar="NAME",
-            help="What intervals and tests generalise to: cases (of this kind), repetitions (these "
-            "cases again), tasks (of this kind), or dialogues (as if independent).",
+            help="The population of intervals and tests: cases (of this kind), repetitions (of "
+            "these cases), tasks (of this kind), or dialogues (as if independent).",
         ),
     ] = "cases",
     margin: Annotated[
         float | None,
-        typer.Option("--margin", min=0, help="Test whether A and B differ by less than this, too."),
+        typer.Option("--margin", min=0, help="Also test whether A and B differ by less than this."),
     ] = None,
     samples: Annotated[
         int, typer.Option("--samples", min=1, help="Bootstrap samples (dialogues).")
@@ -64,8 +64,8 @@ def compare(
 ) -> None:
     """Compare two models, two runs or two evaluation passes, task by task.
 
-    Pairs what has the same case and iteration; says so where that is impossible. With --json, two
-    passes are compared value by value, in the form of `reevaluate --json`.
+    Dialogues with the same case and iteration are paired; a note says where that is impossible.
+    With --json, two passes are compared value by value, in the format of `reevaluate --json`.
     """
     from kgbench.analysis import compare as analysis
     from kgbench.analysis.matching import matches
@@ -84,12 +84,12 @@ def compare(
         if output.json_ and a.kind == "pass" and not flips:
             _print_values(opened, chosen, a, b)
             return
-        found = matches(opened, chosen, a, b, metric=metric, answers=answers)
+        pairs = matches(opened, chosen, a, b, metric=metric, answers=answers)
         table = (
-            analysis.flips(found, a, b, solved=solved)
+            analysis.flips(pairs, a, b, solved=solved)
             if flips
             else analysis.compare(
-                found,
+                pairs,
                 a,
                 b,
                 about=about,
@@ -105,5 +105,5 @@ def compare(
 def _print_values(store: Store, chosen: Selection, a: Side, b: Side) -> None:
     from kgbench.analysis.passes import compare_passes
 
-    found = compare_passes(store, chosen, a.iri, b.iri)
-    typer.echo(json.dumps(found.report(), indent=2, ensure_ascii=False))
+    comparison = compare_passes(store, chosen, a.iri, b.iri)
+    typer.echo(json.dumps(comparison.report(), indent=2, ensure_ascii=False))

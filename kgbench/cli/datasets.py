@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``kgbench datasets``: the data sets of others that kgbench can install."""
+"""``kgbench datasets``: list and install third-party data sets."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _Name = Annotated[
     str,
     typer.Argument(
         metavar="NAME",
-        help="The data set: see 'datasets list'.",
+        help="A data set; see 'kgbench datasets list'.",
         autocompletion=completing.data_sets,
     ),
 ]
@@ -32,7 +32,7 @@ _SHOWN = 3  # names of files
 
 def command(app: typer.Typer) -> None:
     """Register the command and its subcommands."""
-    group = typer.Typer(help="Install data sets of others.", no_args_is_help=True)
+    group = typer.Typer(help="List and install third-party data sets.", no_args_is_help=True)
     group.command("list")(list_)
     group.command("show")(show)
     group.command("install")(install)
@@ -41,28 +41,28 @@ def command(app: typer.Typer) -> None:
 
 
 def list_(json_: options.AsJson = False) -> None:
-    """List the data sets that can be installed, and those that are."""
+    """List available data sets, and which of them are installed."""
     from kgbench.datasets import descriptions, home
 
-    there = home.installed()
-    found = [
-        {"name": name, "title": descriptions.describe(name).title, "installed": name in there}
+    installed = home.installed()
+    rows = [
+        {"name": name, "title": descriptions.describe(name).title, "installed": name in installed}
         for name in descriptions.names()
     ]
     if json_:
-        typer.echo(json.dumps(found, indent=2))
+        typer.echo(json.dumps(rows, indent=2))
         return
-    for each in found:
-        state = "installed" if each["installed"] else "not installed"
-        typer.echo(f"{each['name']}  {each['title']}  ({state})")
+    for row in rows:
+        state = "installed" if row["installed"] else "not installed"
+        typer.echo(f"{row['name']}  {row['title']}  ({state})")
 
 
 def show(name: _Name, json_: options.AsJson = False) -> None:
-    """Show where a data set comes from, its terms, and what is installed of it."""
+    """Show the source of a data set, its terms, and what is installed."""
     from kgbench.datasets import descriptions, home
 
     described, record = descriptions.describe(name), home.record(name)
-    said: dict[str, Json] = {
+    facts: dict[str, Json] = {
         "name": name,
         "title": described.title,
         "description": described.description,
@@ -77,12 +77,12 @@ def show(name: _Name, json_: options.AsJson = False) -> None:
         "tasks": [task["label"] for task in (record or {}).get("tasks", ())],
     }
     if json_:
-        typer.echo(json.dumps(said, indent=2))
+        typer.echo(json.dumps(facts, indent=2))
         return
-    for key, value in said.items():
+    for key, value in facts.items():
         values = value if isinstance(value, list) else [value]
-        for k, each in enumerate(values):
-            typer.echo(f"{key if not k else '':12} {'no' if each is None else each}".rstrip())
+        for k, item in enumerate(values):
+            typer.echo(f"{key if not k else '':12} {'no' if item is None else item}".rstrip())
 
 
 def install(
@@ -92,19 +92,21 @@ def install(
         typer.Option(
             "--from",
             metavar="PATH",
-            help="Take a copy from here, fetch nothing else; ck25, ck26 and db25 also from a zip "
-            "or tar archive or its https address.",
+            help="Install from this copy instead of downloading; for ck25, ck26 and db25 also a "
+            "zip or tar archive, or its https URL.",
         ),
     ] = None,
     unverified: Annotated[
         bool,
-        typer.Option("--unverified", help="Of ck25, ck26, db25: take a copy of any checksum."),
+        typer.Option(
+            "--unverified", help="For ck25, ck26 and db25: accept a copy with any checksum."
+        ),
     ] = False,
     json_: options.AsJson = False,
 ) -> None:
-    """Install a data set: from its pinned address, or from a copy; its tasks can then be run.
+    """Install a data set from its pinned URL or from a copy, so that its tasks can be run.
 
-    The data are checked before they replace what was installed before. Read the terms first:
+    The data are verified before they replace an earlier installation. Read the terms first:
     'kgbench datasets show NAME'.
     """
     from kgbench.datasets import descriptions, text2sparql
@@ -112,14 +114,15 @@ def install(
 
     described = descriptions.describe(name)
     if copy is not None and "://" not in copy and not Path(copy).exists():
-        raise ImportRefused(f"there is neither file nor folder {copy}")
+        raise ImportRefused(f"no such file or folder: {copy}")
     if unverified and name not in text2sparql.NAMES:
         raise typer.BadParameter(
-            f"{name} needs no such word: see 'datasets install --help'", param_hint="--unverified"
+            f"it does not apply to {name}: see 'kgbench datasets install --help'",
+            param_hint="--unverified",
         )
     with progress(f"installing {name}", len(described.files), quiet=json_) as advance:
         done = _installed(described, copy, advance, unverified=unverified)
-    said = {
+    report = {
         "place": str(done.place),
         "files": done.files,
         "tasks": done.tasks,
@@ -129,7 +132,7 @@ def install(
         "remarks": done.remarks,
     }
     if json_:
-        typer.echo(json.dumps(said, indent=2))
+        typer.echo(json.dumps(report, indent=2))
         return
     typer.echo(
         f"installed {count(done.files, 'file')} and {count(done.tasks, 'task')} in {done.place}"
@@ -147,14 +150,14 @@ def install(
 def _installed(
     described: Description, copy: str | None, advance: Callable[[int], None], *, unverified: bool
 ) -> Installed:
-    """Install a data set in the way that its kind needs."""
+    """Install a data set with the installer for its kind."""
     from kgbench.datasets import blinkg, question_sets, text2sparql, w3c_tests
     from kgbench.datasets import install as installing
     from kgbench.datasets.text2kgbench import parts, read_part
     from kgbench.importers.text2kgbench_tasks import part_tasks
 
     def tasks(root: Path) -> list[dict[str, Json]]:
-        return [task for place in parts(root) for task in part_tasks(read_part(root, *place))]
+        return [task for part in parts(root) for task in part_tasks(read_part(root, *part))]
 
     if described.name in text2sparql.NAMES:
         return question_sets.install(described, copy, unverified=unverified)
@@ -169,7 +172,7 @@ def _installed(
 
 
 def _install_graph(described: Description, copy: Path | None) -> Installed:
-    """Install a data set of one file, which is a graph that cases name."""
+    """Install a data set that consists of one graph file."""
     from kgbench.datasets import home
     from kgbench.datasets.install import Installed
     from kgbench.errors import ImportRefused
@@ -189,11 +192,11 @@ def _install_graph(described: Description, copy: Path | None) -> Installed:
 def similar(
     name: _Name,
     *,
-    model: Annotated[str, typer.Option("--model", metavar="ID", help="The embeddings model.")],
+    model: Annotated[str, typer.Option("--model", metavar="ID", help="The embedding model.")],
     url: Annotated[
         str | None,
         typer.Option(
-            "--url", metavar="URL", help="An OpenAI-compatible address (.../v1); default: OpenAI."
+            "--url", metavar="URL", help="An OpenAI-compatible API (.../v1). Default: OpenAI."
         ),
     ] = None,
     count: Annotated[
@@ -207,11 +210,11 @@ def similar(
         typer.Option(
             "--key-from",
             metavar="VARIABLE",
-            help="The variable of the API key, in the environment or the key ring.",
+            help="Name of the API key's variable, in the environment or the key ring.",
         ),
     ] = "OPENAI_API_KEY",
 ) -> None:
-    """Make lists of similar training sentences from embeddings (exampleSelection 'embeddings')."""
+    """Create lists of similar training sentences, for tasks with exampleSelection 'embeddings'."""
     from urllib.parse import quote
 
     from kgbench.config import model_setup
@@ -222,26 +225,26 @@ def similar(
     from kgbench.errors import TaskError
 
     root = home.place(name)
-    place = "" if url is None else f"@{url}"
+    address = "" if url is None else f"@{url}"
     named = "" if key in SERVICE.keys else f"?key_env={quote(key)}"
-    setup = model_setup(f"openai:{quote(model, safe='/:')}{place}{named}")
+    setup = model_setup(f"openai:{quote(model, safe='/:')}{address}{named}")
     answered: dict[str, str | None] = {}
 
     def vectors(texts: Sequence[str]) -> Sequence[Sequence[float]]:
-        found = embed(setup, texts)
-        answered["model"] = found.model
-        return found.vectors
+        embedded = embed(setup, texts)
+        answered["model"] = embedded.model
+        return embedded.vectors
 
     chosen = [part for part in parts(root) if ontology in (None, part[1])]
     if not chosen:
-        known = ", ".join(sorted({each for _, each in parts(root)}))
+        known = ", ".join(sorted({ontology_name for _, ontology_name in parts(root)}))
         raise TaskError(f"there is no ontology '{ontology}' in {root}; there are {known}")
-    for collection, each in chosen:
+    for collection, ontology_name in chosen:
         path = embeddings.write_lists(
             root,
-            read_part(root, collection, each),
+            read_part(root, collection, ontology_name),
             vectors,
             count,
             lambda: {"requested": model, "model": answered["model"], "address": setup.base_url},
         )
-        typer.echo(f"{collection} {each}: {path} (by {answered['model'] or model})")
+        typer.echo(f"{collection} {ontology_name}: {path} (by {answered['model'] or model})")

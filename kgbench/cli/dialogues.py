@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``kgbench dialogues``: finding dialogues by model, task, outcome, score and text."""
+"""``kgbench dialogues``: find dialogues by model, task, outcome, score and text."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Sort(StrEnum):
-    """By what dialogues are sorted."""
+    """Sort order of dialogues."""
 
     SCORE = "score"
     TASK = "task"
@@ -38,25 +38,27 @@ def dialogues(
     *,
     outcome: Annotated[
         Outcome | None,
-        typer.Option("--outcome", help="Only dialogues of which an answer ended so."),
+        typer.Option("--outcome", help="Only dialogues with an answer of this outcome."),
     ] = None,
     below: Annotated[
         float | None,
         typer.Option(
-            "--below", metavar="SCORE", help="Only a main score of the task less than this."
+            "--below", metavar="SCORE", help="Only dialogues whose main score is below this."
         ),
     ] = None,
     search: Annotated[
         str | None,
         typer.Option(
-            "--search", metavar="TEXT", help="Only with this text in an answer, whatever its case."
+            "--search",
+            metavar="TEXT",
+            help="Only dialogues with this text in an answer (case-insensitive).",
         ),
     ] = None,
     sort: Annotated[
-        Sort, typer.Option("--sort", help="The order; score has the lowest first.")
+        Sort, typer.Option("--sort", help="Sort order; score lists the lowest first.")
     ] = Sort.SCORE,
     limit: Annotated[
-        int, typer.Option("--limit", min=1, help="How many dialogues are listed at most.")
+        int, typer.Option("--limit", min=1, help="Maximum number of dialogues listed.")
     ] = 20,
     task: options.TaskGlob = "*",
     model: options.ModelGlob = "*",
@@ -66,9 +68,9 @@ def dialogues(
     choice: options.Pass = "first",
     output: Output,
 ) -> None:
-    """Find judged dialogues; each is listed as a `kgbench show` line.
+    """Find judged dialogues, and print a `kgbench show` command for each.
 
-    Dialogues that wait for an answer are not judged: `kgbench status` tells of them.
+    Dialogues that wait for an answer are not judged; see `kgbench status`.
     """
     from kgbench.analysis.finding import find_dialogues
     from kgbench.analysis.selection import select
@@ -79,19 +81,19 @@ def dialogues(
         table = find_dialogues(
             opened, chosen, outcome=outcome, below=below, text=search, sort=sort, limit=limit
         )
-    if output.wanted is Form.TABLE and output.out is None:
-        _tell(table, options.typed_store(store))
+    if output.effective_form is Form.TABLE and output.out is None:
+        _print_commands(table, options.typed_store(store))
     else:
         output.write(table)
 
 
-def _tell(table: Table, location: str | None) -> None:
-    """Print a line for each dialogue that shows it."""
+def _print_commands(table: Table, location: str | None) -> None:
+    """Print a ``kgbench show`` command for each dialogue."""
     tell(table.title)
-    where = f" --store {shlex.quote(location)}" if location is not None else ""
+    store_option = f" --store {shlex.quote(location)}" if location is not None else ""
     for row in table.records():
-        reached = "no score" if row["score"] is None else f"{row['score']:.3f} {row['metric']}"
-        said = f"{reached}, {row['outcome']}, {row['task']} by {row['model']}"
-        tell(f"kgbench show {shlex.quote(str(row['dialogue']))}{where}  # {said}")
+        score = "no score" if row["score"] is None else f"{row['score']:.3f} {row['metric']}"
+        comment = f"{score}, {row['outcome']}, {row['task']} by {row['model']}"
+        tell(f"kgbench show {shlex.quote(str(row['dialogue']))}{store_option}  # {comment}")
     for note in table.notes:
         tell(note)

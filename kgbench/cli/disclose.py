@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``kgbench disclose``: the values behind commitments in a publication."""
+"""``kgbench disclose``: reveal the values behind commitments in a publication."""
 
 from __future__ import annotations
 
@@ -22,25 +22,28 @@ def disclose(
         list[str] | None,
         typer.Argument(
             metavar="COMMITMENT|IRI",
-            help="Commitments in the publication, or its IRIs of cases, texts or evaluations. "
-            "Default: everything.",
+            help="Commitments in the publication, or IRIs of its cases, texts or evaluations. "
+            "Default: all.",
         ),
     ] = None,
     *,
     store: options.Store = None,
     redact: Annotated[
         options.Redact,
-        typer.Option("--redact", help="The level at which it was published."),
+        typer.Option("--redact", help="The redaction level of the publication."),
     ] = options.Redact.GOLD,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", metavar="FILE", help="Where to write; default: standard out."),
+        typer.Option(
+            "--out", "-o", metavar="FILE", help="The file to write. Default: standard output."
+        ),
     ] = None,
 ) -> None:
-    """Disclose values that a publication left out, so that anybody can check that they are those.
+    """Disclose values that a publication left out, in a form that anybody can verify.
 
-    The publication holds commitments in their places. Each line of the output has a commitment, its
-    nonce and the value; ``kgbench publish --check DIR --disclosed FILE`` compares them.
+    The publication has commitments in place of the values. Each line of the output has a
+    commitment, its nonce and the value; `kgbench publish --check DIR --disclosed FILE` verifies
+    them.
     """
     from kgbench.publish.disclosing import disclosed, written
     from kgbench.publish.site import opened
@@ -50,10 +53,10 @@ def disclose(
     location = store or default_location()
     known_keys.commitments(location)
     with copying.local(location) as folder:
-        found = disclosed(opened(str(folder)), str(folder), Level[redact.name], what or ())
-    text = written(found)
+        values = disclosed(opened(str(folder)), str(folder), Level[redact.name], what or ())
+    text = written(values)
     if out is None:
         typer.echo(text, nl=False)
         return
     out.write_text(text, encoding="utf-8")
-    typer.echo(f"{count(len(found), 'value')} disclosed in {out}")
+    typer.echo(f"{count(len(values), 'value')} disclosed in {out}")

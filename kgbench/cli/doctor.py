@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``kgbench doctor``: what is installed, which keys are set, and whether everything works."""
+"""``kgbench doctor``: check the installation, API keys, and whether everything works."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kgbench.cli import options
 if TYPE_CHECKING:
     from kgbench.doctor import Condition
 
-_INDENT = 26  # where the words begin
+_INDENT = 26  # column at which descriptions start
 _COLOURS = {"ok": "green", "absent": "bright_black", "note": "yellow", "broken": "red"}
 
 
@@ -31,28 +31,28 @@ def doctor(
         bool,
         typer.Option(
             "--network",
-            help="Also ask the servers that --store and the environment name (and no others).",
+            help="Also contact the servers named by --store and the environment (no others).",
         ),
     ] = False,
     store: options.Store = None,
     json_: options.AsJson = False,
 ) -> None:
-    """Look at the installation, keys, store, data sets and judging; exit code 1 if some is broken.
+    """Check the installation, keys, store, data sets and judging; exit with 1 if one is broken.
 
-    Nothing is changed and no model is asked. Of keys only the names of their variables are told.
+    Nothing is changed and no model is called. Of API keys, only the variable names are printed.
     """
     from kgbench.doctor import State, examine
     from kgbench.store import default_location
 
-    found: list[Condition] = []
+    conditions: list[Condition] = []
     for condition in examine(store or default_location(), network=network):
         if not json_:
-            _print(condition, first=not found or found[-1].part != condition.part)
-        found.append(condition)
-    broken = sum(condition.state is State.BROKEN for condition in found)
+            _print(condition, first=not conditions or conditions[-1].part != condition.part)
+        conditions.append(condition)
+    broken = sum(condition.state is State.BROKEN for condition in conditions)
     if json_:
-        said = {"broken": broken, "conditions": [condition.as_json() for condition in found]}
-        typer.echo(json.dumps(said, indent=2, ensure_ascii=False))
+        report = {"broken": broken, "conditions": [condition.as_json() for condition in conditions]}
+        typer.echo(json.dumps(report, indent=2, ensure_ascii=False))
     elif broken:
         typer.echo(f"\n{broken} {'thing is' if broken == 1 else 'things are'} broken")
     else:
@@ -74,7 +74,7 @@ def _print(condition: Condition, *, first: bool) -> None:
 
 
 def _wrapped(words: str) -> list[str]:
-    """The words in lines that fit a terminal; whole where there is none."""
+    """Wrap text for a terminal; one line if standard output is not a terminal."""
     if not sys.stdout.isatty():
         return [words]
     room = max(shutil.get_terminal_size().columns - _INDENT, _INDENT)

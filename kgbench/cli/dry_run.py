@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What ``kgbench run --dry-run`` says: calls, tokens and cost per model, before any is made."""
+"""``kgbench run --dry-run``: estimated calls, tokens and cost per model."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def say(
 ) -> None:
     """Print the estimate for ``plan``.
 
-    ``run`` names the run to continue, ``""`` the newest of the plan's name, ``None`` none;
-    ``endpoint`` says whether there is one.
+    ``run`` names the run to continue; ``""`` is the newest run with the plan's name, ``None`` a new
+    run. ``endpoint`` says whether a SPARQL endpoint was given.
     """
     from kgbench.analysis.rendering import render
     from kgbench.config.specs import WITHOUT_PROVIDER
@@ -48,42 +48,43 @@ def say(
     asked = _asked(plan, location, endpoint=endpoint)
     models = list(foreseen(plan, complete, declared(plan.prices), asked.exercises))
     left_out = [*plan.passed_over, *asked.passed_over]
-    found = _detectable(plan, asked, location)
+    detectable = _detectable(plan, asked, location)
     if json_:
-        said = {
+        report = {
             "name": plan.name,
             "suite": plan.suite,
             "tasks": list(asked.exercises),
             "passed_over": left_out,
-            "dialogues": sum(one.planned for one in models),
-            "dialogues_to_do": sum(one.dialogues for one in models),
+            "dialogues": sum(forecast.planned for forecast in models),
+            "dialogues_to_do": sum(forecast.dialogues for forecast in models),
             "rule": RULE,
-            "models": [_entry(one) for one in models],
-            "detectable": None if found is None else found._asdict(),
+            "models": [_entry(forecast) for forecast in models],
+            "detectable": None if detectable is None else detectable._asdict(),
         }
-        typer.echo(json.dumps(said, indent=2))
+        typer.echo(json.dumps(report, indent=2))
         return
     for passed_over in left_out:
         typer.echo(f"passed over: {passed_over}")
     typer.echo(render(_table(plan, models, f"Estimated: {RULE}."), "table"), nl=False)
-    if found is not None and found.difference is None:
+    if detectable is not None and detectable.difference is None:
         typer.echo(
-            f"Finds no difference between two models for cases of this kind (alpha 0.05): "
-            f"{found.reason}; see kgbench plan."
+            f"Cannot detect a difference between two models for cases of this kind (alpha 0.05): "
+            f"{detectable.reason}; see kgbench plan."
         )
-    elif found is not None:
+    elif detectable is not None:
         typer.echo(
-            f"Finds a difference of {found.difference:.3f} between two models (power 0.8, alpha "
-            f"0.05), by {count(found.cases, 'case')} of {count(found.tasks, 'task')} and the "
-            f"variances of stored results; see kgbench plan."
+            f"Can detect a difference of {detectable.difference:.3f} between two models "
+            f"(power 0.8, alpha 0.05), from {count(detectable.cases, 'case')} of "
+            f"{count(detectable.tasks, 'task')} and the variances of stored results; "
+            f"see kgbench plan."
         )
 
 
 def _table(plan: Plan, models: Sequence[Foreseen], rule: str) -> Table:
-    each = models[0].planned
+    per_model = models[0].planned
     title = (
         f"{plan.name}: {count(len(plan.tasks), 'task label')} x {count(len(plan.models), 'model')}"
-        f" = {count(each * len(models), 'dialogue')} ({each:,} per model)"
+        f" = {count(per_model * len(models), 'dialogue')} ({per_model:,} per model)"
         f"{', in batches' if plan.batch else ''}"
     )
     columns = (
@@ -96,22 +97,23 @@ def _table(plan: Plan, models: Sequence[Foreseen], rule: str) -> Table:
     )
     rows = tuple(
         (
-            one.model.label,
-            tokens(one.dialogues),
-            _range(one.least.calls, one.most.calls),
-            _range(one.least.input_tokens, one.most.input_tokens),
-            _range(one.least.output_tokens, one.most.output_tokens),
-            _cost(one.least, one.most),
+            forecast.model.label,
+            tokens(forecast.dialogues),
+            _range(forecast.least.calls, forecast.most.calls),
+            _range(forecast.least.input_tokens, forecast.most.input_tokens),
+            _range(forecast.least.output_tokens, forecast.most.output_tokens),
+            _cost(forecast.least, forecast.most),
         )
-        for one in models
+        for forecast in models
     )
     return Table(title, columns, rows, notes=(rule,))
 
 
 def _detectable(plan: Plan, asked: Asked, location: str | None) -> Detectable | None:
-    """The difference that the plan could find, where the store has results of its suite.
+    """Return the smallest difference that the plan can detect, or ``None`` if unknown.
 
-    That it can find none needs no results.
+    It is estimated from stored results of the suite. That a plan can detect no difference at all
+    follows without results.
     """
     from kgbench.analysis import planning
     from kgbench.errors import QueryError, StoreError
@@ -127,25 +129,25 @@ def _detectable(plan: Plan, asked: Asked, location: str | None) -> Detectable | 
 
             chosen = select(store, plan.suite)
             return planning.detectable(store, chosen, repetitions)
-    except (QueryError, StoreError):  # there is no store, or nothing of this suite in it
+    except (QueryError, StoreError):  # no store yet, or no results of this suite in it
         return None
 
 
 def _repetitions(plan: Plan, asked: Asked) -> dict[str, list[int]]:
-    """How often each model is asked each case, by task label."""
+    """Return, for each task label, how often each of its cases is run per model."""
     from collections import Counter
 
     from kgbench.engine.planning import planned
 
-    found: dict[str, Counter[str]] = {}
-    for one in planned(plan, asked.exercises, plan.models[0]):
-        counts = found.setdefault(one.exercise.task.label, Counter())
-        counts[one.exercise.case.iri] += 1
-    return {label: list(counts.values()) for label, counts in found.items()}
+    by_label: dict[str, Counter[str]] = {}
+    for dialogue in planned(plan, asked.exercises, plan.models[0]):
+        counts = by_label.setdefault(dialogue.exercise.task.label, Counter())
+        counts[dialogue.exercise.case.iri] += 1
+    return {label: list(counts.values()) for label, counts in by_label.items()}
 
 
 def _asked(plan: Plan, location: str | None, *, endpoint: bool) -> Asked:
-    """The exercises of each task label; only those of imported results need a store."""
+    """Return the exercises of each task label; only suites of imported results need a store."""
     from kgbench.config.names import suites_of_results
     from kgbench.engine import planning
     from kgbench.engine.published import Asked, stored_exercises
@@ -158,7 +160,7 @@ def _asked(plan: Plan, location: str | None, *, endpoint: bool) -> Asked:
 
 
 def _complete(plan: Plan, location: str | None, run: str) -> set[str]:
-    """The digests of the plan's dialogues that the store has complete; none without a store."""
+    """Return the digests of the plan's complete dialogues in the store; empty without a store."""
     from kgbench.engine import run_to_continue
     from kgbench.errors import StoreError
     from kgbench.record import reading
@@ -171,23 +173,23 @@ def _complete(plan: Plan, location: str | None, run: str) -> set[str]:
             raise
         return set()
     with reader as store:
-        found = reading.find_run(store, run) if run else run_to_continue(store, plan)
-        if found is None:
+        info = reading.find_run(store, run) if run else run_to_continue(store, plan)
+        if info is None:
             return set()
-        states = reading.dialogue_states(store, found.graph)
+        states = reading.dialogue_states(store, info.graph)
         return {digest for digest, state in states.items() if state.complete}
 
 
-def _entry(one: Foreseen) -> dict[str, Any]:
-    def estimate(of: Estimate) -> dict[str, Any]:
-        return {**asdict(of), "cost": None if of.cost is None else str(of.cost)}
+def _entry(forecast: Foreseen) -> dict[str, Any]:
+    def estimate(value: Estimate) -> dict[str, Any]:
+        return {**asdict(value), "cost": None if value.cost is None else str(value.cost)}
 
     return {
-        "model": one.model.label,
-        "dialogues": one.planned,
-        "dialogues_to_do": one.dialogues,
-        "least": estimate(one.least),
-        "most": estimate(one.most),
+        "model": forecast.model.label,
+        "dialogues": forecast.planned,
+        "dialogues_to_do": forecast.dialogues,
+        "least": estimate(forecast.least),
+        "most": estimate(forecast.most),
     }
 
 

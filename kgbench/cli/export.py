@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``kgbench export``: a run in the formats of other communities."""
+"""``kgbench export``: write a run in the formats of other communities."""
 
 from __future__ import annotations
 
@@ -30,16 +30,18 @@ Run = Annotated[
 ]
 Out = Annotated[
     Path | None,
-    typer.Option("--out", "-o", metavar="FILE", help="Where to write; standard output if unsaid."),
+    typer.Option(
+        "--out", "-o", metavar="FILE", help="The file to write. Default: standard output."
+    ),
 ]
-Place = Annotated[
+OutFolder = Annotated[
     Path,
-    typer.Option("--out", "-o", metavar="FOLDER", help="Where to write; it must not be there."),
+    typer.Option("--out", "-o", metavar="FOLDER", help="The folder to write; it must not exist."),
 ]
 
 
 class ProvFormat(StrEnum):
-    """How provenance is written."""
+    """Formats of provenance."""
 
     PROVN = "provn"
     JSON = "json"
@@ -50,7 +52,7 @@ class ProvFormat(StrEnum):
 
 
 class TableFormat(StrEnum):
-    """How the wide table is written."""
+    """Formats of the wide table."""
 
     CSV = "csv"
     XLSX = "xlsx"
@@ -60,7 +62,7 @@ class TableFormat(StrEnum):
 
 
 class Relation(StrEnum):
-    """What an evaluator is to the makers of the models."""
+    """Relation of the evaluator to the developers of the models."""
 
     FIRST = "first_party"
     THIRD = "third_party"
@@ -72,8 +74,8 @@ def command(app: typer.Typer) -> None:
     """Register the command and its subcommands."""
     group = typer.Typer(help="Write a run in another community's format.", no_args_is_help=True)
     group.callback()(_several)
-    for one in (prov, rocrate, croissant, eee, notebook):
-        group.command(one.__name__)(one)
+    for function in (prov, rocrate, croissant, eee, notebook):
+        group.command(function.__name__)(function)
     group.command("llm-kg-bench")(llm_kg_bench)
     group.command("inspect")(inspect_logs)
     group.command("table")(wide_table)
@@ -103,16 +105,16 @@ def llm_kg_bench(
     from kgbench.exports import llm_kg_bench as exporting
 
     outgoing.check_place(out, json_=json_)
-    found, left = exporting.records(source.read(run))
-    outgoing.write(outgoing.indented(found), out)
-    outgoing.report(out, {"records": len(found), "without_answer": left}, json_=json_)
+    records, unanswered = exporting.records(source.read(run))
+    outgoing.write(outgoing.indented(records), out)
+    outgoing.report(out, {"records": len(records), "without_answer": unanswered}, json_=json_)
 
 
 @grouped
 def inspect_logs(
     run: Run = None,
     *,
-    place: Place,
+    folder: OutFolder,
     source: Source,
     json_: options.AsJson = False,
 ) -> None:
@@ -123,12 +125,12 @@ def inspect_logs(
     from kgbench import files
     from kgbench.exports import inspect_log
 
-    found = source.read(run)
-    logs = inspect_log.logs(found)
+    results = source.read(run)
+    logs = inspect_log.logs(results)
     for name, log in logs.items():
-        files.write(place / name, outgoing.indented(log))
+        files.write(folder / name, outgoing.indented(log))
     counts = {"logs": len(logs), "dialogues": sum(len(log["samples"]) for log in logs.values())}
-    outgoing.report(place, counts, json_=json_)
+    outgoing.report(folder, counts, json_=json_)
 
 
 @grouped
@@ -143,25 +145,25 @@ def prov(
     ] = None,
     *,
     form: Annotated[
-        ProvFormat, typer.Option("--format", help="How it is written; svg and png are drawings.")
+        ProvFormat, typer.Option("--format", help="The output format; svg and png are drawings.")
     ] = ProvFormat.PROVN,
     source: Source,
     out: Out = None,
     json_: options.AsJson = False,
 ) -> None:
-    """Export where a run or a dialogue comes from, as PROV-N, PROV-JSON, PROV-XML or PROV-O."""
+    """Export the provenance of a run or dialogue as PROV-N, PROV-JSON, PROV-XML or PROV-O."""
     outgoing.check_place(out, json_=json_)
     outgoing.needs("prov", *_NEEDED.get(form, ()))
     from kgbench.exports import prov_document, prov_drawing
 
-    found = source.read(name)
+    results = source.read(name)
     if form in (ProvFormat.SVG, ProvFormat.PNG):
-        drawn = prov_drawing.drawing(found)
+        drawn = prov_drawing.drawing(results)
         draw = prov_drawing.svg if form is ProvFormat.SVG else prov_drawing.png
         outgoing.write(draw(drawn), out)
         outgoing.report(out, {"boxes": len(drawn.nodes), "arrows": len(drawn.arrows)}, json_=json_)
         return
-    document = prov_document.document(found)
+    document = prov_document.document(results)
     outgoing.write(prov_document.serialised(document, str(form)), out)
     outgoing.report(out, {"records": len(list(document.get_records()))}, json_=json_)
 
@@ -170,7 +172,7 @@ def wide_table(
     run: Run = None,
     *,
     form: Annotated[
-        TableFormat, typer.Option("--format", "-f", help="How the table is written.")
+        TableFormat, typer.Option("--format", "-f", help="Format of the table.")
     ] = TableFormat.CSV,
     store: options.Store = None,
     choice: options.Pass = "first",
@@ -178,8 +180,8 @@ def wide_table(
         options.Redact | None,
         typer.Option(
             "--redact",
-            help="What is left out. Default: reference answers, and of a protected suite every "
-            "text.",
+            help="What to leave out. Default: reference answers, and all texts of protected "
+            "suites.",
         ),
     ] = None,
     unprotected: options.Unprotected = None,
@@ -188,7 +190,7 @@ def wide_table(
     out: Out = None,
     json_: options.AsJson = False,
 ) -> None:
-    """Export one row for each dialogue: a column for each score and info, and the last answer."""
+    """Export a table with a row per dialogue: all scores and infos, and the last answer."""
     outgoing.check_place(out, json_=json_)
     if form in (TableFormat.PARQUET, TableFormat.ARROW):
         outgoing.needs("pyarrow", extra="tables")
@@ -198,22 +200,23 @@ def wide_table(
     from kgbench.exports import wide_table as exporting
     from kgbench.publish.withholding import Level
 
-    found = outgoing.read(outgoing.wanted_run(run, choice, redact, unprotected), store)
-    table = exporting.wide_table(found)
+    results = outgoing.read(outgoing.wanted_run(run, choice, redact, unprotected), store)
+    table = exporting.wide_table(results)
     if guard:
         table, changed = table.spreadsheet_safe()
         tell_guarded(changed)
     writers: dict[TableFormat, Callable[[Table], bytes]] = {
-        TableFormat.CSV: lambda made: as_csv(made, "\r\n" if crlf else "\n").encode("utf-8"),
-        TableFormat.JSON: lambda made: render(made, "json").encode("utf-8"),
+        TableFormat.CSV: lambda content: as_csv(content, "\r\n" if crlf else "\n").encode("utf-8"),
+        TableFormat.JSON: lambda content: render(content, "json").encode("utf-8"),
         TableFormat.XLSX: as_xlsx,
         TableFormat.PARQUET: exporting.as_parquet,
         TableFormat.ARROW: exporting.as_arrow,
     }
     outgoing.write(writers[form](table), out)
-    if redact is None and found.level is Level.ANSWERS:
+    if redact is None and results.level is Level.ANSWERS:
         typer.echo(
-            "the suite is protected: texts are left out (--unprotected SUITE tells them)", err=True
+            "the suite is protected: texts are left out (include them with --unprotected SUITE)",
+            err=True,
         )
     outgoing.report(out, {"dialogues": len(table.rows), "columns": len(table.columns)}, json_=json_)
 
@@ -222,26 +225,26 @@ def wide_table(
 def rocrate(
     run: Run = None,
     *,
-    place: Place,
+    folder: OutFolder,
     source: Source,
     credit: Credit,
     json_: options.AsJson = False,
 ) -> None:
-    """Export a run as an RO-Crate 1.3: a folder, or an archive where its name ends in .zip."""
+    """Export a run as an RO-Crate 1.3: a folder, or an archive if the name ends in .zip."""
     outgoing.needs("rocrate")
     from kgbench.exports import ro_crate
 
     describing = ro_crate.Describing(credit.licence_iri(), credit.agents())
-    found = source.read(run)
-    count = ro_crate.write(found, place, describing)
-    outgoing.report(place, {"files": count, "dialogues": len(found.held)}, json_=json_)
+    results = source.read(run)
+    count = ro_crate.write(results, folder, describing)
+    outgoing.report(folder, {"files": count, "dialogues": len(results.held)}, json_=json_)
 
 
 @grouped
 def croissant(
     run: Run = None,
     *,
-    place: Place,
+    folder: OutFolder,
     source: Source,
     credit: Credit,
     json_: options.AsJson = False,
@@ -250,67 +253,69 @@ def croissant(
     from kgbench.exports import croissant as exporting
 
     of_data, made_by = credit.licence_iri(), credit.agents()
-    found = source.read(run)
-    files = exporting.write(found, place, of_data, made_by)
-    outgoing.report(place, {"files": len(files), "dialogues": len(found.held)}, json_=json_)
+    results = source.read(run)
+    files = exporting.write(results, folder, of_data, made_by)
+    outgoing.report(folder, {"files": len(files), "dialogues": len(results.held)}, json_=json_)
 
 
 @grouped
 def notebook(
     run: Run = None,
     *,
-    place: Place,
+    folder: OutFolder,
     data: Annotated[
         str | None,
         typer.Option(
             "--data",
             metavar="PLACE",
-            help="Published N-Quads (.nq, .nq.gz, .nq.zst) to ask, as an address or a path; "
-            "without it, those of the run are written beside the notebook.",
+            help="Published N-Quads (.nq, .nq.gz, .nq.zst) to query, as a URL or path. Default: "
+            "those of the run, written beside the notebook.",
         ),
     ] = None,
     source: Source,
     json_: options.AsJson = False,
 ) -> None:
-    """Export a run as a Jupyter notebook that asks its published data the declared questions."""
+    """Export a run as a Jupyter notebook that runs the declared queries on its published data."""
     from kgbench.exports import notebook as exporting
 
-    found = source.read(run)
-    files = exporting.write(found, place, data)
-    outgoing.report(place, {"files": len(files), "dialogues": len(found.held)}, json_=json_)
+    results = source.read(run)
+    files = exporting.write(results, folder, data)
+    outgoing.report(folder, {"files": len(files), "dialogues": len(results.held)}, json_=json_)
 
 
 def eee(
     run: Run = None,
     *,
-    place: Place,
+    folder: OutFolder,
     store: options.Store = None,
     choice: options.Pass = "first",
     organisation: Annotated[
-        str, typer.Option("--organisation", metavar="NAME", help="Who made the evaluation.")
+        str, typer.Option("--organisation", metavar="NAME", help="The evaluating organisation.")
     ] = "unknown",
     relation: Annotated[
         Relation,
-        typer.Option("--relation", help="What the evaluator is to the makers of the models."),
+        typer.Option("--relation", help="Relation of the evaluator to the models' developers."),
     ] = Relation.OTHER,
     schema: Annotated[
         Path | None,
         typer.Option(
-            "--schema", metavar="FILE", help="The official JSON schema to check against, not ours."
+            "--schema",
+            metavar="FILE",
+            help="Validate against this JSON schema, not the bundled one.",
         ),
     ] = None,
     samples: Annotated[
         bool,
         typer.Option(
-            "--samples", help="Write each dialogue, too: prompts, answers, tool calls, scores."
+            "--samples", help="Also write each dialogue: prompts, answers, tool calls, scores."
         ),
     ] = False,
     unprotected: options.Unprotected = None,
     json_: options.AsJson = False,
 ) -> None:
-    """Export a run as records of Every Eval Ever 0.3: scores by model and task, no texts.
+    """Export a run as records of Every Eval Ever 0.3: scores by model and task, without texts.
 
-    With --samples also its instance-level records, without reference answers.
+    With --samples, instance-level records are written as well, without reference answers.
     """
     from datetime import UTC, datetime
 
@@ -323,19 +328,19 @@ def eee(
 
     level = options.Redact.GOLD if samples else options.Redact.ANSWERS
     wanted = outgoing.wanted_run(run, choice, level, unprotected)
-    found = outgoing.read(wanted, store)
+    results = outgoing.read(wanted, store)
     with open_reader(store) as opened:
-        judged = judge_cells(opened, found, reading.find_run(opened, wanted.run).iri)
+        judged = judge_cells(opened, results, reading.find_run(opened, wanted.run).iri)
     now = datetime.now(UTC)
-    records = every_eval_ever.records(found, organisation, str(relation), now, judged)
-    detailed = every_eval_samples.with_samples(found, records) if samples else {}
+    records = every_eval_ever.records(results, organisation, str(relation), now, judged)
+    detailed = every_eval_samples.with_samples(results, records) if samples else {}
     every_eval_ever.check(records, schema)
     counts = {"records": len(records)}
     for path, content in detailed.items():
         rows = {str(k): json.loads(row) for k, row in enumerate(content.splitlines())}
         every_eval_ever.check(rows, None, every_eval_ever.SAMPLES)
-        files.write(place / path, content)
+        files.write(folder / path, content)
         counts["samples"] = counts.get("samples", 0) + len(rows)
     for path, record in records.items():
-        files.write(place / path, outgoing.indented(record))
-    outgoing.report(place, counts, json_=json_)
+        files.write(folder / path, outgoing.indented(record))
+    outgoing.report(folder, counts, json_=json_)

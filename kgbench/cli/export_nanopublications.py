@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``kgbench export nanopublications``: the claims of a publication, one by one."""
+"""``kgbench export nanopublications``: one signed nanopublication per claim of a publication."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ def nanopublications(
         Path, typer.Option("--key", metavar="KEYFILE", help="An RSA key (kgbench keys new --rsa).")
     ],
     creator: Annotated[
-        str, typer.Option("--creator", metavar="NAME", help="Who publishes: 'Name <IRI>'.")
+        str, typer.Option("--creator", metavar="NAME", help="The publisher, as 'Name <IRI>'.")
     ],
-    place: Annotated[
+    folder: Annotated[
         Path, typer.Option("--out", "-o", metavar="FOLDER", help="The folder to write to.")
     ],
     licence: Annotated[
@@ -40,14 +40,16 @@ def nanopublications(
     from kgbench.publish import about
 
     author = about.agent(creator)
-    under = None if licence is None else about.licence(licence)
+    licence_iri = None if licence is None else about.licence(licence)
     try:
-        made = dict(exporting.nanopublications(site, key, author, under, datetime.now(UTC)))
-        for content in made.values():
+        documents = dict(
+            exporting.nanopublications(site, key, author, licence_iri, datetime.now(UTC))
+        )
+        for content in documents.values():
             exporting.verified(content)
     except ModuleNotFoundError as error:
         raise missing(error, "nanopub") from None
-    place.mkdir(parents=True, exist_ok=True)
-    for name, content in made.items():
-        (place / f"{name}.trig").write_bytes(content)
-    typer.echo(f"{count(len(made), 'nanopublication')} in {place}")
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, content in documents.items():
+        (folder / f"{name}.trig").write_bytes(content)
+    typer.echo(f"{count(len(documents), 'nanopublication')} in {folder}")

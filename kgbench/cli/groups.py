@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Groups of options that several commands take together, each as one parameter.
+"""Groups of options that several commands share, each passed to a command as one parameter.
 
-A group is a dataclass (:class:`Group`) whose fields are options of typer. A command that is
-``grouped`` declares a parameter of that type; the command line has the fields in its place.
+A group is a dataclass (:class:`Group`) whose fields are typer options. A command decorated with
+:func:`grouped` declares a parameter of that type; the command line shows the fields instead.
 """
 
 from __future__ import annotations
@@ -25,43 +25,43 @@ if TYPE_CHECKING:
 
 
 class Group:
-    """Base of the dataclasses that are groups of options."""
+    """Base class of groups of options."""
 
     __slots__ = ()
 
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:
-    """``command`` with the options of its groups in place of the parameters that take the groups.
+    """Replace parameters of ``command`` that are groups by the options of the groups.
 
-    The result takes keyword arguments only, by the names of the options.
+    The result takes only keyword arguments, named after the options.
     """
     groups: dict[str, Any] = {}
-    taken: list[inspect.Parameter] = []
+    flattened: list[inspect.Parameter] = []
     for parameter in inspect.signature(command, eval_str=True).parameters.values():
         if isinstance(parameter.annotation, type) and issubclass(parameter.annotation, Group):
             groups[parameter.name] = parameter.annotation
-            taken += _options(parameter.annotation)
+            flattened += _options(parameter.annotation)
         else:
-            taken.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
+            flattened.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
 
     @wraps(command)
-    def called(**given: Any) -> None:
+    def wrapper(**kwargs: Any) -> None:
         for name, group in groups.items():
-            given[name] = group(**{field.name: given.pop(field.name) for field in fields(group)})
-        command(**given)
+            kwargs[name] = group(**{field.name: kwargs.pop(field.name) for field in fields(group)})
+        command(**kwargs)
 
-    called.__signature__ = inspect.Signature(taken)  # type: ignore[attr-defined]
-    return called
+    wrapper.__signature__ = inspect.Signature(flattened)  # type: ignore[attr-defined]
+    return wrapper
 
 
 def _options(group: Any) -> list[inspect.Parameter]:
     hints = get_type_hints(group, include_extras=True)
-    kind, none = inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.empty
+    kind, empty = inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.empty
     return [
         inspect.Parameter(
             field.name,
             kind,
-            default=none if field.default is MISSING else field.default,
+            default=empty if field.default is MISSING else field.default,
             annotation=hints[field.name],
         )
         for field in fields(group)
@@ -70,57 +70,59 @@ def _options(group: Any) -> list[inspect.Parameter]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits(Group):
-    """The limits of a run, and how it asks: fields of :class:`~kgbench.model.Plan`."""
+    """Limits of a run and batch mode: fields of :class:`~kgbench.model.Plan`."""
 
     concurrency: Annotated[
         int | None,
         typer.Option(
-            "--concurrency", "-c", min=1, help="Calls under way at once, per model, at most."
+            "--concurrency", "-c", min=1, help="Maximum number of concurrent calls per model."
         ),
     ] = None
     call_timeout: Annotated[
         float | None,
         typer.Option(
-            "--call-timeout", metavar="SECONDS", min=0.001, help="Seconds for one answer."
+            "--call-timeout", metavar="SECONDS", min=0.001, help="Timeout of one call in seconds."
         ),
     ] = None
     requests_per_minute: Annotated[
         float | None,
-        typer.Option("--requests-per-minute", min=0.01, help="Calls begun a minute, per model."),
+        typer.Option("--requests-per-minute", min=0.01, help="Rate limit of calls, per model."),
     ] = None
     tokens_per_minute: Annotated[
         float | None,
-        typer.Option("--tokens-per-minute", min=1, help="Tokens a minute, per model."),
+        typer.Option("--tokens-per-minute", min=1, help="Rate limit of tokens, per model."),
     ] = None
     max_cost: Annotated[
         float | None,
-        typer.Option("--max-cost", metavar="USD", min=0, help="Stop when the run has cost this."),
+        typer.Option(
+            "--max-cost", metavar="USD", min=0, help="Stop when the run has cost this much."
+        ),
     ] = None
     max_tokens: Annotated[
         int | None,
-        typer.Option("--max-tokens", min=0, help="Stop when the run has used so many tokens."),
+        typer.Option("--max-tokens", min=0, help="Stop when the run has used this many tokens."),
     ] = None
     prices: Annotated[
         Path | None,
-        typer.Option("--prices", metavar="FILE", help="A price table of your own (Turtle)."),
+        typer.Option("--prices", metavar="FILE", help="Your own price table (Turtle)."),
     ] = None
     batch: Annotated[
         bool | None,
         typer.Option(
             "--batch/--no-batch",
-            help="Ask through the batch interfaces of providers: cheaper, within a day.",
+            help="Use the providers' batch APIs: cheaper, with answers within a day.",
         ),
     ] = None
 
     def chosen(self) -> dict[str, Any]:
-        """The fields of the plan; ``None`` where the command line says nothing."""
+        """Return the fields of the plan; ``None`` for options that were not given."""
         cost = None if self.max_cost is None else Decimal(str(self.max_cost))
         return {**asdict(self), "max_cost": cost}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Output(Group):
-    """How and where a table is written."""
+    """Format and destination of a table."""
 
     form: options.TableForm = Form.TABLE
     json_: options.AsJson = False
@@ -129,10 +131,10 @@ class Output(Group):
     crlf: options.Crlf = False
 
     @property
-    def wanted(self) -> Form:
-        """The format."""
+    def effective_form(self) -> Form:
+        """The output format; ``--json`` takes precedence over ``--format``."""
         return Form.JSON if self.json_ else self.form
 
     def write(self, table: Table) -> None:
-        """Write a table (:func:`kgbench.cli.tables.write`)."""
-        write(table, self.wanted, self.out, guard=self.guard, crlf=self.crlf)
+        """Write a table; see :func:`kgbench.cli.tables.write`."""
+        write(table, self.effective_form, self.out, guard=self.guard, crlf=self.crlf)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``kgbench harvest``: publications of other groups, verified and kept apart."""
+"""``kgbench harvest``: fetch and verify publications of other groups."""
 
 from __future__ import annotations
 
@@ -25,55 +25,58 @@ def command(app: typer.Typer) -> None:
 def harvest(
     addresses: Annotated[
         list[str],
-        typer.Argument(metavar="URL|DIR...", help="Addresses or folders of publications."),
+        typer.Argument(metavar="URL|DIR...", help="URLs or folders of publications."),
     ],
     *,
     into: Annotated[
-        Path, typer.Option("--into", metavar="FOLDER", help="The folder of harvested sources.")
+        Path, typer.Option("--into", metavar="FOLDER", help="The folder for harvested sources.")
     ] = _FOLDER,
     key: Annotated[
         list[str] | None,
         typer.Option(
             "--key",
             metavar="PUBLIC",
-            help="A public key that you trust, or its file; repeatable. Each source must be signed "
-            "by one of them, or by one that follows it.",
+            help="A trusted public key, or its file; repeatable. Each source must be signed by one "
+            "of these keys or by a successor.",
         ),
     ] = None,
     unsigned: Annotated[
-        bool, typer.Option("--unsigned", help="Take sources that were never signed, too.")
+        bool, typer.Option("--unsigned", help="Also accept sources that were never signed.")
     ] = False,
     most: Annotated[
         int,
-        typer.Option("--most", metavar="MB", help="The most that is fetched of a source.", min=1),
+        typer.Option("--most", metavar="MB", help="Maximum download per source.", min=1),
     ] = _MOST,
     seconds: Annotated[
-        float, typer.Option("--seconds", help="The most time for a source.", min=0.1)
+        float, typer.Option("--seconds", help="Maximum time per source in seconds.", min=0.1)
     ] = _SECONDS,
     json_: options.AsJson = False,
 ) -> None:
-    """Harvest publications of other groups, to be compared by analyze leaderboard --sources.
+    """Harvest publications of other groups, for `kgbench analyze leaderboard --sources`.
 
-    Signatures and checksums are verified before anything is taken. Nothing but the addresses that
-    are named is asked. Harvesting again fetches what is new. Exit code 1 where a source is refused.
+    Signatures and checksums are verified before anything is stored. Only the given addresses are
+    contacted. Harvesting again fetches what is new. Exits with 1 if a source is refused.
     """
     from kgbench.characters import visible
     from kgbench.harvest.harvesting import harvest as harvested
     from kgbench.signing.keys import public_key
 
-    keys = [public_key(one) for one in key or ()]
+    keys = [public_key(text) for text in key or ()]
     outcomes = []
-    for one in harvested(
+    for outcome in harvested(
         addresses, into, keys, most=most << 20, seconds=seconds, unsigned=unsigned
     ):
-        outcomes.append(one)
+        outcomes.append(outcome)
         if not json_:
-            typer.echo(visible(one.words))
+            typer.echo(visible(outcome.words))
     if json_:
-        said = [
-            {**one._asdict(), "found": None if one.found is None else asdict(one.found)}
-            for one in outcomes
+        report = [
+            {
+                **outcome._asdict(),
+                "found": None if outcome.found is None else asdict(outcome.found),
+            }
+            for outcome in outcomes
         ]
-        typer.echo(json.dumps(said, indent=2, ensure_ascii=False))
-    if any(one.found is None for one in outcomes):
+        typer.echo(json.dumps(report, indent=2, ensure_ascii=False))
+    if any(outcome.found is None for outcome in outcomes):
         raise typer.Exit(1)

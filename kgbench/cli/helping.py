@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What ``--help`` prints: whole option names, words instead of types, options in groups.
+"""Help output: complete option names, words instead of type names, options in groups.
 
-It is made here for all commands, from what they declare. A command need not know of it.
+The help of every command is generated from its typer declaration.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 _WIDEST, _NARROWEST = 100, 60
-_NAMES = 28  # columns of names; a longer one has its help on the next line
-_MANY = 8  # options from which on they are grouped
-_CHOICES = 26  # letters of choices that stand beside the name of an option
+_NAMES = 28  # columns for option names; the help of a longer name starts on the next line
+_MANY = 8  # commands with more options than this show them in groups
+_CHOICES = 26  # characters; longer lists of choices are not shown beside the option name
 
 _WORDS = {int: "N", float: "NUMBER", Path: "PATH"}
 
@@ -45,21 +45,21 @@ GROUPS: Mapping[str, frozenset[str]] = {
         )
     ),
 }
-"""Options by what they are for, without their dashes; others stand under "Options"."""
+"""Option names, without dashes, by purpose; all other options are listed under "Options"."""
 
 
 class Entry(NamedTuple):
-    """A line of help: what is typed, and what it means."""
+    """An entry of a help panel: the syntax of a parameter or command, and its description."""
 
     typed: str
     help: str
 
 
-class _Helping:
-    """Prints the help of a command; mixed into the command classes of typer."""
+class _HelpFormat:
+    """Mixin for typer's command classes that formats the help of a command."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Write the usage, the description, and arguments, options and commands in groups."""
+        """Write the usage, the description, and panels of arguments, options and commands."""
         width = max(_NARROWEST, min(_WIDEST, shutil.get_terminal_size().columns)) - 1
         command: Any = self
         lines = [*_wrapped(f"Usage: {_usage(command, ctx)}", width, "       ")]
@@ -70,30 +70,30 @@ class _Helping:
         formatter.write("\n".join(lines))
 
 
-class HelpedCommand(_Helping, TyperCommand):
-    """A command with readable help."""
+class HelpedCommand(_HelpFormat, TyperCommand):
+    """A typer command with kgbench's help format."""
 
-    def make_context(self, *given: Any, **named: Any) -> Any:
-        """Read the words of the command line."""
+    def make_context(self, *args: Any, **kwargs: Any) -> Any:
+        """Parse the arguments of the command line."""
         try:
-            return super().make_context(*given, **named)
-        except typer.BadParameter as error:  # typer leaves in it what its library for types says
+            return super().make_context(*args, **kwargs)
+        except typer.BadParameter as error:  # typer keeps this prefix of pydantic's message
             error.message = error.message.removeprefix("Value error, ")
             raise
 
 
-class HelpedGroup(_Helping, TyperGroup):
-    """A group of commands with readable help."""
+class HelpedGroup(_HelpFormat, TyperGroup):
+    """A typer command group with kgbench's help format."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the words of the command line; without any, print the help on standard error."""
+        """Parse the arguments; without any, print the help on standard error."""
         if not args and self.no_args_is_help and not ctx.resilient_parsing:
-            typer.echo(ctx.get_help(), err=True)  # typer relies on its own help to print itself
+            typer.echo(ctx.get_help(), err=True)  # typer would print only its own help format
         return super().parse_args(ctx, args)
 
 
 def helped(app: typer.Typer) -> typer.Typer:
-    """The same application; all its commands and groups print readable help."""
+    """Give all commands and groups of ``app`` kgbench's help format, and return ``app``."""
     for command in app.registered_commands:
         command.cls = HelpedCommand
     for group in app.registered_groups:
@@ -105,8 +105,8 @@ def helped(app: typer.Typer) -> typer.Typer:
 
 def _usage(command: Any, ctx: Any) -> str:
     pieces = [ctx.command_path]
-    pieces += [_argument(each) for each in command.params if each.param_type_name == "argument"]
-    if any(each.param_type_name == "option" for each in command.params):
+    pieces += [_argument(param) for param in command.params if param.param_type_name == "argument"]
+    if any(param.param_type_name == "option" for param in command.params):
         pieces.append("[OPTIONS]")
     if isinstance(command, TyperGroup):
         pieces.append("COMMAND ...")
@@ -114,24 +114,28 @@ def _usage(command: Any, ctx: Any) -> str:
 
 
 def _sections(command: Any, ctx: Any) -> Iterator[tuple[str, list[Entry]]]:
-    params = [each for each in command.get_params(ctx) if not getattr(each, "hidden", False)]
-    arguments = [each for each in params if each.param_type_name == "argument"]
+    params = [param for param in command.get_params(ctx) if not getattr(param, "hidden", False)]
+    arguments = [param for param in params if param.param_type_name == "argument"]
     if arguments:
-        yield "Arguments", [Entry(_argument(each), _told(each)) for each in arguments]
-    options = [each for each in params if each.param_type_name == "option"]
+        yield "Arguments", [Entry(_argument(param), _description(param)) for param in arguments]
+    options = [param for param in params if param.param_type_name == "option"]
     grouped: dict[str, list[Entry]] = {"Options": []}
     grouped |= {title: [] for title in GROUPS}
     for option in options:
         title = _group(option) if len(options) > _MANY else "Options"
-        grouped.setdefault(title, []).append(Entry(_option(option), _told(option)))
-    for title in sorted(grouped, key="Options".__eq__):  # the others keep their order
+        grouped.setdefault(title, []).append(Entry(_option(option), _description(option)))
+    for title in sorted(grouped, key="Options".__eq__):  # "Options" last; the sort is stable
         if grouped[title]:
             yield title, grouped[title]
     if isinstance(command, TyperGroup):
         commands = [(name, command.get_command(ctx, name)) for name in command.list_commands(ctx)]
         yield (
             "Commands",
-            [Entry(name, found.get_short_help_str(400)) for name, found in commands if found],
+            [
+                Entry(name, subcommand.get_short_help_str(400))
+                for name, subcommand in commands
+                if subcommand
+            ],
         )
 
 
@@ -149,7 +153,7 @@ def _argument(argument: Any) -> str:
 
 
 def _option(option: Any) -> str:
-    """How an option is typed: ``-m, --model SPEC``."""
+    """Return the syntax of an option, such as ``-m, --model SPEC``."""
     names = sorted(option.opts, key=lambda name: (name.startswith("--"), -len(name)))
     names += option.secondary_opts
     metavar = _metavar(option)
@@ -157,7 +161,7 @@ def _option(option: Any) -> str:
 
 
 def _metavar(param: Any) -> str:
-    """What stands for the value: the declared word, choices if they are short, or a plain word."""
+    """Return the placeholder of a value: the metavar, short choices, or a word for its type."""
     if getattr(param, "is_flag", False) or getattr(param, "count", False):
         return ""
     if param.metavar:
@@ -167,41 +171,43 @@ def _metavar(param: Any) -> str:
         joined = "|".join(choices)
         return joined if len(joined) <= _CHOICES else str(param.name).strip("_").upper()
     kind = _kind(param)
-    return next((word for of, word in _WORDS.items() if issubclass(kind, of)), "TEXT")
+    return next(
+        (word for value_type, word in _WORDS.items() if issubclass(kind, value_type)), "TEXT"
+    )
 
 
 def _kind(param: Any) -> type:
-    """The type of the value; text where it is none."""
-    found = getattr(getattr(param, "type_descriptor", None), "annotation", str)
-    while get_args(found):  # of several values, or of one that may be left out
-        found = next(each for each in get_args(found) if each is not NoneType)
-    return found if isinstance(found, type) else str
+    """Return the type of a parameter's value; ``str`` if it is not a class."""
+    annotation = getattr(getattr(param, "type_descriptor", None), "annotation", str)
+    while get_args(annotation):  # list[...] or ... | None
+        annotation = next(arg for arg in get_args(annotation) if arg is not NoneType)
+    return annotation if isinstance(annotation, type) else str
 
 
 def _choices(param: Any) -> list[str]:
     kind = _kind(param)
-    return [str(each.value) for each in kind] if issubclass(kind, Enum) else []
+    return [str(choice.value) for choice in kind] if issubclass(kind, Enum) else []
 
 
-def _told(param: Any) -> str:
-    """The help of a parameter, with the choices, bounds and default that it does not name."""
-    told = " ".join((getattr(param, "help", None) or "").split())
+def _description(param: Any) -> str:
+    """Return the help of a parameter, plus choices, bounds and default that the text omits."""
+    text = " ".join((getattr(param, "help", None) or "").split())
     more = []
     choices = _choices(param)
-    if choices and "|".join(choices) not in _metavar(param) and choices[0] not in told:
+    if choices and "|".join(choices) not in _metavar(param) and choices[0] not in text:
         more.append(f"One of {', '.join(choices)}.")
     if bounds := _bounds(getattr(param, "min", None), getattr(param, "max", None)):
         more.append(f"{bounds}.")
     default = param.default
     plain = isinstance(default, str | int | float) and not isinstance(default, bool)
-    if plain and default != "" and "efault" not in told and param.param_type_name == "option":
+    if plain and default != "" and "efault" not in text and param.param_type_name == "option":
         more.append(f"Default: {getattr(default, 'value', default)}.")
     variable = getattr(param, "envvar", None)
-    if variable and variable not in told:
+    if variable and variable not in text:
         more.append(f"Or set {variable}.")
     if param.required and param.param_type_name == "option":
         more.append("Required.")
-    return " ".join([told, *more])
+    return " ".join([text, *more])
 
 
 def _bounds(low: float | None, high: float | None) -> str:
@@ -228,14 +234,14 @@ def _panel(title: str, entries: Iterable[Entry], width: int) -> Iterator[str]:
 
 
 def _entry(entry: Entry, names: int, inner: int) -> Iterator[str]:
-    """The lines of an entry: help beside the name, or below one that is too long."""
-    told = _wrapped(entry.help, inner - names - 2) or [""]
+    """Yield the lines of an entry: the help beside the name, or below a long name."""
+    lines = _wrapped(entry.help, inner - names - 2) or [""]
     if len(entry.typed) <= names:
-        yield f"{entry.typed.ljust(names)}  {told[0]}".rstrip()
-        told = told[1:]
+        yield f"{entry.typed.ljust(names)}  {lines[0]}".rstrip()
+        lines = lines[1:]
     else:
         yield from _wrapped(entry.typed, inner, "    ")
-    for line in told:
+    for line in lines:
         yield f"{' ' * (names + 2)}{line}".rstrip()
 
 

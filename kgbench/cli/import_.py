@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``kgbench import``: published result sets of other frameworks into the store."""
+"""``kgbench import``: import published results of other frameworks into the store."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SUITE = re.compile(r"[A-Za-z0-9._-]+")
 
 def command(app: typer.Typer) -> None:
     """Register the command and its subcommands."""
-    group = typer.Typer(help="Bring published results into the store.", no_args_is_help=True)
+    group = typer.Typer(help="Import published results into the store.", no_args_is_help=True)
     group.callback()(_several)
     group.command("rdf")(import_rdf.rdf)
     group.command("llm-kg-bench")(llm_kg_bench)
@@ -38,13 +38,15 @@ def command(app: typer.Typer) -> None:
 
 
 def _several() -> None:
-    """Bring published results into the store."""
+    """Import published results into the store."""
 
 
 def llm_kg_bench(
     files: Annotated[
         list[Path],
-        typer.Argument(metavar="FILE...", help="Result files: JSON, or zip archives of such."),
+        typer.Argument(
+            metavar="FILE...", help="Result files: JSON, or zip archives of JSON files."
+        ),
     ],
     password: options.Password = None,
     suite: Annotated[
@@ -58,10 +60,10 @@ def llm_kg_bench(
     store: options.Store = None,
     json_: options.AsJson = False,
 ) -> None:
-    """Import results of LLM-KG-Bench (versions 1 to 3): dialogues, cases and published scores.
+    """Import results of LLM-KG-Bench 1 to 3: dialogues, cases and published scores.
 
-    Importing the same results again changes nothing. A file that is not as it should be is
-    refused whole; files before it stay imported.
+    Importing the same results again changes nothing. An invalid file is refused as a whole; files
+    before it stay imported.
     """
     from kgbench.store import open_store
 
@@ -78,8 +80,8 @@ def llm_kg_bench(
                     typer.echo(_line(summary))
         location = opened.location
     if json_:
-        said = {"store": location, "runs": [summary.as_json() for summary in done]}
-        typer.echo(json.dumps(said, indent=2))
+        report = {"store": location, "runs": [summary.as_json() for summary in done]}
+        typer.echo(json.dumps(report, indent=2))
         return
     typer.echo(_total(done))
     typer.echo(f"store  {location}")
@@ -89,7 +91,7 @@ def text2kgbench(
     folder: Annotated[
         Path,
         typer.Argument(
-            metavar="FOLDER", help="The folder 'data' of Text2KGBench: two collections below it."
+            metavar="FOLDER", help="The folder 'data' of Text2KGBench, with its two collections."
         ),
     ],
     store: options.Store = None,
@@ -97,9 +99,9 @@ def text2kgbench(
 ) -> None:
     """Import Text2KGBench: ontologies, tasks, cases, faults of the data, stored responses.
 
-    Responses without published metrics are judged. Importing again changes nothing. Data that are
-    not as they should be are refused whole, before anything is written; faults that can be lived
-    with are reported and kept as annotations.
+    Responses without published metrics are judged. Importing again changes nothing. Invalid data
+    are refused as a whole, before anything is written; tolerable faults are reported and stored as
+    annotations.
     """
     from kgbench.importers import text2kgbench as importing
     from kgbench.store import open_store
@@ -108,30 +110,30 @@ def text2kgbench(
         data = importing.read(folder, advance)
     with open_store(store) as opened:
         cases = importing.write_catalogue(opened, data)
-        found = [_with_scores(opened, run) for run in importing.runs(folder, data, opened.iris)]
+        summaries = [_with_scores(opened, run) for run in importing.runs(folder, data, opened.iris)]
         location = opened.location
     faults = dict(sorted(data.problems.items()))
     if json_:
-        said = {
+        report = {
             "store": location,
             "ontologies": len(data.parts),
             "cases": cases,
             "problems": faults,
-            "runs": [summary.as_json() for summary in found],
+            "runs": [summary.as_json() for summary in summaries],
         }
-        typer.echo(json.dumps(said, indent=2))
+        typer.echo(json.dumps(report, indent=2))
         return
     typer.echo(f"{count(len(data.parts), 'ontology', 'ontologies')}, {count(cases, 'case')}")
     for kind, times in faults.items():
         typer.echo(f"  {times:5} {kind}")
-    for summary in found:
+    for summary in summaries:
         typer.echo(_line(summary))
-    typer.echo(_total(found))
+    typer.echo(_total(summaries))
     typer.echo(f"store  {location}")
 
 
 def _with_scores(store: Store, run: ImportedRun) -> Summary:
-    """Load a run, and judge what nobody has published scores of."""
+    """Load a run, and judge its responses without published scores."""
     from kgbench.execution.judging import JudgeLimits
     from kgbench.execution.pools import executor
     from kgbench.importers.first_judgement import judge_unjudged
@@ -148,23 +150,23 @@ def _with_scores(store: Store, run: ImportedRun) -> Summary:
 def _import(
     store: Store, file: Path, password: str | None, suite: str | None, *, quiet: bool
 ) -> list[Summary]:
-    """Import one file; everything in it is checked before the first of it is written."""
+    """Import one file; all of it is validated before anything is written."""
     from kgbench.importers.archives import open_results
     from kgbench.importers.llm_kg_bench import read_runs
     from kgbench.importers.load import load
 
-    found = open_results(file, password)
-    runs = [run for result in found for run in read_runs(result, store.iris, suite)]
+    result_files = open_results(file, password)
+    runs = [run for result in result_files for run in read_runs(result, store.iris, suite)]
     total = sum(len(run.items) for run in runs)
     done = 0
     with progress(f"importing {file.name}", total, quiet=quiet) as advance:
 
-        def further(count: int) -> None:
+        def advance_by(count: int) -> None:
             nonlocal done
             done += count
             advance(done)
 
-        return [load(store, run, further) for run in runs]
+        return [load(store, run, advance_by) for run in runs]
 
 
 def _line(summary: Summary) -> str:
@@ -180,7 +182,7 @@ def _total(done: list[Summary]) -> str:
     new = [summary for summary in done if not summary.already_there]
     dialogues = sum(summary.dialogues for summary in new)
     scores = sum(summary.scores for summary in new)
-    there = len(done) - len(new)
-    passed = f"; {there} already there" if there else ""
+    known = len(done) - len(new)
+    passed = f"; {known} already there" if known else ""
     held = f"{count(dialogues, 'dialogue')}, {count(scores, 'score')}"
     return f"imported {count(len(new), 'run')}: {held}{passed}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``kgbench import spinach`` and ``import grasp``: answers that other benchmarks published."""
+"""``kgbench import spinach`` and ``import grasp``: import answers that benchmarks published."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ def spinach(
         list[Path],
         typer.Argument(
             metavar="PATH...",
-            help="Files spinach_output_*.json, or a folder with such, as datasets/ of SPINACH.",
+            help="Files spinach_output_*.json, or a folder with them, such as datasets/ of "
+            "SPINACH.",
         ),
     ],
     store: options.Store = None,
@@ -30,13 +31,13 @@ def spinach(
 ) -> None:
     """Import answers of SPINACH with the results of both queries and the published F1.
 
-    'kgbench reevaluate --policy NAME' judges them anew without an endpoint. Importing again changes
-    nothing.
+    'kgbench reevaluate --policy NAME' judges them again without an endpoint. Importing again
+    changes nothing.
     """
     from kgbench.importers import spinach as importing
 
-    found = [importing.read(file) for path in paths for file in importing.files(path)]
-    _load(importing.BENCHMARK, found, store, json_=json_)
+    answers = [importing.read(file) for path in paths for file in importing.files(path)]
+    _load(importing.BENCHMARK, answers, store, json_=json_)
 
 
 def grasp(
@@ -51,7 +52,7 @@ def grasp(
         typer.Option(
             "--graph",
             metavar="NAME",
-            help="The installed graph that queries run on; default: the one that the runs name.",
+            help="The installed graph for the queries. Default: the graph that the runs name.",
         ),
     ] = None,
     store: options.Store = None,

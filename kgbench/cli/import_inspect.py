@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``kgbench import inspect``: logs of kgbench's tasks that Inspect AI has run."""
+"""``kgbench import inspect``: import Inspect AI logs of kgbench's tasks."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def inspect(
 ) -> None:
     """Import logs of 'inspect eval kgbench/LABEL': dialogues and scores, as published runs.
 
-    Importing the same log again, in either form, changes nothing. The log of another task is
-    refused; samples that ended with an error are left out and counted.
+    Importing the same log again, in either format, changes nothing. Logs of other tasks are
+    refused; samples that ended with an error are skipped and counted.
     """
     from kgbench.importers import inspect_files, inspect_logs
     from kgbench.importers.load import load
@@ -36,23 +36,23 @@ def inspect(
     done: list[tuple[Summary, int]] = []
     with open_store(store) as opened:
         for file in files:
-            found = inspect_logs.read_run(inspect_files.read(file), opened.iris)
-            done.append((load(opened, found.run), found.without_answer))
+            log = inspect_logs.read_run(inspect_files.read(file), opened.iris)
+            done.append((load(opened, log.run), log.without_answer))
             if not json_:
                 typer.echo(_line(*done[-1]))
         location = opened.location
     if json_:
-        runs = [{**summary.as_json(), "without_answer": left} for summary, left in done]
+        runs = [{**summary.as_json(), "without_answer": skipped} for summary, skipped in done]
         typer.echo(json.dumps({"store": location, "runs": runs}, indent=2))
         return
     typer.echo(f"store  {location}")
 
 
-def _line(summary: Summary, left: int) -> str:
+def _line(summary: Summary, skipped: int) -> str:
     state = "already there" if summary.already_there else f"suite {summary.suite}"
-    out = f"; {count(left, 'sample')} without answer or scores left out" if left else ""
+    note = f"; {count(skipped, 'sample')} without answer or scores left out" if skipped else ""
     return (
         f"{summary.source}: {count(summary.dialogues, 'dialogue')}, "
         f"{count(summary.scores, 'score')} of "
-        f"{', '.join(summary.models)} ({state}){out}\nrun    {summary.run}"
+        f"{', '.join(summary.models)} ({state}){note}\nrun    {summary.run}"
     )

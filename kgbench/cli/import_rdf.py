@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``kgbench import rdf``: results that another kgbench published."""
+"""``kgbench import rdf``: import results published by another kgbench."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ def rdf(
         list[str],
         typer.Argument(
             metavar="FILE|URL...",
-            help="Dumps (N-Quads, TriG, Turtle, N-Triples, JSON-LD, RDF/XML; perhaps .gz, .zst or "
-            ".zip), or the folder or address of a published site.",
+            help="Dumps (N-Quads, TriG, Turtle, N-Triples, JSON-LD, RDF/XML; optionally .gz, .zst "
+            "or .zip), or the folder or URL of a published site.",
         ),
     ],
     password: options.Password = None,
     store: options.Store = None,
     json_: options.AsJson = False,
 ) -> None:
-    """Import results that another kgbench published: runs, passes, what they refer to.
+    """Import results published by another kgbench: runs, passes, and what they refer to.
 
-    All that is named is one data set: it is checked whole, against checksums, the shapes of
-    results and what the store says, before anything is written. Importing it again changes
-    nothing. Addresses are fetched by http or https only.
+    All sources together are one data set. It is checked against checksums, the SHACL shapes of
+    results and the store before anything is written. Importing it again changes nothing. URLs are
+    fetched by http or https only.
     """
     from kgbench.importers.rdf import contents as data_sets
     from kgbench.importers.rdf import loading
@@ -42,17 +42,17 @@ def rdf(
     from kgbench.store import open_store
 
     with scratch_folder() as scratch:
-        found = Gathered()
+        gathered = Gathered()
         for source in sources:
-            one = gather(source, scratch, password)
-            found.files += one.files
-            found.origins += one.origins
-        contents = data_sets.read(stage(found.files, scratch))
+            part = gather(source, scratch, password)
+            gathered.files += part.files
+            gathered.origins += part.origins
+        contents = data_sets.read(stage(gathered.files, scratch))
         with (
             open_store(store) as opened,
             progress("copying statements", None, quiet=json_) as advance,
         ):
-            summary = loading.load(opened, contents, found.origins, scratch, advance)
+            summary = loading.load(opened, contents, gathered.origins, scratch, advance)
             location = opened.location
     if json_:
         typer.echo(json.dumps({"store": location, **summary.as_json()}, indent=2))

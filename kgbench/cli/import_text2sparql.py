@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``kgbench import text2sparql``: questions, answers and scores of the TEXT2SPARQL challenge."""
+"""``kgbench import text2sparql``: import questions, answers and scores of TEXT2SPARQL."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ def text2sparql(
         Path,
         typer.Argument(
             metavar="DIR",
-            help="The folder 'docs' of the challenge: questions, answers, scores, result sets.",
+            help="The folder 'docs' of the challenge, with questions, answers, scores and result "
+            "sets.",
         ),
     ],
     store: options.Store = None,
@@ -27,38 +28,38 @@ def text2sparql(
 ) -> None:
     """Import the TEXT2SPARQL challenge: questions, each system's answers, published scores.
 
-    Questions that the folder lacks are looked for beside it and in the installed data set. Files
-    are checked before anything is written; what is published with faults is reported. Importing
-    again changes nothing.
+    Questions missing in the folder are looked up beside it and in the installed data set. Files
+    are checked before anything is written; faults in published files are reported. Importing again
+    changes nothing.
     """
     from kgbench.importers.load import load
     from kgbench.importers.text2sparql import imported_run, write_averages
     from kgbench.importers.text2sparql_files import read
     from kgbench.store import open_store
 
-    found = read(folder)
+    challenge = read(folder)
     with open_store(store) as opened:
-        runs = [(files, imported_run(files, opened.iris)) for files in found.systems]
+        runs = [(files, imported_run(files, opened.iris)) for files in challenge.systems]
         total = sum(len(run.items) for _, run in runs)
         done = 0
         with progress(f"importing {folder.name}", total, quiet=json_) as advance:
 
-            def further(number: int) -> None:
+            def advance_by(number: int) -> None:
                 nonlocal done
                 done += number
                 advance(done)
 
-            summaries = [load(opened, run, further) for _, run in runs]
+            summaries = [load(opened, run, advance_by) for _, run in runs]
         for files, run in runs:
             write_averages(opened, files, run)
         location = opened.location
     if json_:
-        said = {
+        report = {
             "store": location,
             "runs": [summary.as_json() for summary in summaries],
-            "remarks": found.remarks,
+            "remarks": challenge.remarks,
         }
-        typer.echo(json.dumps(said, indent=2))
+        typer.echo(json.dumps(report, indent=2))
         return
     for summary in summaries:
         state = "already there" if summary.already_there else f"suite {summary.suite}"
@@ -66,9 +67,9 @@ def text2sparql(
             f"{summary.source}: {count(summary.dialogues, 'dialogue')}, "
             f"{count(summary.scores, 'score')} ({state})"
         )
-    for remark in found.remarks:
+    for remark in challenge.remarks:
         typer.echo(f"remark: {remark}")
     new = [summary for summary in summaries if not summary.already_there]
-    held = f"{count(sum(one.dialogues for one in new), 'dialogue')}"
-    typer.echo(f"imported {count(len(new), 'run')}: {held}")
+    dialogues = count(sum(summary.dialogues for summary in new), "dialogue")
+    typer.echo(f"imported {count(len(new), 'run')}: {dialogues}")
     typer.echo(f"store  {location}")

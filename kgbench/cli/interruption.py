@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What Ctrl-C does in every command that does not deal with it by itself."""
+"""Handling of Ctrl-C for all commands that do not handle it themselves."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ import typer
 
 from kgbench.cli.helping import HelpedGroup
 
-WORDS = "kgbench: interrupted; what was stored is whole, and the same command may be given again"
+WORDS = "kgbench: interrupted; stored data are consistent, and the same command can be repeated"
 
 
 class Commands(HelpedGroup):
-    """The group of all commands: an interruption of any of them is one line and exit code 130.
+    """The group of all commands; it turns Ctrl-C into one line and exit code 130.
 
-    Commands need do nothing for that but let :class:`KeyboardInterrupt` pass, and write last and
-    at once what makes the rest count.
+    Commands let :class:`KeyboardInterrupt` pass. To stay consistent, they write the statement that
+    makes their other writes count last, and atomically.
     """
 
-    def make_context(self, *given: Any, **named: Any) -> Any:
-        """Read the words of the command line."""
-        with _in_words():
-            return super().make_context(*given, **named)
+    def make_context(self, *args: Any, **kwargs: Any) -> Any:
+        """Parse the arguments of the command line."""
+        with _interruption_reported():
+            return super().make_context(*args, **kwargs)
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command that ``ctx`` names."""
-        with _in_words():
+        with _interruption_reported():
             return super().invoke(ctx)
 
 
 @contextmanager
-def _in_words() -> Iterator[None]:
+def _interruption_reported() -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``kgbench invalidate``: mark results as not to be counted, with who, when and why."""
+"""``kgbench invalidate``: exclude results from all analyses, with author, time and reason."""
 
 from __future__ import annotations
 
@@ -28,18 +28,19 @@ def invalidate(
         ),
     ],
     reason: Annotated[
-        str, typer.Option("--reason", metavar="TEXT", help="Why the results do not count.")
+        str, typer.Option("--reason", metavar="TEXT", help="Why the results must not count.")
     ],
     by: Annotated[
         str | None,
-        typer.Option("--by", metavar="NAME", help="Who says so; default: the user's name."),
+        typer.Option("--by", metavar="NAME", help="Your name. Default: the login name."),
     ] = None,
     store: options.Store = None,
     json_: options.AsJson = False,
 ) -> None:
-    """Mark the results of a run or a dialogue as not to be counted.
+    """Invalidate the results of a run or a dialogue.
 
-    They stay recorded, and no analysis counts them. ``kgbench run --redo-invalidated`` asks again.
+    The results stay recorded, but no analysis counts them. `kgbench run --redo-invalidated` runs
+    the dialogues again.
     """
     from kgbench.record import invalidation
     from kgbench.store import open_existing
@@ -52,7 +53,7 @@ def invalidate(
         typer.echo(json.dumps(done._asdict()))
         return
     typer.echo(
-        f"not counted any more: {count(done.dialogues, 'dialogue')} with {done.results:,} answers "
-        "and evaluations"
+        f"invalidated {count(done.dialogues, 'dialogue')} with {done.results:,} answers and "
+        "evaluations"
     )
     typer.echo(f"recorded as {done.iri}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``kgbench judge``: ask models, by a declared rubric, about stored dialogues."""
+"""``kgbench judge``: let models judge stored dialogues by a declared rubric."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ def judge(
         str | None,
         typer.Argument(
             metavar="RUN",
-            help="The run whose dialogues are judged: its id, IRI or label; default: the newest.",
+            help="The run to judge: its id, IRI or label. Default: the newest.",
             autocompletion=completing.runs,
         ),
     ] = None,
     rubric: Annotated[
         str | None,
         typer.Option(
-            "--rubric", metavar="NAME", help="What is asked; without it, the rubrics are listed."
+            "--rubric", metavar="NAME", help="The rubric; without it, all rubrics are listed."
         ),
     ] = None,
     model: Annotated[
@@ -46,7 +46,7 @@ def judge(
             "--model",
             "-m",
             metavar="SPEC",
-            help="A judge, such as openai:NAME@http://host/v1; repeatable.",
+            help="A judge model, such as openai:NAME@http://host/v1; repeatable.",
             autocompletion=completing.models,
         ),
     ] = None,
@@ -54,33 +54,31 @@ def judge(
     judged: options.JudgedGlobs = None,
     sample: options.JudgedSample = None,
     seed: Annotated[
-        int, typer.Option("--seed", min=0, help="Seed of the sample and of the order of options.")
+        int, typer.Option("--seed", min=0, help="Seed of the sample and of the option order.")
     ] = 0,
     repeat: Annotated[
-        int, typer.Option("--repeat", metavar="K", min=1, help="Ask each judge so often.")
+        int, typer.Option("--repeat", metavar="K", min=1, help="Ask each judge K times.")
     ] = 1,
     limits: Limits,
     calibrate: Annotated[
         Calibrate,
         typer.Option(
             "--calibrate",
-            help="Ask each judge the rubric's calibration set first, and refuse or warn where it "
-            "judges otherwise than at first; no: do not.",
+            help="Run the rubric's calibration set on each judge first; refuse judges that have "
+            "drifted, warn about them, or do not calibrate (no).",
         ),
     ] = Calibrate.REFUSE,
-    new: Annotated[
-        bool, typer.Option("--new", help="Ask all over again, in a new run of judges.")
-    ] = False,
+    new: Annotated[bool, typer.Option("--new", help="Start a new run of judges.")] = False,
     store: options.Store = None,
     preflight: options.Preflight = True,
     json_: options.AsJson = False,
 ) -> None:
-    """Ask judges about the dialogues of a run, or continue: no verdict is asked for twice.
+    """Judge the dialogues of a run with models, or continue; no verdict is requested twice.
 
-    The judges' answers are a run of their own, in the suite 'judgements'; the run that they judge
-    stays as it is. It ends with how far the judges agree (`kgbench analyze agreement`).
+    The judges' answers are a separate run in the suite 'judgements'; the judged run is not
+    changed. Prints the agreement of the judges at the end (`kgbench analyze agreement`).
     """
-    import asyncio  # 20 ms, which no other command needs
+    import asyncio  # takes 20 ms, which most commands do not need
 
     from kgbench.cli.run import hold
     from kgbench.engine import Settings
@@ -96,8 +94,8 @@ def judge(
         _list_rubrics(json_=json_)
         return
     if not model:
-        raise typer.BadParameter("name a judge: a model such as baseline:oracle", param_hint="-m")
-    wanted = limits.chosen()
+        raise typer.BadParameter("name a judge model, such as baseline:oracle", param_hint="-m")
+    plan_fields = limits.chosen()
     judging = Judging(
         rubric_called(rubric),
         Selection(tuple(task or ()), tuple(judged or ())),
@@ -106,21 +104,21 @@ def judge(
         repeat,
     )
     with open_existing(store) as opened:
-        of = newest_judgeable(opened) if run is None else reading.find_run(opened, run)
-        asked = questions(opened, of, judging)
-        plan = judging_plan(of, judging, model, **wanted)
-        before = continued(opened, plan, None, new=new)
-        planned = sum(map(len, asked.exercises.values())) * len(plan.models) * plan.iterations
-        if needs_asking(opened, None if before is None else before.graph, planned) and (
-            not calibrated(opened, judging.rubric, model, calibrate, wanted)
+        judged_run = newest_judgeable(opened) if run is None else reading.find_run(opened, run)
+        exercises = questions(opened, judged_run, judging)
+        plan = judging_plan(judged_run, judging, model, **plan_fields)
+        existing = continued(opened, plan, None, new=new)
+        planned = sum(map(len, exercises.exercises.values())) * len(plan.models) * plan.iterations
+        if needs_asking(opened, None if existing is None else existing.graph, planned) and (
+            not calibrated(opened, judging.rubric, model, calibrate, plan_fields)
         ):
             raise typer.Exit(3)
         settings = Settings(
-            run=before,
+            run=existing,
             preflight=(lambda line: typer.echo(line, err=True)) if preflight else None,
         )
-        done = asyncio.run(hold(opened, plan, settings, quiet=json_, given=asked))
-        _report(opened, of.iri, done, json_=json_)
+        done = asyncio.run(hold(opened, plan, settings, quiet=json_, given=exercises))
+        _report(opened, judged_run.iri, done, json_=json_)
     if done.interrupted:
         raise typer.Exit(130)
     if not done.finished:
@@ -131,21 +129,21 @@ def _list_rubrics(*, json_: bool) -> None:
     from kgbench.judges.rubrics import rubrics
 
     if json_:
-        listed = [
+        entries = [
             {
-                "name": one.name,
-                "version": one.version,
-                "iri": one.iri,
-                "kind": one.kind,
-                "label": one.label,
-                "options": [option.name for option in one.options],
+                "name": rubric.name,
+                "version": rubric.version,
+                "iri": rubric.iri,
+                "kind": rubric.kind,
+                "label": rubric.label,
+                "options": [option.name for option in rubric.options],
             }
-            for one in rubrics().values()
+            for rubric in rubrics().values()
         ]
-        typer.echo(json.dumps(listed, indent=2))
+        typer.echo(json.dumps(entries, indent=2))
         return
-    for one in rubrics().values():
-        typer.echo(f"{one.name:<14}{one.kind:<10}{one.label}")
+    for rubric in rubrics().values():
+        typer.echo(f"{rubric.name:<14}{rubric.kind:<10}{rubric.label}")
 
 
 def _report(store: Store, judged: str, done: Progress, *, json_: bool) -> None:
@@ -159,9 +157,9 @@ def _report(store: Store, judged: str, done: Progress, *, json_: bool) -> None:
 
     run = reading.find_run(store, done.run)
     table = agreement(store, select(store, run=judged), samples=_SAMPLES)
-    spent = totals(store, run)
+    costs = totals(store, run)
     if json_:
-        said = {
+        data = {
             "run": done.run,
             "judged": judged,
             "planned": done.planned,
@@ -170,20 +168,20 @@ def _report(store: Store, judged: str, done: Progress, *, json_: bool) -> None:
             "interrupted": done.interrupted,
             "limit": done.limit,
             "failures": done.failures,
-            "totals": spent,
+            "totals": costs,
             "agreement": json.loads(render(table, "json")),
         }
-        typer.echo(json.dumps(said, indent=2, ensure_ascii=False))
+        typer.echo(json.dumps(data, indent=2, ensure_ascii=False))
         return
     typer.echo(render(table, "table"), nl=False)
     tell_progress(store, done)
-    typer.echo(f"total  {sentence(spent)}")
+    typer.echo(f"total  {sentence(costs)}")
     tell(f"run    {done.run} ({run.label})")
     if done.limit is not None:
-        typer.echo(f"Stopped by {done.limit}; with a higher one the same command continues.")
+        typer.echo(f"Stopped by {done.limit}; raise the limit and repeat the command to continue.")
     elif not done.finished:
-        left = done.planned - done.before - done.complete
-        typer.echo(f"{count(left, 'verdict')} missing; the same command continues.")
+        missing = done.planned - done.before - done.complete
+        typer.echo(f"{count(missing, 'verdict')} missing; repeat the command to continue.")
 
 
 _SAMPLES = 1_000  # of the bootstrap: enough for the end of a command

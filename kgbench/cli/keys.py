@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``kgbench keys``: the keys that publications are signed with."""
+"""``kgbench keys``: manage the keys that sign publications."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ KeyFile = Annotated[Path, typer.Argument(metavar="KEYFILE", help="The file of a 
 
 
 def command(app: typer.Typer) -> None:
-    """Register the commands."""
+    """Register the command and its subcommands."""
     keys = typer.Typer(
-        help="Make, follow and revoke the keys that publications are signed with.",
+        help="Create, succeed and revoke keys that sign publications.",
         no_args_is_help=True,
     )
     keys.command("new")(new)
@@ -29,14 +29,16 @@ def new(
     after: Annotated[
         Path | None,
         typer.Option(
-            "--after", metavar="KEYFILE", help="The key that it follows, which endorses it."
+            "--after", metavar="KEYFILE", help="The earlier key, which endorses the new one."
         ),
     ] = None,
-    rsa: Annotated[bool, typer.Option("--rsa", help="An RSA key, for nanopublications.")] = False,
+    rsa: Annotated[
+        bool, typer.Option("--rsa", help="Create an RSA key, for nanopublications.")
+    ] = False,
 ) -> None:
-    """Make a key pair: KEYFILE, which only you can read, and KEYFILE.pub, to be passed on.
+    """Create a key pair: KEYFILE, which only you can read, and KEYFILE.pub, to be shared.
 
-    KEYFILE.keys has the history of your keys. With --after, readers who trust the earlier key
+    KEYFILE.keys has the history of your keys. With --after, readers who trust the earlier key also
     trust the new one.
     """
     from kgbench.signing.history import History
@@ -44,21 +46,21 @@ def new(
 
     if rsa:
         if after is not None:
-            raise typer.BadParameter("it is for keys that sign publications", param_hint="--after")
+            raise typer.BadParameter("it does not apply to RSA keys", param_hint="--after")
         new_rsa_key(file)
         typer.echo(f"private  {file}: keep it secret, and keep a copy of it")
         return
     now = datetime.now(UTC)
-    made = SigningKey.new()
+    key = SigningKey.new()
     if after is None:
-        history = History.begun(made.public, now)
+        history = History.begun(key.public, now)
     else:
-        history = History.read(after).followed(SigningKey.read(after), made.public, now)
-    made.keep(file)
+        history = History.read(after).followed(SigningKey.read(after), key.public, now)
+    key.keep(file)
     history.keep(file)
-    typer.echo(made.public)
+    typer.echo(key.public)
     typer.echo(f"private  {file}: keep it secret, and keep a copy of it")
-    typer.echo(f"public   {file}{PUBLIC}: tell it where readers look for it")
+    typer.echo(f"public   {file}{PUBLIC}: publish it where readers look for it")
 
 
 def revoke(
@@ -66,11 +68,13 @@ def revoke(
     key: Annotated[
         str, typer.Argument(metavar="PUBLIC", help="The earlier public key, or its file.")
     ],
-    reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why.")],
+    reason: Annotated[
+        str, typer.Option("--reason", metavar="TEXT", help="Why the key is revoked.")
+    ],
 ) -> None:
-    """Revoke an earlier key: publications signed with KEYFILE say so from now on.
+    """Revoke an earlier key: publications signed with KEYFILE state the revocation from now on.
 
-    What the revoked key signed before stays valid.
+    Signatures that the revoked key made before stay valid.
     """
     from kgbench.signing.history import History
     from kgbench.signing.keys import public_key
@@ -81,7 +85,7 @@ def revoke(
 
 
 def listed(file: KeyFile) -> None:
-    """List the history of a key: its public key, and those that it follows."""
+    """List the history of a key: its public key and its predecessors."""
     from kgbench.signing.history import History
 
     for entry in History.read(file).entries.values():

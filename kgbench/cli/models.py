@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``kgbench models``: which models a store has results of, and what is known about them."""
+"""``kgbench models``: list the models in a store and show what is known about them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def command(app: typer.Typer) -> None:
     """Register the command and its subcommands."""
-    group = typer.Typer(help="Show the models of a store.", no_args_is_help=True)
+    group = typer.Typer(help="List and show the models in a store.", no_args_is_help=True)
     group.command("list")(list_)
     group.command("show")(show)
     app.add_typer(group, name="models")
@@ -32,7 +32,7 @@ def list_(
     store: options.Store = None,
     json_: options.AsJson = False,
 ) -> None:
-    """List the models of a store: name, id, connector, and what is published about them."""
+    """List the models in a store: name, id, connector, and published facts."""
     from kgbench.analysis import scores
     from kgbench.analysis.rendering import render
     from kgbench.analysis.scaling import recorded, records
@@ -45,29 +45,29 @@ def list_(
     with open_reader(store) as opened:
         models = scores.models(opened)
         connectors = {str(row[0]): row[3] for row in queries.rows(opened, "list-models")}
-    known = records()
-    wanted = [
+    published = records()
+    selected = [
         model
         for model in sorted(models.values(), key=lambda model: model.name)
         if not globs or any(models.fits(model.iri, glob) for glob in globs)
     ]
-    if globs and not wanted:
+    if globs and not selected:
         names = [model.name for model in models.values()]
         raise QueryError(
             f"no model of the store fits {' '.join(globs)}: {nearest(globs[0], names)}"
         )
-    found = [
+    entries = [
         {
             "model": model.name,
             "id": model.id,
             "iri": model.iri,
             "connector": connectors.get(model.iri),
-            **_published(recorded(model.id, known)),
+            **_published(recorded(model.id, published)),
         }
-        for model in wanted
+        for model in selected
     ]
     if json_:
-        typer.echo(json.dumps(found, indent=2, ensure_ascii=False))
+        typer.echo(json.dumps(entries, indent=2, ensure_ascii=False))
         return
     columns = (
         Column("model", "Model"),
@@ -79,9 +79,11 @@ def list_(
         Column("released", "Released"),
         Column("licence", "Licence"),
     )
-    # An id that is also the name need not be told twice.
-    shown = [{**each, "id": "" if each["id"] == each["model"] else each["id"]} for each in found]
-    rows = tuple(tuple(_shown(each[column.name]) for column in columns) for each in shown)
+    # The id is left out where it equals the name.
+    shown = [
+        {**entry, "id": "" if entry["id"] == entry["model"] else entry["id"]} for entry in entries
+    ]
+    rows = tuple(tuple(_shown(entry[column.name]) for column in columns) for entry in shown)
     typer.echo(render(Table("Models", columns, rows), "table"), nl=False)
 
 
@@ -90,7 +92,7 @@ def show(
     store: options.Store = None,
     json_: options.AsJson = False,
 ) -> None:
-    """Show one model: all that the store says about it, and what is published about it."""
+    """Show one model: all statements of the store about it, and published facts."""
     from kgbench.analysis import scores
     from kgbench.analysis.scaling import recorded, records
     from kgbench.characters import visible
@@ -106,21 +108,21 @@ def show(
         k: v for k, v in _published(recorded(model.id, records())).items() if v is not None
     }
     if json_:
-        said: dict[str, list[str]] = {}
+        statements: dict[str, list[str]] = {}
         for property_, value in stated:
-            said.setdefault(property_, []).append(value)
-        whole = {"model": model.name, "id": model.id, "iri": model.iri, "stated": said}
-        typer.echo(json.dumps({**whole, "published": published}, indent=2, ensure_ascii=False))
+            statements.setdefault(property_, []).append(value)
+        summary = {"model": model.name, "id": model.id, "iri": model.iri, "stated": statements}
+        typer.echo(json.dumps({**summary, "published": published}, indent=2, ensure_ascii=False))
         return
     typer.echo(f"{visible(model.name)}\n{model.iri}\n")
     for property_, value in stated:
         typer.echo(f"{compact(property_):24} {visible(compact(value))}")
-    for key, known in published.items():
-        typer.echo(f"{key:24} {known}")
+    for key, fact in published.items():
+        typer.echo(f"{key:24} {fact}")
 
 
 def _published(record: ModelRecord | None) -> dict[str, Json]:
-    """What a model record says; parameters are in thousand millions."""
+    """Return the published facts of a model record; parameters are in billions (10^9)."""
     return {
         "family": record and record.family,
         "parameters": record and record.parameters,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Options that several commands share, so that the same words mean the same everywhere."""
+"""Options that several commands share."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ STORE_VARIABLE = "KGBENCH_STORE"
 
 
 class Redact(StrEnum):
-    """What is left out; each level leaves out what the one before it does, too."""
+    """Level of redaction; each level also leaves out everything that earlier levels leave out."""
 
     NONE = "none"
     GOLD = "gold"
@@ -43,7 +43,7 @@ def _engine(name: str) -> str:
 
 
 def typed(option: registry.Option) -> Any:
-    """The option of a command line for the parameter of an analysis."""
+    """Return the typer option for the parameter of an analysis."""
     check = option.checked
 
     def checked(text: str | None) -> str | None:
@@ -60,15 +60,15 @@ def typed(option: registry.Option) -> Any:
 
 
 def typed_store(store: str | None) -> str | None:
-    """The location of the store if a command to copy has to repeat it.
+    """Return the store location that printed commands must repeat, or ``None``.
 
-    A store that the environment names holds for the next command, too.
+    A store named by the environment variable also applies to the next command.
     """
     return None if store == os.environ.get(STORE_VARIABLE) else store
 
 
-def _hand_key(context: typer.Context, path: Path | None) -> Path | None:
-    """Give this process the key in a file until the command is done."""
+def _use_key(context: typer.Context, path: Path | None) -> Path | None:
+    """Use the task key in a file until the command ends."""
     if path is not None:
         from kgbench.tasks import keys
 
@@ -82,8 +82,8 @@ KeyFile = Annotated[
     typer.Option(
         "--key-file",
         metavar="FILE",
-        help="The key of encrypted task files; default: KGBENCH_TASK_KEY.",
-        callback=_hand_key,
+        help="File with the key of encrypted task files. Default: the key in KGBENCH_TASK_KEY.",
+        callback=_use_key,
     ),
 ]
 Store = Annotated[
@@ -98,12 +98,14 @@ Store = Annotated[
 ]
 Suite = Annotated[
     str | None,
-    typer.Option("--suite", metavar="NAME", help="The suite to read, where the store has several."),
+    typer.Option(
+        "--suite", metavar="NAME", help="The suite to read; needed if the store has several."
+    ),
 ]
 Pass = Annotated[
     str,
     typer.Option(
-        "--pass", metavar="PASS", help="The evaluation pass that counts: first, latest, or an IRI."
+        "--pass", metavar="PASS", help="The evaluation pass to use: first, latest, or an IRI."
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
@@ -113,7 +115,7 @@ Password = Annotated[
         "--password",
         envvar="KGBENCH_ARCHIVE_PASSWORD",
         show_envvar=True,
-        help="Opens encrypted archives.",
+        help="Password of encrypted archives.",
     ),
 ]
 ModelSpecs = Annotated[
@@ -131,7 +133,7 @@ Preflight = Annotated[
     bool,
     typer.Option(
         "--preflight/--no-preflight",
-        help="Make a short first call to each model, and stop where it fails.",
+        help="Make a short test call to each model first, and stop if it fails.",
     ),
 ]
 JudgedGlobs = Annotated[
@@ -143,15 +145,15 @@ JudgedGlobs = Annotated[
 JudgedSample = Annotated[
     int | None,
     typer.Option(
-        "--sample", metavar="N", min=1, help="Only so many dialogues (or pairs), at random."
+        "--sample", metavar="N", min=1, help="Only N dialogues (or pairs), drawn at random."
     ),
 ]
 ToolProtocol = Annotated[
     Protocol | None,
     typer.Option(
         "--tool-protocol",
-        help="How models are offered tools: by their provider's tool calling, or told in the "
-        "prompt. Default: the first where the connector has it.",
+        help="How tools are offered to models: by the provider's tool calling (native), or in the "
+        "prompt (text). Default: native if the connector supports it.",
     ),
 ]
 EveryRun = Annotated[
@@ -167,7 +169,7 @@ Unprotected = Annotated[
     typer.Option(
         "--unprotected",
         metavar="SUITE",
-        help="Tell texts of this protected suite in the clear; repeatable.",
+        help="Include the texts of this protected suite; repeatable.",
     ),
 ]
 TaskGlobs = Annotated[
@@ -203,12 +205,12 @@ Metric = Annotated[str | None, typed(METRIC)]
 Round = Annotated[str | None, typed(ROUND)]
 Declared = Annotated[Path | None, typed(DECLARED)]
 Common = Annotated[bool, typed(COMMON)]
-TableForm = Annotated[Form, typer.Option("--format", "-f", help="How the table is written.")]
+TableForm = Annotated[Form, typer.Option("--format", "-f", help="Format of the table.")]
 Guard = Annotated[
     bool,
     typer.Option(
         "--guard",
-        help="For spreadsheets: put ' before text that they would run as a formula.",
+        help="For spreadsheets: put ' before text that would run as a formula.",
     ),
 ]
 Crlf = Annotated[
@@ -223,14 +225,16 @@ Engine = Annotated[
     typer.Option(
         "--engine",
         metavar="NAME",
-        help="What parses and executes: oxigraph or rdflib.",
+        help="The engine that parses RDF and executes SPARQL: oxigraph or rdflib.",
         callback=_engine,
     ),
 ]
 Executor = Annotated[
     str,
     typer.Option(
-        "--executor", metavar="SPEC", help="Who judges: local, local:N, or dask:tcp://HOST:PORT."
+        "--executor",
+        metavar="SPEC",
+        help="Where answers are judged: local, local:N (processes), or dask:tcp://HOST:PORT.",
     ),
 ]
 Endpoint = Annotated[
@@ -238,8 +242,7 @@ Endpoint = Annotated[
     typer.Option(
         "--endpoint",
         metavar="URL",
-        help="The SPARQL endpoint that executes the queries about published cases whose graph "
-        "only an endpoint has.",
+        help="The SPARQL endpoint for published cases whose graph is not available as a file.",
     ),
 ]
 Configuration = Annotated[

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What exports have in common: which run goes out, where it is written, what is said of it."""
+"""Shared parts of export commands: selecting a run, writing a document, reporting."""
 
 from __future__ import annotations
 
@@ -23,31 +23,36 @@ _DIALOGUE = re.compile(r"/run/[^/]+/[^/]+/[^/]+/[0-9]+-w?[0-9a-f]+(?:\.[0-9]+)?$
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source(Group):
-    """Options that say where a run is, which of its evaluations count, and what is left out."""
+    """Options that select the store, the evaluation pass, and what to leave out."""
 
     store: options.Store = None
     choice: options.Pass = "first"
     redact: Annotated[
         options.Redact,
         typer.Option(
-            "--redact", help="Leave out nothing, reference answers, also prompts, also answers."
+            "--redact",
+            help="What to leave out: nothing (none), reference answers (gold), also prompts, or "
+            "also answers.",
         ),
     ] = options.Redact.GOLD
     unprotected: options.Unprotected = None
 
     def read(self, run: str | None) -> OutgoingRun:
-        """The run, or one dialogue of it, as it may go out."""
+        """Read a run, or one of its dialogues, redacted as the options say."""
         return read(wanted_run(run, self.choice, self.redact, self.unprotected), self.store)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Credit(Group):
-    """Options that say who made the results, and under which licence they are."""
+    """Options that name the creators of the results and their licence."""
 
     licence: Annotated[
         str,
         typer.Option(
-            "--licence", "--license", metavar="SPDX", help="An SPDX identifier or an IRI; needed."
+            "--licence",
+            "--license",
+            metavar="SPDX",
+            help="The licence: an SPDX identifier or an IRI.",
         ),
     ]
     creator: Annotated[
@@ -55,25 +60,25 @@ class Credit(Group):
         typer.Option(
             "--creator",
             metavar="NAME",
-            help="Who made the results, as 'Name' or 'Name <IRI>'; repeatable.",
+            help="A creator of the results, as 'Name' or 'Name <IRI>'; repeatable.",
         ),
     ] = None
 
     def licence_iri(self) -> str:
-        """The IRI of the licence."""
+        """Return the IRI of the licence."""
         from kgbench.publish.about import licence
 
         return licence(self.licence)
 
     def agents(self) -> tuple[Agent, ...]:
-        """The makers of the results."""
+        """Return the creators of the results."""
         from kgbench.publish.about import agent
 
         return tuple(map(agent, self.creator or ()))
 
 
 def needs(*packages: str, extra: str = "publish") -> None:
-    """Raise in words where a package of an extra is not installed."""
+    """Raise :class:`~kgbench.errors.ResourceError` if a package of an extra is not installed."""
     from importlib.util import find_spec
 
     from kgbench.errors import ResourceError
@@ -86,7 +91,7 @@ def needs(*packages: str, extra: str = "publish") -> None:
 def wanted_run(
     run: str | None, choice: str, redact: options.Redact | None, unprotected: list[str] | None
 ) -> Wanted:
-    """What a command exports: a run or one dialogue of it, and what is left out of it."""
+    """Return the selection of an export command: a run or one dialogue, and the redaction level."""
     from kgbench.exports.outgoing_run import Wanted
     from kgbench.publish.withholding import Level
 
@@ -96,7 +101,7 @@ def wanted_run(
 
 
 def read(wanted: Wanted, store: str | None) -> OutgoingRun:
-    """A run of a store as it may go out."""
+    """Read the selected run from a store, redacted."""
     from kgbench.exports.outgoing_run import read
     from kgbench.store import open_reader
 
@@ -105,20 +110,20 @@ def read(wanted: Wanted, store: str | None) -> OutgoingRun:
 
 
 def check_place(out: Path | None, *, json_: bool) -> None:
-    """Raise where a report is asked for that would stand in the middle of the document."""
+    """Refuse a JSON report on standard output that would end up in the exported document."""
     if json_ and out is None:
         raise typer.BadParameter(
-            "tells what was written: say where with --out", param_hint="--json"
+            "it needs --out, because the document goes to standard output", param_hint="--json"
         )
 
 
 def indented(value: Any) -> bytes:
-    """A JSON document for people to read, in ASCII."""
+    """Return ``value`` as indented JSON in ASCII, with a newline at the end."""
     return (json.dumps(value, indent=1, ensure_ascii=True) + "\n").encode("ascii")
 
 
 def write(content: bytes, out: Path | None) -> None:
-    """Write a document to its file, whole or not at all, or to standard output."""
+    """Write a document atomically to a file, or to standard output."""
     if out is None:
         typer.echo(content, nl=False)
         return
@@ -128,11 +133,11 @@ def write(content: bytes, out: Path | None) -> None:
 
 
 def report(out: Path | None, counts: dict[str, Any], *, json_: bool) -> None:
-    """Say what was written to a file; nothing where the document went to standard output."""
+    """Print what was written to a file; nothing if the document went to standard output."""
     if out is None:
         return
     if json_:
         typer.echo(json.dumps({"file": str(out), **counts}, indent=2))
         return
-    said = ", ".join(f"{value} {name.replace('_', ' ')}" for name, value in counts.items())
-    typer.echo(f"{out}  {said}")
+    parts = ", ".join(f"{value} {name.replace('_', ' ')}" for name, value in counts.items())
+    typer.echo(f"{out}  {parts}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``kgbench plan``: how many cases and repetitions a claim needs."""
+"""``kgbench plan``: calculate how many cases and repetitions a claim needs."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ def plan(
     *,
     detect: Annotated[
         float,
-        typer.Option("--detect", metavar="DIFFERENCE", help="The difference of means to find."),
+        typer.Option("--detect", metavar="DIFFERENCE", help="The difference of means to detect."),
     ],
     power: Annotated[
-        float, typer.Option("--power", help="The chance to find it if it is there.")
+        float, typer.Option("--power", help="The probability of detecting it if it exists.")
     ] = 0.8,
     alpha: Annotated[
-        float, typer.Option("--alpha", help="The two-sided level of the paired test.")
+        float, typer.Option("--alpha", help="The two-sided significance level of the paired test.")
     ] = 0.05,
     from_: Annotated[
         str | None,
         typer.Option(
-            "--from", metavar="SUITE|RUN", help="Measure variances and effort in these results."
+            "--from", metavar="SUITE|RUN", help="Estimate variances and effort from these results."
         ),
     ] = None,
     between: Annotated[
@@ -49,7 +49,7 @@ def plan(
             "--correlation",
             min=-1,
             max=1,
-            help="The correlation of two models over cases; 0 unless it is measured.",
+            help="The correlation of two models over cases. Default: measured, else 0.",
         ),
     ] = None,
     repetitions: Annotated[
@@ -58,7 +58,7 @@ def plan(
             "--repetitions",
             metavar="N",
             min=1,
-            help="How often each case is asked; repeatable. Default: 1, 2, 4, 8.",
+            help="How often each case is run; repeatable. Default: 1, 2, 4, 8.",
         ),
     ] = None,
     metric: options.Metric = None,
@@ -69,24 +69,24 @@ def plan(
     choice: options.Pass = "first",
     output: Output,
 ) -> None:
-    """Plan how many cases and repetitions find a difference, and what they take.
+    """Calculate how many cases and repetitions detect a difference, and their effort.
 
-    Variances are measured in results (--from) or declared (--between and --within). Both models
-    are asked the same cases.
+    Variances are estimated from results (--from) or given (--between and --within). Both models
+    run the same cases.
     """
     from kgbench.analysis import planning
     from kgbench.store import open_reader
 
     claim = planning.Claim(detect, power, alpha).checked()
     declared = planning.Declared(between, within, correlation)
-    wanted = repetitions or planning.REPETITIONS
+    counts = repetitions or planning.REPETITIONS
     if from_ is None:
         if between is None or within is None:
             raise typer.BadParameter(
-                "say where variances are measured, or declare --between and --within",
+                "name results to estimate variances from, or give --between and --within",
                 param_hint="--from",
             )
-        table = planning.plan(claim, declared, repetitions=wanted)
+        table = planning.plan(claim, declared, repetitions=counts)
     else:
         with open_reader(store) as opened:
             chosen = planning.source(opened, from_, choice, tasks=task, models=model)
@@ -95,7 +95,7 @@ def plan(
                 chosen,
                 claim,
                 declared,
-                repetitions=wanted,
+                repetitions=counts,
                 metric=metric,
                 answers=answers,
             )

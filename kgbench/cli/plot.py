@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``kgbench plot``: figures from the scores in a store."""
+"""``kgbench plot``: draw figures from the scores in a store."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _Drawn: TypeAlias = "tuple[tuple[str, ...], Table]"
 
 
 class Kind(StrEnum):
-    """What is drawn."""
+    """Kinds of figures."""
 
     AGREEMENT = "agreement"
     BOXPLOT = "boxplot"
@@ -34,7 +34,7 @@ class Kind(StrEnum):
     TOOLS = "tools"
 
 
-_TAKEN: Mapping[Kind, Mapping[str, str]] = {
+_ACCEPTED: Mapping[Kind, Mapping[str, str]] = {
     Kind.AGREEMENT: {},
     Kind.BOXPLOT: {"metric": "metric", "answers": "answers"},
     Kind.COMPASS: {"name": "name", "declared": "declared"},
@@ -50,19 +50,19 @@ _TAKEN: Mapping[Kind, Mapping[str, str]] = {
     Kind.SIZES: {"metric": "metric", "answers": "answers"},
     Kind.TOOLS: {"metric": "metric"},
 }
-"""The options that choose what each kind shows, with the parameters of its analysis."""
+"""Options that each kind of figure accepts -> parameters of its analysis."""
 _DECLARED_AS: Mapping[Kind, str] = {
     Kind.COMPASS: "compass",
     Kind.FORMAT_PREFERENCE: "comparison",
     Kind.LEADERBOARD: "score_set",
 }
-"""Where the context of a table says which declaration it is of."""
+"""Keys in the context of a table that hold the name of its declaration."""
 _FLAGS = {"answers": "--round"}
 _OF_JUDGES = (Kind.AGREEMENT, Kind.CONFUSION)
 
 
 class FigureForm(StrEnum):
-    """How a figure is written."""
+    """File formats of figures."""
 
     PNG = "png"
     SVG = "svg"
@@ -75,20 +75,22 @@ def command(app: typer.Typer) -> None:
 
 
 class Each(StrEnum):
-    """What every figure is about, where there is to be more than one."""
+    """What gets a figure of its own."""
 
     MODEL = "model"
 
 
 def plot(
-    kind: Annotated[Kind, typer.Argument(help="What to draw.")],
+    kind: Annotated[Kind, typer.Argument(help="The kind of figure.")],
     *,
     out: Annotated[
         Path, typer.Option("--out", "-o", metavar="FOLDER", help="The folder to write to.")
     ] = Path("plots"),
     form: Annotated[
         list[FigureForm] | None,
-        typer.Option("--format", "-f", help="png, svg or pdf; repeatable. Default: png."),
+        typer.Option(
+            "--format", "-f", help="File format: png, svg or pdf; repeatable. Default: png."
+        ),
     ] = None,
     name: Annotated[
         str | None,
@@ -98,27 +100,27 @@ def plot(
     ] = None,
     each: Annotated[
         Each | None,
-        typer.Option("--each", help="One figure for each model; not of a leaderboard."),
+        typer.Option("--each", help="One figure per model; not for leaderboards."),
     ] = None,
     title: Annotated[
         str | None, typer.Option("--title", metavar="TEXT", help="The title of the figures.")
     ] = None,
-    no_title: Annotated[bool, typer.Option("--no-title", help="Leave the title out.")] = False,
+    no_title: Annotated[bool, typer.Option("--no-title", help="Omit the title.")] = False,
     size: Annotated[
         str | None,
         typer.Option(
             "--size",
             metavar="SIZE",
-            help="one-column (85 mm), two-columns (178 mm), slide (16:9), or width and height: "
-            "6x4 (inches), 16x9cm, 85x60mm.",
+            help="one-column (85 mm), two-columns (178 mm), slide (16:9), or width and height, "
+            "such as 6x4 (inches), 16x9cm or 85x60mm.",
         ),
     ] = None,
     top: Annotated[
         int | None,
-        typer.Option("--top", metavar="N", min=1, help="Only the N best models of each figure."),
+        typer.Option("--top", metavar="N", min=1, help="Only the N best models per figure."),
     ] = None,
     overlay: Annotated[
-        bool, typer.Option("--overlay", help="A compass with all models in one, up to eight.")
+        bool, typer.Option("--overlay", help="Draw up to eight models in one compass.")
     ] = False,
     common: options.Common = False,
     declared: options.Declared = None,
@@ -127,8 +129,8 @@ def plot(
         typer.Option(
             "--metric",
             metavar="NAME",
-            help="A metric's short name, for boxplot, difficulty, sizes and tools; default: the "
-            "main one.",
+            help="Short name of a metric, for boxplot, difficulty, sizes and tools. Default: the "
+            "main metric.",
         ),
     ] = None,
     answers: options.Round = None,
@@ -139,7 +141,7 @@ def plot(
     suite: options.Suite = None,
     choice: options.Pass = "first",
 ) -> None:
-    """Draw figures; beside each a JSON file with the numbers drawn and the queries behind them."""
+    """Draw figures, each with a JSON file of the numbers drawn and the queries behind them."""
     if no_title and title is not None:
         raise typer.BadParameter("it contradicts --title", param_hint="--no-title")
     given = {"name": name, "declared": declared, "metric": metric, "answers": answers}
@@ -151,12 +153,12 @@ def plot(
     from kgbench.plots.figures import file_name, save, state_digest
     from kgbench.plots.kinds import KINDS, Layout
 
-    drawn, layout = KINDS[kind], Layout(size, "" if no_title else title, top, overlay)
+    figure_kind, layout = KINDS[kind], Layout(size, "" if no_title else title, top, overlay)
     try:
-        drawn.check(layout)
+        figure_kind.check(layout)
     except OptionRefused as refused:
         raise typer.BadParameter(refused.why, param_hint=f"--{refused.name}") from None
-    formats = [str(one) for one in form or [FigureForm.PNG]]
+    formats = [str(file_format) for file_format in form or [FigureForm.PNG]]
     with open_results(
         store, suite=suite, choice=choice, run=run, tasks=task, models=model
     ) as results:
@@ -164,53 +166,53 @@ def plot(
         names = display_names(results.store)
         tables = _tables(kind, results, arguments)
         for labels, table in _of_each_model(kind, tables) if each else tables:
-            figure, shown = drawn.figure(table, names, layout)
-            named = file_name(str(kind), *labels)
-            for path in save(figure, out, named, formats=formats, tables=[shown], state=state):
+            figure, drawn_table = figure_kind.figure(table, names, layout)
+            stem = file_name(str(kind), *labels)
+            for path in save(figure, out, stem, formats=formats, tables=[drawn_table], state=state):
                 typer.echo(path)
 
 
 def _arguments(kind: Kind, given: Mapping[str, Any]) -> dict[str, Any]:
-    """The options that were given, as arguments of the analysis behind a kind of figure.
+    """Return the given options as arguments of the analysis behind a kind of figure.
 
-    An option that has no effect on this kind is refused.
+    Refuses options that have no effect on this kind.
     """
-    taken = _TAKEN[kind]
+    accepted = _ACCEPTED[kind]
     arguments: dict[str, Any] = {}
     for option, value in given.items():
         if value is None:
             continue
-        if option not in taken:
+        if option not in accepted:
             raise typer.BadParameter(
                 _why(kind, option), param_hint=_FLAGS.get(option, f"--{option}")
             )
-        arguments[taken[option]] = value
+        arguments[accepted[option]] = value
     return arguments
 
 
 def _why(kind: Kind, option: str) -> str:
-    """Why an option has no effect on a kind of figure."""
+    """Explain why an option has no effect on a kind of figure."""
     if kind in _OF_JUDGES:
-        return f"the figure {kind} shows verdicts of judges, which have no such choice"
+        return f"it does not apply to {kind}, which shows verdicts of judges"
     if option == "common":
-        return "it is for a leaderboard"
+        return "it applies to leaderboards only"
     if option in ("name", "declared"):
-        return f"{kind} shows a metric, nothing declared: choose it with --metric"
+        return f"it does not apply to {kind}, which shows a metric: choose it with --metric"
     if kind is Kind.TOOLS:
-        return "success with tools is that of whole dialogues"
-    what = "metrics of" if option == "metric" else "answers that count in"
-    return f"the {what} a {kind} are declared: choose them with --name or --declared"
+        return "success with tools is defined for dialogues, not for single answers"
+    subject = "metrics of" if option == "metric" else "answers that count in"
+    return f"the {subject} a {kind} are declared: choose them with --name or --declared"
 
 
 def _refuse_each(kind: Kind, each: Each | None, top: int | None, *, overlay: bool) -> None:
-    """Refuse figures of single models where a figure compares models."""
+    """Refuse options that the kind of figure does not support."""
     if each is not None and kind is Kind.LEADERBOARD:
         raise typer.BadParameter(
-            "a leaderboard compares models: choose some with --model", param_hint="--each"
+            "a leaderboard compares models: select models with --model", param_hint="--each"
         )
     if each is not None and kind in _OF_JUDGES:
         raise typer.BadParameter(
-            f"the figure {kind} shows judges: choose judged models with --model",
+            f"the figure {kind} shows judges: select judged models with --model",
             param_hint="--each",
         )
     if each is not None and (overlay or top is not None):
@@ -224,8 +226,8 @@ def _tables(kind: Kind, results: Results, arguments: dict[str, Any]) -> Iterator
     if kind is Kind.BOXPLOT:
         from kgbench.plots.box_plots import distributions
 
-        found = distributions(results.store, results.selection, **arguments)
-        yield from (((task,), table) for task, table in found.items())
+        by_task = distributions(results.store, results.selection, **arguments)
+        yield from (((task,), table) for task, table in by_task.items())
         return
     from kgbench.errors import QueryError
     from kgbench.plots.kinds import KINDS
@@ -244,12 +246,14 @@ def _tables(kind: Kind, results: Results, arguments: dict[str, Any]) -> Iterator
 
 
 def _of_each_model(kind: Kind, tables: Iterable[_Drawn]) -> Iterator[_Drawn]:
-    """The same for each model alone; box plots then have a box for each task."""
+    """Yield the tables of each model separately; box plots then have a box per task."""
     if kind is Kind.BOXPLOT:
         from kgbench.plots.box_plots import of_model
 
         by_task = {labels[0]: table for labels, table in tables}
-        models = sorted({str(m) for table in by_task.values() for m in table.column("model")})
+        models = sorted(
+            {str(model_name) for table in by_task.values() for model_name in table.column("model")}
+        )
         for model in models:
             yield (model,), of_model(by_task, model)
         return

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Progress of long work on stderr: a bar on a terminal, a line now and then elsewhere.
+"""Progress of long operations on stderr: a bar on a terminal, else a line every ten seconds.
 
-Both show one estimate of the time left, and for what a failed call waits.
+Both show the estimated time left, and what a failed call waits for.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
 
     from kgbench.engine.progress import Wait
 
-_SILENT = 10.0  # seconds between lines where there is no terminal
-_SHORT = 0.9  # seconds; of shorter waits no line tells
-_FRAME = 0.1
+_SILENT = 10.0  # seconds between lines if stderr is not a terminal
+_SHORT = 0.9  # seconds; shorter waits are not reported
+_FRAME = 0.1  # seconds between updates of the bar
 
 
 @contextmanager
 def progress(what: str, total: int | None, *, quiet: bool = False) -> Iterator[Callable[..., None]]:
-    """Gives ``advance(done, note="", total=None, left=None, wait=None)``.
+    """Show progress; yields ``advance(done, note="", total=None, left=None, wait=None)``.
 
-    ``total`` may be ``None`` where nobody knows it. ``left`` are the seconds that the rest takes,
-    where the caller knows better than the rate so far. ``wait`` is for what the work waits.
+    ``total`` is ``None`` if it is unknown. ``left`` is the caller's estimate of the remaining
+    seconds; without it, the rate so far is used. ``wait`` is the wait before the next retry.
     """
     if quiet:
         yield lambda *_, **__: None
@@ -57,14 +57,14 @@ def _bar(what: str, total: int | None) -> Iterator[Callable[..., None]]:
     waiting: Wait | None = None
 
     class Left(TimeRemainingColumn):
-        """The time left as the caller says it, else by the rate of the bar."""
+        """The caller's estimate of the time left, else one from the rate of the bar."""
 
         def render(self, task: Task) -> Text:
             left = task.fields["left"]
             return super().render(task) if left is None else Text(f"{duration(left)} left")
 
     class Bar(Progress):
-        """A bar, and below it what the work waits for, counted down."""
+        """A progress bar with a countdown of the current wait below it."""
 
         def get_renderables(self) -> Iterable[RenderableType]:
             yield from super().get_renderables()
@@ -80,7 +80,7 @@ def _bar(what: str, total: int | None) -> Iterator[Callable[..., None]]:
     )
     with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(what, total=total, note="", left=None)
-        shown = 0.0
+        updated = 0.0
 
         def advance(
             done: int,
@@ -89,19 +89,19 @@ def _bar(what: str, total: int | None) -> Iterator[Callable[..., None]]:
             left: float | None = None,
             wait: Wait | None = None,
         ) -> None:
-            nonlocal shown, waiting
+            nonlocal updated, waiting
             waiting = wait
             now = time.monotonic()
-            if now - shown >= _FRAME:
-                shown = now
+            if now - updated >= _FRAME:
+                updated = now
                 bar.update(task, completed=done, note=note, total=total, left=left)
 
         yield advance
 
 
 def _lines(what: str, total: int | None) -> Iterator[Callable[..., None]]:
-    shown = time.monotonic()
-    told = _Told()
+    updated = time.monotonic()
+    waits = _ReportedWaits()
 
     def advance(
         done: int,
@@ -110,28 +110,28 @@ def _lines(what: str, total: int | None) -> Iterator[Callable[..., None]]:
         left: float | None = None,
         wait: Wait | None = None,
     ) -> None:
-        nonlocal shown
-        if wait is not None and told.is_new(wait):
+        nonlocal updated
+        if wait is not None and waits.is_new(wait):
             typer.echo(f"{what}: {wait}", err=True)
         now = time.monotonic()
-        if now - shown >= _SILENT:
-            shown = now
-            of = "" if total is None else f" of {total}"
+        if now - updated >= _SILENT:
+            updated = now
+            out_of = "" if total is None else f" of {total}"
             parts = [note] if note else []
             parts += [f"{duration(left)} left"] if left is not None else []
-            typer.echo(f"{what}: {done}{of} {', '.join(parts)}".rstrip(), err=True)
+            typer.echo(f"{what}: {done}{out_of} {', '.join(parts)}".rstrip(), err=True)
 
     yield advance
 
 
-class _Told:
-    """The waits that lines have told of: one in ten seconds, and each that lasts much longer."""
+class _ReportedWaits:
+    """The last reported wait: at most one is reported in ten seconds, unless it is much longer."""
 
     def __init__(self) -> None:
         self._at = self._until = float("-inf")
 
     def is_new(self, wait: Wait) -> bool:
-        """Whether a line shall tell of ``wait``; notes that it does."""
+        """Return whether ``wait`` is to be reported, and remember it if so."""
         now = time.monotonic()
         recent = now - self._at < _SILENT and wait.until - self._until < _SILENT
         if recent or wait.until <= self._until or wait.seconds_left < _SHORT:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``kgbench publish``: a store as a static Linked Data site with dumps."""
+"""``kgbench publish``: publish a store as a static Linked Data site with dumps."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kgbench.cli.wording import count
 
 
 class Compression(StrEnum):
-    """How dumps are compressed."""
+    """Compression formats of dumps."""
 
     ZSTD = "zstd"
     GZIP = "gzip"
@@ -31,9 +31,7 @@ def command(app: typer.Typer) -> None:
 def publish(
     paths: Annotated[
         list[Path] | None,
-        typer.Argument(
-            metavar="DIR|FILE", help="With --check: what was published before, to be checked."
-        ),
+        typer.Argument(metavar="DIR|FILE", help="With --check: an existing publication to check."),
     ] = None,
     *,
     out: Annotated[
@@ -41,7 +39,7 @@ def publish(
     ] = None,
     base: Annotated[
         str | None,
-        typer.Option("--base", metavar="IRI", help="The address at which it will be found."),
+        typer.Option("--base", metavar="IRI", help="The base address of the published site."),
     ] = None,
     store: options.Store = None,
     run: Annotated[
@@ -57,8 +55,8 @@ def publish(
         options.Redact | None,
         typer.Option(
             "--redact",
-            help="Leave out nothing, reference answers, also prompts, also answers. "
-            "Default: gold; with --encrypt: none.",
+            help="What to leave out: nothing (none), reference answers (gold), also prompts, or "
+            "also answers. Default: gold; with --encrypt: none.",
         ),
     ] = None,
     unprotected: options.Unprotected = None,
@@ -67,46 +65,53 @@ def publish(
         typer.Option(
             "--encrypt",
             help="Encrypt the dumps with the password in KGBENCH_PUBLISH_PASSWORD; "
-            "pages then carry no texts.",
+            "pages then contain no texts.",
         ),
     ] = False,
-    title: Annotated[str | None, typer.Option(metavar="TEXT", help="What it is called.")] = None,
-    description: Annotated[str | None, typer.Option(metavar="TEXT", help="What it is.")] = None,
+    title: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="The title of the publication.")
+    ] = None,
+    description: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="A description of the publication.")
+    ] = None,
     licence: Annotated[
         str | None,
         typer.Option(
-            "--licence", "--license", metavar="SPDX", help="An SPDX identifier or an IRI."
+            "--licence",
+            "--license",
+            metavar="SPDX",
+            help="The licence: an SPDX identifier or an IRI.",
         ),
     ] = None,
     creator: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="Who made it, as 'Name' or 'Name <IRI>'; repeatable."),
+        typer.Option(metavar="NAME", help="A creator, as 'Name' or 'Name <IRI>'; repeatable."),
     ] = None,
     publisher: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Who publishes it. Default: first creator.")
+        str | None, typer.Option(metavar="NAME", help="The publisher. Default: the first creator.")
     ] = None,
     keyword: Annotated[
         list[str] | None, typer.Option(metavar="WORD", help="A keyword; repeatable.")
     ] = None,
     about: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="A description in Turtle: one dcat:Dataset."),
+        typer.Option(metavar="FILE", help="Metadata in Turtle: one dcat:Dataset."),
     ] = None,
     endpoint: Annotated[
-        str | None, typer.Option(metavar="URL", help="A public SPARQL endpoint with these data.")
+        str | None, typer.Option(metavar="URL", help="A public SPARQL endpoint with the same data.")
     ] = None,
     compress: Annotated[
-        Compression, typer.Option("--compress", help="How dumps are compressed.")
+        Compression, typer.Option("--compress", help="Compression of dumps.")
     ] = Compression.ZSTD,
     processes: Annotated[
-        int, typer.Option("--processes", help="How many processes make runs and figures.", min=1)
+        int, typer.Option("--processes", help="Number of worker processes.", min=1)
     ] = 2,
     check: Annotated[
         bool,
         typer.Option(
             "--check",
-            help="Check what was published, the folder just written or what is named; "
-            "exit code 1 where there are faults.",
+            help="Check the publication: the folder just written, or DIR or FILE; exit with 1 if "
+            "there are faults.",
         ),
     ] = False,
     mldcat_shapes: Annotated[
@@ -123,13 +128,13 @@ def publish(
         typer.Option(
             "--disclosed",
             metavar="FILE",
-            help="With --check: values that kgbench disclose told, to be compared.",
+            help="With --check: values from kgbench disclose, to verify.",
         ),
     ] = None,
     sign: Annotated[
         Path | None,
         typer.Option(
-            "--sign", metavar="KEYFILE", help="Sign it with this private key (kgbench keys new)."
+            "--sign", metavar="KEYFILE", help="Sign with this private key (kgbench keys new)."
         ),
     ] = None,
     key: Annotated[
@@ -137,15 +142,15 @@ def publish(
         typer.Option(
             "--key",
             metavar="PUBLIC",
-            help="With --check: a public key, or its file, that must vouch for the signatures; "
+            help="With --check: a public key, or its file, that must verify the signatures; "
             "repeatable.",
         ),
     ] = None,
     json_: options.AsJson = False,
 ) -> None:
-    """Publish results as a folder for any static host: pages, RDF, dumps, catalogue.
+    """Publish results as a static site: pages, RDF, dumps and a catalogue.
 
-    Publishing again to the same folder changes only what has changed.
+    Publishing again to the same folder only writes files that have changed.
     """
     from kgbench.cli import checklist
 
@@ -157,7 +162,7 @@ def publish(
         )
         return
     if out is None or base is None:
-        raise typer.BadParameter("--out and --base are needed (to check only: --check DIR)")
+        raise typer.BadParameter("--out and --base are required (to check only: --check DIR)")
     from kgbench.cli.progress import progress
     from kgbench.cli.wording import missing
     from kgbench.store import copying, default_location, known_keys
@@ -182,17 +187,17 @@ def publish(
         keywords=keyword or [],
     )
     check_compression(str(compress))
-    chosen = redact or (options.Redact.NONE if encrypt else options.Redact.GOLD)
+    level = redact or (options.Redact.NONE if encrypt else options.Redact.GOLD)
     location = store or default_location()
-    known_keys.commitments(location)  # made where they stay, not in a copy
+    known_keys.commitments(location)  # created in the store itself, not in the copy below
     password = checked_password(PASSWORD, os.environ.get(PASSWORD)) if encrypt else None
-    for note in () if json_ else described.missing:  # before it takes its time
+    for note in () if json_ else described.missing:  # before the long work starts
         typer.echo(f"note     {note}", err=True)
     settings = Settings(
         location=location,
         out=out,
         base=checked_base(base),
-        level=Level[chosen.name],
+        level=Level[level.name],
         unprotected=frozenset(unprotected or ()),
         password=password,
         runs=tuple(run or ()),
@@ -203,7 +208,7 @@ def publish(
         signer=None if sign is None else Signer.read(sign, out, password),
     )
     with (
-        copying.local(location) as folder,  # pages are made from a database that is at hand
+        copying.local(location) as folder,  # pages are rendered from a local database
         progress("publishing", None, quiet=json_) as advance,
     ):
         report = publish_site(
@@ -216,10 +221,10 @@ def publish(
         else None
     )
     if json_:
-        said = report._asdict()
+        data = report._asdict()
         if verdicts is not None:
-            said["check"] = verdicts.as_json()
-        typer.echo(json.dumps(said, indent=2))
+            data["check"] = verdicts.as_json()
+        typer.echo(json.dumps(data, indent=2))
         if verdicts is not None and not verdicts.passed:
             raise typer.Exit(1)
         return
@@ -241,8 +246,8 @@ def publish(
 def _refuse_misplaced(
     paths: list[Path] | None, out: Path | None, key: list[str] | None, *, check: bool
 ) -> None:
-    """Refuse what is said of a check where there is none, and of a publication where there is."""
+    """Refuse options and arguments that apply to checks only, or to publishing only."""
     if key and not check:
-        raise typer.BadParameter("--key is for checking: --check")
+        raise typer.BadParameter("--key needs --check")
     if paths and (not check or out is not None):
-        raise typer.BadParameter("a folder or files are named to be checked only: --check DIR")
+        raise typer.BadParameter("DIR and FILE need --check, without --out")

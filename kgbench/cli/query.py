@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``kgbench query``: one of the declared queries by name, or any query."""
+"""``kgbench query``: run a declared query by name, or any SPARQL query."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Form(StrEnum):
-    """How an answer is written."""
+    """Output formats of query results."""
 
     TABLE = "table"
     JSON = "json"
@@ -42,7 +42,7 @@ def query(
         str | None,
         typer.Argument(
             metavar="[NAME|FILE|-]",
-            help="A declared query, a file, or - for standard input; without one, a list.",
+            help="A declared query, a file, or - for standard input. Default: list the queries.",
             autocompletion=completing.queries,
         ),
     ] = None,
@@ -50,15 +50,18 @@ def query(
     param: Annotated[
         list[str] | None,
         typer.Option(
-            "--param", "-p", metavar="K=V", help="A parameter of a declared query; repeatable."
+            "--param", "-p", metavar="K=V", help="A parameter of the declared query; repeatable."
         ),
     ] = None,
     form: Annotated[
         Form | None,
-        typer.Option("--format", "-f", help="Default: table, or turtle for graphs."),
+        typer.Option(
+            "--format", "-f", help="The output format. Default: table, or turtle for graphs."
+        ),
     ] = None,
     text: Annotated[
-        bool, typer.Option("--text", help="Print the query with its parameters; do not run it.")
+        bool,
+        typer.Option("--text", help="Print the query with its parameters instead of running it."),
     ] = False,
     guard: options.Guard = False,
     crlf: options.Crlf = False,
@@ -66,9 +69,9 @@ def query(
     suite: options.Suite = None,
     choice: options.Pass = "first",
 ) -> None:
-    """Ask the store a declared query (NAME), or any SPARQL query (FILE or -).
+    """Run a declared query (NAME), or any SPARQL query (FILE or -), on the store.
 
-    Parameters passGraph and runGraph, where not given, follow from --suite and --pass.
+    The parameters passGraph and runGraph default to the graphs selected by --suite and --pass.
     """
     from kgbench.errors import QueryError
     from kgbench.rdf import queries
@@ -84,36 +87,38 @@ def query(
     if declared is None and name != "-" and not Path(name).is_file():
         if "/" in name or "." in name:
             raise QueryError(f"there is no file {name}")
-        queries.load(name)  # says what there is
+        queries.load(name)  # raises an error that suggests names
     with open_reader(store) as opened:
         if declared is None:
-            asked = sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8")
-            if not asked.strip():
+            text_to_run = (
+                sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8")
+            )
+            if not text_to_run.strip():
                 raise QueryError("the query is empty")
         else:
             given = _complete(opened, declared, given, suite, choice)
-            asked = queries.bind(declared, **given)
+            text_to_run = queries.bind(declared, **given)
         if text:
-            typer.echo(asked)
+            typer.echo(text_to_run)
         else:
-            answer = queries.ask(opened, asked, prefixed=declared is None)
+            answer = queries.ask(opened, text_to_run, prefixed=declared is None)
             _write(answer, form, opened.iris.base, guard=guard, crlf=crlf)
 
 
 def _parameters(texts: list[str]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = defaultdict(list)
+    parameters: dict[str, list[str]] = defaultdict(list)
     for text in texts:
         key, equals, value = text.partition("=")
         if not equals:
             raise typer.BadParameter(f"'{text}' is not of the form key=value", param_hint="--param")
-        found[key].append(value)
-    return dict(found)
+        parameters[key].append(value)
+    return dict(parameters)
 
 
 def _complete(
     store: Store, declared: Query, given: dict[str, list[str]], suite: str | None, choice: str
 ) -> dict[str, Any]:
-    """``given``, with the graphs that the selected suite and passes stand for."""
+    """Add the graphs of the selected suite and passes to the given parameters."""
     from kgbench.analysis.selection import filled, select
 
     return filled(declared, given, lambda: select(store, suite, choice))
@@ -124,9 +129,9 @@ def _list(queries: Any) -> None:
 
     rows = []
     for name in queries.names():
-        found = queries.load(name)
-        parameters = " ".join(p.name if p.optional else f"{p.name}*" for p in found.parameters)
-        rows.append((name, parameters, found.label))
+        declared = queries.load(name)
+        parameters = " ".join(p.name if p.optional else f"{p.name}*" for p in declared.parameters)
+        rows.append((name, parameters, declared.label))
     columns = (
         Column("query", "Query"),
         Column("parameters", "Parameters (* needed)"),
@@ -141,13 +146,15 @@ def _write(answer: Any, form: Form | None, base: str, *, guard: bool, crlf: bool
     is_graph = isinstance(answer, ox.QueryTriples)
     refusal = _refusal(form, is_graph=is_graph)
     if refusal:
-        del answer  # a traceback that held it might be freed by a thread that may not free it
+        # A traceback would keep the answer alive, and another thread might free it, which
+        # pyoxigraph does not allow.
+        del answer
         raise typer.BadParameter(refusal, param_hint="--format")
     if not is_graph and form in (None, Form.TABLE):
         _table(answer, base)
         sys.stdout.flush()
         return
-    # A terminal would obey control characters, which these formats carry as they are.
+    # These formats keep control characters, which a terminal would interpret.
     terminal = io.BytesIO() if sys.stdout.isatty() else None
     out = terminal or sys.stdout.buffer
     if is_graph:
@@ -164,7 +171,7 @@ def _write(answer: Any, form: Form | None, base: str, *, guard: bool, crlf: bool
 
 
 def _solutions(answer: Any, form: Form | None, out: BinaryIO, *, guard: bool, crlf: bool) -> None:
-    """Write solutions or a truth value in a format of SPARQL 1.1."""
+    """Write solutions or a boolean in a SPARQL 1.1 result format."""
     import pyoxigraph as ox
 
     from kgbench.characters import XmlSink
@@ -186,7 +193,7 @@ def _solutions(answer: Any, form: Form | None, out: BinaryIO, *, guard: bool, cr
 
 
 def _csv(answer: Any, out: BinaryIO, *, guard: bool, crlf: bool) -> None:
-    """Write solutions as CSV, lines ending as every other CSV of kgbench, or as in RFC 4180."""
+    """Write solutions as CSV with LF, as all CSV files of kgbench, or with CR LF (RFC 4180)."""
     import csv
 
     import pyoxigraph as ox
@@ -194,9 +201,9 @@ def _csv(answer: Any, out: BinaryIO, *, guard: bool, crlf: bool) -> None:
     from kgbench.characters import spreadsheet_safe
     from kgbench.cli.tables import tell_guarded
 
-    whole, text = io.BytesIO(), io.StringIO(newline="")
-    answer.serialize(whole, ox.QueryResultsFormat.CSV)
-    rows = list(csv.reader(io.StringIO(whole.getvalue().decode("utf-8"), newline="")))
+    buffer, text = io.BytesIO(), io.StringIO(newline="")
+    answer.serialize(buffer, ox.QueryResultsFormat.CSV)
+    rows = list(csv.reader(io.StringIO(buffer.getvalue().decode("utf-8"), newline="")))
     if guard:
         rows, changed = spreadsheet_safe(rows)
         tell_guarded(changed)
@@ -205,7 +212,7 @@ def _csv(answer: Any, out: BinaryIO, *, guard: bool, crlf: bool) -> None:
 
 
 def _refusal(form: Form | None, *, is_graph: bool) -> str | None:
-    """Why an answer cannot be written in a format; ``None`` where it can."""
+    """Explain why an answer cannot be written in a format; ``None`` if it can."""
     if is_graph and form not in (None, Form.TURTLE):
         return "a graph is written as turtle"
     if form is Form.TURTLE and not is_graph:
@@ -214,7 +221,7 @@ def _refusal(form: Form | None, *, is_graph: bool) -> str | None:
 
 
 def _table(answer: Any, base: str) -> None:
-    """A table for people: IRIs by prefix, or relative to the base of the store."""
+    """Print a table with IRIs as prefixed names, or relative to the base of the store."""
     import pyoxigraph as ox
 
     from kgbench.analysis.tables import Column, Table, render
@@ -224,27 +231,27 @@ def _table(answer: Any, base: str) -> None:
         typer.echo("yes" if answer else "no")
         return
 
-    def shown(term: Any) -> str | None:
+    def text(term: Any) -> str | None:
         if term is None:
             return None
         if not isinstance(term, ox.NamedNode):
             return str(term.value)
-        short = compact(term.value)
-        return short.removeprefix(base) if short == term.value else short
+        compacted = compact(term.value)
+        return compacted.removeprefix(base) if compacted == term.value else compacted
 
     names = [variable.value for variable in answer.variables]
-    found = [[row[name] for name in names] for row in answer]
-    kinds = [_kind(row[place] for row in found) for place in range(len(names))]
+    rows = [[row[name] for name in names] for row in answer]
+    kinds = [_kind(row[column] for row in rows) for column in range(len(names))]
     table = Table(
-        f"{len(found)} row{'' if len(found) == 1 else 's'}",
+        f"{len(rows)} row{'' if len(rows) == 1 else 's'}",
         tuple(Column(name, name, kind) for name, kind in zip(names, kinds, strict=True)),
-        tuple(tuple(map(shown, row)) for row in found),
+        tuple(tuple(map(text, row)) for row in rows),
     )
     typer.echo(render(table, "table"), nl=False)
 
 
 def _kind(terms: Iterable[Any]) -> Kind:
-    """What a column holds: numbers stand to the right."""
+    """Return the kind of a column; numbers are aligned to the right."""
     from kgbench.analysis.tables import Kind
 
     bound = [term for term in terms if term is not None]

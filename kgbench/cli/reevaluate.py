@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``kgbench reevaluate``: judge stored dialogues again, without a model."""
+"""``kgbench reevaluate``: judge stored dialogues again, without calling a model."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def reevaluate(  # noqa: PLR0917 - a command line has many options
         typer.Option(
             "--policy",
             metavar="NAME",
-            help="Judge the results of queries by a declared comparison policy: rows, "
-            "llm-kg-bench, text2sparql-2025, spinach, grasp or qald-macro.",
+            help="Compare query results by a declared policy: rows, llm-kg-bench, "
+            "text2sparql-2025, spinach, grasp or qald-macro.",
             callback=_policy,
         ),
     ] = None,
@@ -56,39 +56,45 @@ def reevaluate(  # noqa: PLR0917 - a command line has many options
             metavar="K",
             min=1,
             max=1000,
-            help="Judge the results of queries on K variants of each graph as well.",
+            help="Also judge query results on K variants of each graph.",
         ),
     ] = None,
     seed: Annotated[
-        int, typer.Option("--seed", min=0, help="The seed of the first variant; others follow.")
+        int,
+        typer.Option(
+            "--seed",
+            min=0,
+            help="Seed of the first variant; further variants use the next numbers.",
+        ),
     ] = 0,
     kind: Annotated[
         list[VariantKind] | None,
         typer.Option(
             "--kind",
-            help="How variants differ from their graph; repeatable, K of each. Default: shuffled.",
+            help="How variants differ from the graph; repeatable, K of each. Default: shuffled.",
         ),
     ] = None,
     audit_tools: Annotated[
         bool,
         typer.Option(
             "--audit-tools",
-            help="Execute recorded tool calls again instead, and report those that differ.",
+            help="Instead, execute recorded tool calls again and report differences.",
         ),
     ] = False,
     executor: options.Executor = "local",
     against: Annotated[
         str | None,
-        typer.Option("--against", metavar="PASS", help="Compare with this pass; default: first."),
+        typer.Option("--against", metavar="PASS", help="Compare with this pass. Default: first."),
     ] = None,
     timeout: Annotated[
-        float, typer.Option("--timeout", min=0.1, help="Seconds that judging one answer may take.")
+        float,
+        typer.Option("--timeout", min=0.1, help="Time limit for judging one answer, in seconds."),
     ] = 30.0,
     key_file: options.KeyFile = None,  # noqa: ARG001 - acts through its callback
     store: options.Store = None,
     json_: options.AsJson = False,
 ) -> None:
-    """Judge stored dialogues again in a new evaluation pass, and report what came out otherwise."""
+    """Judge stored dialogues again in a new evaluation pass, and report differences."""
     from kgbench.execution.judging import JudgeLimits
     from kgbench.execution.on_variants import Variants
     from kgbench.execution.pools import executor as make_executor
@@ -100,34 +106,37 @@ def reevaluate(  # noqa: PLR0917 - a command line has many options
 
     if variants is not None and policy is not None:
         raise typer.BadParameter(
-            "variants are compared by whole rows: leave out --policy", param_hint="--variants"
+            "variants are compared by whole rows: omit --policy", param_hint="--variants"
         )
     if variants is not None and endpoint is not None:
         raise typer.BadParameter(
-            "variants are made of graphs at hand, and an endpoint has only the graph that it has: "
-            "leave out --endpoint",
+            "variants need local graphs, which an endpoint does not provide: omit --endpoint",
             param_hint="--variants",
         )
     if policy == ON_VARIANTS:
-        raise typer.BadParameter("say how many variants: --variants K", param_hint="--policy")
+        raise typer.BadParameter(
+            "it needs the number of variants: --variants K", param_hint="--policy"
+        )
     if audit_tools and (policy or endpoint or variants or against):
         raise typer.BadParameter(
-            "an audit judges nothing: leave out --policy, --endpoint, --variants and --against",
+            "an audit does not judge: omit --policy, --endpoint, --variants and --against",
             param_hint="--audit-tools",
         )
     if audit_tools:
         chosen = Selection(tuple(task or ()), tuple(model or ()))
         with open_reader(store) as reader, make_executor(executor) as pool:
             limits = JudgeLimits(seconds=timeout, engine=engine)
-            found = audit(reader, pool, limits, run=run, selection=chosen)
-        _report_audit(found, json_=json_)
+            result = audit(reader, pool, limits, run=run, selection=chosen)
+        _report_audit(result, json_=json_)
         return
     if kind and variants is None:
-        raise typer.BadParameter("say how many variants: --variants K", param_hint="--kind")
-    asked = None
+        raise typer.BadParameter(
+            "it needs the number of variants: --variants K", param_hint="--kind"
+        )
+    wanted_variants = None
     if variants is not None:
         kinds = tuple(dict.fromkeys(kind or [VariantKind.SHUFFLED]))
-        asked = Variants(variants, seed, kinds)
+        wanted_variants = Variants(variants, seed, kinds)
     with (
         open_existing(store) as opened,
         make_executor(executor) as pool,
@@ -141,7 +150,7 @@ def reevaluate(  # noqa: PLR0917 - a command line has many options
             selection=Selection(tuple(task or ()), tuple(model or ())),
             against=against or "first",
             endpoint=endpoint,
-            variants=asked,
+            variants=wanted_variants,
             watch=advance,
         )
     _report(done, json_=json_)
@@ -154,10 +163,11 @@ def _report_audit(done: Audit, *, json_: bool) -> None:
         typer.echo(json.dumps(done.report(), indent=2, ensure_ascii=False))
         return
     typer.echo(f"{count(done.calls, 'tool call')} executed again, {done.agree:,} as recorded")
-    for one in done.differ:
+    for difference in done.differ:
         typer.echo(
-            f"{one['class']:<13} {one['tool']} {one['dialogue']} (answer {one['round']}, "
-            f"call {one['index']}): recorded {one['recorded']}, now {one['now']}"
+            f"{difference['class']:<13} {difference['tool']} {difference['dialogue']} (answer "
+            f"{difference['round']}, call {difference['index']}): recorded "
+            f"{difference['recorded']}, now {difference['now']}"
         )
     for (tool, reason), times in sorted(done.aside.items()):
         typer.echo(f"{count(times, 'call')} of {one_line(tool) or 'no tool'} kept aside: {reason}")
@@ -172,19 +182,19 @@ def _report(done: list[Reevaluated], *, json_: bool) -> None:
     if json_:
         typer.echo(json.dumps(report(done), indent=2, ensure_ascii=False))
         return
-    whole = together(done)
-    typer.echo(render(changes(whole), "table"), nl=False)
+    combined = together(done)
+    typer.echo(render(changes(combined), "table"), nl=False)
     typer.echo(
-        f"{count(whole.dialogues, 'dialogue')} judged again, {len(whole.differing):,} differ from "
-        "the pass they were compared with"
+        f"{count(combined.dialogues, 'dialogue')} judged again, {len(combined.differing):,} differ "
+        "from the pass they were compared with"
     )
-    if seen := [answer for one in done for answer in one.on_variants]:
-        typer.echo(render(on_variants(seen), "table"), nl=False)
-    for kind, times in whole.causes().items():
+    if on_variants_answers := [answer for result in done for answer in result.on_variants]:
+        typer.echo(render(on_variants(on_variants_answers), "table"), nl=False)
+    for kind, times in combined.causes().items():
         typer.echo(f"{times:,} {kind}")
-    if whole.new_metrics:
-        typer.echo(f"new in this pass: {', '.join(sorted(whole.new_metrics))}")
+    if combined.new_metrics:
+        typer.echo(f"new in this pass: {', '.join(sorted(combined.new_metrics))}")
     for reason, times in passed_over(done).items():
         typer.echo(f"{count(times, 'dialogue')} passed over: {reason}")
-    for one in done:
-        typer.echo(f"pass   {one.evaluation_pass}")
+    for result in done:
+        typer.echo(f"pass   {result.evaluation_pass}")

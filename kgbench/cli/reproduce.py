@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``kgbench reproduce``: tables and figures of papers, made again beside what they print."""
+"""``kgbench reproduce``: reproduce tables and figures of papers and compare them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def reproduce(
         list[str] | None,
         typer.Argument(
             metavar="[NAME]...",
-            help="Tables and figures, such as swj-table-6; globs. Default: all.",
+            help="Tables and figures, such as swj-table-6, or globs. Default: all.",
         ),
     ] = None,
     *,
@@ -35,10 +35,10 @@ def reproduce(
     store: options.Store = None,
     json_: options.AsJson = False,
 ) -> None:
-    """Make tables and figures of papers again, each cell beside the printed one.
+    """Reproduce tables and figures of papers, and compare each cell with the printed one.
 
-    Reads the published results that were imported into the store. Ends with code 1 where a cell
-    differs without a known cause.
+    Reads published results that were imported into the store. Exits with 1 if a cell differs
+    without a known cause.
     """
     from importlib.util import find_spec
 
@@ -47,34 +47,34 @@ def reproduce(
     from kgbench.analysis.rendering import render
     from kgbench.store import open_reader
 
-    wanted = papers.chosen(names or [])
+    selected = papers.chosen(names or [])
     drawing = find_spec("matplotlib") is not None
     with open_reader(store) as opened:
-        found = []
-        for published in wanted:
-            one = papers.reproduce(opened, published)
-            found.append(one)
-            if one.table is not None:
-                files.write(out / f"{published.name}.csv", render(one.table, "csv"))
+        results = []
+        for published in selected:
+            result = papers.reproduce(opened, published)
+            results.append(result)
+            if result.table is not None:
+                files.write(out / f"{published.name}.csv", render(result.table, "csv"))
                 if drawing and published.figure is not None:
-                    _draw(opened, one, out)
-            if one.cells:
-                files.write(out / f"{published.name}-cells.csv", render(one.as_table(), "csv"))
-    files.write(out / "index.md", papers.report(found))
-    table = papers.summary(found)
+                    _draw(opened, result, out)
+            if result.cells:
+                files.write(out / f"{published.name}-cells.csv", render(result.as_table(), "csv"))
+    files.write(out / "index.md", papers.report(results))
+    table = papers.summary(results)
     typer.echo(render(table, "json" if json_ else "table"), nl=False)
     if not drawing:
         typer.echo("no figures: install the extra 'plots' (pip install 'kgbench[plots]')", err=True)
     typer.echo(f"wrote {out}", err=True)
-    if any(one.unexplained for one in found):
+    if any(result.unexplained for result in results):
         raise typer.Exit(1)
 
 
-def _draw(store: Store, one: Reproduced, out: Path) -> None:
+def _draw(store: Store, result: Reproduced, out: Path) -> None:
     from kgbench.plots.figures import file_name, save, state_digest
     from kgbench.plots.published import figures
 
-    assert one.selection is not None
-    state = state_digest(store, one.selection)
-    for name, figure, table in figures(store, one):
+    assert result.selection is not None
+    state = state_digest(store, result.selection)
+    for name, figure, table in figures(store, result):
         save(figure, out, file_name(name), formats=["svg"], tables=[table], state=state)

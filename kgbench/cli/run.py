@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 
 _STOPPING = {
-    False: "Finishing the calls under way; Ctrl-C again gives them up.",
-    True: "Stopping; batches go on at their provider, and the same command collects them.",
+    False: "Finishing the calls in progress; press Ctrl-C again to abandon them.",
+    True: "Stopping; batches continue at the provider, and the same command collects them.",
 }
 
 
@@ -60,18 +60,21 @@ def run(
         typer.Option(
             "--suite",
             metavar="NAME",
-            help="Ask the cases of this suite, whose published results the store has.",
+            help="Run the cases of this suite; the store must hold its published results.",
             callback=_suite,
         ),
     ] = None,
     run_id: Annotated[
         str | None,
         typer.Option(
-            "--run", metavar="RUN", help="Continue this run.", autocompletion=completing.runs
+            "--run",
+            metavar="RUN",
+            help="Continue this run: its id, IRI or label.",
+            autocompletion=completing.runs,
         ),
     ] = None,
     new: Annotated[
-        bool, typer.Option("--new", help="Begin a new run, even if there is one to continue.")
+        bool, typer.Option("--new", help="Start a new run even if one could be continued.")
     ] = False,
     limits: Limits,
     tool_protocol: options.ToolProtocol = None,
@@ -79,27 +82,27 @@ def run(
         bool,
         typer.Option(
             "--retry-errors/--no-retry-errors",
-            help="Ask again where the provider failed in an earlier session.",
+            help="Retry dialogues whose calls failed in an earlier session.",
         ),
     ] = True,
     redo_invalidated: Annotated[
         bool,
-        typer.Option("--redo-invalidated", help="Ask again what has been invalidated."),
+        typer.Option("--redo-invalidated", help="Run invalidated dialogues again."),
     ] = False,
     reuse_answers: Annotated[
         bool,
         typer.Option(
             "--reuse-answers",
-            help="Take the answers of other runs in the store to identical requests.",
+            help="Reuse answers to identical requests from other runs in the store.",
         ),
     ] = False,
     fsync: Annotated[
         bool,
-        typer.Option("--fsync", help="Bring replies to the disk itself as they come."),
+        typer.Option("--fsync", help="Sync each reply to disk (fsync) as it arrives."),
     ] = False,
     abandon_batches: Annotated[
         bool,
-        typer.Option("--abandon-batches", help="Give up the batches that the run has under way."),
+        typer.Option("--abandon-batches", help="Abandon the run's pending batches."),
     ] = False,
     engine: options.Engine = "oxigraph",
     endpoint: options.Endpoint = None,
@@ -111,41 +114,43 @@ def run(
         bool,
         typer.Option(
             "--start-tool-servers",
-            help="Start the commands that models name as MCP servers (their option mcp).",
+            help="Start the MCP servers that models name as commands (their option mcp).",
         ),
     ] = False,
     dry_run: Annotated[
         bool,
-        typer.Option("--dry-run", help="Say what would be asked and what it may cost, and stop."),
+        typer.Option(
+            "--dry-run", help="Print the planned calls and their estimated cost, and exit."
+        ),
     ] = False,
     log: Annotated[
         Path | None,
         typer.Option(
-            "--log", metavar="FILE", help="Append every request and reply, as JSON lines."
+            "--log", metavar="FILE", help="Append every request and reply to FILE as JSON Lines."
         ),
     ] = None,
     verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="Say every request and reply on stderr.")
+        bool, typer.Option("--verbose", "-v", help="Print every request and reply on stderr.")
     ] = False,
     whole_store: Annotated[
         bool,
         typer.Option(
-            "--whole-store", help="End with the leaderboard of all runs in the store, not this one."
+            "--whole-store", help="Print the leaderboard of all runs in the store, not of this run."
         ),
     ] = False,
     json_: options.AsJson = False,
 ) -> None:
-    """Run a benchmark, or continue it: what is stored already is not asked again.
+    """Run a benchmark, or continue it without requesting stored answers again.
 
-    Without CONFIG this is the quick start: the baseline models on all tasks. With the --suite of
-    published results that the store has, it asks each of their cases once (or -n dialogues per
-    label). A run without CONFIG is named after its --model and --task. The same command continues
-    the newest run of the same name; --new begins another.
+    Without CONFIG, the baseline models run on all tasks (the quick start). With --suite, each case
+    of published results in the store runs once (or -n dialogues per task label). A run without
+    CONFIG is named after its --model and --task. The same command continues the newest run of the
+    same name; --new starts another.
     """
     if run_id is not None and not (config or model or task or suite):
         raise typer.BadParameter(
-            "this says which run goes on, not with what: name the configuration that it was begun "
-            "with, or its --model and --task",
+            "it only selects the run to continue: also name the configuration that the run was "
+            "started with, or its --model and --task",
             param_hint="--run",
         )
     from kgbench.engine import Journal, Settings
@@ -155,7 +160,7 @@ def run(
     from kgbench.execution.pools import executor as make_executor
     from kgbench.store import open_store
 
-    wanted: dict[str, Any] = {
+    overrides: dict[str, Any] = {
         "tasks": task,
         "models": model,
         "iterations": iterations,
@@ -167,12 +172,12 @@ def run(
         from kgbench.cli.dry_run import say
 
         run_name = None if new else run_id or ""
-        plan = _plan(config, store, wanted)
+        plan = _plan(config, store, overrides)
         say(plan, store, run_name, endpoint=endpoint is not None, json_=json_)
         return
     with make_executor(executor) as judges:
-        begin(judges, JudgeLimits(engine=engine))  # they start while the configuration is read
-        plan = _plan(config, store, wanted)
+        begin(judges, JudgeLimits(engine=engine))  # workers start while the configuration is read
+        plan = _plan(config, store, overrides)
         for passed_over in () if json_ else plan.passed_over:
             typer.echo(f"passed over: {passed_over}")
         journal = Journal(log, (lambda line: typer.echo(line, err=True)) if verbose else None)
@@ -192,7 +197,7 @@ def run(
                 tell=lambda line: typer.echo(line, err=True),
                 journal=journal,
             )
-            import asyncio  # 20 ms, which no other command needs
+            import asyncio  # takes 20 ms, which most commands do not need
 
             try:
                 done = asyncio.run(hold(opened, plan, settings, quiet=json_ or verbose))
@@ -207,19 +212,20 @@ def run(
         raise typer.Exit(3)
 
 
-def _plan(config: Path | None, location: str | None, wanted: dict[str, Any]) -> Plan:
+def _plan(config: Path | None, location: str | None, overrides: dict[str, Any]) -> Plan:
     from kgbench.engine.plans import plan_of
     from kgbench.store import open_reader
 
-    return plan_of(config, partial(open_reader, location), **wanted)
+    return plan_of(config, partial(open_reader, location), **overrides)
 
 
 async def hold(
     store: Store, plan: Plan, settings: Settings, *, quiet: bool, given: Asked | None = None
 ) -> Progress:
-    """Run ``plan`` with a line of progress; Ctrl-C and SIGTERM stop it in order, then at once.
+    """Run ``plan`` with a progress display and return its final progress.
 
-    ``given`` are the exercises to ask instead of those of the plan's tasks.
+    The first Ctrl-C or SIGTERM stops the run in order, the second one at once. ``given`` replaces
+    the exercises of the plan's tasks.
     """
     import asyncio
 
@@ -235,28 +241,28 @@ async def hold(
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGINT, interrupted)
     loop.add_signal_handler(signal.SIGTERM, interrupted)
-    with progress(plan.name, None, quiet=quiet) as shown:
+    with progress(plan.name, None, quiet=quiet) as show:
 
-        def watch(seen: Progress) -> None:
-            shown(
-                seen.before + seen.complete,
-                _note(seen),
-                total=seen.planned,
-                left=seen.seconds_left,
-                wait=seen.waiting,
+        def watch(current: Progress) -> None:
+            show(
+                current.before + current.complete,
+                _note(current),
+                total=current.planned,
+                left=current.seconds_left,
+                wait=current.waiting,
             )
 
         return await run_plan(store, plan, settings, stop=stop, watch=watch, given=given)
 
 
-def _note(seen: Progress) -> str:
-    """Rate, tokens and cost of a run that is under way."""
-    parts = [f"{seen.rate:.1f}/s"]
-    if seen.input_tokens or seen.output_tokens:
-        parts.append(f"{tokens(seen.input_tokens + seen.output_tokens)} tokens")
-        parts.append("cost unknown" if seen.unpriced else usd(seen.cost))
-    if seen.awaited:
-        parts.append(f"{tokens(seen.awaited)} answers awaited in batches")
-    if seen.failed:
-        parts.append(f"{seen.failed} failed")
+def _note(current: Progress) -> str:
+    """Return the rate, tokens and cost of a running benchmark in words."""
+    parts = [f"{current.rate:.1f}/s"]
+    if current.input_tokens or current.output_tokens:
+        parts.append(f"{tokens(current.input_tokens + current.output_tokens)} tokens")
+        parts.append("cost unknown" if current.unpriced else usd(current.cost))
+    if current.awaited:
+        parts.append(f"{tokens(current.awaited)} answers awaited in batches")
+    if current.failed:
+        parts.append(f"{current.failed} failed")
     return ", ".join(parts)

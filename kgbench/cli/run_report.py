@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What ``kgbench run`` ends with: the run's table, outcomes, warnings, worst dialogues, costs."""
+"""The final report of ``kgbench run``: table, outcomes, warnings, worst dialogues, costs."""
 
 from __future__ import annotations
 
@@ -31,16 +31,19 @@ def report(
     whole_store: bool,
     json_: bool,
 ) -> None:
-    """Print what a run has reached; ``location`` is the store where it was typed."""
+    """Print the results of a run.
+
+    ``location`` is the store's location if printed commands must repeat it.
+    """
     from kgbench.analysis.rendering import render
     from kgbench.analysis.run_results import run_results
     from kgbench.record import batches, reading
 
     run = reading.find_run(store, done.run)
-    found = run_results(store, run, whole_store=whole_store)
-    spent = totals(store, run)
+    results = run_results(store, run, whole_store=whole_store)
+    costs = totals(store, run)
     if json_:
-        said = {
+        data = {
             "run": done.run,
             "name": run.label,
             "store": store.location,
@@ -55,48 +58,48 @@ def report(
             "failures": done.failures,
             "passed_over": [*plan.passed_over, *done.passed_over],
             "tool_protocols": done.tool_protocols,
-            "totals": spent,
-            "leaderboard": json.loads(render(found.table, "json")),
-            "outcomes": found.outcomes,
-            "warnings": [*found.warnings()],
-            "worst": [one.as_json() for one in found.worst],
+            "totals": costs,
+            "leaderboard": json.loads(render(results.table, "json")),
+            "outcomes": results.outcomes,
+            "warnings": [*results.warnings()],
+            "worst": [item.as_json() for item in results.worst],
         }
-        typer.echo(json.dumps(said, indent=2, ensure_ascii=False))
+        typer.echo(json.dumps(data, indent=2, ensure_ascii=False))
         return
-    typer.echo(render(found.table, "table"), nl=False)
-    _tell_results(found, location)
+    typer.echo(render(results.table, "table"), nl=False)
+    _print_results(results, location)
     tell_progress(store, done)
-    typer.echo(f"total  {sentence(spent)}")
+    typer.echo(f"total  {sentence(costs)}")
     tell(f"run    {done.run} ({run.label})")
     typer.echo(f"store  {store.location}")
-    under_way = sum(one.requests for one in batches.open_ones(store, run.graph))
-    if under_way:
-        typer.echo(f"{tokens(under_way)} answers are under way in batches (kgbench status).")
+    pending = sum(item.requests for item in batches.open_ones(store, run.graph))
+    if pending:
+        typer.echo(f"{tokens(pending)} answers are pending in batches (kgbench status).")
     if done.limit is not None:
-        typer.echo(f"Stopped by {done.limit}; with a higher one the same command continues.")
+        typer.echo(f"Stopped by {done.limit}; raise the limit and repeat the command to continue.")
     elif not done.finished:
-        typer.echo("The same command continues this run.")
+        typer.echo("Repeat the command to continue this run.")
 
 
-def _tell_results(found: RunResults, location: str | None) -> None:
-    """Outcomes of all answers, warnings, and the worst dialogues."""
+def _print_results(results: RunResults, location: str | None) -> None:
+    """Print the outcomes of all answers, warnings, and the worst dialogues."""
     from kgbench.analysis.worst import show_line
 
-    everything = sum(found.outcomes.values(), Counter[str]())
-    if everything:
-        counts = (f"{n:,} {name.replace('-', ' ')}" for name, n in everything.most_common())
+    outcomes = sum(results.outcomes.values(), Counter[str]())
+    if outcomes:
+        counts = (f"{number:,} {name.replace('-', ' ')}" for name, number in outcomes.most_common())
         typer.echo(f"answers  {', '.join(counts)}")
-    for warning in found.warnings():
+    for warning in results.warnings():
         tell(f"warning  {warning}")
-    if found.worst:
+    if results.worst:
         typer.echo("\nThe worst dialogues of this run:")
-        for one in found.worst:
-            tell(show_line(one, location, model=True))
+        for dialogue in results.worst:
+            tell(show_line(dialogue, location, model=True))
         typer.echo()
 
 
 def tell_progress(store: Store, done: Progress) -> None:
-    """How many dialogues are complete, and what kept the others from it."""
+    """Print how many dialogues are complete, and why others are not."""
     typer.echo(
         f"{done.before + done.complete:,} of {count(done.planned, 'dialogue')} complete"
         f" ({done.complete:,} now), {done.failed:,} failed, {count(done.calls, 'call')}"
@@ -105,20 +108,20 @@ def tell_progress(store: Store, done: Progress) -> None:
         typer.echo(f"passed over: {passed_over}")
     if done.left_open:
         typer.echo(f"  {done.left_open} failed before and were not asked again")
-    _tell_replies(store, done)
-    for said, times in sorted(done.failures.items(), key=lambda item: -item[1])[:_LISTED]:
-        typer.echo(f"  {times} x {said}", err=True)
-    for label, why in done.stopped_models.items():
-        typer.echo(f"  {label} was asked no more: {why}", err=True)
+    _print_replies(store, done)
+    for message, times in sorted(done.failures.items(), key=lambda item: -item[1])[:_LISTED]:
+        typer.echo(f"  {times} x {message}", err=True)
+    for label, reason in done.stopped_models.items():
+        typer.echo(f"  no more calls to {label}: {reason}", err=True)
 
 
-def _tell_replies(store: Store, done: Progress) -> None:
-    """Say which replies of earlier sessions were taken up, and which are kept."""
+def _print_replies(store: Store, done: Progress) -> None:
+    """Print how many replies of earlier sessions were recovered, and how many are left over."""
     from kgbench.store import reply_log
 
     if done.recovered:
         words = count(done.recovered, "answer")
-        typer.echo(f"  {words} had been received by an earlier session, and not asked for again")
+        typer.echo(f"  {words} recovered from an earlier session, without another call")
     if done.kept:
         words, folder = count(done.kept, "reply", "replies"), reply_log.folder(store.location)
         typer.echo(f"  {words} belong to no dialogue of this session: kept in {folder}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``kgbench serve``: a SPARQL endpoint and Linked Data pages over a store."""
+"""``kgbench serve``: serve a store as a SPARQL endpoint with Linked Data pages."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
 
 TOKEN = "KGBENCH_SERVE_TOKEN"  # noqa: S105 - the name of a variable
 REVIEW_KEY = "KGBENCH_REVIEW_KEY"
-CALL_TIMEOUT = 600.0  # seconds; the challenge of 2025 waits as long
+CALL_TIMEOUT = 600.0  # seconds; the TEXT2SPARQL challenge of 2025 waits as long
 ORIGIN = re.compile(r"\*|null|[a-z][a-z0-9+.-]*://[A-Za-z0-9.:\[\]-]+")
 
 
 class Order(StrEnum):
-    """The order in which people are shown what they judge."""
+    """Order in which reviewers see items."""
 
     DISAGREEMENTS = "disagreements"
     RANDOM = "random"
 
 
-class Wanted(NamedTuple):
-    """What people are asked, about which dialogues, in which order."""
+class ReviewOptions(NamedTuple):
+    """Options of a review: rubric, run, order, and selection of dialogues."""
 
     rubric: str
     run: str | None
@@ -49,60 +49,69 @@ def command(app: typer.Typer) -> None:
 def serve(
     store: options.Store = None,
     *,
-    host: Annotated[str, typer.Option(help="The address to listen at.")] = "127.0.0.1",
+    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
     port: Annotated[
-        int, typer.Option(help="The port; 0 takes a free one.", min=0, max=65535)
+        int, typer.Option(help="The port to listen on; 0 picks a free one.", min=0, max=65535)
     ] = 8080,
     base: Annotated[
-        str | None, typer.Option(metavar="IRI", help="The IRI prefix to serve below the root.")
+        str | None,
+        typer.Option(metavar="IRI", help="The IRI prefix whose IRIs are served below the root."),
     ] = None,
     public: Annotated[
         str | None,
-        typer.Option(metavar="URL", help="The root as clients reach it, behind a proxy."),
+        typer.Option(metavar="URL", help="The public URL of the root, behind a proxy."),
     ] = None,
     cors: Annotated[
         str | None,
         typer.Option(
             metavar="ORIGIN|*",
-            help="The origin whose pages may read answers, or * for all; all with --public.",
+            help="The origin allowed by CORS, or * for all. Default: none; with --public: all.",
         ),
     ] = None,
     redirect: Annotated[
-        bool, typer.Option("--redirect", help="Answer IRIs with 303 to their documents.")
+        bool, typer.Option("--redirect", help="Redirect IRIs to their documents with 303.")
     ] = False,
     union: Annotated[
         bool,
-        typer.Option("--union/--no-union", help="Whether the default graph is that of all graphs."),
+        typer.Option("--union/--no-union", help="Query the union of all graphs as default graph."),
     ] = True,
     update: Annotated[
         bool,
-        typer.Option("--update", help=f"Own the store; permit updates with the token in {TOKEN}."),
+        typer.Option(
+            "--update", help=f"Open the store for writing; allow updates with the token in {TOKEN}."
+        ),
     ] = False,
     timeout: Annotated[
-        float, typer.Option(metavar="SECONDS", help="The time limit of a query.", min=0.1)
+        float, typer.Option(metavar="SECONDS", help="Time limit of a query.", min=0.1)
     ] = 30.0,
-    rows: Annotated[int, typer.Option(help="The most rows of an answer.", min=1)] = 1_000_000,
+    rows: Annotated[
+        int, typer.Option(help="Maximum number of rows of an answer.", min=1)
+    ] = 1_000_000,
     memory: Annotated[
-        int, typer.Option(metavar="MIB", help="The memory limit of a query.", min=256)
+        int, typer.Option(metavar="MIB", help="Memory limit of a query.", min=256)
     ] = 2048,
     heavy: Annotated[
-        int, typer.Option(help="How many heavy queries may run at a time.", min=1)
+        int, typer.Option(help="Maximum number of concurrent long-running queries.", min=1)
     ] = 2,
-    workers: Annotated[int, typer.Option(help="Workers for quick queries.", min=1)] = 3,
+    workers: Annotated[
+        int, typer.Option(help="Number of worker processes for quick queries.", min=1)
+    ] = 3,
     review: Annotated[
         bool,
         typer.Option(
             "--review",
-            help="Own the store; serve nothing but pages on which people judge dialogues of a run.",
+            help="Open the store for writing; serve only pages on which people judge dialogues.",
         ),
     ] = False,
     rubric: Annotated[
-        str, typer.Option("--rubric", metavar="NAME", help="With --review: what people are asked.")
+        str, typer.Option("--rubric", metavar="NAME", help="With --review: the rubric.")
     ] = "correctness",
     of_run: options.OfRun = None,
     order: Annotated[
         Order,
-        typer.Option("--queue", help="With --review: disagreements of judges first, or random."),
+        typer.Option(
+            "--queue", help="With --review: the order, disagreements of judges first or random."
+        ),
     ] = Order.DISAGREEMENTS,
     task: options.TaskGlobs = None,
     judged: options.JudgedGlobs = None,
@@ -115,15 +124,16 @@ def serve(
         typer.Option(
             "--text2sparql",
             metavar="MODEL",
-            help="Serve no store, but this model as an endpoint of the TEXT2SPARQL challenge.",
+            help="Serve this model as an endpoint of the TEXT2SPARQL challenge, instead of a "
+            "store.",
         ),
     ] = None,
     mcp: Annotated[
         bool,
         typer.Option(
             "--mcp",
-            help="Offer tools to clients of the Model Context Protocol: those of the store at /mcp "
-            "beside its pages, or with --graph those of one graph alone.",
+            help="Offer tools by the Model Context Protocol: for the store, at /mcp beside its "
+            "pages, or with --graph for one graph only.",
         ),
     ] = False,
     graph: Annotated[
@@ -137,22 +147,24 @@ def serve(
     stdio: Annotated[
         bool,
         typer.Option(
-            "--stdio", help="With --mcp: one client over standard input and output; listen nowhere."
+            "--stdio", help="With --mcp: serve one client over stdin and stdout instead of HTTP."
         ),
     ] = False,
 ) -> None:
-    """Serve a store: SPARQL 1.1 endpoint, Linked Data, pages. Ends with Ctrl-C or SIGTERM.
+    """Serve a store: SPARQL 1.1 endpoint, Linked Data and pages. Stop with Ctrl-C or SIGTERM.
 
-    With --text2sparql a model answers questions about installed data sets with queries instead.
-    With --mcp other programs, such as assistants on a desktop, use store or graph as tools.
-    With --review people open the link that is printed and judge stored dialogues.
+    With --text2sparql, a model answers questions about installed data sets with queries instead.
+    With --mcp, other programs, such as desktop assistants, use the store or a graph as tools. With
+    --review, people open the printed link and judge stored dialogues.
     """
     if text2sparql is not None:
-        _question_answering(text2sparql, host, port, public, store)
+        _serve_question_answering(text2sparql, host, port, public, store)
         return
     if review:
-        wanted = Wanted(rubric, of_run, order, task or (), judged or (), sample, seed)
-        _review(wanted, host, port, public, store)
+        review_options = ReviewOptions(
+            rubric, of_run, order, task or (), judged or (), sample, seed
+        )
+        _serve_review(review_options, host, port, public, store)
         return
     from kgbench.cli.wording import missing
     from kgbench.errors import ConfigurationError, Finding
@@ -169,7 +181,7 @@ def serve(
     except ModuleNotFoundError as error:
         raise missing(error, "serve") from None
     if cors is not None and not ORIGIN.fullmatch(cors):
-        message = f"{cors!r} is no origin: say * or a scheme and a host, as https://example.org"
+        message = f"{cors!r} is not an origin: give * or scheme and host, as https://example.org"
         raise ConfigurationError([Finding("kgbench serve", "/cors", message)])
     if (graph is not None or stdio) and not mcp:
         flag = "/graph" if graph is not None else "/stdio"
@@ -192,13 +204,15 @@ def serve(
         limits=limits,
     )
     if mcp:
-        _tools(settings, graph, host, port, stdio=stdio)
+        _serve_tools(settings, graph, host, port, stdio=stdio)
         return
     start(settings, host, port)
 
 
-def _tools(settings: Settings, graph: str | None, host: str, port: int, *, stdio: bool) -> None:
-    """Offer tools by the Model Context Protocol."""
+def _serve_tools(
+    settings: Settings, graph: str | None, host: str, port: int, *, stdio: bool
+) -> None:
+    """Serve tools by the Model Context Protocol."""
     from kgbench.cli.wording import missing
 
     try:
@@ -211,8 +225,10 @@ def _tools(settings: Settings, graph: str | None, host: str, port: int, *, stdio
         starting.over_http(settings, graph, host, port)
 
 
-def _review(wanted: Wanted, host: str, port: int, public: str | None, location: str | None) -> None:
-    """Serve the pages of people who judge stored dialogues."""
+def _serve_review(
+    review_options: ReviewOptions, host: str, port: int, public: str | None, location: str | None
+) -> None:
+    """Serve the pages on which people judge stored dialogues."""
     from kgbench.cli.wording import count, missing
     from kgbench.judges.dialogues import newest_judgeable
     from kgbench.judges.planning import Judging
@@ -229,24 +245,30 @@ def _review(wanted: Wanted, host: str, port: int, public: str | None, location: 
         from kgbench.serve.starting import names, run, server
     except ModuleNotFoundError as error:
         raise missing(error, "serve") from None
-    selection = Selection(tuple(wanted.tasks), tuple(wanted.judged))
-    judging = Judging(rubric(wanted.rubric), selection, wanted.sample, wanted.seed)
-    place = location or default_location()
-    with open_existing(str(embedded_only(place, "reviewing"))) as store:
-        of = newest_judgeable(store) if wanted.run is None else reading.find_run(store, wanted.run)
-        queue = ReviewQueue(store, of, judging, wanted.order)
-        access = Access(os.environ.get(REVIEW_KEY) or new_key(), public)
-        settings = Settings(location=place, hosts=names(host, public))
-        said = (
-            f"reviewing {of.id} ({of.label}) by {wanted.rubric}: "
-            f"{count(len(queue.entries), 'item')}, {wanted.order}\n"
-            f"open  {public.rstrip('/') + '/' if public else '{url}'}?key={access.key}\n"
-            "Whoever has this link can decide; Ctrl-C ends the review.\n"
+    selection = Selection(tuple(review_options.tasks), tuple(review_options.judged))
+    judging = Judging(
+        rubric(review_options.rubric), selection, review_options.sample, review_options.seed
+    )
+    store_location = location or default_location()
+    with open_existing(str(embedded_only(store_location, "reviewing"))) as store:
+        judged_run = (
+            newest_judgeable(store)
+            if review_options.run is None
+            else reading.find_run(store, review_options.run)
         )
-        run(server(settings, application(settings, queue, access)), said, host, port)
+        queue = ReviewQueue(store, judged_run, judging, review_options.order)
+        access = Access(os.environ.get(REVIEW_KEY) or new_key(), public)
+        settings = Settings(location=store_location, hosts=names(host, public))
+        banner = (
+            f"reviewing {judged_run.id} ({judged_run.label}) by {review_options.rubric}: "
+            f"{count(len(queue.entries), 'item')}, {review_options.order}\n"
+            f"open  {public.rstrip('/') + '/' if public else '{url}'}?key={access.key}\n"
+            "Anybody with this link can judge; Ctrl-C ends the review.\n"
+        )
+        run(server(settings, application(settings, queue, access)), banner, host, port)
 
 
-def _question_answering(
+def _serve_question_answering(
     spec: str, host: str, port: int, public: str | None, location: str | None
 ) -> None:
     """Serve a model by the protocol of the TEXT2SPARQL challenge."""
@@ -262,14 +284,15 @@ def _question_answering(
     except ModuleNotFoundError as error:
         raise missing(error, "serve") from None
     setup = model_setup(spec)
-    known = datasets()
-    if not known:
+    data_sets = datasets()
+    if not data_sets:
         raise TaskError(
-            "no data set is installed that questions can be about: "
-            "'kgbench datasets install ck25' fetches one"
+            "no data set with questions is installed: 'kgbench datasets install ck25' installs one"
         )
     settings = Settings(
         location=location or default_location(), public=public, hosts=names(host, public)
     )
-    said = f"serving {setup.label} about {', '.join(sorted(known))}\nasked at {{url}}text2sparql\n"
-    run(server(settings, application(settings, setup, CALL_TIMEOUT)), said, host, port)
+    banner = (
+        f"serving {setup.label} about {', '.join(sorted(data_sets))}\nasked at {{url}}text2sparql\n"
+    )
+    run(server(settings, application(settings, setup, CALL_TIMEOUT)), banner, host, port)

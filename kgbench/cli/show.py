@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``kgbench show``: one dialogue, readable."""
+"""``kgbench show``: show one dialogue."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kgbench.judges.about import VerdictAbout
 
 
-_LINES = 12  # of the result of a tool
+_LINES = 12  # shown lines of a tool result
 
 
 def command(app: typer.Typer) -> None:
@@ -30,7 +30,9 @@ def command(app: typer.Typer) -> None:
 def show(
     dialogue: Annotated[
         str,
-        typer.Argument(metavar="DIALOGUE", help="IRI of a dialogue, or its path below the base."),
+        typer.Argument(
+            metavar="DIALOGUE", help="The IRI of a dialogue, or its path below the base."
+        ),
     ],
     store: options.Store = None,
     pass_: Annotated[
@@ -39,10 +41,9 @@ def show(
     ] = None,
     json_: options.AsJson = False,
 ) -> None:
-    """Show one dialogue: prompts, answers, verdicts and where it comes from.
+    """Show one dialogue: prompts, answers, verdicts and provenance.
 
-    Verdicts of judges and of people come last. What could steer a terminal is shown as an escape,
-    never sent.
+    Verdicts of judges and human reviewers come last. Control characters are escaped.
     """
     from kgbench.analysis.dialogues import view
     from kgbench.judges.about import verdicts_about
@@ -50,82 +51,82 @@ def show(
 
     with open_reader(store) as opened:
         iri = dialogue if "://" in dialogue else opened.iris.base + dialogue.lstrip("/")
-        found = view(opened, iri, pass_)
-        judged = [
-            one
-            for one in verdicts_about(opened, iri)
-            if pass_ is None or one.verdict.startswith(f"{pass_}/")
+        shown = view(opened, iri, pass_)
+        judgements = [
+            verdict
+            for verdict in verdicts_about(opened, iri)
+            if pass_ is None or verdict.verdict.startswith(f"{pass_}/")
         ]
     if json_:
-        said = {**found.as_json(), "judgements": [_as_json(one) for one in judged]}
-        typer.echo(json.dumps(said, indent=2, ensure_ascii=True))
+        data = {**shown.as_json(), "judgements": [_as_json(verdict) for verdict in judgements]}
+        typer.echo(json.dumps(data, indent=2, ensure_ascii=True))
     else:
-        _print(found, judged)
+        _print(shown, judgements)
 
 
-def _as_json(one: VerdictAbout) -> dict[str, Any]:
-    """A verdict as JSON, with its rubric by IRI."""
-    said = one._asdict() | {"call": None if one.call is None else one.call._asdict()}
-    rubric = said.pop("rubric_iri")
-    return {**said, "rubric": rubric}
+def _as_json(verdict: VerdictAbout) -> dict[str, Any]:
+    """Return a verdict as JSON, with the IRI of its rubric."""
+    data = verdict._asdict() | {"call": None if verdict.call is None else verdict.call._asdict()}
+    rubric = data.pop("rubric_iri")
+    return {**data, "rubric": rubric}
 
 
-def _print(found: DialogueView, judged: Sequence[VerdictAbout]) -> None:
+def _print(shown: DialogueView, judgements: Sequence[VerdictAbout]) -> None:
     from rich.console import Console
 
     from kgbench.characters import one_line
 
     console = Console(highlight=False, markup=False, soft_wrap=True)
-    console.print(one_line(found.iri), style="bold")
-    for name, value in found.facts:
+    console.print(one_line(shown.iri), style="bold")
+    for name, value in shown.facts:
         if value:
             console.print(f"{name:<10} {one_line(value)}")
-    for one in found.rounds:
-        _print_round(console, one)
-    for verdict in found.verdicts:
+    for round_ in shown.rounds:
+        _print_round(console, round_)
+    for verdict in shown.verdicts:
         _print_verdict(console, verdict)
-    for each in judged:
-        _print_judgement(console, each)
+    for judgement in judgements:
+        _print_judgement(console, judgement)
 
 
-def _print_round(console: Console, one: RoundView) -> None:
+def _print_round(console: Console, round_: RoundView) -> None:
     from kgbench.characters import one_line, visible
 
-    if one.of_tools:  # they stand below the calls that they are of
+    if round_.of_tools:  # tool results were printed below their calls
         console.print()
-        _print_answer(console, one)
+        _print_answer(console, round_)
         return
-    feedback = f" (feedback: {one_line(one.feedback)})" if one.feedback else ""
+    feedback = f" (feedback: {one_line(round_.feedback)})" if round_.feedback else ""
     console.print()
-    console.rule(f"prompt {one.round}{feedback}", align="left")
-    console.print(visible(one.prompt))
-    _print_answer(console, one)
+    console.rule(f"prompt {round_.round}{feedback}", align="left")
+    console.print(visible(round_.prompt))
+    _print_answer(console, round_)
 
 
-def _print_answer(console: Console, one: RoundView) -> None:
+def _print_answer(console: Console, round_: RoundView) -> None:
     from kgbench.characters import one_line, visible
 
-    for call in one.calls:
+    for call in round_.calls:
         console.print(f"[{one_line(call)}]", style="dim")
-    if one.reasoning:
-        console.rule(f"reasoning {one.round}", align="left")
-        console.print(visible(one.reasoning), style="dim")
-    if one.answer is not None:
-        console.rule(f"answer {one.round}", align="left")
-        console.print(visible(one.beside if one.tools else one.answer))
-    for use in one.tools:
+    if round_.reasoning:
+        console.rule(f"reasoning {round_.round}", align="left")
+        console.print(visible(round_.reasoning), style="dim")
+    if round_.answer is not None:
+        console.rule(f"answer {round_.round}", align="left")
+        console.print(visible(round_.beside if round_.tools else round_.answer))
+    for use in round_.tools:
         _print_tool(console, use)
-    if one.note:
-        console.print(f"[{one.note}]", style="dim")
+    if round_.note:
+        console.print(f"[{round_.note}]", style="dim")
 
 
 def _print_tool(console: Console, use: ToolView) -> None:
-    """A call with its result; arguments and results are whole in the JSON."""
+    """Print a tool call and the first lines of its result; ``--json`` has all of it."""
     from kgbench.characters import one_line, visible
 
-    ended = f"{use.outcome}{f', {use.fault}' if use.fault else ''}"
+    result = f"{use.outcome}{f', {use.fault}' if use.fault else ''}"
     where = f" by {one_line(use.server)}" if use.server else ""
-    console.print(f"> {use.brief}  [{ended}, {use.size}{where}]", style="bold")
+    console.print(f"> {use.brief}  [{result}, {use.size}{where}]", style="bold")
     if use.brief.endswith("\u2026)"):
         console.print(f"    {visible(use.arguments)}")
     lines = visible(use.result).split("\n")
@@ -147,21 +148,27 @@ def _print_verdict(console: Console, verdict: VerdictView) -> None:
         console.print(f"{one_line(info):<24} {one_line(value)}", style="dim")
 
 
-def _print_judgement(console: Console, one: VerdictAbout) -> None:
-    """What a judge or a person decided, and why."""
+def _print_judgement(console: Console, verdict: VerdictAbout) -> None:
+    """Print the verdict of a judge or human reviewer, and its reason."""
     from kgbench.characters import one_line, visible
 
-    who = f"{one.reviewer} (person)" if one.reviewer else one.judge.removeprefix(BASE)
-    rubric = one.rubric_iri if one.rubric is None else f"{one.rubric.name} {one.rubric.version}"
-    place = f", as the {one.shown}" if one.shown else ""
+    author = (
+        f"{verdict.reviewer} (person)" if verdict.reviewer else verdict.judge.removeprefix(BASE)
+    )
+    rubric = (
+        verdict.rubric_iri
+        if verdict.rubric is None
+        else f"{verdict.rubric.name} {verdict.rubric.version}"
+    )
+    position = f", as the {verdict.shown}" if verdict.shown else ""
     console.print()
-    console.rule(f"verdict of {one_line(who)} by {one_line(rubric)}{place}", align="left")
-    implied = f" (execution: {one_line(one.executed)})" if one.executed else ""
-    console.print(f"verdict {one_line(one.chosen)}{implied}")
-    if one.reason:
-        console.print(visible(one.reason))
-    if one.call is not None:
-        console.print(f"asked in {one_line(one.call.asked)}", style="dim")
+    console.rule(f"verdict of {one_line(author)} by {one_line(rubric)}{position}", align="left")
+    implied = f" (execution: {one_line(verdict.executed)})" if verdict.executed else ""
+    console.print(f"verdict {one_line(verdict.chosen)}{implied}")
+    if verdict.reason:
+        console.print(visible(verdict.reason))
+    if verdict.call is not None:
+        console.print(f"asked in {one_line(verdict.call.asked)}", style="dim")
     else:
-        settles = ", to settle earlier verdicts" if one.settles else ""
-        console.print(f"decided {one_line(str(one.decided))}{settles}", style="dim")
+        settles = ", to settle earlier verdicts" if verdict.settles else ""
+        console.print(f"decided {one_line(str(verdict.decided))}{settles}", style="dim")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``kgbench status``: what of a run is complete, failed or missing, and why."""
+"""``kgbench status``: show which dialogues of a run are complete, failed or missing, and why."""
 
 from __future__ import annotations
 
@@ -35,34 +35,34 @@ def status(  # noqa: PLR0917 - a command line has many options
     run: options.EveryRun = None,
     why: Annotated[
         bool,
-        typer.Option("--why", help="Say of each dialogue that would be held (again) for what."),
+        typer.Option("--why", help="List the dialogues that would run (again), with the reason."),
     ] = False,
     config: Annotated[
         Path | None,
         typer.Option(
             "--config",
             metavar="CONFIG",
-            help="With --why: the configuration to compare with; default: the run's own.",
+            help="With --why: the configuration to compare with. Default: that of the run.",
         ),
     ] = None,
     key_file: options.KeyFile = None,  # noqa: ARG001 - acts through its callback
     store: options.Store = None,
     json_: options.AsJson = False,
 ) -> None:
-    """Say how far runs are, what they have cost, and why dialogues are open."""
+    """Show the progress and cost of runs, and why dialogues are open."""
     from kgbench.analysis.choosing import left_out
     from kgbench.engine.replies import waiting
     from kgbench.record import reading
     from kgbench.store import open_reader
 
     if config is not None and not why:
-        raise typer.BadParameter("it is compared only with --why", param_hint="--config")
+        raise typer.BadParameter("it needs --why", param_hint="--config")
     with open_reader(store) as opened:
-        chosen = reading.runs(opened) if run is None else [reading.find_run(opened, run)]
-        if why and chosen:
-            chosen = chosen[:1]
+        runs = reading.runs(opened) if run is None else [reading.find_run(opened, run)]
+        if why and runs:
+            runs = runs[:1]
         received = waiting(opened)
-        said = [{**_state(opened, one), "waiting": received.pop(one.iri, 0)} for one in chosen]
+        states = [{**_state(opened, info), "waiting": received.pop(info.iri, 0)} for info in runs]
         notes = left_out(opened)
         if run is None and received and not why:
             notes.append(
@@ -70,14 +70,14 @@ def status(  # noqa: PLR0917 - a command line has many options
                 "that the store does not show yet; `kgbench run` takes them up"
             )
         if why:
-            for state, one in zip(said, chosen, strict=True):
-                state["why"] = [asdict(reason) for reason in _reasons(opened, one, config)]
+            for state, info in zip(states, runs, strict=True):
+                state["why"] = [asdict(reason) for reason in _reasons(opened, info, config)]
     if json_:
-        typer.echo(json.dumps(said, indent=2, ensure_ascii=True))
+        typer.echo(json.dumps(states, indent=2, ensure_ascii=True))
         return
-    if not said:
-        typer.echo("The store holds no run yet.")
-    for state in said:
+    if not states:
+        typer.echo("The store has no runs yet.")
+    for state in states:
         _print(state)
     for note in notes:
         tell(note, err=True)
@@ -97,15 +97,15 @@ def _state(store: Store, run: RunInfo) -> dict[str, Any]:
     models = {iri: label for iri, _, label, *_ in queries.rows(store, "list-models")}
     progress = queries.rows(store, "run-progress", runGraph=run.graph)
     counts: dict[str, dict[str, int]] = {}
-    for _, model, _, state, number in progress:
+    for _, model, _, state, batch_id in progress:
         of_model = counts.setdefault(
             models.get(model) or str(model), {"complete": 0, "open": 0, "invalid": 0}
         )
-        of_model[str(state)] += int(number or 0)
+        of_model[str(state)] += int(batch_id or 0)
     sessions = queries.rows(store, "run-sessions", runGraph=run.graph)
     failures = queries.rows(store, "open-failures", runGraph=run.graph)
     batches = queries.rows(store, "run-batches", runGraph=run.graph)
-    complete = sum(one["complete"] for one in counts.values())
+    complete = sum(entry["complete"] for entry in counts.values())
     planned = int(sessions[-1][4] or 0) if sessions else complete
     return {
         "run": run.iri,
@@ -116,20 +116,20 @@ def _state(store: Store, run: RunInfo) -> dict[str, Any]:
         "interrupted_sessions": sum(ended is None for _, _, _, ended, _ in sessions),
         "planned": planned,
         "complete": complete,
-        "open": sum(one["open"] for one in counts.values()),
+        "open": sum(entry["open"] for entry in counts.values()),
         "missing": max(0, planned - complete),
-        "invalid": sum(one["invalid"] for one in counts.values()),
+        "invalid": sum(entry["invalid"] for entry in counts.values()),
         "models": counts,
         "outcomes": _outcomes(store, run, models),
         "batches": [
             {
                 "batch": batch,
                 "model": models.get(model),
-                "id": number,
-                "requests": int(n or 0),
+                "id": batch_id,
+                "requests": int(requests or 0),
                 "since": begun,
             }
-            for batch, model, begun, ended, n, number, _ in batches
+            for batch, model, begun, ended, requests, batch_id, _ in batches
             if ended is None
         ],
         "totals": totals(store, run),
@@ -143,22 +143,28 @@ def _state(store: Store, run: RunInfo) -> dict[str, Any]:
 def _outcomes(
     store: Store, run: RunInfo, models: dict[str | None, str | None]
 ) -> dict[str, dict[str, dict[str, float]]]:
-    """How the answers of each model ended in the first pass over them: how many, and their rate."""
+    """Return the outcomes of each model's answers in the first pass: their number and rate."""
     from kgbench.analysis import counting
     from kgbench.record import reading
 
     counts: dict[str, Counter[str]] = {}
-    of_run = (one for one in reading.passes(store, run) if one.kind != "reevaluation")
-    for one in islice(of_run, 1):
-        for ended, times in counting.outcomes(store, [one.graph]):
-            if ended.round is not None:  # whole dialogues have none
-                of_model = counts.setdefault(models.get(ended.model) or ended.model, Counter())
-                of_model[ended.outcome] += times
+    of_run = (
+        evaluation_pass
+        for evaluation_pass in reading.passes(store, run)
+        if evaluation_pass.kind != "reevaluation"
+    )
+    for evaluation_pass in islice(of_run, 1):
+        for entry, times in counting.outcomes(store, [evaluation_pass.graph]):
+            if entry.round is not None:  # whole dialogues have none
+                of_model = counts.setdefault(models.get(entry.model) or entry.model, Counter())
+                of_model[entry.outcome] += times
     return {
         model: {
-            name: {"answers": n, "rate": n / found.total()} for name, n in found.most_common() if n
+            name: {"answers": number, "rate": number / of_model_counts.total()}
+            for name, number in of_model_counts.most_common()
+            if number
         }
-        for model, found in counts.items()
+        for model, of_model_counts in counts.items()
     }
 
 
@@ -184,12 +190,13 @@ def _print(state: dict[str, Any]) -> None:
     tell(f"  {sentence(state['totals'])}")
     for model, counts in state["models"].items():
         tell(f"    {model}: {counts['complete']:,} complete, {counts['open']:,} open")
-        ended = state["outcomes"].get(model, {})
-        told = [
-            f"{name} {one['answers']:,} ({100 * one['rate']:.1f} %)" for name, one in ended.items()
+        by_outcome = state["outcomes"].get(model, {})
+        outcomes = [
+            f"{name} {entry['answers']:,} ({100 * entry['rate']:.1f} %)"
+            for name, entry in by_outcome.items()
         ]
-        if told:
-            tell(f"      answers: {', '.join(told)}")
+        if outcomes:
+            tell(f"      answers: {', '.join(outcomes)}")
     for batch in state["batches"]:
         name = batch["id"] or "not confirmed by the provider"
         tell(
@@ -203,27 +210,27 @@ def _print(state: dict[str, Any]) -> None:
 
 
 def _moment(text: str) -> str:
-    """A time as people read it: to the second, in UTC."""
+    """Format a time to the second, in UTC."""
     return f"{datetime.fromisoformat(text).astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
 def _print_why(reasons: list[dict[str, Any]]) -> None:
-    """The reasons, those that are alike on one line."""
-    invalid = sum(one["why"] == "invalidated" for one in reasons)
+    """Print the reasons, with equal ones on one line."""
+    invalid = sum(reason["why"] == "invalidated" for reason in reasons)
     if invalid:
         what = count(invalid, "dialogue")
-        tell(f"  {what} invalidated: held again with --redo-invalidated.")
-    reasons = [one for one in reasons if one["why"] != "invalidated"]
+        tell(f"  {what} invalidated: run again with --redo-invalidated.")
+    reasons = [reason for reason in reasons if reason["why"] != "invalidated"]
     if not reasons:
         rest = "every other" if invalid else "every"
-        tell(f"  Nothing would be asked: {rest} planned dialogue is complete.")
+        tell(f"  Nothing to run: {rest} planned dialogue is complete.")
         return
-    tell(f"  {count(len(reasons), 'dialogue')} would be held:")
-    alike = Counter((_words(one), one["model"], one["task"]) for one in reasons)
-    for (words, model, task), times in alike.most_common(_SHOWN):
+    tell(f"  {count(len(reasons), 'dialogue')} would run:")
+    groups = Counter((_words(reason), reason["model"], reason["task"]) for reason in reasons)
+    for (words, model, task), times in groups.most_common(_SHOWN):
         tell(f"    {times} x {task}, {model}: {words}")
-    if len(alike) > _SHOWN:
-        tell(f"    and {len(alike) - _SHOWN} more kinds; --json lists every dialogue")
+    if len(groups) > _SHOWN:
+        tell(f"    and {len(groups) - _SHOWN} more kinds; --json lists every dialogue")
 
 
 def _words(reason: dict[str, Any]) -> str:
@@ -234,7 +241,7 @@ def _words(reason: dict[str, Any]) -> str:
 
 
 def _change(change: dict[str, Any]) -> str:
-    """A changed ingredient; of texts and cases the graph has more than a digest."""
+    """Describe a changed ingredient; prompts and cases are too long to show."""
     if change["ingredient"] in ("prompt", "case"):
         return f"the {change['ingredient']} changed"
     return f"{change['ingredient']} was {_short(change['before'])}, is {_short(change['after'])}"

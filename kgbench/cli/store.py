@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``kgbench store``: move a store, check it, and look after it."""
+"""``kgbench store``: copy, check, back up and maintain a store."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from kgbench.store.copying import Copied, Source
     from kgbench.store.maintenance import Checked
 
-_Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Do not say what is being done.")]
+_Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress.")]
 
 
 def command(app: typer.Typer) -> None:
     """Register the group of commands."""
     group = typer.Typer(
-        name="store", help="Move a store, check it, and look after it.", no_args_is_help=True
+        name="store", help="Copy, check, back up and maintain a store.", no_args_is_help=True
     )
     group.command("copy")(copy)
     group.command("check")(check)
@@ -38,48 +38,46 @@ def command(app: typer.Typer) -> None:
 
 
 def copy(
-    source: Annotated[
-        str, typer.Argument(metavar="FROM", help="A store, or a backup (*.nq.gz) of one.")
-    ],
+    source: Annotated[str, typer.Argument(metavar="FROM", help="A store, or a backup (*.nq.gz).")],
     target: Annotated[str, typer.Argument(metavar="TO", help="An empty store, or a new folder.")],
     quiet: _Quiet = False,
     json_: options.AsJson = False,
 ) -> None:
-    """Copy a store, from and to folders and servers, and verify every graph of the copy.
+    """Copy a store between folders and servers, and verify every graph of the copy.
 
-    Counts and digests of all graphs are compared after the copy has been read back.
+    The copy is read back, and counts and digests of all graphs are compared.
     """
     from kgbench.store import copying, known_keys, open_store
 
     with _source(source) as opened, open_store(target) as owned:
         copied = copying.copy(opened, owned, None if quiet or json_ else _progress)
         known_keys.carry(opened.location, owned.location)
-        said = {"from": opened.location, "to": owned.location, **_counts(copied)}
+        data = {"from": opened.location, "to": owned.location, **_counts(copied)}
     if json_:
-        typer.echo(json.dumps(said, indent=2))
+        typer.echo(json.dumps(data, indent=2))
         return
-    triples = count(sum(one.triples for one in copied), "triple")
+    triples = count(sum(copied_graph.triples for copied_graph in copied), "triple")
     typer.echo(f"copied and verified {count(len(copied), 'graph')}, {triples}\nstore  {target}")
 
 
 def check(
     store: options.Store = None,
     digests: Annotated[
-        bool, typer.Option("--digests", help="Say the digest of each graph.")
+        bool, typer.Option("--digests", help="Print the digest of each graph.")
     ] = False,
     aggregates: Annotated[
         bool,
         typer.Option(
             "--aggregates",
-            help="Compare the counts from which tables are made with the evaluations instead, and "
-            "count anew where they differ.",
+            help="Instead, compare stored aggregates with the evaluations, and correct those that "
+            "differ.",
         ),
     ] = False,
     json_: options.AsJson = False,
 ) -> None:
-    """Check that everything can be read and agrees; exit code 1 where something is wrong.
+    """Check that everything in a store is readable and consistent; exit with 1 if not.
 
-    Of a store in a folder, the owner's files and every snapshot are read to their ends.
+    Of a store in a folder, the writer's files and every snapshot are read completely.
     """
     if aggregates:
         _check_aggregates(store, json_=json_)
@@ -96,16 +94,16 @@ def check(
     location = store or default_location()
     if back_ends.is_remote(location) or dumps.is_dump(location):
         with _source(location) as opened:
-            found = maintenance.check(opened, digest=digests)
+            report = maintenance.check(opened, digest=digests)
     else:
-        found = checking.check(embedded_only(location, "to check it"))
+        report = checking.check(embedded_only(location, "to check it"))
     if not digests:
-        found.digests.clear()
+        report.digests.clear()
     if json_:
-        typer.echo(json.dumps(found.as_json(), indent=2))
+        typer.echo(json.dumps(report.as_json(), indent=2))
     else:
-        _print_checked(found)
-    if found.problems:
+        _print_checked(report)
+    if report.problems:
         raise typer.Exit(1)
 
 
@@ -115,38 +113,38 @@ def _check_aggregates(store: str | None, *, json_: bool) -> None:
     from kgbench.store import open_existing
 
     with open_existing(store) as owned, progress("passes", None, quiet=json_) as advance:
-        found = aggregates.check(owned, lambda iri: advance(1, iri))
+        report = aggregates.check(owned, lambda iri: advance(1, iri))
         location = owned.location
     if json_:
-        typer.echo(json.dumps({"store": location, **found._asdict()}, indent=2))
+        typer.echo(json.dumps({"store": location, **report._asdict()}, indent=2))
     else:
-        for iri in found.missing:
+        for iri in report.missing:
             typer.echo(f"counted  {iri}")
-        for iri in found.wrong:
+        for iri in report.wrong:
             typer.echo(f"wrong    {iri}, counted anew")
-        right = count(len(found.right), "evaluation pass is", "evaluation passes are")
+        right = count(len(report.right), "evaluation pass is", "evaluation passes are")
         typer.echo(f"store    {location}\n{right} counted rightly")
-    if found.wrong:
+    if report.wrong:
         raise typer.Exit(1)
 
 
-def _print_checked(found: Checked) -> None:
+def _print_checked(report: Checked) -> None:
     typer.echo(
-        f"store    {found.location}\nlayout   {found.layout}\n"
-        f"content  {count(found.graphs, 'graph')}, {count(found.triples, 'triple')}"
+        f"store    {report.location}\nlayout   {report.layout}\n"
+        f"content  {count(report.graphs, 'graph')}, {count(report.triples, 'triple')}"
     )
-    if found.writer is not None:
-        typer.echo(f"writer   {found.writer}")
-    for part, wrong in found.parts.items():
-        typer.echo(f"read     {part}: {'damaged' if wrong else 'all of it'}")
-    for graph, digest in found.digests.items():
+    if report.writer is not None:
+        typer.echo(f"writer   {report.writer}")
+    for part, damaged in report.parts.items():
+        typer.echo(f"read     {part}: {'damaged' if damaged else 'all of it'}")
+    for graph, digest in report.digests.items():
         typer.echo(f"{digest}  {graph}")
-    for problem in found.problems:
+    for problem in report.problems:
         typer.echo(f"wrong    {problem}")
-    if found.problems:
-        typer.echo(f"{count(len(found.problems), 'thing')} to mend")
-    elif found.parts and found.writer is not None:
-        typer.echo("every snapshot is sound; the writer's own files were not looked at")
+    if report.problems:
+        typer.echo(f"{count(len(report.problems), 'thing')} to mend")
+    elif report.parts and report.writer is not None:
+        typer.echo("every snapshot is sound; the writer's own files were not checked")
     else:
         typer.echo("sound")
 
@@ -156,9 +154,9 @@ def recover(
     store: options.Store = None,
     json_: options.AsJson = False,
 ) -> None:
-    """Save what can be read of a damaged store into a new one; the damaged one stays as it is.
+    """Recover the readable data of a damaged store into a new one, without changing the former.
 
-    Lists the dialogues that could not be read in full: `kgbench run` asks only for those again.
+    Lists the dialogues that could not be read completely; `kgbench run` repeats only those.
     """
     from dataclasses import asdict
 
@@ -180,28 +178,28 @@ def recover(
             aggregates.check(owned)
         try:
             known_keys.carry(str(path), target)
-        except StoreError as error:  # that file may be damaged, too
+        except StoreError as error:  # the file of fingerprints may be damaged as well
             tell(f"without the fingerprints of keys: {error}", err=True)
-        for log in path.glob("write-ahead/*.log"):  # replies that no store has yet
+        for log in path.glob("write-ahead/*.log"):  # replies that are not in the store yet
             files.write(Path(target) / "write-ahead" / log.name, log.read_bytes())
     if json_:
-        missing = [asdict(one) for one in done.missing]
-        said = {
+        missing = [asdict(item) for item in done.missing]
+        data = {
             "sources": done.sources,
             "unread": done.unread,
             "missing": missing,
             "incomplete": done.incomplete,
         }
-        typer.echo(json.dumps({"from": str(path), "to": target, **said, **_counts(done.copied)}))
+        typer.echo(json.dumps({"from": str(path), "to": target, **data, **_counts(done.copied)}))
         return
-    triples = count(sum(one.triples for one in done.copied), "triple")
+    triples = count(sum(item.triples for item in done.copied), "triple")
     typer.echo(f"recovered {count(len(done.copied), 'graph')}, {triples}")
     typer.echo(f"read     {', '.join(done.sources)}")
     if done.unread:
         typer.echo(f"unread   {', '.join(done.unread)}: what only they held is missing, too")
-    for one in done.missing:
-        turns = ", ".join(map(str, one.turns)) or "unknown"
-        typer.echo(f"missing  {one.dialogue}, turns {turns}")
+    for item in done.missing:
+        turns = ", ".join(map(str, item.turns)) or "unknown"
+        typer.echo(f"missing  {item.dialogue}, turns {turns}")
     for iri in done.incomplete:
         typer.echo(f"in part  {iri}")
     if done.missing or done.unread:
@@ -214,7 +212,7 @@ def backup(
     store: options.Store = None,
     json_: options.AsJson = False,
 ) -> None:
-    """Write a store into one file that proves itself whole; `store copy FILE TO` brings it back.
+    """Write a store into one file with checksums; `kgbench store copy FILE TO` restores it.
 
     The file is read back and verified before it gets its name.
     """
@@ -222,35 +220,35 @@ def backup(
 
     with _source(store) as opened:
         written = dumps.write(opened, file)
-    said = {"file": str(file), **_counts(written)}
+    data = {"file": str(file), **_counts(written)}
     if json_:
-        typer.echo(json.dumps(said, indent=2))
+        typer.echo(json.dumps(data, indent=2))
         return
-    triples = count(sum(one.triples for one in written), "triple")
+    triples = count(sum(graph.triples for graph in written), "triple")
     typer.echo(f"{file}: {count(len(written), 'graph')}, {triples}")
 
 
 def optimize(store: options.Store = None) -> None:
-    """Put the database of an embedded store in order: aggregates become about twice as fast."""
+    """Optimise the database of an embedded store; makes aggregates about twice as fast."""
     from kgbench.store import default_location, embedded_only, open_existing
 
     location = store or default_location()
-    embedded_only(location, "putting a database in order (a server does so itself)")
+    embedded_only(location, "optimising a database (a server does so itself)")
     with open_existing(location) as owned:
         owned.optimize()
     typer.echo(f"store  {location}")
 
 
 def compact(store: options.Store = None, json_: options.AsJson = False) -> None:
-    """Remove stored analyses that no longer hold, and graphs that belong to nothing."""
+    """Remove outdated stored analyses and graphs without a catalogue entry."""
     from kgbench.store import maintenance, open_existing
 
     with open_existing(store) as owned:
         done = maintenance.compact(owned)
         location = owned.location
     if json_:
-        said = {"store": location, "analyses": done.analyses, "orphans": done.orphans}
-        typer.echo(json.dumps(said, indent=2))
+        data = {"store": location, "analyses": done.analyses, "orphans": done.orphans}
+        typer.echo(json.dumps(data, indent=2))
         return
     typer.echo(
         f"removed {count(done.analyses, 'stale analysis', 'stale analyses')}, "
@@ -260,10 +258,10 @@ def compact(store: options.Store = None, json_: options.AsJson = False) -> None:
 
 
 def migrate(store: options.Store = None) -> None:
-    """Bring a store of an earlier kgbench up to the layout of this one."""
+    """Migrate a store of an earlier kgbench to the current layout."""
     from kgbench.store import layouts, open_existing
 
-    with open_existing(store) as owned:  # whoever opens it, migrates it
+    with open_existing(store) as owned:  # opening a store migrates it
         typer.echo(f"layout {layouts.version(owned)}\nstore  {owned.location}")
 
 
@@ -274,37 +272,36 @@ def drop(
             metavar="RUN", help="A run's id, IRI or label.", autocompletion=completing.runs
         ),
     ],
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
     store: options.Store = None,
     json_: options.AsJson = False,
 ) -> None:
-    """Remove a run for good, with its passes, and the analyses that read it.
+    """Remove a run permanently, with its evaluation passes and the analyses that read it.
 
-    What the catalogue says of tasks, cases, models and task classes that nothing uses any more goes
-    with it.
-    Results that are wrong are better invalidated (`kgbench invalidate`): that can be followed.
+    Catalogue entries of tasks, cases, models and task classes that are no longer used are removed
+    as well. Prefer `kgbench invalidate` for wrong results: it keeps a record.
     """
     from kgbench.record import reading
     from kgbench.record.removal import removal
     from kgbench.store import declared, open_existing
 
     with open_existing(store) as owned:
-        found = reading.find_run(owned, run)
-        going = removal(owned, found)
+        info = reading.find_run(owned, run)
+        removed = removal(owned, info)
         what = (
-            f"{found.label} ({found.id}), {count(len(going.passes), 'pass', 'passes')}, "
-            f"{count(len(going.analyses), 'analysis', 'analyses')}, "
-            f"{count(len(going.invalidations), 'invalidation')}"
+            f"{info.label} ({info.id}), {count(len(removed.passes), 'pass', 'passes')}, "
+            f"{count(len(removed.analyses), 'analysis', 'analyses')}, "
+            f"{count(len(removed.invalidations), 'invalidation')}"
         )
         if not yes:
-            typer.confirm(f"Remove {what} for good?", abort=True, err=True)
-        owned.drop(going.graphs)
+            typer.confirm(f"Remove {what} permanently?", abort=True, err=True)
+        owned.drop(removed.graphs)
         forgotten = declared.forget_unused(owned)
         owned.publish_soon()
         location = owned.location
     if json_:
-        said = {"graphs": going.graphs, "forgotten": forgotten}
-        typer.echo(json.dumps({"store": location, "run": found.iri, **said}))
+        data = {"graphs": removed.graphs, "forgotten": forgotten}
+        typer.echo(json.dumps({"store": location, "run": info.iri, **data}))
         return
     entries = count(len(forgotten), "catalogue entry", "catalogue entries")
     typer.echo(f"removed {what}, {entries}\nstore  {location}")
@@ -312,7 +309,7 @@ def drop(
 
 @contextmanager
 def _source(location: str | None) -> Iterator[Source]:
-    """A store for reading, or a backup."""
+    """Open a store or a backup for reading."""
     from kgbench.store import dumps, open_reader
 
     if location is not None and dumps.is_dump(location):
@@ -329,6 +326,6 @@ def _progress(graph: str, triples: int) -> None:
 
 def _counts(copied: list[Copied]) -> dict[str, object]:
     return {
-        "triples": sum(one.triples for one in copied),
-        "graphs": [one._asdict() for one in copied],
+        "triples": sum(graph.triples for graph in copied),
+        "graphs": [graph._asdict() for graph in copied],
     }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What commands that print tables share: reading, keeping and writing them."""
+"""Reading, storing and writing of tables, shared by the commands that print them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Form(StrEnum):
-    """How a table is written."""
+    """Output formats of tables."""
 
     TABLE = "table"
     CSV = "csv"
@@ -32,12 +32,12 @@ class Form(StrEnum):
 
     @property
     def for_people(self) -> bool:
-        """Whether people read it: names are then those that are shown, numbers are rounded."""
+        """Whether the format is for readers: with display names and rounded numbers."""
         return self not in (Form.CSV, Form.JSON)
 
 
 def read(
-    made: Callable[[Store, Selection], Table],
+    compute: Callable[[Store, Selection], Table],
     store: str | None,
     choose: Callable[[Store], Selection],
     *,
@@ -46,11 +46,11 @@ def read(
     form: Form = Form.TABLE,
     kept: bool = False,
 ) -> Table:
-    """The table that ``made`` makes from chosen scores: read back where nothing has changed.
+    """Return the table of ``made`` for the scores that ``choose`` selects, from the cache if valid.
 
-    The store is opened for writing only where the table is to be ``kept`` in it, by an analysis of
-    that ``name`` and ``arguments``; :class:`~kgbench.errors.StoreInUse` is raised where another
-    process owns it. In a ``form`` for people, models have their display names.
+    The store is opened for writing only if the table is to be ``kept`` in it, as the analysis
+    ``name`` with ``arguments``. Raises :class:`~kgbench.errors.StoreInUse` if another process owns
+    the store then. In a ``form`` for readers, models have their display names.
     """
     from kgbench.analysis.choosing import noted
     from kgbench.analysis.display_names import display_names, displayed
@@ -60,7 +60,7 @@ def read(
     with (open_existing if kept else open_reader)(store) as opened:
         chosen = choose(opened)
         table, basis, started = remembered(
-            opened, chosen, name, arguments or {}, lambda: made(opened, chosen)
+            opened, chosen, name, arguments or {}, lambda: compute(opened, chosen)
         )
         if kept and started is not None:
             keep(opened, basis, table, started)
@@ -73,15 +73,16 @@ def write(
 ) -> None:
     """Write a table to the terminal or a file; XLSX only to a file.
 
-    With ``guard``, no text in it is a formula to a spreadsheet, and the number of cells that were
-    changed is told on standard error. With ``crlf``, lines of CSV end as RFC 4180 has them.
+    With ``guard``, text that a spreadsheet would run as a formula is escaped, and the number of
+    changed cells is printed on standard error. With ``crlf``, lines of CSV end with CR LF
+    (RFC 4180).
     """
     from kgbench import files
     from kgbench.analysis.rendering import as_csv, render
 
     if guard:
-        table, differing = table.spreadsheet_safe()
-        tell_guarded(differing)
+        table, changed = table.spreadsheet_safe()
+        tell_guarded(changed)
     if form is Form.XLSX:
         from kgbench.analysis.xlsx import as_xlsx
 
@@ -91,7 +92,7 @@ def write(
     else:
         text = as_csv(table, "\r\n") if form is Form.CSV and crlf else render(table, form)
         if out is None:
-            # A terminal would obey control characters, which CSV and JSON carry as they are.
+            # CSV and JSON keep control characters, which a terminal would interpret.
             typer.echo(visible(text) if sys.stdout.isatty() else text, nl=False)
             return
         files.write(out, text)
@@ -99,10 +100,10 @@ def write(
 
 
 def tell_guarded(cells: int) -> None:
-    """Say on standard error how many cells have an apostrophe that the store has not."""
+    """Print on standard error how many cells got an apostrophe that the store does not have."""
     typer.echo(f"guarded: {count(cells, 'cell')} with an apostrophe before the text", err=True)
 
 
 def file_stem(name: str) -> str:
-    """A file name for a name: what is not safe in one becomes ``-``."""
+    """Return ``name`` as a file stem, with unsafe characters replaced by ``-``."""
     return "".join(c if c.isalnum() or c in "._-" else "-" for c in name)

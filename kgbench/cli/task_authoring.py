@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``kgbench tasks new`` and ``kgbench tasks check``: for authors of task classes."""
+"""``kgbench tasks new`` and ``kgbench tasks check``: commands for authors of task classes."""
 
 from __future__ import annotations
 
@@ -29,12 +29,14 @@ def command(group: typer.Typer) -> None:
 
 def new(
     name: Annotated[
-        str, typer.Argument(metavar="NAME", help="The name of the class: TurtleObjectList.")
+        str, typer.Argument(metavar="NAME", help="The name of the class, such as TurtleObjectList.")
     ],
     folder: Annotated[
         Path | None,
         typer.Option(
-            "--folder", metavar="FOLDER", help="Where to; default: a new folder called like it."
+            "--folder",
+            metavar="FOLDER",
+            help="The folder to create. Default: named after the class.",
         ),
     ] = None,
     kind: Annotated[
@@ -45,83 +47,84 @@ def new(
     ] = Answers.TEXT,
     json_: options.AsJson = False,
 ) -> None:
-    """Make a package with a new task class, which works as it stands.
+    """Create a package with a new, working task class.
 
-    It has a declaration, a prompt, cases, a judge, and a test that passes once it is installed.
+    The package has a declaration, a prompt, cases, a judge, and a test that passes once it is
+    installed.
     """
     from kgbench.testing import scaffold
 
-    made = scaffold.make(name, folder, kind=kind, answers=answers)
-    place = made[0].parent
+    files = scaffold.make(name, folder, kind=kind, answers=answers)
+    package = files[0].parent
     if json_:
-        written = [path.relative_to(place).as_posix() for path in made]
-        typer.echo(json.dumps({"name": name, "folder": str(place), "files": written}, indent=2))
+        written = [path.relative_to(package).as_posix() for path in files]
+        typer.echo(json.dumps({"name": name, "folder": str(package), "files": written}, indent=2))
         return
-    for path in made:
+    for path in files:
         tell(str(path))
-    tell(f"Check it with: kgbench tasks check {shlex.quote(str(place))}")
-    tell(f"Install it with: pip install {shlex.quote(str(place.absolute()))}")
+    tell(f"Check it with: kgbench tasks check {shlex.quote(str(package))}")
+    tell(f"Install it with: pip install {shlex.quote(str(package.absolute()))}")
 
 
 def check(
     folder: Annotated[
         Path,
         typer.Argument(
-            metavar="[FOLDER]", help="A task folder, or the folder of a package with some."
+            metavar="[FOLDER]", help="A task folder, or the folder of a package with task folders."
         ),
     ] = Path(),
     key_file: options.KeyFile = None,  # noqa: ARG001 - acts through its callback
     json_: options.AsJson = False,
 ) -> None:
-    """Check the task classes in FOLDER, installed or not; exit code 1 where something is wrong.
+    """Check the task classes in FOLDER, installed or not; exit with 1 if there are findings.
 
-    Looks at declaration, vocabulary, levels, cases, prompts that give the answer away, reference
-    answers, and at the judge with 200 hostile answers in a process with limits.
+    Checks the declaration, vocabulary, levels, cases, prompts that reveal the answer, reference
+    answers, and the judge, with 200 hostile answers in a restricted process.
     """
     from kgbench.cli.progress import progress
     from kgbench.testing.checking import check_folder
 
-    found: list[Check] = []
+    checks: list[Check] = []
     with progress("checks", None, quiet=json_) as advance:
-        for each in check_folder(folder):
-            found.append(each)
-            advance(len(found), f"{each.task_class}: {each.name}")
+        for result in check_folder(folder):
+            checks.append(result)
+            advance(len(checks), f"{result.task_class}: {result.name}")
     if json_:
-        typer.echo(json.dumps(_as_json(found), indent=2, ensure_ascii=False))
+        typer.echo(json.dumps(_as_json(checks), indent=2, ensure_ascii=False))
     else:
-        _say(found)
-    if any(each.faults for each in found):
+        _print(checks)
+    if any(result.faults for result in checks):
         raise typer.Exit(1)
 
 
 def _as_json(checks: Sequence[Check]) -> dict[str, object]:
     return {
-        "passed": not any(each.faults for each in checks),
+        "passed": not any(check_.faults for check_ in checks),
         "checks": [
-            asdict(each)
+            asdict(check_)
             | {
-                "file": str(each.file),
-                "faults": [fault._asdict() for fault in each.faults],
+                "file": str(check_.file),
+                "faults": [fault._asdict() for fault in check_.faults],
             }
-            for each in checks
+            for check_ in checks
         ],
     }
 
 
-def _say(checks: Sequence[Check]) -> None:
+def _print(checks: Sequence[Check]) -> None:
     from kgbench.analysis.rendering import render
     from kgbench.analysis.tables import Column, Table
 
     by_class: dict[str, list[Check]] = {}
-    for each in checks:
-        by_class.setdefault(each.task_class, []).append(each)
+    for check_ in checks:
+        by_class.setdefault(check_.task_class, []).append(check_)
     if len(by_class) == 1:
         columns = (
             Column("check", "Check"),
             Column("result", "Result"),
             Column("looked_at", "Looked at"),
         )
-        rows = tuple((each.name, _result([each]), each.looked_at) for each in checks)
+        rows = tuple((check_.name, _result([check_]), check_.looked_at) for check_ in checks)
     else:
         columns = (
             Column("class", "Task class"),
@@ -129,31 +132,32 @@ def _say(checks: Sequence[Check]) -> None:
             Column("looked_at", "Hostile answers"),
         )
         rows = tuple(
-            (name, _result(found), found[-1].looked_at) for name, found in by_class.items()
+            (name, _result(class_checks), class_checks[-1].looked_at)
+            for name, class_checks in by_class.items()
         )
     title = f"Checks of {next(iter(by_class))}" if len(by_class) == 1 else "Checks"
     typer.echo(render(Table(title, columns, rows), "table"), nl=False)
-    for why in dict.fromkeys(
-        f"{each.task_class}: not everything is checked: {each.skipped}"
-        for each in checks
-        if each.skipped is not None
+    for reason in dict.fromkeys(
+        f"{check_.task_class}: not everything is checked: {check_.skipped}"
+        for check_ in checks
+        if check_.skipped is not None
     ):
-        tell(why)
-    for each in checks:
-        for fault in each.faults:
-            place = each.file if fault.line is None else f"{each.file}:{fault.line}"
-            tell(f"{place}: {each.name}: {fault.message}", err=True)
-    faults = sum(len(each.faults) for each in checks)
+        tell(reason)
+    for check_ in checks:
+        for fault in check_.faults:
+            location = check_.file if fault.line is None else f"{check_.file}:{fault.line}"
+            tell(f"{location}: {check_.name}: {fault.message}", err=True)
+    faults = sum(len(check_.faults) for check_ in checks)
     classes = count(len(by_class), "task class", "task classes")
     tell(f"{count(faults, 'finding') if faults else 'no findings'} in {classes}", err=bool(faults))
 
 
 def _result(checks: Sequence[Check]) -> str:
-    """What came out of some checks, in two words."""
-    faults = sum(len(each.faults) for each in checks)
+    """Summarise the result of checks in two words."""
+    faults = sum(len(check_.faults) for check_ in checks)
     if faults:
         return count(faults, "finding")
-    skipped = [each for each in checks if each.skipped is not None]
+    skipped = [check_ for check_ in checks if check_.skipped is not None]
     if len(skipped) == len(checks):
         return "not checked"
     return "partly checked" if skipped else "ok"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``kgbench tasks``: what can be measured, what authors need, and the encryption of files."""
+"""``kgbench tasks``: list, show, create, check and encrypt tasks."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 _Files = Annotated[
     list[Path], typer.Argument(metavar="PATH...", help="Files, or folders with such files.")
 ]
-_ALL = 1_000_000  # more cases than any task has that does not generate them
+_ALL = 1_000_000  # more cases than any task without generated cases has
 
 
 def command(app: typer.Typer) -> None:
     """Register the command and its subcommands."""
     group = typer.Typer(
-        help="Show tasks; make and check one's own; encrypt their files.", no_args_is_help=True
+        help="List and show tasks; create, check and encrypt your own.", no_args_is_help=True
     )
     group.command("list")(list_)
     group.command("show")(show)
@@ -45,7 +45,7 @@ def list_(
     key_file: options.KeyFile = None,  # noqa: ARG001 - acts through its callback
     json_: options.AsJson = False,
 ) -> None:
-    """List task labels: class, version, metrics, and how many cases there are."""
+    """List task labels with class, version, main metric and number of cases."""
     from fnmatch import fnmatchcase
 
     from kgbench.analysis.rendering import render
@@ -54,19 +54,19 @@ def list_(
     from kgbench.nearest import nearest
     from kgbench.tasks import catalogue
 
-    found = [
+    summaries = [
         _summary(task)
         for label, task in sorted(catalogue.labelled_tasks().items())
         if not globs or any(fnmatchcase(label, glob) for glob in globs)
     ]
-    _tell_unusable()
-    _tell_sealed(each["class"] for each in found if each["sealed"])
-    if globs and not found:
+    _report_unusable()
+    _report_sealed(summary["class"] for summary in summaries if summary["sealed"])
+    if globs and not summaries:
         raise TaskError(
             f"no task fits {' '.join(globs)}: {nearest(globs[0], catalogue.labelled_tasks())}"
         )
     if json_:
-        typer.echo(json.dumps(found, indent=2, ensure_ascii=False))
+        typer.echo(json.dumps(summaries, indent=2, ensure_ascii=False))
         return
     columns = (
         Column("label", "Task"),
@@ -76,10 +76,10 @@ def list_(
         Column("cases", "Cases"),
     )
     shown = [
-        {**each, "cases": "sealed" if each["sealed"] else each["cases"] or "generated"}
-        for each in found
+        {**summary, "cases": "sealed" if summary["sealed"] else summary["cases"] or "generated"}
+        for summary in summaries
     ]
-    rows = tuple(tuple(each[column.name] for column in columns) for each in shown)
+    rows = tuple(tuple(summary[column.name] for column in columns) for summary in shown)
     typer.echo(render(Table("Tasks", columns, rows), "table"), nl=False)
 
 
@@ -93,22 +93,22 @@ def show(
     key_file: options.KeyFile = None,  # noqa: ARG001 - acts through its callback
     json_: options.AsJson = False,
 ) -> None:
-    """Show one task: parameters, metrics, the names of its cases, and the prompt of the first."""
+    """Show one task: parameters, metrics, names of its cases, and the first prompt."""
     from kgbench.errors import TaskError
     from kgbench.nearest import nearest
     from kgbench.tasks import catalogue
 
     tasks = catalogue.labelled_tasks()
     if label not in tasks:
-        _tell_unusable()
+        _report_unusable()
         raise TaskError(f"there is no task '{label}': {nearest(label, tasks)}")
     task = tasks[label]
     summary = _summary(task)
     if summary["sealed"]:
-        _tell_sealed([task.task_class])
+        _report_sealed([task.task_class])
     cases = None if summary["sealed"] else _cases(task)
     first = [] if summary["sealed"] else _drawn(task, 0, 1)
-    said = {
+    data = {
         **summary,
         "ranges": _ranges(task, json_=json_),
         "folder": str(catalogue.folder(task.task_class)),
@@ -116,9 +116,9 @@ def show(
         "prompt": catalogue.module(task.task_class).prompt(first[0]) if first else None,
     }
     if json_:
-        typer.echo(json.dumps(said, indent=2, ensure_ascii=False))
+        typer.echo(json.dumps(data, indent=2, ensure_ascii=False))
         return
-    for key, value in said.items():
+    for key, value in data.items():
         shown = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
         typer.echo(f"\n{shown}" if key == "prompt" else f"{key:12} {shown}")
 
@@ -128,31 +128,32 @@ def encrypt(
     key_file: options.KeyFile = None,  # noqa: ARG001 - acts through its callback
     *,
     published: Annotated[
-        bool, typer.Option("--published", help="Take the published key: against crawlers only.")
+        bool,
+        typer.Option("--published", help="Use the published key, which only keeps crawlers out."),
     ] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only list the files that would be encrypted.")
     ] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
 ) -> None:
     """Encrypt the data of task classes: each FILE becomes FILE.enc.
 
-    In folders only data beside or beneath a task.ttl are taken; it stays readable. Keys, stores,
-    configurations and code are never encrypted.
+    In folders, only data beside or below a task.ttl are encrypted; the task.ttl stays readable.
+    Keys, stores, configurations and code are never encrypted.
     """
     from kgbench.tasks import class_files, keys, sealed_files
 
     key = keys.published() if published else _key()
-    chosen = class_files.data_files(paths, [key])
+    files = class_files.data_files(paths, [key])
     if dry_run:
-        for path in chosen:
+        for path in files:
             typer.echo(str(path))
         return
     if not yes:
-        for path in chosen:
+        for path in files:
             typer.echo(str(path), err=True)
-        typer.confirm(f"Encrypt {count(len(chosen), 'file')}?", abort=True, err=True)
-    for path in sealed_files.encrypt(chosen, key):
+        typer.confirm(f"Encrypt {count(len(files), 'file')}?", abort=True, err=True)
+    for path in sealed_files.encrypt(files, key):
         typer.echo(str(path))
 
 
@@ -165,14 +166,14 @@ def decrypt(paths: _Files, key_file: options.KeyFile = None) -> None:
         typer.echo(str(sealed_files.decrypt(path, known)))
 
 
-def _tell_unusable() -> None:
+def _report_unusable() -> None:
     from kgbench.tasks import catalogue
 
     for name, why in catalogue.unusable().items():
         tell(f"The task class {name} cannot be used: {why}", err=True)
 
 
-def _tell_sealed(class_names: Iterable[str]) -> None:
+def _report_sealed(class_names: Iterable[str]) -> None:
     from kgbench.tasks import sealed_classes
 
     for name in sorted(set(class_names)):
@@ -183,10 +184,10 @@ def _key() -> str:
     from kgbench.errors import ResourceError
     from kgbench.tasks import keys
 
-    found = keys.own()
-    if found is None:
+    key = keys.own()
+    if key is None:
         raise ResourceError(f"there is no key: set {keys.VARIABLE}, or name a file by --key-file")
-    return found
+    return key
 
 
 def _summary(task: Task) -> dict[str, Json]:
@@ -207,24 +208,24 @@ def _summary(task: Task) -> dict[str, Json]:
 
 
 def _ranges(task: Task, *, json_: bool) -> dict[str, Json]:
-    """The declared range of each parameter that has one: with its ends for programs, in words."""
+    """Return the declared ranges of parameters, as numbers for JSON, else in words."""
     from kgbench.tasks import catalogue
     from kgbench.tasks.parameters import range_of
 
     declared = catalogue.task_class(task.task_class).parameters
     return {
-        name: {"minimum": one.minimum, "maximum": one.maximum, "unit": one.unit}
+        name: {"minimum": parameter.minimum, "maximum": parameter.maximum, "unit": parameter.unit}
         if json_
-        else range_of(one)
-        for name, one in declared.items()
-        if range_of(one)
+        else range_of(parameter)
+        for name, parameter in declared.items()
+        if range_of(parameter)
     }
 
 
 def _cases(task: Task) -> list[Case] | None:
-    """All our cases of a task; ``None`` where they are generated from a seed, without end."""
-    some = _drawn(task, 0, 1)
-    return None if some != _drawn(task, 1, 1) else _drawn(task, 0, _ALL)
+    """Return all cases of a task; ``None`` if they are generated from a seed, without limit."""
+    first = _drawn(task, 0, 1)
+    return None if first != _drawn(task, 1, 1) else _drawn(task, 0, _ALL)
 
 
 def _drawn(task: Task, seed: int, count: int) -> list[Case]:

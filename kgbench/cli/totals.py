@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run has cost, in one line."""
+"""The totals of a run in one line."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from kgbench.analysis.run_totals import cost, duration, tokens
 from kgbench.cli.wording import count
 
 
-def sentence(said: dict[str, Any]) -> str:
-    """The totals in one line."""
+def sentence(totals: dict[str, Any]) -> str:
+    """Return answers, tokens, cost and duration of a run in one line."""
     return (
-        f"{count(said['answers'], 'answer')}, {tokens(said['input_tokens'])} tokens read and "
-        f"{tokens(said['output_tokens'])} written, {cost(said)}, {duration(said['seconds'])}"
+        f"{count(totals['answers'], 'answer')}, {tokens(totals['input_tokens'])} tokens read and "
+        f"{tokens(totals['output_tokens'])} written, {cost(totals)}, {duration(totals['seconds'])}"
     )

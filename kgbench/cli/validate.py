@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``kgbench validate``: whether a configuration is accepted, and if not, why, in words."""
+"""``kgbench validate``: check a configuration and print the findings."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ def validate(
     key_file: options.KeyFile = None,  # noqa: ARG001 - acts through its callback
     json_: options.AsJson = False,
 ) -> None:
-    """Check a configuration without running it; exit code 1 when it is refused."""
+    """Check a configuration without running it; exit with 1 if it is refused."""
     from kgbench import config as configurations
 
     report = configurations.check(config)
     if json_:
         typer.echo(json.dumps(_as_json(report), indent=2, ensure_ascii=False))
     else:
-        _say(config, report)
+        _print(config, report)
     if report.findings:
         raise typer.Exit(1)
 
@@ -54,7 +54,7 @@ def _as_json(report: Report) -> dict[str, object]:
     }
 
 
-def _say(config: Path, report: Report) -> None:
+def _print(config: Path, report: Report) -> None:
     for finding in report.findings:
         typer.echo(str(finding), err=True)
     if report.findings:
@@ -62,12 +62,12 @@ def _say(config: Path, report: Report) -> None:
         return
     for finding in report.unavailable:
         typer.echo(f"note: {finding}")
-    each = " per case" if report.per_case else ""
+    per_case = " per case" if report.per_case else ""
     typer.echo(
         f"accepted: {config}: {count(report.tasks, 'task')}, {count(report.models, 'model')}, "
-        f"{count(report.iterations, 'iteration')}{each}"
+        f"{count(report.iterations, 'iteration')}{per_case}"
     )
     if report.unavailable:
         typer.echo(
-            f"{len(report.unavailable)} of them cannot be run here: `kgbench run` passes over them"
+            f"{len(report.unavailable)} of them cannot be run here: `kgbench run` skips them"
         )

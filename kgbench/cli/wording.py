@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lines for people: safe for a terminal, with counts in words; and what is not installed."""
+"""Messages of commands: terminal-safe lines, counted nouns, missing packages."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from kgbench.characters import visible
 from kgbench.errors import ResourceError
 
 
-def count(number: int, one: str, several: str | None = None) -> str:
-    """A number of things, with separators; ``several`` is the plural where it takes no ``s``.
+def count(number: int, singular: str, plural: str | None = None) -> str:
+    """Return a number with its noun; ``plural`` is needed where it is not formed with ``s``.
 
     >>> count(1, "run"), count(1200, "run"), count(0, "analysis", "analyses")
     ('1 run', '1,200 runs', '0 analyses')
     """
-    return f"{number:,} {one if number == 1 else several or f'{one}s'}"
+    return f"{number:,} {singular if number == 1 else plural or f'{singular}s'}"
 
 
 def tell(text: str, *, err: bool = False) -> None:
-    """Print a line in which nothing steers a terminal, whatever names and messages it holds."""
+    """Print a line with control characters escaped, so that it cannot steer a terminal."""
     typer.echo(visible(text), err=err)
 
 
 def missing(error: ModuleNotFoundError, extra: str) -> ResourceError:
-    """What to say where a package of an extra is not installed.
+    """Return the error for a package of an extra that is not installed.
 
-    Raises ``error`` itself where it is a module of kgbench that is not there.
+    Raises ``error`` itself if a module of kgbench is missing.
     """
     name = error.name or ""
     if name.partition(".")[0] == "kgbench":

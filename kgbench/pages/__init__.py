@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What pages show of a store, whoever sends them: contents, drawings, templates and style."""
+"""Pages over a store, for the server and for publications: contents, drawings, templates, style."""

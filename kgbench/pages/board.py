@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The leaderboard and the heat map of scores by task, as pages draw them.
+"""The leaderboard and the heat map of scores by task, for templates.
 
-Both come from tables of the analyses, so that every page, table and figure has the same numbers.
+Both are made from tables of the analyses, so that all pages, tables and figures show the same
+numbers.
 """
 
 from __future__ import annotations
@@ -13,11 +14,11 @@ from typing import Any, NamedTuple
 from kgbench.analysis.tables import Table
 from kgbench.pages.tables import short
 
-_STEPS = 10  # of the heat scale
+_STEPS = 10  # steps of the heat scale
 
 
 class Bar(NamedTuple):
-    """A bar from 0 to 100 with the ends of its interval."""
+    """A bar with a length from 0 to 100 and the ends of its interval."""
 
     length: float
     low: float | None
@@ -25,11 +26,11 @@ class Bar(NamedTuple):
 
 
 class Place(NamedTuple):
-    """One model on the leaderboard.
+    """A row of the leaderboard.
 
-    ``model`` is its IRI, ``name`` how tables call it, ``shown`` how people do. ``rank`` is absent
-    where the model was not scored on all tasks; ``leads`` says whether it differs from the best
-    model by chance alone.
+    ``model`` is the IRI of the model, ``name`` its name in tables, ``shown`` its display name.
+    ``rank`` is ``None`` if the model was not scored on all tasks. ``leads`` says whether the
+    difference from the best model may be due to chance.
     """
 
     model: str
@@ -52,7 +53,7 @@ class Place(NamedTuple):
 
     @property
     def between(self) -> str:
-        """The range of ranks in words, with the letters of the groups that the model is in."""
+        """The range of ranks in words, with the letters of the model's groups."""
         if self.rank_low is None:
             return ""
         same = self.rank_low == self.rank_high
@@ -61,10 +62,10 @@ class Place(NamedTuple):
 
 
 class Board(NamedTuple):
-    """A leaderboard: models in their order, and of how many tasks the whole consists.
+    """A leaderboard: ranked models, and the number of tasks.
 
-    ``claimed`` is the number of tasks that intervals and ranges of ranks are about, if not all, and
-    ``about`` what they generalise to.
+    ``claimed`` is the number of tasks behind intervals and ranges of ranks, if not all tasks;
+    ``about`` is the population that they generalise to.
     """
 
     title: str
@@ -77,12 +78,12 @@ class Board(NamedTuple):
 
     @property
     def intervals(self) -> bool:
-        """Whether the table that it comes from has intervals or ranges of ranks."""
-        return any(p.low is not None or p.rank_low is not None for p in self.places)
+        """Whether the leaderboard has intervals or ranges of ranks."""
+        return any(row.low is not None or row.rank_low is not None for row in self.places)
 
 
 class Heat(NamedTuple):
-    """One cell of the heat map: mean and number of scores, and the step on the heat scale.
+    """A cell of the heat map: mean and number of scores, and the step on the heat scale.
 
     ``step`` is ``None`` for a mean that is not between 0 and 1.
     """
@@ -93,15 +94,16 @@ class Heat(NamedTuple):
 
     @property
     def short(self) -> str:
-        """The mean with two decimals and without the zero before the point."""
+        """The mean with two decimals and without the leading zero."""
         text = "" if self.mean is None else f"{self.mean:.2f}"
         return text[1:] if text.startswith("0.") else text
 
 
 class Column(NamedTuple):
-    """A task of the heat map: ``first`` is set where tasks of another kind begin before it.
+    """A task of the heat map.
 
-    Its name is ``kind`` and ``rest``: what it shares with its neighbours up to a dash, and the end.
+    Its name is split at the first dash into ``kind``, which it shares with its neighbours, and
+    ``rest``. ``first`` is set if the previous task is of another kind.
     """
 
     iri: str
@@ -112,7 +114,7 @@ class Column(NamedTuple):
 
 
 class HeatMap(NamedTuple):
-    """Models (IRI, name, shown) by tasks, the cells of each model in the order of the tasks."""
+    """Cells by model (IRI, name, display name) and task; each row has the order of ``tasks``."""
 
     tasks: list[Column]
     rows: list[tuple[tuple[str, str, str], list[Heat | None]]]
@@ -120,7 +122,7 @@ class HeatMap(NamedTuple):
 
 
 def board(table: Table, shown: Mapping[str, str], suite: str | None) -> Board:
-    """The leaderboard ``table``; ``shown`` has the display name of each model."""
+    """Convert the leaderboard ``table`` for templates; ``shown`` maps models to display names."""
     iris = table.iris.get("model", {})
     records = table.records()
     tasks = max((int(record["tasks"] or 0) for record in records), default=0)
@@ -128,7 +130,7 @@ def board(table: Table, shown: Mapping[str, str], suite: str | None) -> Board:
     return Board(
         table.title,
         tasks,
-        [_place(record, iris, shown) for record in records],
+        [_row(record, iris, shown) for record in records],
         table.notes,
         _queries(table, suite),
         claimed if isinstance(claimed, int) and claimed < tasks else None,
@@ -137,17 +139,21 @@ def board(table: Table, shown: Mapping[str, str], suite: str | None) -> Board:
 
 
 def estimand_of(table: Table) -> str | None:
-    """What the intervals of a table generalise to, in words."""
+    """Return the population that the intervals of a table generalise to, in words."""
     label = table.context.get("estimand_label")
     return None if label is None else str(label)
 
 
-def _place(record: Mapping[str, Any], iris: Mapping[str, str], shown: Mapping[str, str]) -> Place:
+def _row(record: Mapping[str, Any], iris: Mapping[str, str], shown: Mapping[str, str]) -> Place:
     name = str(record["model"])
     low, high = record.get("ci_low"), record.get("ci_high")
-    # An interval over some of the tasks is not one of the score that the bar shows.
-    about, score = record.get("ci_score"), record["score"]
-    ends = (low, high) if score is not None and about is not None and isclose(about, score) else ()
+    # An interval over a part of the tasks does not belong to the score that the bar shows.
+    interval_score, score = record.get("ci_score"), record["score"]
+    ends = (
+        (low, high)
+        if score is not None and interval_score is not None and isclose(interval_score, score)
+        else ()
+    )
     return Place(
         model=iris.get(name, ""),
         name=name,
@@ -170,7 +176,7 @@ def _place(record: Mapping[str, Any], iris: Mapping[str, str], shown: Mapping[st
 
 
 def bar(value: float | None, low: float | None = None, high: float | None = None) -> Bar | None:
-    """The bar of a score; ``None`` for one that is absent or not between 0 and 1.
+    """Return the bar of a score; ``None`` if it is missing or not between 0 and 1.
 
     >>> bar(0.5, 0.25, 0.75)
     Bar(length=50.0, low=25.0, high=75.0)
@@ -182,38 +188,43 @@ def bar(value: float | None, low: float | None = None, high: float | None = None
 
 
 def heat_map(table: Table, order: list[str], shown: Mapping[str, str], suite: str) -> HeatMap:
-    """Means of a table of scores by task, with the models (names) of ``order`` first."""
+    """Convert a table of scores by task to a heat map, with the models in ``order`` first."""
     iris = table.iris.get("model", {})
     tasks = sorted(table.iris.get("task", {}).items())
     records: list[dict[str, Any]] = table.records()
-    cells = {(r["model"], r["task"]): heat(r["mean"], r["n"]) for r in records}
-    models = list(dict.fromkeys([*(m for m in order if m in iris), *sorted(iris)]))
+    cells = {
+        (record["model"], record["task"]): heat(record["mean"], record["n"]) for record in records
+    }
+    models = list(dict.fromkeys([*(model for model in order if model in iris), *sorted(iris)]))
     return HeatMap(
         _columns(tasks),
         [
-            ((iris[m], m, short(shown.get(m, m))), [cells.get((m, name)) for name, _ in tasks])
-            for m in models
+            (
+                (iris[model], model, short(shown.get(model, model))),
+                [cells.get((model, name)) for name, _ in tasks],
+            )
+            for model in models
         ],
         _queries(table, suite),
     )
 
 
 def _columns(tasks: list[tuple[str, str]]) -> list[Column]:
-    found: list[Column] = []
+    columns: list[Column] = []
     for name, iri in tasks:
         kind, dash, rest = name.partition("-")
-        first = bool(found) and found[-1].kind != kind
-        found.append(Column(iri, name, kind, dash + rest, first))
-    return found
+        first = bool(columns) and columns[-1].kind != kind
+        columns.append(Column(iri, name, kind, dash + rest, first))
+    return columns
 
 
 def heat(mean: float | None, n: int) -> Heat:
-    """The cell of a mean over ``n`` scores."""
+    """Return the cell of a mean over ``n`` scores."""
     if mean is None or not 0 <= mean <= 1:
         return Heat(mean, n, None)
     return Heat(mean, n, round(_STEPS * mean))
 
 
 def _queries(table: Table, suite: str | None) -> list[tuple[str, dict[str, str]]]:
-    given = {} if suite is None else {"suite": suite}
-    return [(name, given) for name in table.queries]
+    parameters = {} if suite is None else {"suite": suite}
+    return [(name, parameters) for name in table.queries]

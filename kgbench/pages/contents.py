@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What pages show, by kind: models, tasks, and any thing at all."""
+"""Contents of pages by the kind of resource: models, suites, and any other resource."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ HIDDEN = frozenset((KGB.caseData,))
 
 
 def _model(view: View, iri: str, *, reveal: bool) -> dict[str, Any]:  # noqa: ARG001 - as others
-    found = []
+    suites = []
     name = fetch.models(view)[iri].name
     for suite, label, chosen in scored.selections(view):
         table = scored.only(
@@ -36,20 +36,20 @@ def _model(view: View, iri: str, *, reveal: bool) -> dict[str, Any]:  # noqa: AR
         if table is None or not table.rows:
             continue
         spokes = drawing.spokes(_axes(view, chosen, name))
-        whole = sheet(table, names(view), suite, hide="model")
-        found.append(
+        table_sheet = sheet(table, names(view), suite, hide="model")
+        suites.append(
             {
                 "suite": suite,
                 "label": label,
                 "name": name,
                 "results": scored.results(table, {}, "task"),
-                "sheet": whole,
-                "boxes": [drawing.box(record) for record in whole.records],
+                "sheet": table_sheet,
+                "boxes": [drawing.box(record) for record in table_sheet.records],
                 "spokes": spokes,
                 "polygon": drawing.polygon(spokes),
             }
         )
-    return {"suites": found, "title": model_names(view).get(iri, name), "name": name}
+    return {"suites": suites, "title": model_names(view).get(iri, name), "name": name}
 
 
 def _suite(view: View, iri: str, *, reveal: bool) -> dict[str, Any]:
@@ -58,12 +58,12 @@ def _suite(view: View, iri: str, *, reveal: bool) -> dict[str, Any]:
 
 
 def _axes(view: View, chosen: Selection, name: str) -> list[tuple[str, float | None]]:
-    """The capabilities of a model by the declared compass; none where its tasks do not fit."""
+    """Return a model's means by the declared compass; empty if it does not fit the tasks."""
     try:
-        found = scored.only(compass_table(view, chosen), "model", name)
+        row = scored.only(compass_table(view, chosen), "model", name)
     except QueryError:
         return []
-    records = [] if found is None else found.records()
+    records = [] if row is None else row.records()
     return [(str(record["label"]), _number(record["mean"])) for record in records]
 
 
@@ -72,9 +72,9 @@ def _number(value: object) -> float | None:
 
 
 def names(view: View) -> dict[str, str]:
-    """The IRIs of models and tasks by the names that tables show."""
+    """Return the IRIs of models and tasks by their names in tables."""
     everything: tuple[Any, ...] = (*fetch.models(view).values(), *fetch.tasks(view).values())
-    return {one.name: one.iri for one in everything}
+    return {item.name: item.iri for item in everything}
 
 
 _SPECIAL: tuple[tuple[str, str, Callable[..., dict[str, Any]]], ...] = (
@@ -89,16 +89,17 @@ _SPECIAL: tuple[tuple[str, str, Callable[..., dict[str, Any]]], ...] = (
 
 
 def template(kinds: set[str]) -> tuple[str, Callable[..., dict[str, Any]] | None]:
-    """The template for a thing of these classes, and what makes its contents, if anything does.
+    """Return the template for a resource of these classes, and the function for its contents.
 
-    The latter is called with a view, the IRI, and ``reveal=`` whether reference answers are shown.
+    The function takes a view, the IRI, and ``reveal``, whether reference answers are shown. It is
+    ``None`` for resources without special contents.
     """
-    found = ((name, build) for kind, name, build in _SPECIAL if kind in kinds)
-    return next(found, ("thing.html", None))
+    matching = ((name, build) for kind, name, build in _SPECIAL if kind in kinds)
+    return next(matching, ("thing.html", None))
 
 
 def statements(view: View, iri: str, *, reveal: bool, title: str | None = None) -> dict[str, Any]:
-    """What every page of a thing shows: its title, classes, and all that is said of it."""
+    """Return what every page of a resource shows: title, classes and statements."""
     described = things.describe(view, iri)
     quads = [q for q in described.quads if reveal or q.predicate.value not in HIDDEN]
     return {
@@ -109,32 +110,32 @@ def statements(view: View, iri: str, *, reveal: bool, title: str | None = None) 
         "hidden": HIDDEN,
         "statements": grouped(described.outgoing),
         "nested": grouped(described.nested),
-        "incoming": _pointing(described.incoming),
+        "incoming": _by_predicate(described.incoming),
         "more": described.more,
         "embedded": embedded(quads),
     }
 
 
 def own_kinds(kinds: set[str]) -> list[str]:
-    """The classes that a page names: those of our vocabulary, else all."""
-    return sorted({one for one in kinds if one.startswith(KGB)} or kinds)
+    """Return the classes that a page names: those of our vocabulary, or else all."""
+    return sorted({kind for kind in kinds if kind.startswith(KGB)} or kinds)
 
 
 def grouped(quads: list[Any]) -> list[tuple[str, dict[str, list[Any]]]]:
-    """Statements by subject, then by property."""
-    found: dict[str, dict[str, list[Any]]] = {}
+    """Group statements by subject, then by property."""
+    subjects: dict[str, dict[str, list[Any]]] = {}
     for quad in quads:
-        objects = found.setdefault(str(quad.subject.value), {})
+        objects = subjects.setdefault(str(quad.subject.value), {})
         values = objects.setdefault(quad.predicate.value, [])
         if quad.object not in values:
             values.append(quad.object)
-    return [(subject, dict(sorted(objects.items()))) for subject, objects in found.items()]
+    return [(subject, dict(sorted(objects.items()))) for subject, objects in subjects.items()]
 
 
-def _pointing(quads: list[Any]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
+def _by_predicate(quads: list[Any]) -> dict[str, list[str]]:
+    predicates: dict[str, list[str]] = {}
     for quad in quads:
-        subjects = found.setdefault(quad.predicate.value, [])
+        subjects = predicates.setdefault(quad.predicate.value, [])
         if quad.subject.value not in subjects:
             subjects.append(quad.subject.value)
-    return dict(sorted(found.items()))
+    return dict(sorted(predicates.items()))

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What was expected of an answer, and how the answer differs from it.
+"""Reference answers, and how an answer differs from them.
 
-A task class declares under which names the data of its cases hold the right answer, as a text or as
-a set of values, and under which names the infos of its evaluations hold what was read from the
-answer.
+A task class declares the names under which the data of its cases hold the reference answer, as a
+text or as a set of values, and the names under which the infos of its evaluations hold the text or
+values extracted from the answer.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from kgbench.pages.snapshot import View
 from kgbench.scoring.fences import fenced_blocks
 from kgbench.vocab import KGB
 
-_LONGEST: Final = 20_000  # characters; comparing takes time that grows with their square
+_LONGEST: Final = 20_000  # characters; comparing takes quadratic time
 _MOST_LINES: Final = 400
-_MOST_VALUES: Final = 200  # of a set that a page shows
-_CUT: Final = "..."  # stands at the end of a list that infos do not hold whole
+_MOST_VALUES: Final = 200  # values of a set that a page shows
+_CUT: Final = "..."  # marks the end of a list that is truncated in infos
 
 
 class Line(NamedTuple):
-    """A line of a comparison: ``removed``, ``added``, ``same``, or the ``place`` of what follows.
+    """A line of a comparison.
 
-    ``old`` and ``new`` are the numbers of the line in either text, ``None`` where it has no such
-    line.
+    ``kind`` is ``removed``, ``added``, ``same``, or ``place`` for a gap. ``old`` and ``new`` are
+    the line numbers in the two texts, ``None`` if a text does not have the line.
     """
 
     kind: str
@@ -39,10 +39,10 @@ class Line(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """How an answer differs from what was expected; ``note`` says why nothing was compared.
+    """Difference between an answer and the reference answer.
 
-    ``lines`` compare texts, ``missing``, ``surplus`` and ``right`` sets of values. Without ``note``
-    and lines or values that differ, the answer is as expected.
+    ``lines`` compare texts; ``missing``, ``surplus`` and ``right`` compare sets of values. ``note``
+    says why a comparison is missing or incomplete.
     """
 
     title: str
@@ -55,7 +55,7 @@ class Difference(NamedTuple):
 
 
 class Expected(NamedTuple):
-    """What the task class declares and the case holds: texts by name, and the names in infos."""
+    """The reference answer of a case: text and values with their names, and the names in infos."""
 
     text: tuple[str, str] | None
     values: tuple[str, list[str]] | None
@@ -64,15 +64,15 @@ class Expected(NamedTuple):
 
     @property
     def shown(self) -> list[tuple[str, str]]:
-        """What a page shows of it: title and text."""
-        found = [] if self.text is None else [(f"Reference text: {self.text[0]}", self.text[1])]
+        """Titles and texts of the reference answer for a page."""
+        parts = [] if self.text is None else [(f"Reference text: {self.text[0]}", self.text[1])]
         if self.values is not None:
-            found.append((f"Reference values: {self.values[0]}", "\n".join(self.values[1])))
-        return found
+            parts.append((f"Reference values: {self.values[0]}", "\n".join(self.values[1])))
+        return parts
 
 
 def expected(view: View, task: str | None, case: str | None) -> Expected:
-    """What the case is declared to hold as its right answer; texts that were left out are none."""
+    """Return the reference answer of a case, without texts that a publication left out."""
     task_class = things.text(view, task, KGB.taskClass) if task else None
     if task_class is None or case is None:
         return Expected(None, None, None, ())
@@ -81,80 +81,83 @@ def expected(view: View, task: str | None, case: str | None) -> Expected:
         data: Json = json.loads(raw or "{}")
     except (ValueError, RecursionError):
         data = {}
-    found: Mapping[str, Json] = data if isinstance(data, dict) else {}
+    fields: Mapping[str, Json] = data if isinstance(data, dict) else {}
     text_name = things.text(view, task_class, KGB.referenceText) or ""
     set_name = things.text(view, task_class, KGB.referenceSet) or ""
-    text, values = found.get(text_name), _texts(found.get(set_name))
+    text, values = fields.get(text_name), _texts(fields.get(set_name))
     return Expected(
         (text_name, text) if isinstance(text, str) and text else None,
         (set_name, values) if values else None,
         things.text(view, task_class, KGB.judgedText),
-        tuple(one.value for one in things.values(view, task_class, KGB.judgedSet)),
+        tuple(value.value for value in things.values(view, task_class, KGB.judgedSet)),
     )
 
 
 def differences(
-    wanted: Expected, answer: str | None, infos: Sequence[tuple[str, str]]
+    reference: Expected, answer: str | None, infos: Sequence[tuple[str, str]]
 ) -> list[Difference]:
-    """How ``answer`` differs from what was ``wanted``, text and values; ``infos`` are of its judge.
+    """Compare ``answer`` with the ``reference`` text and values.
 
-    Nothing is compared where there is no answer, or infos do not hold its values.
+    ``infos`` are those of its evaluation. Nothing is compared without an answer, and values only if
+    the infos have those of the answer.
     """
     if not answer:
         return []
-    noted = dict(infos)
-    found = []
-    if wanted.text is not None:
-        found.append(_of_texts(wanted.text[1], _judged(wanted, answer, noted)))
-    if wanted.values is not None:
-        lists = [_parsed(noted[name]) for name in wanted.judged_sets if name in noted]
-        given = max((one for one in lists if one is not None), key=len, default=None)
-        if given is not None:
-            found.append(_of_sets(wanted.values[1], given))
-    return found
+    by_name = dict(infos)
+    results = []
+    if reference.text is not None:
+        results.append(
+            _text_difference(reference.text[1], _extracted_text(reference, answer, by_name))
+        )
+    if reference.values is not None:
+        lists = [_parsed(by_name[name]) for name in reference.judged_sets if name in by_name]
+        actual = max((values for values in lists if values is not None), key=len, default=None)
+        if actual is not None:
+            results.append(_set_difference(reference.values[1], actual))
+    return results
 
 
-def _judged(wanted: Expected, answer: str, noted: Mapping[str, str]) -> str:
-    if wanted.judged_text is not None and noted.get(wanted.judged_text):
-        return noted[wanted.judged_text]
+def _extracted_text(reference: Expected, answer: str, by_name: Mapping[str, str]) -> str:
+    if reference.judged_text is not None and by_name.get(reference.judged_text):
+        return by_name[reference.judged_text]
     block = next(iter(fenced_blocks(answer[:_LONGEST])), None)
     return answer if block is None else block.body
 
 
-def _of_texts(wanted: str, given: str) -> Difference:
-    before, after = wanted.strip().splitlines(), given.strip().splitlines()
+def _text_difference(reference: str, actual: str) -> Difference:
+    before, after = reference.strip().splitlines(), actual.strip().splitlines()
     title = "Difference from the reference text"
     if before == after:
         return Difference(title, is_equal=True)
-    if max(len(wanted), len(given)) > _LONGEST or max(len(before), len(after)) > _MOST_LINES:
+    if max(len(reference), len(actual)) > _LONGEST or max(len(before), len(after)) > _MOST_LINES:
         return Difference(title, note="The texts are too long to be compared here.")
     return Difference(title, lines=_lines(before, after))
 
 
 def _lines(before: list[str], after: list[str]) -> list[Line]:
-    found: list[Line] = []
+    lines: list[Line] = []
     matcher = difflib.SequenceMatcher(None, before, after)
     for group in matcher.get_grouped_opcodes(2):
-        if found or group[0][1] or group[0][3]:
-            found.append(Line("place", None, None, "..."))
+        if lines or group[0][1] or group[0][3]:
+            lines.append(Line("place", None, None, "..."))
         for tag, a1, a2, b1, b2 in group:
             if tag == "equal":
-                found += [
+                lines += [
                     Line("same", a + 1, b + 1, before[a])
                     for a, b in zip(range(a1, a2), range(b1, b2), strict=True)
                 ]
                 continue
-            found += [Line("removed", a + 1, None, before[a]) for a in range(a1, a2)]
-            found += [Line("added", None, b + 1, after[b]) for b in range(b1, b2)]
-    return found
+            lines += [Line("removed", a + 1, None, before[a]) for a in range(a1, a2)]
+            lines += [Line("added", None, b + 1, after[b]) for b in range(b1, b2)]
+    return lines
 
 
-def _of_sets(wanted: list[str], given: list[str]) -> Difference:
-    is_cut = given[-1:] == [_CUT]
-    have, want = set(given[:-1] if is_cut else given), set(wanted)
+def _set_difference(reference: list[str], actual: list[str]) -> Difference:
+    is_cut = actual[-1:] == [_CUT]
+    have, want = set(actual[:-1] if is_cut else actual), set(reference)
     missing, surplus = sorted(want - have), sorted(have - want)
     note = None
-    if is_cut:  # what is not in the part may be in the rest
+    if is_cut:  # values that seem to be missing may be in the truncated part
         missing, note = [], "Only the beginning of the answer's values was recorded."
     elif len(missing) + len(surplus) > _MOST_VALUES:
         note = f"{len(missing):,} values are missing and {len(surplus):,} are too many."
@@ -169,9 +172,9 @@ def _of_sets(wanted: list[str], given: list[str]) -> Difference:
 
 
 def _texts(value: Json) -> list[str]:
-    """A list of texts, or the only one; what was left out of a publication is none."""
+    """Return a list of texts; empty for values that a publication left out."""
     if isinstance(value, list):
-        return [one if isinstance(one, str) else json.dumps(one) for one in value]
+        return [item if isinstance(item, str) else json.dumps(item) for item in value]
     return [value] if isinstance(value, str) else []
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures: where the points, boxes and arrows of a drawing lie. Templates draw most of them."""
+"""Coordinates of drawings: box plots, compasses and provenance. Templates draw most of them."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ class Box(NamedTuple):
 
 
 def box(record: Mapping[str, Any]) -> Box | None:
-    """The box of one row of task scores; ``None`` where there are no values or they leave 0..1."""
+    """Return the box of a row of task scores; ``None`` without values or outside 0 to 1."""
     names = ("minimum", "q1", "median", "q3", "maximum", "mean")
-    found = [record[name] for name in names]
-    if any(value is None or not 0 <= value <= 1 for value in found):
+    numbers = [record[name] for name in names]
+    if any(value is None or not 0 <= value <= 1 for value in numbers):
         return None
-    return Box(*(round(_MARGIN + value * (BOX_WIDTH - 2 * _MARGIN), 1) for value in found))
+    return Box(*(round(_MARGIN + value * (BOX_WIDTH - 2 * _MARGIN), 1) for value in numbers))
 
 
 class Spoke(NamedTuple):
-    """One axis of a compass: its end, the place of its label, and its point."""
+    """An axis of a compass: its end, the position of its label, and its value."""
 
     label: str
     x: float
@@ -47,13 +47,13 @@ class Spoke(NamedTuple):
 
 
 def spokes(axes: Sequence[tuple[str, float | None]]) -> list[Spoke]:
-    """Where the axes of a compass lie, clockwise from the top; the centre is (0, 0)."""
-    found = []
-    for place, (label, value) in enumerate(axes):
-        angle = 2 * math.pi * place / max(len(axes), 1) - math.pi / 2
+    """Lay out the axes of a compass, clockwise from the top; the centre is (0, 0)."""
+    result = []
+    for index, (label, value) in enumerate(axes):
+        angle = 2 * math.pi * index / max(len(axes), 1) - math.pi / 2
         x, y = math.cos(angle), math.sin(angle)
         anchor = "middle" if abs(x) < 0.3 else "start" if x > 0 else "end"  # noqa: PLR2004
-        found.append(
+        result.append(
             Spoke(
                 label,
                 round(x * RADIUS, 1),
@@ -64,18 +64,20 @@ def spokes(axes: Sequence[tuple[str, float | None]]) -> list[Spoke]:
                 value,
             )
         )
-    return found
+    return result
 
 
-def polygon(found: Sequence[Spoke]) -> str:
-    """The points of a compass as an SVG polygon."""
+def polygon(compass: Sequence[Spoke]) -> str:
+    """Return the points of an SVG polygon through the values of a compass."""
     return " ".join(
-        f"{s.x * s.value:.1f},{s.y * s.value:.1f}" for s in found if s.value is not None
+        f"{spoke.x * spoke.value:.1f},{spoke.y * spoke.value:.1f}"
+        for spoke in compass
+        if spoke.value is not None
     )
 
 
 class Node(NamedTuple):
-    """A box of the provenance drawing, by its upper left corner."""
+    """A box of the provenance drawing; ``x`` and ``y`` are its upper left corner."""
 
     x: int
     y: int
@@ -85,7 +87,7 @@ class Node(NamedTuple):
 
 
 class Arrow(NamedTuple):
-    """An arrow of the provenance drawing, with the property it stands for."""
+    """An arrow of the provenance drawing, labelled with its property."""
 
     x1: int
     y1: int
@@ -95,7 +97,7 @@ class Arrow(NamedTuple):
 
 
 class Drawing(NamedTuple):
-    """Nodes and arrows, and the size that they need."""
+    """A drawing of nodes and arrows with its size."""
 
     width: int
     height: int
@@ -114,10 +116,10 @@ _STEP_X, _STEP_Y = 215, 84
 
 
 def provenance(case: str, model: str, rounds: Sequence[Mapping[str, str]]) -> Drawing:
-    """How a dialogue came about: case, then per round prompt, call, answer and evaluations.
+    """Lay out the provenance of a dialogue: case, then a row of nodes per round.
 
-    ``rounds`` has IRIs under ``prompt``, ``call``, ``answer`` and ``evaluation``; absent ones are
-    left out. Arrows point to what something came from, as in PROV.
+    ``rounds`` has IRIs under ``prompt``, ``call``, ``answer`` and ``evaluation``; missing ones are
+    left out. Arrows point to the origin, as in PROV.
     """
     nodes = [Node(10, 10, "entity", "case", case), Node(10, 10 + _STEP_Y, "agent", "model", model)]
     arrows: list[Arrow] = []
@@ -128,13 +130,13 @@ def provenance(case: str, model: str, rounds: Sequence[Mapping[str, str]]) -> Dr
         ("answer", "entity", "wasGeneratedBy"),
         ("evaluation", "entity", "wasDerivedFrom"),
     )
-    for row, one in enumerate(rounds):
+    for row, iris in enumerate(rounds):
         y = 10 + row * _STEP_Y
         previous = before
         for column, (name, kind, relation) in enumerate(names, start=1):
-            if name not in one:
+            if name not in iris:
                 continue
-            node = Node(10 + column * _STEP_X, y, kind, f"{name} {row}", one[name])
+            node = Node(10 + column * _STEP_X, y, kind, f"{name} {row}", iris[name])
             nodes.append(node)
             arrows.append(_arrow(node, previous, relation))
             previous = node
@@ -153,24 +155,25 @@ def _arrow(start: Node, end: Node, text: str) -> Arrow:
     return Arrow(start.x + WIDE // 2, start.y, end.x + WIDE // 2, end.y + HIGH, text)
 
 
-def svg(found: Drawing, href: Callable[[str], str | None]) -> Markup:
-    """The drawing as an SVG element, of one piece: each page of a publication has one.
+def svg(drawing: Drawing, href: Callable[[str], str | None]) -> Markup:
+    """Return the drawing as an SVG element; built without a template, since many pages have one.
 
-    ``href`` gives the link to an IRI, or ``None``.
+    ``href`` returns the link to an IRI, or ``None``.
     """
-    arrows = "".join(_ARROW.format(*arrow) for arrow in found.arrows)
+    arrows = "".join(_ARROW.format(*arrow) for arrow in drawing.arrows)
     nodes = "".join(
         _NODE.format(
             *(escape(href(node.iri) or "#"), node.x, node.y),
             *(3 if node.kind == "activity" else HIGH // 2, node.kind),
             *(node.x + WIDE // 2, node.y + 25, node.text),
         )
-        for node in found.nodes
+        for node in drawing.nodes
     )
-    size = f'width="{found.width}" height="{found.height}"'
-    return Markup(  # noqa: S704 - links are escaped, all else is ours
-        f'<svg class="provenance" {size} viewBox="0 0 {found.width} {found.height}" role="group" '
-        'aria-label="Provenance of the dialogue"><defs><marker id="tip" viewBox="0 0 8 8" refX="8" '
+    size = f'width="{drawing.width}" height="{drawing.height}"'
+    return Markup(  # noqa: S704 - links are escaped, everything else is constant
+        f'<svg class="provenance" {size} viewBox="0 0 {drawing.width} {drawing.height}" '
+        'role="group" aria-label="Provenance of the dialogue"><defs>'
+        '<marker id="tip" viewBox="0 0 8 8" refX="8" '
         'refY="4" markerWidth="7" markerHeight="7" orient="auto"><path d="M0 0 L8 4 L0 8 z"/>'
         f"</marker></defs>{arrows}{nodes}</svg>"
     )

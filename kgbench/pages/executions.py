@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page of a task execution: all dialogues of one model on one task in one run."""
+"""The page of a task execution: the dialogues of a model on a task in a run."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MOST = 1_000  # dialogues on one page
 
 
 def execution_page(view: View, iri: str, *, reveal: bool) -> dict[str, Any]:  # noqa: ARG001 - as others
-    """What the page of a task execution shows, the first thousand dialogues by iteration."""
+    """Return the content of a task execution's page; at most 1,000 dialogues, by iteration."""
     about = {
         name: things.text(view, iri, predicate) or ""
         for name, predicate in (
@@ -40,7 +40,7 @@ def execution_page(view: View, iri: str, *, reveal: bool) -> dict[str, Any]:  # 
 
 
 def _judged(view: View, model: str, task: str, run: str) -> dict[str, finding.Found]:
-    """The judged dialogues by their IRIs."""
+    """Return the judged dialogues by IRI."""
     models, tasks = fetch.models(view), fetch.tasks(view)
     if model not in models or task not in tasks:
         return {}
@@ -49,22 +49,22 @@ def _judged(view: View, model: str, task: str, run: str) -> dict[str, finding.Fo
         "models": scored.literally(models.name(model)),
     }
     try:
-        chosen = select(view, run=run, **globs)
-    except QueryError:  # nothing was judged yet
+        selection = select(view, run=run, **globs)
+    except QueryError:  # nothing is judged yet
         return {}
-    found = finding.judged_dialogues(view, chosen)
-    return {view.iris.base + one.dialogue: one for one in found}
+    dialogues = finding.judged_dialogues(view, selection)
+    return {view.iris.base + dialogue.dialogue: dialogue for dialogue in dialogues}
 
 
 def _row(view: View, iri: str, judged: dict[str, finding.Found]) -> dict[str, Any]:
     case = things.text(view, iri, KGB.case) or ""
-    found = judged.get(iri)
+    dialogue = judged.get(iri)
     return {
         "link": iri,
         "iteration": things.text(view, iri, KGB.iteration) or "?",
         "case": case,
         "case_label": things.label(view, case),
-        "answers": 0 if found is None else found.answers,
-        "outcome": "not judged" if found is None else found.outcome,
-        "score": None if found is None or found.scored is None else found.scored.value,
+        "answers": 0 if dialogue is None else dialogue.answers,
+        "outcome": "not judged" if dialogue is None else dialogue.outcome,
+        "score": None if dialogue is None or dialogue.scored is None else dialogue.scored.value,
     }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tasks and suites as pages show them: what is asked, of which cases, and what came of it."""
+"""Contents of the pages of tasks and suites: definitions, cases, and results."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MOST_CASES = 5_000
 
 
 class TaskLine(NamedTuple):
-    """A task in the list of a suite; ``best`` is the highest mean, ``best_by`` who reached it."""
+    """A task in the list of a suite; ``best`` is the highest mean, ``best_by`` its models."""
 
     iri: str
     name: str
@@ -37,30 +37,30 @@ class TaskLine(NamedTuple):
 
 
 def task_page(view: View, iri: str, *, reveal: bool) -> dict[str, Any]:  # noqa: ARG001 - as others
-    """What the page of a task shows, its example included."""
+    """Return the content of a task's page, with an example."""
     info = fetch.tasks(view)[iri]
-    shown = display_names(view)
-    found = []
+    display = display_names(view)
+    suites = []
     for suite, label, chosen in scored.selections(view):
         table = scored.scores(view, chosen, tasks=scored.literally(info.label))
         table = scored.only(table, "task", info.name)
         if table is not None and table.rows:
-            found.append(of_suite(table, shown, suite, label))
+            suites.append(of_suite(table, display, suite, label))
     cases = cases_of(view, iri)
     return {
         **described(view, info),
         "cases": cases,
-        "suites": found,
+        "suites": suites,
         "example": _example(view, cases),
     }
 
 
 def described(view: View, info: TaskInfo) -> dict[str, Any]:
-    """What is declared of a task: what is asked, of whom, and by which metrics it is judged."""
-    known = measures(view, info.iri)
-    metrics = known.by_name.values()
-    between = {
-        name: sorted(one.value for one in things.values(view, info.task_class, predicate))
+    """Return the declaration of a task: definition, parameters, formats and metrics."""
+    declared = measures(view, info.iri)
+    metrics = declared.by_name.values()
+    formats = {
+        name: sorted(item.value for item in things.values(view, info.task_class, predicate))
         for name, predicate in (("reads", KGB.reads), ("writes", KGB.writes))
     }
     return {
@@ -68,24 +68,32 @@ def described(view: View, info: TaskInfo) -> dict[str, Any]:
         "what": things.text(view, info.task_class, RDFS.label) or "",
         "definition": things.text(view, info.task_class, SKOS.definition) or "",
         "parameters": things.text(view, info.iri, KGB.parameters),
-        "metrics": sorted(metrics, key=lambda one: (one.name != known.main, one.name)),
-        "main": known.main,
-        **between,
+        "metrics": sorted(metrics, key=lambda item: (item.name != declared.main, item.name)),
+        "main": declared.main,
+        **formats,
     }
 
 
-def of_suite(table: Table, shown: Mapping[str, str], suite: str, label: str) -> dict[str, Any]:
-    """The results of one task in one suite: models, the best first, and the whole table."""
+def of_suite(table: Table, display: Mapping[str, str], suite: str, label: str) -> dict[str, Any]:
+    """Return the results of a task in a suite: models, the best first, and the complete table."""
     named = {name: iri for iris in table.iris.values() for name, iri in iris.items()}
-    whole = sheet(table, named, suite, hide="task")
-    boxes = [drawing.box(record) for record in whole.records]
-    results = scored.results(table, shown)
-    return {"suite": suite, "label": label, "results": results, "sheet": whole, "boxes": boxes}
+    table_sheet = sheet(table, named, suite, hide="task")
+    boxes = [drawing.box(record) for record in table_sheet.records]
+    results = scored.results(table, display)
+    return {
+        "suite": suite,
+        "label": label,
+        "results": results,
+        "sheet": table_sheet,
+        "boxes": boxes,
+    }
 
 
 def suite_page(view: View, iri: str, *, reveal: bool) -> dict[str, Any]:  # noqa: ARG001 - as others
-    """What the page of a suite shows: its tasks, how much was asked, and the results by model."""
-    chosen = next((one for suite, _, one in scored.selections(view) if suite == iri), None)
+    """Return the content of a suite's page: its tasks, numbers of cases, and results by model."""
+    chosen = next(
+        (selection for suite, _, selection in scored.selections(view) if suite == iri), None
+    )
     table = None if chosen is None else scored.scores(view, chosen)
     return of_tasks(view, iri, table, fetch.tasks(view).values())
 
@@ -93,16 +101,16 @@ def suite_page(view: View, iri: str, *, reveal: bool) -> dict[str, Any]:  # noqa
 def of_tasks(
     view: View, suite: str, table: Table | None, tasks: Iterable[TaskInfo]
 ) -> dict[str, Any]:
-    """The tasks of a suite: those with cases in it, or scores in ``table``."""
-    shown = display_names(view)
+    """Return the tasks of a suite that have cases in it or scores in ``table``."""
+    display = display_names(view)
     lines = []
-    for info in sorted(tasks, key=lambda one: one.name.lower()):
+    for info in sorted(tasks, key=lambda item: item.name.lower()):
         cases = len(cases_of(view, info.iri, suite))
         rows = scored.only(table, "task", info.name)
-        found = [] if rows is None else scored.results(rows, shown)
-        if not cases and not found:
+        results = [] if rows is None else scored.results(rows, display)
+        if not cases and not results:
             continue
-        best = found[0] if found and found[0].mean is not None else None
+        best = results[0] if results and results[0].mean is not None else None
         lines.append(
             TaskLine(
                 info.iri,
@@ -110,10 +118,10 @@ def of_tasks(
                 things.text(view, info.task_class, RDFS.label) or "",
                 things.text(view, info.task_class, SKOS.definition) or "",
                 cases,
-                models=len(found),
-                scores=sum(one.n for one in found),
+                models=len(results),
+                scores=sum(item.n for item in results),
                 best=None if best is None else best.mean,
-                best_by=_best_by(found),
+                best_by=_best_by(results),
             )
         )
     return {
@@ -122,37 +130,39 @@ def of_tasks(
         "description": things.text(view, suite, DCTERMS.description) or "",
         "tasks": lines,
         "models": 0 if table is None else len(set(table.column("model"))),
-        "heat": None if table is None else heat_map(table, [], shown, suite),
+        "heat": None if table is None else heat_map(table, [], display, suite),
         "scope": {"suite": suite},
     }
 
 
-def _best_by(found: list[scored.Result]) -> str:
-    """The model with the highest mean, or how many share it."""
-    first = [one for one in found if one.mean is not None and one.mean == found[0].mean]
-    return f"{len(first)} models" if len(first) > 1 else "".join(one.shown for one in first)
+def _best_by(results: list[scored.Result]) -> str:
+    """Return the model with the highest mean, or the number of models that share it."""
+    first = [
+        result for result in results if result.mean is not None and result.mean == results[0].mean
+    ]
+    return f"{len(first)} models" if len(first) > 1 else "".join(result.shown for result in first)
 
 
 def cases_of(view: View, task: str, suite: str | None = None) -> list[str]:
-    """The cases of a task, by IRI; with ``suite`` those of it."""
+    """Return the cases (IRIs) of a task, optionally only those of ``suite``."""
     task_class = things.text(view, task, KGB.taskClass)
     parameters = things.values(view, task, KGB.parameters)
     return sorted(
-        one
-        for one in things.subjects(view, KGB.taskClass, task_class or "", _MOST_CASES)
-        if KGB.Case in things.kinds(view, one)
-        and things.values(view, one, KGB.parameters) == parameters
-        and suite in (None, things.text(view, one, KGB.suite))
+        case
+        for case in things.subjects(view, KGB.taskClass, task_class or "", _MOST_CASES)
+        if KGB.Case in things.kinds(view, case)
+        and things.values(view, case, KGB.parameters) == parameters
+        and suite in (None, things.text(view, case, KGB.suite))
     )
 
 
 def _example(view: View, cases: list[str]) -> dict[str, str | None] | None:
-    """The first prompt about the first case that was asked: case, dialogue, text."""
+    """Return the first prompt of the first case with a dialogue: case, dialogue, text."""
     for case in cases:
-        found = neighbours.of_case(view.database, ox.NamedNode(case))
-        if found:
-            prompt = f"{found[0].iri}/0/prompt"
+        dialogues = neighbours.of_case(view.database, ox.NamedNode(case))
+        if dialogues:
+            prompt = f"{dialogues[0].iri}/0/prompt"
             text = things.text(view, prompt, KGB.text)
-            told = None if text is None else things.text(view, text, PROV.value)
-            return {"case": case, "dialogue": found[0].iri, "prompt": told}
+            value = None if text is None else things.text(view, text, PROV.value)
+            return {"case": case, "dialogue": dialogues[0].iri, "prompt": value}
     return None

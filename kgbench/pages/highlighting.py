@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Recorded texts as HTML: prose, and code with its syntax highlighted.
+"""Recorded texts as HTML: prose, and code with syntax highlighting.
 
-The pieces of a text are marked with control characters, which :func:`~kgbench.characters.visible`
-has removed from it before; the whole is then escaped, and at last the marks become elements. So
-nothing that was recorded can become markup.
+Tokens of a text are marked with control characters, which :func:`~kgbench.characters.visible` has
+removed before. Then the text is escaped, and finally the marks become elements. So recorded text
+can never become markup.
 
-Every opening of a string, comment or name is consumed together with all that was read to find its
-end, whether an end was found or not. So each pattern takes time in proportion to the text.
+The patterns take linear time: a string, comment or name that is not closed is matched up to where
+its end was searched.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from kgbench.characters import visible
 from kgbench.scoring.fences import fenced_blocks
 
 LONGEST_TEXT: Final = 200_000  # characters of one text on a page
-_LONGEST_HIGHLIGHTED: Final = 40_000  # characters; the rest of a longer text stays plain
+_LONGEST_HIGHLIGHTED: Final = 40_000  # characters; the rest of a longer text is plain
 _LONGEST_KEPT: Final = 40_000
-_NARROW: Final = 30  # characters on a line of prose, on a small telephone
-_SCROLLING: Final = 14  # such lines of prose, which may need a scroll bar
+_NARROW: Final = 30  # characters per line of prose on a small phone
+_SCROLLING: Final = 14  # lines; longer prose may need a scroll bar
 
 _MARKS: Final = {"k": "\x01", "s": "\x02", "i": "\x03", "n": "\x04", "c": "\x05", "v": "\x06"}
 _END: Final = "\x0e"
@@ -77,12 +77,12 @@ _JSON_WORDS: Final = frozenset(("true", "false", "null"))
 
 
 def escaped(text: str) -> Markup:
-    """A text as the content of an element; quotes stay, which mean nothing there."""
+    """Escape a text for the content of an element, where quotes need no escape."""
     return Markup(html.escape(text, quote=False))  # noqa: S704 - escaped here
 
 
 class Language(NamedTuple):
-    """What a language is called, and how its pieces are marked in a text without marks."""
+    """A language: its name, and the function that marks tokens in a text."""
 
     title: str
     marked: Callable[[str], str]
@@ -138,7 +138,7 @@ _BEGINNINGS: Final = (
     ),
     (re.compile(r"\s*+(?:<[^<>\s]*+>|_:\w++)\s++<[^<>\s]*+>\s"), _NTRIPLES),
 )
-# Where a document may begin in prose, how its paragraphs end, and what divides them.
+# The possible begin of a document in prose, gaps between paragraphs, ends of code, and captions.
 _DOCUMENT = re.compile(
     r"""^(?:@(?:prefix|base)[ \t]|(?i:prefix)[ \t]+[\w.-]*+:[ \t]*+<|<\?xml\b|<rdf:RDF\b
     |[\[{][ \t]*+(?:$|[\["{])|(?:<[^<>\s]*+>|_:\w++)[ \t]<
@@ -148,59 +148,59 @@ _DOCUMENT = re.compile(
 _BLANK = re.compile(r"\n(?:[ \t]*+\n)++")
 _CODE_END = re.compile(r"""(?:[ \t>"'\])}][.;,]|[{}\[\]>;,]|^[ \t]*+\#[^\n]*+)\Z""", re.MULTILINE)
 _CAPTION = re.compile(r"[A-Za-z][\w ,'()/-]{0,80}+:[ \t]*+$", re.MULTILINE)
-_ENOUGH: Final = 600  # characters that tell the language, and how a paragraph ends
+_ENOUGH: Final = 600  # characters that suffice to guess the language and the end of a paragraph
 _PREFIX = re.compile(r"(?:\s*+#[^\n]*+\n)*+\s*+(?i:prefix|base)\s++[\w.-]*+:?+\s*+<")
 _ASKS = re.compile(r"\b(?i:select|ask|construct|describe|insert|delete)\b")
 
 
 def guessed(text: str) -> Language | None:
-    """The language that ``text`` begins in, if it is one of ours; prose is in none."""
+    """Guess the language at the beginning of ``text``; ``None`` for prose and other languages."""
     beginning = text[:_LONGEST_HIGHLIGHTED]
     if _PREFIX.match(beginning):  # SPARQL and Turtle share the directive
         return _SPARQL if _ASKS.search(beginning) else _TURTLE
-    return next((found for pattern, found in _BEGINNINGS if pattern.match(beginning)), None)
+    return next((language for pattern, language in _BEGINNINGS if pattern.match(beginning)), None)
 
 
 def code(text: str, language: Language | None = None) -> Markup:
-    """``text`` escaped, with what steers made visible, highlighted as ``language`` or by guess.
+    """Escape ``text`` and highlight it as ``language``, or as the guessed language.
 
     >>> str(code("ASK { ?s a <a> }"))  # doctest: +ELLIPSIS
     '<i class="k">ASK</i> { <i class="v">?s</i> <i class="k">a</i> <i class="i">&lt;a&gt;</i> }'
     """
     shown = visible(text[:LONGEST_TEXT])
-    found = language or guessed(shown)
-    if found is not None:
+    chosen = language or guessed(shown)
+    if chosen is not None:
         beginning, rest = shown[:_LONGEST_HIGHLIGHTED], shown[_LONGEST_HIGHLIGHTED:]
-        shown = found.marked(beginning) + rest
+        shown = chosen.marked(beginning) + rest
     return _elements(shown) + _more(text)
 
 
 def message(text: str) -> Markup:
-    """A prompt or an answer as HTML: its prose, and its fenced blocks as highlighted code.
+    """Convert a prompt or answer to HTML: prose, and fenced blocks as highlighted code.
 
-    All of the text stays as it is, fences included. A text that is code from its beginning on is
-    one block. At most :data:`LONGEST_TEXT` characters are shown.
+    The text is kept completely, including fences. A text that begins with code is one block. At
+    most :data:`LONGEST_TEXT` characters are shown.
     """
-    return _kept(text) if len(text) <= _LONGEST_KEPT else _message(text)
+    return _cached_message(text) if len(text) <= _LONGEST_KEPT else _message(text)
 
 
 def _message(text: str) -> Markup:
     return Markup("").join(_pieces(visible(text[:LONGEST_TEXT]))) + _more(text)
 
 
-# A prompt is shown with the answer of every model: it is worth keeping for a while.
-_kept = lru_cache(maxsize=256)(_message)
+# Cached because a prompt is shown with the answer of every model.
+_cached_message = lru_cache(maxsize=256)(_message)
 
 
 def _pieces(text: str) -> Iterator[Markup]:
-    """The pieces of a text in which nothing steers: prose and blocks, in turn."""
-    if (whole := guessed(text)) is not None:
-        yield _block(whole, "", text, "")
+    """Yield prose and blocks of a text without control characters, in order."""
+    if (language_of_all := guessed(text)) is not None:
+        yield _block(language_of_all, "", text, "")
         return
     end = 0
     for block in fenced_blocks(text):
         start = text.find(block.source, end)
-        if start < 0:  # a block within a block, without the margin of the outer one
+        if start < 0:  # a nested block, whose source is dedented
             continue
         yield from _prose(text[end:start])
         end = start + len(block.source)
@@ -217,7 +217,7 @@ def _pieces(text: str) -> Iterator[Markup]:
 
 
 def _prose(text: str) -> Iterator[Markup]:
-    """Text outside of blocks; a document that stands in it without fences is a block, too."""
+    """Yield text outside of fenced blocks; documents without fences are blocks, too."""
     end = 0
     for match in _DOCUMENT.finditer(text):
         start = match.start()
@@ -232,9 +232,9 @@ def _prose(text: str) -> Iterator[Markup]:
 
 
 def _document_end(text: str, start: int) -> int:
-    """Where the document that begins at ``start`` ends: before a paragraph that reads as prose.
+    """Return the end of the document at ``start``: before a paragraph that looks like prose.
 
-    A paragraph that begins with a caption ("Graph:") is one of these.
+    A paragraph that begins with a caption ("Graph:") counts as prose.
     """
     end = start
     for gap in _BLANK.finditer(text, start):
@@ -248,7 +248,7 @@ def _document_end(text: str, start: int) -> int:
 
 def _paragraphs(text: str) -> Iterator[Markup]:
     if text.strip("\n"):
-        # Lines between a text and a block are shown by the distance between these.
+        # Empty lines around a block are dropped; the style sheet sets the distance.
         lines = text.count("\n") + len(text) // _NARROW
         focus = Markup(' tabindex="0"') if lines > _SCROLLING else Markup("")
         yield Markup('<pre class="prose" dir="auto"{}>{}</pre>').format(focus, text.strip("\n"))
@@ -266,12 +266,12 @@ def _block(language: Language | None, opening: str, body: str, closing: str) -> 
 
 
 def _elements(marked: str) -> Markup:
-    found = str(escaped(marked))
+    markup = str(escaped(marked))
     for mark, element in _ELEMENTS.items():
-        found = found.replace(mark, element)
-    return Markup(found)  # noqa: S704 - escaped just above; marks are no part of any text
+        markup = markup.replace(mark, element)
+    return Markup(markup)  # noqa: S704 - escaped just above; texts cannot contain marks
 
 
 def _more(text: str) -> Markup:
-    left = len(text) - LONGEST_TEXT
-    return Markup("") if left <= 0 else Markup(f" ... ({left:,} more)")  # noqa: S704 - a number
+    remaining = len(text) - LONGEST_TEXT
+    return Markup("") if remaining <= 0 else Markup(f" ... ({remaining:,} more)")  # noqa: S704 - a number

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The front page of a store: what there is of each, and the runs, the newest first."""
+"""The overview page of a store: counts of everything, and the runs, the newest first."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from kgbench.record import reading
 
 
 def overview(view: View) -> dict[str, Any]:
-    """Runs, models, tasks and suites, and how much of each there is."""
-    known = runs.newest_first(reading.runs(view))
-    progress = runs.progress(view, [one.graph for one in known])
+    """Return runs, models, tasks, suites, queries and the number of dialogues."""
+    infos = runs.newest_first(reading.runs(view))
+    progress = runs.progress(view, [item.graph for item in infos])
     kinds, shown, names = runs.pass_kinds(view), model_names(view), display_names(view)
-    told = [
-        runs.facts(view, one, progress.get(one.iri, {}), kinds.get(one.iri, ()), shown)
-        for one in known
+    facts = [
+        runs.facts(view, item, progress.get(item.iri, {}), kinds.get(item.iri, ()), shown)
+        for item in infos
     ]
-    models = sorted(fetch.models(view).values(), key=lambda one: one.name.lower())
+    models = sorted(fetch.models(view).values(), key=lambda item: item.name.lower())
     return {
-        "runs": told,
-        "models": [(one.iri, one.name, names.get(one.name, one.name)) for one in models],
-        "tasks": sorted(fetch.tasks(view).values(), key=lambda one: one.name.lower()),
+        "runs": facts,
+        "models": [(item.iri, item.name, names.get(item.name, item.name)) for item in models],
+        "tasks": sorted(fetch.tasks(view).values(), key=lambda item: item.name.lower()),
         "suites": suites(view),
-        "dialogues": sum(run["complete"] + run["open"] for run in told),
+        "dialogues": sum(run["complete"] + run["open"] for run in facts),
         "queries": [queries.load(name) for name in queries.names()],
     }
 
 
 def suites(view: View) -> list[tuple[str, str, str]]:
-    """IRI, name and label of each suite that has runs."""
+    """Return IRI, name and label of each suite that has runs."""
     rows = queries.rows(view, "list-suites")
     return [
         (str(iri), name or str(iri), label or name or things.label(view, str(iri)))

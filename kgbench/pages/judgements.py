@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What judges said of a dialogue, and what a judge's dialogue is about, as pages show it."""
+"""Verdicts about a dialogue, and the dialogues that a judge's dialogue is about."""
 
 from __future__ import annotations
 
@@ -16,52 +16,56 @@ from kgbench.record import accounts
 from kgbench.record.accounts import Paid, Usage
 from kgbench.vocab import KGB
 
-_MOST = 200  # verdicts about one dialogue that are shown
+_MOST = 200  # shown verdicts about a dialogue
 
 
 class JudgementView(NamedTuple):
-    """A verdict about a dialogue, and in words what a model's cost or when a person decided."""
+    """A verdict about a dialogue, and in words its cost (model) or its time (person)."""
 
     said: VerdictAbout
     took: str
 
 
 def judgements(view: View, dialogue: str) -> list[JudgementView]:
-    """The verdicts of models, then of people, about a dialogue, by rubric; at most 200."""
-    given = verdicts_about(view, dialogue)[:_MOST]
-    graphs = {one.call.graph for one in given if one.call is not None}
+    """Return the verdicts of models, then of people, about a dialogue, by rubric; at most 200."""
+    verdicts = verdicts_about(view, dialogue)[:_MOST]
+    graphs = {verdict.call.graph for verdict in verdicts if verdict.call is not None}
     paid = {graph: accounts.prices(view, graph) for graph in graphs}
     return [
         JudgementView(
-            one,
-            _decided(one) if one.call is None else _cost(view, one.judge, one.call, paid),
+            verdict,
+            _decided(verdict)
+            if verdict.call is None
+            else _cost(view, verdict.judge, verdict.call, paid),
         )
-        for one in given
+        for verdict in verdicts
     ]
 
 
 def judged_by(view: View, dialogue: str) -> list[str]:
-    """The dialogues (IRIs) that a dialogue with a judge is about, in the order shown."""
+    """Return the dialogues (IRIs) that a judge's dialogue is about, in the order shown."""
     verdicts = [
-        one
-        for one in things.subjects(view, KGB.dialogue, dialogue)
-        if KGB.Verdict in things.kinds(view, one)
+        verdict
+        for verdict in things.subjects(view, KGB.dialogue, dialogue)
+        if KGB.Verdict in things.kinds(view, verdict)
     ]
-    items = [item.value for one in verdicts for item in things.values(view, one, KGB.judgedItem)]
+    items = [
+        item.value for verdict in verdicts for item in things.values(view, verdict, KGB.judgedItem)
+    ]
     placed = sorted((things.text(view, item, KGB.place) or "", item) for item in items)
-    found = [things.text(view, item, KGB.dialogue) for _, item in placed]
-    return [iri for iri in found if iri is not None]
+    dialogues = [things.text(view, item, KGB.dialogue) for _, item in placed]
+    return [iri for iri in dialogues if iri is not None]
 
 
-def _decided(one: VerdictAbout) -> str:
-    """When a person decided, and after how long."""
-    after = "" if one.seconds is None else f", {one.seconds:,.1f} s after it was shown"
-    settled = ", to settle earlier verdicts" if one.settles else ""
-    return f"decided {moment(one.decided)}{after}{settled}"
+def _decided(verdict: VerdictAbout) -> str:
+    """Describe when and how fast a person decided."""
+    after = "" if verdict.seconds is None else f", {verdict.seconds:,.1f} s after it was shown"
+    settled = ", to settle earlier verdicts" if verdict.settles else ""
+    return f"decided {moment(verdict.decided)}{after}{settled}"
 
 
 def _cost(view: View, judge: str, call: Call, paid: dict[str, dict[str, Paid]]) -> str:
-    """The tokens of a call, and USD where its price is known."""
+    """Describe the tokens of a call, and its cost in USD if the price is known."""
     free = things.text(view, judge, KGB.connector) in WITHOUT_PROVIDER
     usage = Usage(answers=1, uncounted=int(call.read is None))
     usage.input, usage.output = call.read or 0, call.written or 0

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The metrics of one task class, as the pages need them: what is best, and which one is the main.
+"""Metrics of a task class for pages: their ranges, and the main metric.
 
-Read by the indexes of a snapshot, for one page at a time.
+They are read by index look-ups in a snapshot, for each page.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from kgbench.vocab import KGB, RDFS, SCHEMA, SKOS
 
 
 class Measure(NamedTuple):
-    """A metric. ``base`` is the short name of what it aggregates, ``worst`` to ``best`` its range.
+    """A metric with its range from ``worst`` to ``best``; an end is ``None`` if it is not declared.
 
-    A metric without a declared end has ``None`` there.
+    ``base`` is the short name of the metric that it aggregates.
     """
 
     iri: str
@@ -33,20 +33,20 @@ class Measure(NamedTuple):
     base: str | None
 
     def is_perfect(self, value: float) -> bool:
-        """Whether no value is better; formulas may miss the end of the range by rounding."""
+        """Return whether ``value`` is the best value, up to rounding errors."""
         return self.best is not None and math.isclose(value, self.best, rel_tol=1e-9, abs_tol=1e-9)
 
     def share(self, value: float) -> float | None:
-        """How far ``value`` is from the worst to the best, from 0 to 1, where both are known."""
+        """Return the position of ``value`` between worst (0) and best (1), if both are known."""
         if self.best is None or self.worst is None or self.best == self.worst:
             return None
         return min(max((value - self.worst) / (self.best - self.worst), 0.0), 1.0)
 
 
 class Measures(NamedTuple):
-    """The metrics of a task class by their short names, the main one, and that of one answer.
+    """The metrics of a task class by short name, and its main metrics of dialogues and answers.
 
-    The main metric of a class with several rounds aggregates ``of_answer``.
+    For classes with several rounds, ``main`` aggregates ``of_answer``.
     """
 
     by_name: Mapping[str, Measure]
@@ -58,25 +58,27 @@ NONE = Measures({}, None, None)
 
 
 def measures(view: View, task: str) -> Measures:
-    """The metrics of the task with the IRI ``task``; none where its class is not known."""
+    """Return the metrics of the task ``task`` (IRI); none if its class is unknown."""
     task_class = things.text(view, task, KGB.taskClass) if task else None
     if task_class is None:
         return NONE
-    found = [_measure(view, one.value) for one in things.values(view, task_class, KGB.metric)]
-    by_name = {one.name: one for one in sorted(found, key=lambda one: one.name)}
+    metrics = [
+        _measure(view, metric.value) for metric in things.values(view, task_class, KGB.metric)
+    ]
+    by_name = {metric.name: metric for metric in sorted(metrics, key=lambda metric: metric.name)}
     main = things.text(view, task_class, KGB.mainMetric)
-    name = next((one.name for one in found if one.iri == main), None)
+    name = next((metric.name for metric in metrics if metric.iri == main), None)
     base = None if name is None else by_name[name].base
     return Measures(by_name, name, base or name)
 
 
 def _measure(view: View, iri: str) -> Measure:
-    said: dict[str, Any] = {}
+    statements: dict[str, Any] = {}
     for quad in view.database.quads_for_pattern(ox.NamedNode(iri), None, None):
-        said.setdefault(quad.predicate.value, quad.object)
+        statements.setdefault(quad.predicate.value, quad.object)
 
     def text(predicate: str) -> str | None:
-        return str(said[predicate].value) if predicate in said else None
+        return str(statements[predicate].value) if predicate in statements else None
 
     ends = [_number(text(name)) for name in (SCHEMA.minValue, SCHEMA.maxValue)]
     if text(KGB.higherIsBetter) == "false":
@@ -96,7 +98,7 @@ def _measure(view: View, iri: str) -> Measure:
 
 def _number(text: str | None) -> float | None:
     try:
-        found = float(text or "")
+        number = float(text or "")
     except ValueError:
         return None
-    return found if math.isfinite(found) else None
+    return number if math.isfinite(number) else None

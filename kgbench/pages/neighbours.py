@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The dialogues beside a dialogue: before and after it in its run, and others about its case.
+"""Neighbours of a dialogue: the previous and next one in its run, and others about its case.
 
-A run is read model by model, task by task, in the order of iterations.
+Dialogues of a run are ordered by model, task and iteration.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from kgbench.vocab import DCTERMS, KGB, RDF
 _TYPE, _PART_OF = ox.NamedNode(RDF.type), ox.NamedNode(DCTERMS.isPartOf)
 _DIALOGUE, _EXECUTION = ox.NamedNode(KGB.Dialogue), ox.NamedNode(KGB.TaskExecution)
 _CASE, _MODEL, _ITERATION = (ox.NamedNode(KGB[n]) for n in ("case", "model", "iteration"))
-_MOST = 2_000  # statements about one case that are read
+_MOST = 2_000  # statements about a case that are read
 _MOST_SHOWN = 60
 
 
 class Beside(NamedTuple):
-    """The IRIs of the dialogues before and after one, in its run; ``None`` at either end."""
+    """IRIs of the previous and next dialogue in a run; ``None`` at the ends."""
 
     before: str | None
     after: str | None
 
 
 class Other(NamedTuple):
-    """A dialogue about a case."""
+    """A dialogue about the same case."""
 
     iri: str
     model: str
@@ -39,48 +39,50 @@ class Other(NamedTuple):
 
 
 def of_execution(database: ox.Store, execution: ox.NamedNode) -> list[ox.NamedNode]:
-    """The dialogues of one model and task, by iteration."""
+    """Return the dialogues of a task execution, by iteration."""
     return sorted(parts_of(database, execution), key=lambda node: natural(node.value))
 
 
 def parts_of(database: ox.Store, execution: ox.NamedNode) -> Iterator[ox.NamedNode]:
-    """The dialogues of one model and task, in no order."""
+    """Yield the dialogues of a task execution, in no order."""
     return _parts(database, execution, _DIALOGUE)
 
 
 def of_run(database: ox.Store, run: ox.NamedNode) -> list[ox.NamedNode]:
-    """The task executions of a run, by model and task."""
+    """Return the task executions of a run, by model and task."""
     return sorted(_parts(database, run, _EXECUTION), key=lambda node: natural(node.value))
 
 
 def beside(database: ox.Store, dialogue: str) -> Beside:
-    """The dialogues before and after the one with this IRI."""
+    """Return the previous and next dialogue of a dialogue (IRI)."""
     node = ox.NamedNode(dialogue)
     execution = _object(database, node, _PART_OF)
     if execution is None:
         return Beside(None, None)
-    here = of_execution(database, execution)
-    place = here.index(node) if node in here else 0
-    before = here[place - 1] if place > 0 else _near(database, execution, -1)
-    after = here[place + 1] if place + 1 < len(here) else _near(database, execution, 1)
-    return Beside(*(None if one is None else one.value for one in (before, after)))
+    siblings = of_execution(database, execution)
+    index = siblings.index(node) if node in siblings else 0
+    before = siblings[index - 1] if index > 0 else _near(database, execution, -1)
+    after = siblings[index + 1] if index + 1 < len(siblings) else _near(database, execution, 1)
+    return Beside(
+        *(None if neighbour is None else neighbour.value for neighbour in (before, after))
+    )
 
 
 def near(
     database: ox.Store, executions: list[ox.NamedNode], execution: ox.NamedNode, step: int
 ) -> ox.NamedNode | None:
-    """The last dialogue before those of ``execution`` (step -1), or the first after them (1)."""
-    place = executions.index(execution) + step
-    while 0 <= place < len(executions):
-        found = of_execution(database, executions[place])
-        if found:
-            return found[-1 if step < 0 else 0]
-        place += step
+    """Return the last dialogue before ``execution`` (step -1), or the first after it (step 1)."""
+    index = executions.index(execution) + step
+    while 0 <= index < len(executions):
+        dialogues = of_execution(database, executions[index])
+        if dialogues:
+            return dialogues[-1 if step < 0 else 0]
+        index += step
     return None
 
 
 def others(database: ox.Store, dialogue: str) -> list[tuple[str, list[Other]]]:
-    """Dialogues about the case of ``dialogue`` by other models, in all runs; see `by_others`."""
+    """Return dialogues about the case of ``dialogue`` by other models; see :func:`by_others`."""
     node = ox.NamedNode(dialogue)
     case, model = _object(database, node, _CASE), _object(database, node, _MODEL)
     if case is None:
@@ -91,31 +93,34 @@ def others(database: ox.Store, dialogue: str) -> list[tuple[str, list[Other]]]:
 def of_case(
     database: ox.Store, case: ox.NamedNode, graph: ox.NamedNode | None = None
 ) -> tuple[Other, ...]:
-    """Dialogues about a case, by model and iteration; ``graph`` is where to look, else everywhere.
+    """Return the dialogues about a case, by model and iteration, optionally only of ``graph``.
 
     At most 2,000 statements about the case are read.
     """
-    found = []
-    said_of: Iterable[ox.Quad] = database.quads_for_pattern(None, _CASE, case, graph)
-    if graph is not None:  # few enough to be sorted, so that the same ones are read in every copy
-        said_of = nsmallest(_MOST, said_of, key=str)
-    for quad in islice(said_of, _MOST):
+    dialogues = []
+    quads: Iterable[ox.Quad] = database.quads_for_pattern(None, _CASE, case, graph)
+    if graph is not None:  # sorted, so that every copy of the data gives the same selection
+        quads = nsmallest(_MOST, quads, key=str)
+    for quad in islice(quads, _MOST):
         node: Any = quad.subject
-        # Evaluations repeat the case; only dialogues are read.
+        # Evaluations also name the case; only dialogues count.
         if next(database.quads_for_pattern(node, _TYPE, _DIALOGUE), None) is None:
             continue
         model = _object(database, node, _MODEL)
         iteration = _object(database, node, _ITERATION)
         if model is not None:
-            said = "" if iteration is None else iteration.value
-            found.append(Other(node.value, model.value, said))
-    return tuple(sorted(found, key=lambda one: (one.model, natural(one.iri))))
+            number = "" if iteration is None else iteration.value
+            dialogues.append(Other(node.value, model.value, number))
+    return tuple(sorted(dialogues, key=lambda dialogue: (dialogue.model, natural(dialogue.iri))))
 
 
 def by_others(dialogues: Sequence[Other], model: str) -> list[tuple[str, list[Other]]]:
-    """Those that are not by ``model``, at most 60, for each of the other models."""
-    found = [one for one in dialogues if one.model != model][:_MOST_SHOWN]
-    return [(name, list(group)) for name, group in groupby(found, key=lambda one: one.model)]
+    """Group dialogues of models other than ``model`` by model; at most 60 in total."""
+    selected = [dialogue for dialogue in dialogues if dialogue.model != model][:_MOST_SHOWN]
+    return [
+        (name, list(group))
+        for name, group in groupby(selected, key=lambda dialogue: dialogue.model)
+    ]
 
 
 def _near(database: ox.Store, execution: ox.NamedNode, step: int) -> ox.NamedNode | None:
@@ -124,8 +129,8 @@ def _near(database: ox.Store, execution: ox.NamedNode, step: int) -> ox.NamedNod
     return near(database, executions, execution, step) if execution in executions else None
 
 
-def _parts(database: ox.Store, whole: ox.NamedNode, kind: ox.NamedNode) -> Iterator[ox.NamedNode]:
-    for quad in database.quads_for_pattern(None, _PART_OF, whole):
+def _parts(database: ox.Store, parent: ox.NamedNode, kind: ox.NamedNode) -> Iterator[ox.NamedNode]:
+    for quad in database.quads_for_pattern(None, _PART_OF, parent):
         node: Any = quad.subject
         if next(database.quads_for_pattern(node, _TYPE, kind), None) is not None:
             yield node
@@ -137,7 +142,7 @@ def _object(database: ox.Store, node: ox.NamedNode, predicate: ox.NamedNode) -> 
 
 
 def natural(iri: str) -> tuple[str, int, str]:
-    """The order of dialogues: by iteration, which stands before the digest in the last segment."""
+    """Sort key of dialogues: by iteration, which precedes the digest in the last path segment."""
     head, _, last = recorded(iri).rpartition("/")
     number = last.partition("-")[0]
     return head, int(number) if number.isdecimal() else -1, last

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Templates and their filters. What was recorded is text, never markup: all of it is escaped.
+"""Templates and their filters. Recorded text is always escaped and never becomes markup.
 
-Beyond that, characters that steer (control characters, direction overrides) are shown as escapes,
-and only http and https IRIs become links.
+Control characters and direction overrides are shown as escapes, and only http and https IRIs become
+links.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from kgbench.store import fragments
 from kgbench.vocab import PREFIXES, compact
 
 STATIC = Path(__file__).parent / "static"
-"""Style sheets and scripts of the pages; a template names one by ``asset(name)``."""
+"""Style sheets and scripts of the pages; templates link them by ``asset(name)``."""
 _TEMPLATES = Path(__file__).parent / "templates"
 _SAFE_PATH = "/:@!$&'()*+,;=~-._%#"
 _LONGEST_EMBEDDED = 200_000  # bytes of embedded JSON-LD
@@ -37,37 +37,39 @@ _STEERING = re.compile("[\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2
 _WITH_GRAPHS = ("nq", "trig")
 
 
-class _Compiled(BytecodeCache):
-    """Templates of this process, each compiled once, however many environments there are."""
+class _TemplateCache(BytecodeCache):
+    """Cache of compiled templates for all environments of this process."""
 
     def __init__(self) -> None:
         self._code: dict[str, bytes] = {}
 
     def load_bytecode(self, bucket: Bucket) -> None:
-        """What was compiled before, which jinja passes over where the template has changed."""
+        """Load a compiled template; jinja ignores it if the template has changed."""
         if bucket.key in self._code:
             bucket.bytecode_from_string(self._code[bucket.key])
 
     def dump_bytecode(self, bucket: Bucket) -> None:
-        """Keep what was compiled."""
+        """Store a compiled template."""
         self._code[bucket.key] = bucket.bytecode_to_string()
 
 
-_COMPILED = _Compiled()
+_COMPILED = _TemplateCache()
 
 
 def environment(*folders: Path) -> Environment:
-    """The templates of ``folders`` and of this part, the first found of each name.
+    """Return a jinja environment with the templates of ``folders`` and of this package.
 
-    Every page is rendered with ``root`` (the path of the root), ``href(iri)`` (where a link leads,
-    or ``None``), ``document(iri, suffix)`` (where the data about it are), ``label(iri)``,
-    ``asset(name)`` (where a style sheet or script of :data:`STATIC` is),
-    ``ask(name, parameters)`` (where the query behind a figure stands), ``base``, and ``site`` with
-    ``navigation`` and ``footer`` (name and path below the root), ``formats`` (suffix and media
-    type), ``more`` (where to find more than a page shows), ``live`` (whether a page can follow what
-    is under way) and ``revealing`` (whether the page can be asked for with reference answers).
+    Templates in earlier folders take precedence. Every page is rendered with:
+
+    * ``root``: the path of the root; ``base``: the base of IRIs; * ``href(iri)``: the link to an
+    IRI, or ``None``; ``label(iri)``: its label; * ``document(iri, suffix)``: the URL of RDF about
+    an IRI; * ``asset(name)``: the URL of a file in :data:`STATIC`; * ``ask(name, parameters)``: the
+    URL of a declared query; * ``site``: ``navigation`` and ``footer`` (names and paths below the
+    root), ``formats`` (suffixes and media types), ``more`` (where to find more than a page shows),
+    ``live`` (whether pages can follow running benchmarks) and ``revealing`` (whether pages can show
+    reference answers).
     """
-    made = Environment(
+    templates = Environment(
         loader=FileSystemLoader([*folders, _TEMPLATES]),
         autoescape=True,
         undefined=StrictUndefined,
@@ -75,7 +77,7 @@ def environment(*folders: Path) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters.update(
+    templates.filters.update(
         visible=plain,
         content=content,
         cell=cell,
@@ -88,42 +90,42 @@ def environment(*folders: Path) -> Environment:
         anchor=anchor,
         provenance=drawing.svg,
     )
-    made.globals.update(software_version=__version__)
-    return made
+    templates.globals.update(software_version=__version__)
+    return templates
 
 
 def local(iri: str, base: str, root: str) -> str | None:
-    """Where a link to ``iri`` leads; ``None`` where it should be no link."""
+    """Return the link to ``iri``; ``None`` if it must not be a link."""
     if iri.startswith(base):
         return root + quote(iri[len(base) :], safe=_SAFE_PATH)
     return iri if iri.startswith(("http://", "https://")) else None
 
 
 def plain(text: object, most: int = LONGEST_TEXT) -> str:
-    """A recorded text as it may be shown: nothing steers, and it has an end."""
-    whole = str(text)
-    return visible(whole[:most]) + (
-        f" ... ({len(whole) - most:,} more)" if len(whole) > most else ""
+    """Return a recorded text with control characters escaped, cut after ``most`` characters."""
+    complete = str(text)
+    return visible(complete[:most]) + (
+        f" ... ({len(complete) - most:,} more)" if len(complete) > most else ""
     )
 
 
 def content(text: object) -> Markup:
-    """A recorded text as the content of an element; not for the value of an attribute."""
+    """Return a recorded text as the content of an element; not for attribute values."""
     return escaped(plain(text))
 
 
 def cell(text: object) -> str:
-    """A recorded text for one cell of a table."""
+    """Return a recorded text for a table cell."""
     return plain(text, _LONGEST_CELL)
 
 
 def anchor(iri: str) -> str:
-    """The name of the place on a page where an evaluation with this IRI stands."""
+    """Return the fragment of an evaluation on its page."""
     return fragments.fragment(iri)
 
 
 def pretty(text: str) -> str:
-    """JSON with line breaks, other text as it is."""
+    """Indent JSON; other text is returned unchanged."""
     try:
         return json.dumps(json.loads(text), indent=2, ensure_ascii=True)
     except (ValueError, RecursionError):
@@ -131,9 +133,10 @@ def pretty(text: str) -> str:
 
 
 def serialised(quads: Iterable[ox.Quad], name: str) -> bytes:
-    """Quads in the format with the suffix ``name``; formats without graphs get each triple once.
+    """Serialise quads in the format with the suffix ``name``.
 
-    Raises :class:`ValueError` for a suffix that is no format's.
+    Formats without named graphs get each triple once. Raises :class:`ValueError` for an unknown
+    suffix.
     """
     form = ox.RdfFormat.from_extension(name)
     if form is None:
@@ -147,14 +150,14 @@ def serialised(quads: Iterable[ox.Quad], name: str) -> bytes:
 
 
 def embedded(quads: list[ox.Quad]) -> Markup:
-    """Quads as JSON-LD that no text in it can leave; ``{}`` where it is too long for a page."""
+    """Return quads as JSON-LD for a script element; ``{}`` if it is too long for a page."""
     data = serialised(quads, "jsonld")
     return Markup("{}") if len(data) > _LONGEST_EMBEDDED else script(data.decode("utf-8"))
 
 
 def script(text: str) -> Markup:
-    """JSON for a script element: ``<``, ``>``, ``&`` and what steers become escapes."""
-    text = _STEERING.sub(lambda m: json.dumps(m.group())[1:-1], text)
+    """Escape JSON for a script element: ``<``, ``>``, ``&`` and control characters."""
+    text = _STEERING.sub(lambda match: json.dumps(match.group())[1:-1], text)
     for character in "<>&":
         text = text.replace(character, f"\\u{ord(character):04x}")
     return Markup(text)  # noqa: S704 - escaped just above

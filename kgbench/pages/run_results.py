@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run reached and used, for its page on a server and in a publication.
+"""Results and costs of a run, for its page on a server and in a publication.
 
-:func:`measured` asks a store, :func:`presented` says it as the template of runs shows it. A
-publication renames what :func:`measured` found before it presents it.
+:func:`measured` reads them from a store, :func:`presented` converts them for the template. A
+publication renames IRIs and models in between.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ BOARD, TASKS, OUTCOMES, WORST, USAGE = "leaderboard", "tasks", "outcomes", "wors
 _WORST = 10
 
 Asked: TypeAlias = Mapping[str, Sequence[tuple[str, dict[str, str]]]]
-"""The queries behind each part, with what each is filled with."""
+"""The queries behind each part of a page, with their parameters."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunResults:
-    """What a run reached and used; tables and ``worst`` name models as the catalogue does.
+    """Results and costs of a run; models have their names of the catalogue.
 
-    ``used`` is what :func:`~kgbench.analysis.run_totals.totals` says. ``answers`` counts answers by
-    model (IRI) and outcome. The rest is empty before the first pass.
+    ``used`` is the result of :func:`~kgbench.analysis.run_totals.totals`. ``answers`` counts
+    answers by model (IRI) and outcome. All other fields are empty before the first evaluation pass.
     """
 
     used: Mapping[str, Any]
@@ -52,9 +52,9 @@ class RunResults:
 def measured(
     store_of: Callable[[str], Store], run: RunInfo, chosen: Selection | None
 ) -> RunResults:
-    """The results of a run by the scores that are ``chosen``; ``None`` stands for no pass.
+    """Read the results of a run by the scores that are ``chosen``; ``None`` means no pass yet.
 
-    ``store_of`` gives the store to ask for a part (:data:`BOARD` and so on).
+    ``store_of`` returns the store to query for a part (:data:`BOARD` and so on).
     """
     used = totals(store_of(USAGE), run)
     if chosen is None:
@@ -78,42 +78,46 @@ def _by_task(store: Store, chosen: Selection) -> Table | None:
         return None
 
 
-def presented(found: RunResults, view: View, suite: str, asked: Asked) -> dict[str, Any]:
-    """The results for the template of runs; ``view`` knows what people call models.
+def presented(results: RunResults, view: View, suite: str, asked: Asked) -> dict[str, Any]:
+    """Convert results for the template of runs, with the display names of models in ``view``.
 
-    Models have the names and IRIs that ``view`` has. ``suite`` is the IRI of the run's suite.
+    The results must use the names and IRIs of models in ``view``. ``suite`` is the IRI of the run's
+    suite.
     """
     names = display_names(view)
-    shown = model_names(view)
-    order = [] if found.board is None else [str(name) for name in found.board.column("model")]
-    places = None if found.board is None else board(found.board, names, suite)
-    heat = None if found.tasks is None else heat_map(found.tasks, order, names, suite)
+    display = model_names(view)
+    order = [] if results.board is None else [str(name) for name in results.board.column("model")]
+    leaderboard_ = None if results.board is None else board(results.board, names, suite)
+    heat = None if results.tasks is None else heat_map(results.tasks, order, names, suite)
     queries = {part: list(behind) for part, behind in asked.items()}
     return {
-        "board": places and places._replace(queries=queries[BOARD]),
+        "board": leaderboard_ and leaderboard_._replace(queries=queries[BOARD]),
         "heat": heat and heat._replace(queries=queries[TASKS]),
         "outcomes": sorted(
-            (shown.get(model, model), sum(counts.values()), Counter(counts).most_common())
-            for model, counts in found.answers.items()
+            (display.get(model, model), sum(counts.values()), Counter(counts).most_common())
+            for model, counts in results.answers.items()
         ),
         "worst": [
-            (view.iris.base + one.dialogue, one._replace(model=names.get(one.model, one.model)))
-            for one in found.worst
+            (
+                view.iris.base + scored.dialogue,
+                scored._replace(model=names.get(scored.model, scored.model)),
+            )
+            for scored in results.worst
         ],
-        "spent": _spent(found.used, names),
+        "spent": _spent(results.used, names),
         "asked": queries,
     }
 
 
 def _spent(used: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
-    """Tokens, costs and working time, in words where words are needed."""
+    """Return tokens, costs and working time, formatted where needed."""
     return {
         **used,
         "cost": cost(dict(used)).removeprefix("cost "),
         "duration": duration(used["seconds"]),
         "models": [
-            (names.get(name, name), {**one, "cost": _usd(one["cost_usd"])})
-            for name, one in used["models"].items()
+            (names.get(name, name), {**costs, "cost": _usd(costs["cost_usd"])})
+            for name, costs in used["models"].items()
         ],
     }
 

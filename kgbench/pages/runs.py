@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs as pages show them: their names, times, and how far they are."""
+"""Contents of the pages of runs: names, times, progress and results."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from kgbench.record.run_ends import run_end
 from kgbench.vocab import DCTERMS, KGB, PROV
 
 PROGRESS = "progress"
-_NAMED = 2  # models in the name of a run
+_NAMED = 2  # models named in the name of a run
 
 
 def progress(view: View, graphs: Iterable[str]) -> dict[str, dict[tuple[str, str], Counter[str]]]:
-    """How far runs are: dialogues by run, by model and task, and by state (IRIs)."""
-    found: dict[str, dict[tuple[str, str], Counter[str]]] = {}
+    """Return the numbers of dialogues by run (IRI), by model and task (IRIs), and by state."""
+    by_run: dict[str, dict[tuple[str, str], Counter[str]]] = {}
     if graphs := list(graphs):
         for run, model, task, state, count in queries.rows(view, "run-progress", runGraph=graphs):
-            cell = found.setdefault(str(run), {}).setdefault((str(model), str(task)), Counter())
+            cell = by_run.setdefault(str(run), {}).setdefault((str(model), str(task)), Counter())
             cell[str(state)] += int(count or 0)
-    return found
+    return by_run
 
 
 def facts(
@@ -44,9 +44,9 @@ def facts(
     kinds: Iterable[str],
     shown: Mapping[str, str],
 ) -> dict[str, Any]:
-    """What lists tell of a run: name, times in words, and dialogues by state.
+    """Return the facts about a run in lists: name, times in words, and dialogues by state.
 
-    ``kinds`` are those of its passes, ``shown`` the display names of models by IRI.
+    ``kinds`` are the kinds of its passes, ``shown`` the display names of models by IRI.
     """
     counts = sum(cells.values(), Counter[str]())
     models = list(dict.fromkeys(shown.get(m, m) for m, _ in sorted(cells)))
@@ -62,9 +62,9 @@ def facts(
 
 
 def called(label: str, kinds: Iterable[str], models: Sequence[str]) -> str:
-    """What people call a run with this label, whose passes are of ``kinds``.
+    """Return the display name of a run with this label and ``kinds`` of passes.
 
-    A run that others published was named by a file: it is called by its models.
+    Imported runs of published results are labelled by a file, so they are named after their models.
 
     >>> called("results_all_20x", ["published"], ["GPT 4o", "Haiku", "Flash"])
     'GPT 4o, Haiku and 1 more'
@@ -78,7 +78,7 @@ def called(label: str, kinds: Iterable[str], models: Sequence[str]) -> str:
 
 
 def when(view: View, run: str) -> dict[str, Any]:
-    """When a run began and ended, as it was recorded and in words."""
+    """Return when a run began and ended, as recorded and in words."""
     started = things.text(view, run, PROV.startedAtTime)
     end = run_end(view.database, ox.NamedNode(run))
     ended = None if end is None else str(end.value)
@@ -93,46 +93,50 @@ def when(view: View, run: str) -> dict[str, Any]:
 
 
 def run_facts(view: View, iri: str) -> dict[str, Any]:
-    """The :func:`facts` of one run (IRI)."""
+    """Return the :func:`facts` of a run (IRI)."""
     run = reading.find_run(view, iri)
     cells = progress(view, [run.graph]).get(iri, {})
     return facts(view, run, cells, pass_kinds(view).get(iri, ()), model_names(view))
 
 
 def newest_first(runs: Iterable[RunInfo]) -> list[RunInfo]:
-    """Runs by the time that they began; times without a zone are taken for UTC."""
+    """Sort runs by start time, the newest first; times without a zone are taken as UTC."""
     return sorted(runs, key=lambda run: run.started.isoformat(), reverse=True)
 
 
 def pass_kinds(view: View) -> dict[str, set[str]]:
-    """The kinds of the passes over each run (IRI)."""
-    found: dict[str, set[str]] = {}
+    """Return the kinds of evaluation passes over each run (IRI)."""
+    by_run: dict[str, set[str]] = {}
     for _, _, kind, _, run, _, _ in queries.rows(view, "list-passes"):
-        found.setdefault(str(run), set()).add(str(kind))
-    return found
+        by_run.setdefault(str(run), set()).add(str(kind))
+    return by_run
 
 
 def run_page(view: View, iri: str, *, reveal: bool) -> dict[str, Any]:  # noqa: ARG001 - as others
-    """What the page of a run shows."""
+    """Return the content of a run's page."""
     run = reading.find_run(view, iri)
     cells = progress(view, [run.graph]).get(iri, {})
-    shown = model_names(view)
-    of_run = facts(view, run, cells, pass_kinds(view).get(iri, ()), shown)
+    display = model_names(view)
+    of_run = facts(view, run, cells, pass_kinds(view).get(iri, ()), display)
     executions = {
-        (things.text(view, one, KGB.model), things.text(view, one, KGB.task)): one
-        for one in things.subjects(view, DCTERMS.isPartOf, iri, 10_000)
-        if KGB.TaskExecution in things.kinds(view, one)
+        (things.text(view, part, KGB.model), things.text(view, part, KGB.task)): part
+        for part in things.subjects(view, DCTERMS.isPartOf, iri, 10_000)
+        if KGB.TaskExecution in things.kinds(view, part)
     }
     passes = [
-        (one, things.text(view, one, KGB.passKind), things.text(view, one, PROV.startedAtTime))
-        for one in things.subjects(view, PROV.wasInformedBy, iri)
+        (
+            pass_iri,
+            things.text(view, pass_iri, KGB.passKind),
+            things.text(view, pass_iri, PROV.startedAtTime),
+        )
+        for pass_iri in things.subjects(view, PROV.wasInformedBy, iri)
     ]
     return {
         "title": of_run["name"],
         "facts": of_run,
         "cells": sorted((m, t, dict(n), executions.get((m, t))) for (m, t), n in cells.items()),
         "graphs": [run.graph],
-        "passes": [(one, kind, moment(started)) for one, kind, started in passes],
+        "passes": [(pass_iri, kind, moment(started)) for pass_iri, kind, started in passes],
         "planned": planned(view, run, of_run),
         "run_id": run.id,
         **_results(view, run),
@@ -140,16 +144,16 @@ def run_page(view: View, iri: str, *, reveal: bool) -> dict[str, Any]:  # noqa: 
 
 
 def _results(view: View, run: RunInfo) -> dict[str, Any]:
-    """What the run reached and used; no scores before its first pass."""
+    """Return the results and costs of a run; without scores before its first pass."""
     try:
-        chosen = select(view, run=run.iri)
+        selection = select(view, run=run.iri)
     except QueryError:
-        chosen = None
-    found = measured(lambda _: view, run, chosen)
+        selection = None
+    results = measured(lambda _: view, run, selection)
     of_suite = {"suite": run.suite}
     of_run = {"runGraph": run.graph}
-    tables = {BOARD: found.board, TASKS: found.tasks}
-    asked: dict[str, list[tuple[str, dict[str, str]]]] = {
+    tables = {BOARD: results.board, TASKS: results.tasks}
+    queries_of: dict[str, list[tuple[str, dict[str, str]]]] = {
         OUTCOMES: [("outcome-counts", of_suite)],
         USAGE: [("run-usage", of_run), ("run-prices", of_run)],
         PROGRESS: [("run-progress", of_run)],
@@ -158,14 +162,14 @@ def _results(view: View, run: RunInfo) -> dict[str, Any]:
             for part, table in tables.items()
         },
     }
-    return presented(found, view, run.suite, asked)
+    return presented(results, view, run.suite, queries_of)
 
 
 def planned(view: View, run: RunInfo, of_run: Mapping[str, Any]) -> int:
-    """How many dialogues the last session planned; for a run without sessions, how many it has.
+    """Return the planned dialogues of the last session; without sessions, the existing dialogues.
 
-    ``of_run`` counts those that are ``complete`` and ``open``.
+    ``of_run`` has the numbers of ``complete`` and ``open`` dialogues.
     """
     sessions = queries.rows(view, "run-sessions", runGraph=run.graph)
-    there: int = of_run["complete"] + of_run["open"]
-    return max(int(sessions[-1][4] or 0), there) if sessions else there
+    existing: int = of_run["complete"] + of_run["open"]
+    return max(int(sessions[-1][4] or 0), existing) if sessions else existing

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scores by task as pages need them: suite by suite, and the rows of one model or task."""
+"""Tables of scores by task for pages: per suite, and rows of one model or task."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from kgbench.rdf import queries
 
 
 class Result(NamedTuple):
-    """What one model reached on one task, in the results of the other of the two.
+    """The result of a model on a task, listed on the page of either.
 
-    ``name`` is how tables call the model or the task with this ``iri``, ``shown`` how people do.
-    ``mean`` is that of ``n`` values of ``score``, ``low`` to ``high`` its interval, which
-    generalises to ``about``.
+    ``iri``, ``name`` and ``shown`` are IRI, name in tables and display name of the model (on the
+    page of a task) or of the task (on the page of a model). ``mean`` is the mean of ``n`` values of
+    the metric ``score``; ``low`` and ``high`` are its interval, which generalises to ``about``.
     """
 
     iri: str
@@ -39,14 +39,14 @@ class Result(NamedTuple):
 
 
 def selections(view: View) -> Iterator[tuple[str, str, Selection]]:
-    """The suites that have scores: IRI, what people call it, and the scores that count."""
+    """Yield the suites with scores: IRI, label, and the scores that count."""
     for suite, *_ in queries.rows(view, "list-suites"):
         with contextlib.suppress(QueryError):  # a suite may have dialogues and no pass yet
             yield str(suite), things.label(view, str(suite)), select(view, suite)
 
 
 def scores(view: View, chosen: Selection, **globs: str) -> Table | None:
-    """Scores by task; ``None`` where a task has no main metric."""
+    """Return the table of scores by task; ``None`` if a task has no main metric."""
     try:
         return task_scores(view, chosen, **globs)
     except QueryError:
@@ -54,26 +54,26 @@ def scores(view: View, chosen: Selection, **globs: str) -> Table | None:
 
 
 def only(table: Table | None, column: str, value: str) -> Table | None:
-    """The rows of a table that have ``value`` in ``column``."""
+    """Return the rows of a table that have ``value`` in ``column``."""
     if table is None:
         return None
-    place = table.names.index(column)
-    return replace(table, rows=tuple(row for row in table.rows if row[place] == value))
+    index = table.names.index(column)
+    return replace(table, rows=tuple(row for row in table.rows if row[index] == value))
 
 
 def literally(name: str) -> str:
-    """A glob that only ``name`` fits."""
+    """Return a glob that matches only ``name``."""
     return "".join(f"[{c}]" if c in "*?[" else c for c in name)
 
 
 def results(table: Table, shown: Mapping[str, str], column: str = "model") -> list[Result]:
-    """The rows of one task, the best model first, or with ``column="task"`` those of one model.
+    """Convert the rows of one task, the best model first; with ``column="task"``, of one model.
 
-    ``shown`` has the names to show. Tasks stay in the order of the table.
+    ``shown`` has the display names. Tasks keep the order of the table.
     """
     iris = table.iris.get(column, {})
     records: list[dict[str, Any]] = table.records()
-    found = [
+    rows = [
         Result(
             iris.get(record[column], ""),
             record[column],
@@ -89,5 +89,5 @@ def results(table: Table, shown: Mapping[str, str], column: str = "model") -> li
         for record in records
     ]
     if column != "model":
-        return found
-    return sorted(found, key=lambda one: (one.mean is None, -(one.mean or 0.0), one.name))
+        return rows
+    return sorted(rows, key=lambda row: (row.mean is None, -(row.mean or 0.0), row.name))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What pages read from: one snapshot of a store, its queries and its indexes."""
+"""Views of snapshots, from which pages are read by queries and index look-ups."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from kgbench.store.reader import pass_over, sound
 
 
 class View(SnapshotReader):
-    """One snapshot, open for reading; ``name`` tells it from all others.
+    """A snapshot that is open for reading; ``name`` identifies it.
 
-    ``held``, its lock, keeps it on disk until the last reference to the view is gone; ``None``
-    where another process holds it for this one. ``labels`` are those of things that were called by
-    them before; ``None`` where they can change.
+    ``held`` is its lock, which keeps it on disk until the view is garbage-collected; ``None`` if
+    another process holds the lock. ``labels`` caches labels of resources; ``None`` if they can
+    change.
     """
 
     def __init__(self, path: Path, held: IO[bytes] | None, base: str) -> None:
-        # A reader finds its snapshot itself; this one is given what was found.
+        # Does not call the superclass, which would look for a snapshot itself.
         self.iris = Iris(base)
         self.location = str(path.parent.parent)
         self.path = str(path)
@@ -37,9 +37,9 @@ class View(SnapshotReader):
 
 
 class Memory(View):
-    """A database in memory to read pages from, in place of a snapshot."""
+    """A view of a database in memory instead of a snapshot."""
 
-    is_snapshot = False  # it can be filled further
+    is_snapshot = False  # the database can still change
 
     def __init__(self, database: ox.Store, base: str) -> None:
         self.iris = Iris(base)
@@ -51,23 +51,23 @@ class Memory(View):
 
 
 def opened(path: Path, held: IO[bytes] | None, base: str) -> View:
-    """The snapshot at ``path`` with its lock; StoreError where it cannot be opened."""
+    """Open the snapshot at ``path``; raises :class:`~kgbench.errors.StoreError`."""
     try:
         return View(path, held, base)
-    except (OSError, RuntimeError, ValueError) as error:  # as the engine tells of damage
+    except (OSError, RuntimeError, ValueError) as error:  # pyoxigraph's errors for damage
         if held is not None:
             held.close()
         raise StoreError(f"the snapshot {path} cannot be opened: {error}") from error
 
 
 def newest(folder: Path, base: str) -> View:
-    """The newest of the snapshots in ``folder`` that is not damaged, opened.
+    """Open the newest snapshot in ``folder`` that is not damaged.
 
-    Raises :class:`~kgbench.errors.StoreError` where there is none.
+    Raises :class:`~kgbench.errors.StoreError` if there is none.
     """
-    for found, held in sound(folder):
+    for path, held in sound(folder):
         try:
-            return opened(found, held, base)
+            return opened(path, held, base)
         except StoreError as error:
-            pass_over(found, str(error))
+            pass_over(path, str(error))
     raise StoreError(f"{folder} has no snapshot to read")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page of an analysis that a store keeps: its table, and what it was made from."""
+"""The page of a stored analysis: its table and provenance."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kgbench.vocab import KGB, PROV
 
 
 def analysis_page(view: View, iri: str, *, reveal: bool) -> dict[str, Any]:  # noqa: ARG001 - as others
-    """What the page of an analysis shows; no table where the recorded one cannot be read."""
+    """Return the content of an analysis's page; without a table if it cannot be read."""
     suite = things.text(view, iri, KGB.suite)
     return {
         "sheet": _sheet(things.text(view, iri, KGB.tableJson), suite),
@@ -30,5 +30,5 @@ def _sheet(recorded: str | None, suite: str | None) -> Sheet | None:
         table = Table.from_json(json.loads(recorded or ""))
         names = {name: iri for iris in table.iris.values() for name, iri in iris.items()}
         return sheet(table, names, suite)
-    except (ValueError, TypeError, LookupError, AttributeError):  # an import may hold anything
+    except (ValueError, TypeError, LookupError, AttributeError):  # imported data may be malformed
         return None

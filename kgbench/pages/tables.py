@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables of the analyses as pages show them: values as people read them, names as links."""
+"""Tables of analyses for pages: formatted values, and names as links."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _WEB = ("http://", "https://")
 
 
 class Cell(NamedTuple):
-    """One value as text, with the IRI that it names where it names one."""
+    """A formatted value, and the IRI of the resource that it names, if any."""
 
     text: str
     iri: str | None
@@ -21,7 +21,7 @@ class Cell(NamedTuple):
 
 
 class Sheet(NamedTuple):
-    """A table for a page: headings, rows, notes, and the queries behind it."""
+    """A table for templates: headings, rows, notes, and the queries behind it."""
 
     title: str
     heads: list[tuple[str, bool]]
@@ -32,35 +32,36 @@ class Sheet(NamedTuple):
 
 
 def sheet(table: Table, names: Mapping[str, str], suite: str | None, *, hide: str = "") -> Sheet:
-    """``table`` for a page; ``names`` has the IRI of each name; the column ``hide`` is left out.
+    """Convert ``table`` for a page, without the column ``hide``.
 
-    Each query behind it comes with the parameters that its example is filled with.
+    ``names`` maps names of models and tasks to IRIs. Each query behind the table comes with the
+    parameters of its example.
     """
-    places = [place for place, column in enumerate(table.columns) if column.name != hide]
-    columns = [table.columns[place] for place in places]
-    given = {} if suite is None else {"suite": suite}
+    indexes = [index for index, column in enumerate(table.columns) if column.name != hide]
+    columns = [table.columns[index] for index in indexes]
+    parameters = {} if suite is None else {"suite": suite}
     return Sheet(
         table.title,
         [(column.title, column.kind is not Kind.TEXT) for column in columns],
         [
             [
                 Cell(
-                    short(shown(row[place], table.columns[place])),
-                    _iri(row[place], names),
-                    table.columns[place].kind is not Kind.TEXT,
+                    short(shown(row[index], table.columns[index])),
+                    _iri(row[index], names),
+                    table.columns[index].kind is not Kind.TEXT,
                 )
-                for place in places
+                for index in indexes
             ]
             for row in table.rows
         ],
         table.notes,
-        [(name, given) for name in table.queries],
+        [(name, parameters) for name in table.queries],
         table.records(),
     )
 
 
 def short(text: str) -> str:
-    """The end of an IRI, which tells it from others in its column; other texts as they are."""
+    """Return the last two path segments of an IRI; other texts unchanged."""
     return "/".join(text.rsplit("/", 2)[1:]) if text.startswith(_WEB) else text
 
 

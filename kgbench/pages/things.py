@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reading things from a snapshot by its indexes: what is said of an IRI, and what points to it.
+"""Reading of resources from a snapshot by index look-ups: statements, links, labels.
 
-All reading is bounded, whatever stands in the store.
+All functions read a bounded number of statements.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ MOST_OUTGOING = 2_000
 MOST_INCOMING = 200
 _LABELS = (RDFS.label, SKOS.prefLabel, DCTERMS["title"], SKOS.notation)
 _DEEPEST = 4  # levels of blank nodes
-_MOST_LABELS = 20_000  # that a snapshot keeps, a few MB
+_MOST_LABELS = 20_000  # cached labels of a snapshot, a few MB
 
 
 class Description(NamedTuple):
-    """What is known of one IRI; ``more`` says that there are more incoming links than shown."""
+    """Statements about an IRI; ``more`` is set if not all incoming links are included."""
 
     iri: str
     outgoing: list[ox.Quad]
@@ -35,23 +35,25 @@ class Description(NamedTuple):
 
     @property
     def quads(self) -> list[ox.Quad]:
-        """All of it, as it is sent in RDF."""
+        """All statements, for RDF responses."""
         return [*self.outgoing, *self.nested, *self.incoming]
 
 
 def exists(view: View, iri: str) -> bool:
-    """Whether the snapshot speaks of ``iri``, as subject, predicate, object or graph."""
+    """Return whether ``iri`` occurs as subject, predicate, object or graph."""
     try:
         node = ox.NamedNode(iri)
     except ValueError:
         return False
     patterns = ((node, None, None), (None, None, node), (None, node, None))
-    found = any(next(view.database.quads_for_pattern(*p), None) is not None for p in patterns)
-    return found or view.database.contains_named_graph(node)
+    occurs = any(
+        next(view.database.quads_for_pattern(*pattern), None) is not None for pattern in patterns
+    )
+    return occurs or view.database.contains_named_graph(node)
 
 
 def describe(view: View, iri: str) -> Description:
-    """What the snapshot says of ``iri``; of an IRI that ends in ``#``, of all it defines."""
+    """Return the statements about ``iri``; if it ends in ``#``, about all terms that it defines."""
     node = ox.NamedNode(iri)
     subjects: list[Any] = [node]
     if iri.endswith("#"):
@@ -59,14 +61,18 @@ def describe(view: View, iri: str) -> Description:
         subjects += [quad.subject for quad in defined]
     outgoing = list(
         islice(
-            (q for one in subjects for q in view.database.quads_for_pattern(one, None, None)),
+            (
+                statement
+                for subject in subjects
+                for statement in view.database.quads_for_pattern(subject, None, None)
+            ),
             MOST_OUTGOING,
         )
     )
     incoming: list[ox.Quad] = []
     if len(subjects) == 1:
         pointing: Iterable[ox.Quad] = view.database.quads_for_pattern(None, None, node)
-        if isinstance(view, Memory):  # small, and without an order of its own
+        if isinstance(view, Memory):  # databases in memory are small and unordered
             pointing = nsmallest(MOST_INCOMING + 1, pointing, key=str)
         incoming = list(islice(pointing, MOST_INCOMING + 1))
     return Description(
@@ -79,7 +85,7 @@ def describe(view: View, iri: str) -> Description:
 
 
 def _nested(view: View, quads: Iterable[ox.Quad]) -> Iterator[ox.Quad]:
-    """What is said of the blank nodes that ``quads`` lead to."""
+    """Yield the statements about blank nodes that ``quads`` lead to."""
     seen: set[str] = set()
     level = [quad.object for quad in quads if isinstance(quad.object, ox.BlankNode)]
     for _ in range(_DEEPEST):
@@ -96,48 +102,48 @@ def _nested(view: View, quads: Iterable[ox.Quad]) -> Iterator[ox.Quad]:
 
 
 def values(view: View, subject: str, predicate: str) -> list[Any]:
-    """The objects of one property, each once."""
-    found = view.database.quads_for_pattern(ox.NamedNode(subject), ox.NamedNode(predicate), None)
-    return list(dict.fromkeys(quad.object for quad in islice(found, MOST_OUTGOING)))
+    """Return the distinct objects of a property."""
+    quads = view.database.quads_for_pattern(ox.NamedNode(subject), ox.NamedNode(predicate), None)
+    return list(dict.fromkeys(quad.object for quad in islice(quads, MOST_OUTGOING)))
 
 
 def text(view: View, subject: str, predicate: str) -> str | None:
-    """The first value of one property as text."""
-    found = values(view, subject, predicate)
-    return found[0].value if found else None
+    """Return the first value of a property as text, or ``None``."""
+    objects = values(view, subject, predicate)
+    return objects[0].value if objects else None
 
 
 def subjects(view: View, predicate: str, value: str, most: int = MOST_INCOMING) -> list[str]:
-    """IRIs that have ``value`` (an IRI) as their ``predicate``, each once."""
-    found = view.database.quads_for_pattern(None, ox.NamedNode(predicate), ox.NamedNode(value))
-    ours = (quad.subject.value for quad in found if isinstance(quad.subject, ox.NamedNode))
-    return list(dict.fromkeys(islice(ours, most)))
+    """Return the distinct IRIs that have ``value`` (an IRI) as object of ``predicate``."""
+    quads = view.database.quads_for_pattern(None, ox.NamedNode(predicate), ox.NamedNode(value))
+    iris = (quad.subject.value for quad in quads if isinstance(quad.subject, ox.NamedNode))
+    return list(dict.fromkeys(islice(iris, most)))
 
 
 def kinds(view: View, iri: str) -> set[str]:
-    """The classes of ``iri``."""
+    """Return the classes of ``iri``."""
     return {term.value for term in values(view, iri, RDF.type)}
 
 
 def instances(view: View, kind: str, most: int = 1_000) -> list[str]:
-    """IRIs of a class, sorted."""
+    """Return the instances of a class, sorted."""
     return sorted(subjects(view, RDF.type, kind, most))
 
 
 def label(view: View, iri: str) -> str:
-    """What people call ``iri``: its label, else the end of its path.
+    """Return the label of ``iri``, or else the end of its path.
 
-    Dialogues, verdicts and task executions have no labels: they are called by their task and model,
-    and evaluation passes by their kind and time.
+    Dialogues, verdicts and task executions have no labels and are named after task and model,
+    evaluation passes after their kind and time.
     """
     if view.labels is None:
         return _label(view, iri)
-    known = view.labels.get(iri)
-    if known is None:
+    cached = view.labels.get(iri)
+    if cached is None:
         if len(view.labels) >= _MOST_LABELS:
             view.labels.clear()
-        known = view.labels[iri] = _label(view, iri)
-    return known
+        cached = view.labels[iri] = _label(view, iri)
+    return cached
 
 
 def _label(view: View, iri: str) -> str:
@@ -146,17 +152,17 @@ def _label(view: View, iri: str) -> str:
     except ValueError:
         return iri
     for predicate in _LABELS:
-        found = next(view.database.quads_for_pattern(node, ox.NamedNode(predicate), None), None)
-        if found is not None and isinstance(found.object, ox.Literal) and found.object.value:
-            return found.object.value
+        quad = next(view.database.quads_for_pattern(node, ox.NamedNode(predicate), None), None)
+        if quad is not None and isinstance(quad.object, ox.Literal) and quad.object.value:
+            return quad.object.value
     task, model = text(view, iri, KGB.task), text(view, iri, KGB.model)
     if task and model:
-        number, answer = (text(view, iri, one) for one in (KGB.iteration, KGB.round))
-        said = f"{label(view, task)} by {label(view, model)}"
-        said += "" if number is None else f" #{number}"
+        number, answer = (text(view, iri, property_) for property_ in (KGB.iteration, KGB.round))
+        name = f"{label(view, task)} by {label(view, model)}"
+        name += "" if number is None else f" #{number}"
         if text(view, iri, KGB.dialogue) is None:
-            return said
-        return f"verdict on {said}" + ("" if answer is None else f", answer {answer}")
+            return name
+        return f"verdict on {name}" + ("" if answer is None else f", answer {answer}")
     if (kind := text(view, iri, KGB.passKind)) is not None:
         return f"{kind} pass of {moment(text(view, iri, PROV.startedAtTime))}"
     short = compact(iri)
@@ -164,5 +170,5 @@ def _label(view: View, iri: str) -> str:
 
 
 def runs(view: View) -> list[str]:
-    """All runs, newest first."""
+    """Return all runs, the newest first."""
     return instances(view, KGB.Run)[::-1]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Times in the words that people use."""
+"""Formatting of recorded times."""
 
 from __future__ import annotations
 
@@ -9,31 +9,31 @@ _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct",
 
 
 def day(recorded: str | None) -> str:
-    """The day of a recorded time (``xsd:dateTime``); what is no time is given back as it is.
+    """Format the day of a recorded time (``xsd:dateTime``); invalid times are returned unchanged.
 
     >>> day("2024-12-19T06:29:39.034515")
     '19 Dec 2024'
     """
-    found = _read(recorded)
-    return recorded or "" if found is None else f"{found.day} {_MONTHS[found.month - 1]} {found:%Y}"
+    time = _read(recorded)
+    return recorded or "" if time is None else f"{time.day} {_MONTHS[time.month - 1]} {time:%Y}"
 
 
 def moment(recorded: str | None) -> str:
-    """A recorded time (``xsd:dateTime``) to the minute, in UTC where it names its zone.
+    """Format a recorded time (``xsd:dateTime``) to the minute, in UTC if it has a zone.
 
     >>> moment("2026-11-22T19:43:33.07+01:00")
     '22 Nov 2026, 18:43 UTC'
     >>> moment("2024-12-19T06:29:39.034515")
     '19 Dec 2024, 06:29'
     """
-    found = _read(recorded)
-    if found is None:
+    time = _read(recorded)
+    if time is None:
         return recorded or ""
-    return f"{day(found.isoformat())}, {found:%H:%M}" + (" UTC" if found.tzinfo else "")
+    return f"{day(time.isoformat())}, {time:%H:%M}" + (" UTC" if time.tzinfo else "")
 
 
 def seconds_between(begin: str | None, end: str | None) -> float | None:
-    """Seconds from one recorded time to another; ``None`` where they cannot be compared."""
+    """Return the seconds between two recorded times; ``None`` if they cannot be compared."""
     first, last = _read(begin), _read(end)
     if first is None or last is None or (first.tzinfo is None) != (last.tzinfo is None):
         return None
@@ -42,7 +42,7 @@ def seconds_between(begin: str | None, end: str | None) -> float | None:
 
 def _read(recorded: str | None) -> datetime | None:
     try:
-        found = datetime.fromisoformat(recorded or "")
-        return found if found.tzinfo is None else found.astimezone(UTC)
+        time = datetime.fromisoformat(recorded or "")
+        return time if time.tzinfo is None else time.astimezone(UTC)
     except (ValueError, OverflowError):
         return None

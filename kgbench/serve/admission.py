@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a query is, told from its tokens: its form, whether it is refused, whether it is bounded.
+"""Admission of queries by their tokens: query form, refusals, and bounded look-ups.
 
 The engine would follow SERVICE to other machines; the lexer of :mod:`kgbench.execution.lexer`
-finds it in every reading that an engine may have. A *look-up* is one triple pattern, answered from
-an index: it does a step of work per row, so that the rows taken bound its cost.
+detects it however an engine tokenises the query. A *look-up* is a single triple pattern that an
+index answers with one step per row, so that the number of rows bounds its cost.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from kgbench.execution.lexer import Kind, Token
 from kgbench.serve.refusals import Refused
 
 FORMS = ("SELECT", "ASK", "CONSTRUCT", "DESCRIBE")
-DEEPEST = 100  # nested brackets; deeper ones could exhaust the engine's stack
+DEEPEST = 100  # nested brackets; deeper nesting could exhaust the engine's stack
 LOOKUP_ROWS = 500
 _UPDATES = ("INSERT", "DELETE", "LOAD", "CLEAR", "CREATE", "DROP", "COPY", "MOVE", "ADD", "WITH")
 _CHANGING = ("RAND", "NOW", "UUID", "STRUUID", "BNODE")
@@ -27,19 +27,20 @@ _SILENT = (Kind.BLANK, Kind.COMMENT)
 LONGEST_LOOKUP = 2_000  # characters
 LONGEST = 500_000  # characters of a query
 TOKENS = 100_000  # of a query
-INSIDE = 1_000  # tokens of a query that is admitted within the server's event loop
-# What is an IRI to the lexer wherever it stands, or part of a string or comment: with a scheme that
-# no expression can begin with, and without a character that ends or begins anything else.
+INSIDE = 1_000  # tokens of a query that is admitted in the server's event loop
+# Matches only text that the lexer takes for an IRI everywhere, or for a part of a string or
+# comment: no expression starts with the scheme, and no character begins or ends another token.
 _PLAIN_IRI = re.compile(r"<https?://[A-Za-z0-9/_.~:@!$&()*+,;=?%#-]*+>")
 _TERMS = (Kind.IRI, Kind.NAME, Kind.STRING, Kind.NUMBER, Kind.VARIABLE)
 
 
 class Admitted(NamedTuple):
-    """A query that may run: its form, the text of its look-up if it is one, and if it is steady.
+    """A query that may run.
 
-    ``lookup`` answers one row more than :data:`LOOKUP_ROWS` where the query would answer more.
-    A steady query gives the same answer on the same data. ``shape`` is a digest of the query in
-    which all variables are alike, all IRIs, all numbers and so on.
+    ``form`` is SELECT, ASK, CONSTRUCT or DESCRIBE. ``lookup`` is the text to run if the query is a
+    look-up; it is limited to one row more than :data:`LOOKUP_ROWS`. A ``steady`` query always gives
+    the same answer on the same data. ``shape`` is a digest of the query in which all variables are
+    equal, all IRIs, all numbers and so on.
     """
 
     form: str
@@ -49,21 +50,21 @@ class Admitted(NamedTuple):
 
 
 def admit(query: str, most: int = TOKENS) -> Admitted:
-    """What ``query`` is; :class:`~kgbench.serve.refusals.Refused` where it is never executed.
+    """Classify ``query``, in time linear in its length.
 
-    The time is linear in the length of the query. Raises
+    Raises :class:`~kgbench.serve.refusals.Refused` for queries that are never executed, and
     :class:`~kgbench.execution.lexer.TooManyTokens` beyond ``most`` tokens.
     """
     if len(query) > LONGEST:
         raise Refused(413, f"the query is longer than {LONGEST:,} characters")
-    # Clients ask the same of one thing after the other: without its IRIs, a query is known.
+    # Clients repeat queries with other IRIs: the result is cached by the text without IRIs.
     shape = query if "\\" in query else _PLAIN_IRI.sub("<>", query)
     if len(shape) > LONGEST_LOOKUP:
         return _admit(query, most)
     try:
-        known = _of_shape(shape, most)
+        known = _admit_shape(shape, most)
     except Refused:
-        return _admit(query, most)  # says what is wrong with the query, not with its shape
+        return _admit(query, most)  # the message must be about the query, not about its shape
     if known.lookup is None:
         return known
     if len(query) > LONGEST_LOOKUP:
@@ -72,17 +73,17 @@ def admit(query: str, most: int = TOKENS) -> Admitted:
 
 
 @lru_cache(maxsize=1024)
-def _of_shape(shape: str, most: int) -> Admitted:
+def _admit_shape(shape: str, most: int) -> Admitted:
     return _admit(shape, most)
 
 
 def _admit(query: str, most: int = TOKENS) -> Admitted:
-    read = list(lexer.tokens(query, most))
-    if lexer.refusal(query, read, most) == lexer.ASKS_ELSEWHERE:
+    all_tokens = list(lexer.tokens(query, most))
+    if lexer.refusal(query, all_tokens, most) == lexer.ASKS_ELSEWHERE:
         raise Refused(400, f"{lexer.ASKS_ELSEWHERE} here")
-    if lexer.is_deeper(query, DEEPEST, read):
+    if lexer.is_deeper(query, DEEPEST, all_tokens):
         raise Refused(400, f"the query is nested deeper than {DEEPEST} levels")
-    tokens = [token for token in read if token.kind not in _SILENT]
+    tokens = [token for token in all_tokens if token.kind not in _SILENT]
     start = _after_prologue(tokens)
     form = tokens[start].text.upper() if start < len(tokens) else ""
     if form not in FORMS:
@@ -110,37 +111,40 @@ def _not_a_query(tokens: Sequence[Token], start: int) -> str:
 
 
 def _after_prologue(tokens: Sequence[Token]) -> int:
-    place = 0
-    while place < len(tokens):
-        word = tokens[place].text.upper()
+    index = 0
+    while index < len(tokens):
+        word = tokens[index].text.upper()
         if word == "PREFIX":
-            place += 3
+            index += 3
         elif word in ("BASE", "VERSION"):
-            place += 2
+            index += 2
         else:
             break
-    return place
+    return index
 
 
 def _lookup(query: str, tokens: Sequence[Token]) -> str | None:
-    """``query`` with a limit if it is SELECT variables { one pattern, maybe in GRAPH } LIMIT n."""
-    place = 1
-    while place < len(tokens) and (
-        tokens[place].kind is Kind.VARIABLE or tokens[place].text == "*"
+    """Return ``query`` with a limit if it is a look-up, else ``None``.
+
+    Look-ups have the form ``SELECT variables { pattern } LIMIT n``; the pattern may be in GRAPH.
+    """
+    index = 1
+    while index < len(tokens) and (
+        tokens[index].kind is Kind.VARIABLE or tokens[index].text == "*"
     ):
-        place += 1
-    shown = {token.text[1:] for token in tokens[1:place]}
-    rest = [token for token in tokens[place:] if token.text.upper() != "WHERE"]
-    texts = [token.text.upper() for token in rest]
-    if texts[:1] != ["{"] or place == 1:
+        index += 1
+    shown = {token.text[1:] for token in tokens[1:index]}
+    remaining = [token for token in tokens[index:] if token.text.upper() != "WHERE"]
+    texts = [token.text.upper() for token in remaining]
+    if texts[:1] != ["{"] or index == 1:
         return None
     graph: list[Token] = []
     inner = 1
     if texts[1:2] == ["GRAPH"]:
-        graph, inner = rest[2:3], 4
+        graph, inner = remaining[2:3], 4
         if texts[3:4] != ["{"]:
             return None
-    pattern = rest[inner : inner + 3]
+    pattern = remaining[inner : inner + 3]
     closing = [text for text in texts[inner + 3 :] if text != "."]
     depth = 2 if graph else 1
     if closing[:depth] != ["}"] * depth or not _is_bounded(pattern, graph, shown):
@@ -154,13 +158,13 @@ def _lookup(query: str, tokens: Sequence[Token]) -> str | None:
 
 
 def _is_bounded(pattern: Sequence[Token], graph: Sequence[Token], shown: set[str]) -> bool:
-    """Whether each step in an index gives a row that can be counted.
+    """Return whether each index step yields a row.
 
-    ``pattern`` is subject, predicate and object. No variable stands twice, there is a subject or a
-    graph, and each row has what is shown (``""`` is the star).
+    ``pattern`` is subject, predicate and object. No variable may occur twice, the subject or the
+    graph must be given, and the ``shown`` variables must be in the pattern (``""`` is ``*``).
     """
-    for place, token in enumerate(pattern):
-        if token.kind not in _TERMS and not (place == 1 and token.text == "a"):
+    for position, token in enumerate(pattern):
+        if token.kind not in _TERMS and not (position == 1 and token.text == "a"):
             return False
     names = [t.text[1:] for t in (*pattern, *graph) if t.kind is Kind.VARIABLE]
     if len(names) != len(set(names)) or not names or not shown - {""} <= set(names):

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The analyses that pages show, by name; they run in a process that can be killed.
+"""Analyses behind pages, by name; they run in a killable process.
 
-Each takes a snapshot and what the page was asked, and answers with what its template shows, all of
-it in types that travel between processes. What the store lacks is a
-:class:`~kgbench.errors.QueryError`.
+Each takes a snapshot and the parameters of the page, and returns the content of its template in
+types that can be pickled. Missing data raise :class:`~kgbench.errors.QueryError`.
 """
 
 from __future__ import annotations
@@ -30,92 +29,101 @@ from kgbench.vocab import KGB, QB, RDF
 
 
 def _models(view: View) -> list[tuple[str, str, str]]:
-    """IRI, name and display name of each model, by name."""
-    shown = display_names(view)
-    models = sorted(fetch.models(view).values(), key=lambda one: one.name)
-    return [(one.iri, one.name, shown.get(one.name, one.name)) for one in models]
+    """Return IRI, name and display name of each model, sorted by name."""
+    display = display_names(view)
+    models = sorted(fetch.models(view).values(), key=lambda model: model.name)
+    return [(model.iri, model.name, display.get(model.name, model.name)) for model in models]
 
 
 def _leaderboard(
     view: View, suite: str | None, score_set: str = "main", choice: str = FIRST
 ) -> dict[str, Any]:
-    """The leaderboard of a suite by a score set and a pass, and the scores by task beside it."""
-    chosen = select(view, suite, choice)
+    """Return the leaderboard of a suite by a score set and a pass, and the scores by task."""
+    selection = select(view, suite, choice)
     combined = declarations.score_set(score_set)
-    asked = leaders.arguments(score_set)  # as `kgbench analyze leaderboard --significance` keeps it
+    # The same arguments as `kgbench analyze leaderboard --significance --keep`, to share its table.
+    arguments = leaders.arguments(score_set)
     table, *_ = remembered(
-        view, chosen, "leaderboard", asked, lambda: leaders.leaders(view, chosen, combined)
+        view,
+        selection,
+        "leaderboard",
+        arguments,
+        lambda: leaders.leaders(view, selection, combined),
     )
-    shown = display_names(view)
+    display = display_names(view)
     order = [str(name) for name in table.column("model")]
-    tasks = task_scores(view, chosen)
+    tasks = task_scores(view, selection)
     return {
-        "board": board(table, shown, chosen.suite),
-        "heat": heat_map(tasks, order, shown, chosen.suite),
+        "board": board(table, display, selection.suite),
+        "heat": heat_map(tasks, order, display, selection.suite),
         "described": combined.description,
     }
 
 
 def _standings(view: View, suite: str | None, model: str | None, task: str | None) -> str:
-    """The leaderboard as a Markdown table, of the models and tasks that fit the globs."""
-    chosen = select(view, suite, tasks=task or ALL, models=model or ALL)
+    """Return the leaderboard as a Markdown table, of models and tasks that match the globs."""
+    selection = select(view, suite, tasks=task or ALL, models=model or ALL)
     combined = declarations.score_set("main")
-    if chosen.narrowed:
-        return render(leaders.leaders(view, chosen, combined), "markdown")
-    asked = leaders.arguments("main")
+    if selection.narrowed:
+        return render(leaders.leaders(view, selection, combined), "markdown")
+    arguments = leaders.arguments("main")
     table, *_ = remembered(
-        view, chosen, "leaderboard", asked, lambda: leaders.leaders(view, chosen, combined)
+        view,
+        selection,
+        "leaderboard",
+        arguments,
+        lambda: leaders.leaders(view, selection, combined),
     )
     return render(table, "markdown")
 
 
 def _transcript(view: View, iri: str) -> dict[str, Any]:
-    """A dialogue as ``kgbench show --json`` has it; ``iri`` may be a path below the base."""
+    """Return a dialogue as ``kgbench show --json`` prints it; ``iri`` may be a path."""
     full = iri if "://" in iri else view.iris.base + iri.lstrip("/")
     return dialogues.view(view, full).as_json()
 
 
 def _choices(view: View, suite: str | None) -> dict[str, Any]:
-    """What a leaderboard can be chosen by: score sets and evaluation passes, each with its label.
+    """Return the score sets and evaluation passes that a leaderboard can show, with labels.
 
-    Passes that judge dialogues for the first time are all together ``first``.
+    All first passes are one choice, ``first``.
     """
     passes = [(FIRST, "First, live or as published"), (LATEST, "Latest of each dialogue")]
     for iri, _, kind, started, _, _, of_suite in queries.rows(view, "list-passes"):
         if of_suite == suite and kind not in reading.ORIGINAL:
-            words = str(kind).replace("reevaluation", "Re-evaluation")
-            passes.append((str(iri), f"{words} of {moment(started)}"))
+            label = str(kind).replace("reevaluation", "Re-evaluation")
+            passes.append((str(iri), f"{label} of {moment(started)}"))
     return {"sets": declarations.score_sets(), "passes": passes}
 
 
 def _thing(view: View, iri: str, reveal: bool) -> dict[str, Any]:
-    """What the page of a thing shows beyond its statements."""
+    """Return the content of a resource's page, without its statements."""
     _, build = contents.template(things.kinds(view, iri))
     return {} if build is None else build(view, iri, reveal=reveal)
 
 
 def example(view: View, asked: Mapping[str, str]) -> str:
-    """The declared query that ``asked`` names, with values for the parameters that it needs.
+    """Return the text of the declared query ``asked["name"]`` with values for its parameters.
 
-    Values come from ``asked``; what is missing is filled from the store: the graphs of the suite's
-    first passes, the first dialogue, the first observation.
+    Values are taken from ``asked``. Missing ones are filled from the store: the graphs of the
+    suite's first passes, the first dialogue, the first observation.
     """
     query = queries.load(asked["name"])
-    given: dict[str, Any] = {
+    values: dict[str, Any] = {
         p.name: asked[p.name] for p in query.parameters if p.name in asked and p.name != "name"
     }
-    needed = {p.name for p in query.parameters if not p.optional} - set(given)
-    wanted = needed | ({p.name for p in query.parameters} & {"passGraph", "runGraph"})
-    for name in wanted - set(given):
-        given[name] = _filled(view, name, asked.get("suite"))
-    if "suite" in given and not given["suite"].startswith("http"):
-        del given["suite"]
-    lines = queries.bind(query, **given).splitlines(keepends=True)
+    needed = {p.name for p in query.parameters if not p.optional} - set(values)
+    to_fill = needed | ({p.name for p in query.parameters} & {"passGraph", "runGraph"})
+    for name in to_fill - set(values):
+        values[name] = _filled(view, name, asked.get("suite"))
+    if "suite" in values and not values["suite"].startswith("http"):
+        del values["suite"]
+    lines = queries.bind(query, **values).splitlines(keepends=True)
     return "".join(line for line in lines if not line.startswith("# SPDX-"))
 
 
 def _filled(view: View, name: str, suite: str | None) -> str | list[str]:
-    """A value for a parameter; no value, where the store has none, leaves a place for one."""
+    """Return a value for a parameter from the store; an empty list if there is none."""
     if name in ("passGraph", "runGraph"):
         if suite is None:
             suite = next((str(iri) for iri, *_ in queries.rows(view, "list-suites")), None)

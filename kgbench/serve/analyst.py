@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The process that runs analyses for pages: ``python -m kgbench.serve.analyst``.
+"""The worker process that runs analyses for pages: ``python -m kgbench.serve.analyst``.
 
-As isolated as a query worker, and talking as one (see :mod:`kgbench.serve.worker`): a job names one
-of :data:`kgbench.serve.analyses.ANALYSES`, and the answer is its result, pickled.
+Its isolation and protocol are those of query workers (see :mod:`kgbench.serve.worker`). A job names
+one of :data:`kgbench.serve.analyses.ANALYSES`; the answer is its result, pickled.
 """
 
 from __future__ import annotations
@@ -23,31 +23,31 @@ from kgbench.serve.analyses import ANALYSES
 
 
 class Defect(Exception):
-    """An analysis failed for another reason than that the store lacks something."""
+    """An analysis failed for a reason other than missing data."""
 
 
 def _handler() -> Callable[[Mapping[str, Any], BinaryIO], None]:
-    """Runs jobs on the snapshot that each names, which stays open for the next one."""
+    """Return a function that runs jobs; the snapshot of a job stays open for the next one."""
     base = ""
 
-    def opened(path: str) -> View:
-        # The server holds the snapshot for as long as a job names it. This process does not:
-        # its view stays open for the next job, and would keep an old snapshot on disk.
+    def open_view(path: str) -> View:
+        # The server holds the snapshot while jobs use it. This process must not hold it, because
+        # its view stays open after the job and would keep an old snapshot on disk.
         return snapshot.opened(Path(path), None, base)
 
-    snapshots = worker.Opened(opened)
+    snapshots = worker.Opened(open_view)
 
     def answer(job: Mapping[str, Any], stream: BinaryIO) -> None:
         nonlocal base
         base = job["base"]
         view = snapshots.get(job["snapshot"])
         try:
-            found = ANALYSES[job["analysis"]](view, **job["arguments"])
+            result = ANALYSES[job["analysis"]](view, **job["arguments"])
         except (QueryError, MemoryError):
             raise
-        except Exception as error:  # never the fault of a query that a client sent
+        except Exception as error:  # a defect of ours, not an error in a client's query
             raise Defect(f"{job['analysis']}: {type(error).__name__}: {error}") from error
-        worker.send(stream, worker.DATA, pickle.dumps(found))
+        worker.send(stream, worker.DATA, pickle.dumps(result))
 
     return answer
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The application: which path is answered by whom, and the headers that every answer has."""
+"""The ASGI application: routes, errors, and the headers of all responses."""
 
 from __future__ import annotations
 
@@ -40,26 +40,26 @@ Handler = Callable[[Request], Awaitable[Response]]
 
 
 class Protocolled(Protocol):
-    """Who answers at a ``path`` in another protocol, by ``methods``, while it is running."""
+    """A handler of another protocol at ``path``, which allows ``methods``."""
 
     path: str
     methods: str
 
     def running(self) -> contextlib.AbstractAsyncContextManager[None]:
-        """Requests are answered inside this context."""
+        """Return a context in which requests are answered."""
         ...
 
     async def __call__(self, request: Request) -> Response:
-        """Answer one request; :class:`~kgbench.serve.refusals.Refused` says why not."""
+        """Answer one request; raises :class:`~kgbench.serve.refusals.Refused`."""
         ...
 
 
 def application(
-    settings: Settings, beside: Callable[[Service], Protocolled] | None = None
+    settings: Settings, make_handler: Callable[[Service], Protocolled] | None = None
 ) -> ASGIApp:
-    """The whole server as an ASGI application; with a token it owns the store.
+    """Return the server as an ASGI application; with a token it opens the store for writing.
 
-    ``beside`` makes what answers in another protocol beside endpoint and pages.
+    ``beside`` creates the handler of another protocol that is served beside endpoint and pages.
     """
     owned: EmbeddedStore | None = None
     if settings.token is not None:
@@ -68,7 +68,7 @@ def application(
     updates = None if owned is None else Updates(owned, service.following)
     rendering = Rendering(service)
 
-    other = None if beside is None else beside(service)
+    handler = None if make_handler is None else make_handler(service)
 
     @contextlib.asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[dict[str, Any]]:
@@ -76,15 +76,16 @@ def application(
             async with service.running(), contextlib.AsyncExitStack() as stack:
                 compiling = asyncio.create_task(asyncio.to_thread(rendering.compile))
                 stack.push_async_callback(asyncio.wait, {compiling})
-                if other is not None:
-                    await stack.enter_async_context(other.running())
-                yield {LOOKUPS: lookups}  # each connection is given this state
+                if handler is not None:
+                    await stack.enter_async_context(handler.running())
+                yield {LOOKUPS: lookups}  # uvicorn passes this state to each connection
         finally:
             if owned is not None:
                 owned.close()
 
     async def refuse(request: Request, refused: Exception) -> Response:
-        # Where an answer has begun it is cut instead (Cut), so that it does not look complete.
+        # Only for responses that have not started; others are aborted (Cut), so that they do not
+        # look complete.
         assert isinstance(refused, Refused)
         if "text/html" not in request.headers.get("accept", ""):
             return await refusal(request, refused)
@@ -98,8 +99,8 @@ def application(
 
     lookups = Lookups(service)
     routes = _routes(service, updates, rendering, lookups)
-    if other is not None:
-        routes.insert(0, Place(other.path, other, other.methods))
+    if handler is not None:
+        routes.insert(0, Place(handler.path, handler, handler.methods))
     app = Starlette(
         routes=routes, lifespan=lifespan, exception_handlers={Refused: refuse, Exception: fail}
     )
@@ -108,7 +109,7 @@ def application(
 
 
 async def refusal(_: Request, refused: Exception) -> Response:
-    """A refusal in words, for clients that are no browsers."""
+    """Answer a refused request in plain text, for clients that are not browsers."""
     assert isinstance(refused, Refused)
     return PlainTextResponse(refused.message + "\n", refused.status, refused.headers)
 
@@ -127,7 +128,7 @@ def _routes(
         tag = etag(view.name, "void")
         chosen = formats.negotiate(request.headers.get("accept"), formats.GRAPHS)
         if chosen is None:
-            known = ", ".join(one.media for one in formats.GRAPHS)
+            known = ", ".join(form.media for form in formats.GRAPHS)
             raise Refused(406, f"the statistics can be sent as {known}", {"Vary": "Accept"})
         headers = {"Vary": "Accept", "ETag": tag, "Cache-Control": "no-cache"}
         if unchanged(request, tag):
@@ -138,7 +139,7 @@ def _routes(
     async def examples(request: Request) -> Response:
         chosen = formats.negotiate(request.headers.get("accept"), formats.GRAPHS)
         if chosen is None:
-            known = ", ".join(one.media for one in formats.GRAPHS)
+            known = ", ".join(form.media for form in formats.GRAPHS)
             raise Refused(406, f"the examples can be sent as {known}", {"Vary": "Accept"})
         root = service.root(request)
         tag = etag(queries.digest(), root)
@@ -177,9 +178,10 @@ def _file(path: Path) -> Handler:
 
 
 class Place(Route):
-    """A path with who answers there, and the ``methods`` that can be used.
+    """A route that answers OPTIONS by ``methods``.
 
-    Where they are named, who answers refuses all others itself.
+    Without ``methods``, only GET and HEAD are passed to the handler. Otherwise the handler refuses
+    other methods itself.
     """
 
     def __init__(self, path: str, handler: Handler, methods: str | None = None) -> None:
@@ -189,21 +191,22 @@ class Place(Route):
             return await handler(request)
 
         super().__init__(path, answer)
-        self.methods = None  # any, or a page's path would be that of a thing to who writes there
+        # With methods given, Starlette would pass a PUT on a page's path to the route of things.
+        self.methods = None
         self.allowed = methods or READING
 
 
 class Frame:
-    """Around everything: the Host header, OPTIONS, and the headers of safety and CORS."""
+    """Middleware for the Host header, OPTIONS, CORS and security headers."""
 
     def __init__(self, app: Starlette, settings: Settings) -> None:
         self._app = app
         self._settings = settings
-        self._sharing = sharing(settings.shared_with)
-        self._always = always(settings.shared_with)
+        self._cors_headers = sharing(settings.shared_with)
+        self._common_headers = always(settings.shared_with)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request, or leave it to the application."""
+        """Answer a request, or pass it to the application."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -212,7 +215,7 @@ class Frame:
             return
         if scope["method"] == "OPTIONS":
             methods = self._methods(scope)
-            headers = {"Allow": methods, **self._sharing}
+            headers = {"Allow": methods, **self._cors_headers}
             if self._settings.shared_with is not None:
                 headers |= {"Access-Control-Allow-Methods": methods, **PREFLIGHT}
             await Response(status_code=204, headers=headers)(scope, receive, send)
@@ -223,13 +226,12 @@ class Frame:
             nonlocal started
             if message["type"] == "http.response.start":
                 started = True
-                said = {name for name, _ in message["headers"]}
-                more = (one for one in self._always if one[0] not in said)
-                message["headers"] = [*message["headers"], *more]
+                present = {name for name, _ in message["headers"]}
+                missing = (header for header in self._common_headers if header[0] not in present)
+                message["headers"] = [*message["headers"], *missing]
             await send(message)
 
-        # An answer is cancelled only where the server ends while it is under way; then it is cut,
-        # which is no fault to report.
+        # A response is only cancelled when the server shuts down; this is not an error to report.
         with contextlib.suppress(asyncio.CancelledError):
             try:
                 await self._app(scope, receive, sending)
@@ -238,21 +240,25 @@ class Frame:
                 if not started or abort is None:
                     raise
                 abort()
-                await asyncio.sleep(0)  # the server learns that its client is gone
+                await asyncio.sleep(0)  # let uvicorn notice the closed connection
                 await asyncio.sleep(0)
 
     def _refusal(self, scope: Scope) -> Response | None:
-        """The answer to a request that goes no further: for another host, or with many fields."""
+        """Return the refusal of a request for another host or with too many fields, if any."""
         host = next((value for name, value in scope["headers"] if name == b"host"), None)
         if host is not None and not self._settings.is_own(host.decode("latin-1")):
-            said = "this server has another name: start it with --public, or ask by IP address\n"
-            return PlainTextResponse(said, 421)
+            message = "unknown host name: start the server with --public, or use its IP address\n"
+            return PlainTextResponse(message, 421)
         if scope["query_string"].count(b"&") >= MOST_FIELDS:
             return PlainTextResponse(f"the URL has more than {MOST_FIELDS} fields\n", 400)
         return None
 
     def _methods(self, scope: Scope) -> str:
-        """The methods that can be used at a path; ``*``, which is none, can only be read."""
-        places = (one for one in self._app.routes if one.matches(scope)[0] is not Match.NONE)
-        found = next(places, None)
-        return found.allowed if isinstance(found, Place) else READING
+        """Return the methods allowed at the requested path."""
+        matching = (
+            candidate
+            for candidate in self._app.routes
+            if candidate.matches(scope)[0] is not Match.NONE
+        )
+        route = next(matching, None)
+        return route.allowed if isinstance(route, Place) else READING

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reading the body of a request within limits of size, time and depth."""
+"""Reading of request bodies with limits on size, time and nesting."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from starlette.requests import ClientDisconnect, Request
 from kgbench.serve.refusals import Refused
 from kgbench.serve.settings import Limits
 
-# What opens and closes a level, for which parsers need stack: in JSON brackets, else triple terms;
-# neither in strings, which may hold any number of them, nor in the comments of Turtle.
+# Tokens that open or close a level, for which parsers need stack space: brackets in JSON, triple
+# terms in Turtle. Strings and comments are matched as a whole, because their content does not
+# count.
 _JSON = re.compile(rb'"(?:[^"\\]|\\.)*+"?|([\[{])|([\]}])', re.DOTALL)
 _TERMS = re.compile(
     rb"""
@@ -20,17 +21,17 @@ _TERMS = re.compile(
     | '''(?:[^'\\]++|\\.|'{1,2}+(?!'))*+'''
     | "(?:[^"\\\n\r]++|\\.)*+"
     | '(?:[^'\\\n\r]++|\\.)*+'
-    | <[^<>"{}|^`\x00-\x20]*+>   # an IRI may hold what begins a string or a comment elsewhere
+    | <[^<>"{}|^`\x00-\x20]*+>   # IRIs may contain quotes and number signs
     | \#[^\n\r]*+
-    | \\.                        # as may a name
+    | \\.                        # so may prefixed names, escaped
     | (<<) | (>>)
     """,
     re.VERBOSE | re.DOTALL,
 )
 
 
-def is_deeper(sent: bytes, levels: int, *, json: bool) -> bool:
-    """Whether a document, which is in JSON or not, is nested deeper than ``levels``.
+def is_deeper(data: bytes, levels: int, *, json: bool) -> bool:
+    """Return whether a JSON or Turtle document is nested deeper than ``levels``.
 
     >>> is_deeper(b'{"a": [{"b": "[[["}]}', 2, json=True), is_deeper(b"[[", 2, json=True)
     (True, False)
@@ -38,18 +39,18 @@ def is_deeper(sent: bytes, levels: int, *, json: bool) -> bool:
     (False, True)
     """
     level = 0
-    for found in (_JSON if json else _TERMS).finditer(sent):
-        if found[1]:
+    for match in (_JSON if json else _TERMS).finditer(data):
+        if match[1]:
             level += 1
             if level > levels:
                 return True
-        elif found[2] and level:
+        elif match[2] and level:
             level -= 1
     return False
 
 
 async def body(request: Request, limits: Limits) -> bytes:
-    """The whole body; 413 where it is too large, 408 where it comes too slowly."""
+    """Read the body of a request; raises 413 if it is too large and 408 if it is too slow."""
     announced = request.headers.get("content-length", "0")
     if announced.isdecimal() and int(announced[:20]) > limits.request_bytes:
         raise _too_large(limits)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Models, runs or passes side by side: the cases that they disagree on, then the tasks."""
+"""Comparison of models, runs or passes: the cases on which they disagree, then the tasks."""
 
 from __future__ import annotations
 
@@ -19,80 +19,80 @@ from kgbench.pages.snapshot import View
 from kgbench.pages.tables import sheet
 
 SIDES = ("a", "b", "c", "d")
-"""The fields of a request that name what is compared."""
+"""URL parameters of the compared models, runs or passes."""
 _MOST_CASES = 50
 
 
 def side_by_side(view: View, suite: str | None, names: Sequence[str]) -> dict[str, Any]:
-    """What the page of a comparison shows; the first of ``names`` is compared with each other.
+    """Return the content of the comparison page: the first of ``names`` against the others.
 
-    Raises :class:`~kgbench.errors.QueryError` where a name is unknown, or where sides share no
-    task.
+    Raises :class:`~kgbench.errors.QueryError` if a name is unknown or the sides share no task.
     """
-    chosen = select(view, suite)
+    selection = select(view, suite)
     others = names[1:] or names[:1]
     pairs = [sides(view, names[0], other) for other in others]
     first = pairs[0][0]
-    found = [matches(view, chosen, first, other) for _, other in pairs]
-    shown = display_names(view)
-    cases = _cases(found)
-    apart = sorted(
+    comparisons = [matches(view, selection, first, other) for _, other in pairs]
+    display = display_names(view)
+    cases = _cases(comparisons)
+    differing = sorted(
         (case for case in cases if case["spread"] > 0),
         key=lambda case: (-case["spread"], case["iteration"], case["task"], case["case"]),
     )
     return {
         "sides": [
-            (side.iri, side.name, shown.get(side.name, side.name))
+            (side.iri, side.name, display.get(side.name, side.name))
             for side in (first, *(other for _, other in pairs))
         ],
-        "cases": apart[:_MOST_CASES],
-        "disagreeing": len(apart),
+        "cases": differing[:_MOST_CASES],
+        "disagreeing": len(differing),
         "compared": len(cases),
-        "tasks": _tasks(found),
+        "tasks": _tasks(comparisons),
         "tests": [
-            _test(view, match, pair, chosen.suite) for match, pair in zip(found, pairs, strict=True)
+            _test(view, match, pair, selection.suite)
+            for match, pair in zip(comparisons, pairs, strict=True)
         ],
-        "queries": [("score-rows", {"suite": chosen.suite})],
+        "queries": [("score-rows", {"suite": selection.suite})],
     }
 
 
-def _cases(found: Sequence[Mapping[str, Match]]) -> list[dict[str, Any]]:
-    """Every case and iteration that all sides have, with the score of each and how far they are."""
+def _cases(comparisons: Sequence[Mapping[str, Match]]) -> list[dict[str, Any]]:
+    """Return each case and iteration that all sides have, with their scores and the spread."""
     rows: dict[str, list[ScoreRow]] = {}
     task_of: dict[str, str] = {}
-    for place, of_tasks in enumerate(found):
+    for index, of_tasks in enumerate(comparisons):
         for task, match in of_tasks.items():
             for pair in match.pairs:
                 row = rows.setdefault(pair.a.dialogue, [pair.a])
                 task_of[pair.a.dialogue] = task
-                if len(row) == place + 1:  # all sides before have it, too
+                if len(row) == index + 1:  # all previous sides have this case
                     row.append(pair.b)
-    whole = (row for row in rows.values() if len(row) == len(found) + 1)
+    complete = (row for row in rows.values() if len(row) == len(comparisons) + 1)
     return [
         {
             "task": task_of[row[0].dialogue],
             "case": row[0].case,
             "iteration": row[0].iteration,
-            "scores": [(one.dialogue, heat(one.value, 1)) for one in row],
-            "spread": max(one.value for one in row) - min(one.value for one in row),
+            "scores": [(score.dialogue, heat(score.value, 1)) for score in row],
+            "spread": max(score.value for score in row) - min(score.value for score in row),
         }
-        for row in whole
+        for row in complete
     ]
 
 
-def _tasks(found: Sequence[Mapping[str, Match]]) -> list[dict[str, Any]]:
-    """The mean of each side on each task that all have, those furthest apart first."""
-    shared = [task for task in found[0] if all(task in other for other in found)]
+def _tasks(comparisons: Sequence[Mapping[str, Match]]) -> list[dict[str, Any]]:
+    """Return each side's mean on each shared task, the largest differences first."""
+    shared = [task for task in comparisons[0] if all(task in other for other in comparisons)]
     rows = []
     for task in shared:
-        used = [match[task].used() for match in found]
+        used = [match[task].used() for match in comparisons]
         means = [_mean(used[0][0]), *(_mean(theirs) for _, theirs in used)]
         known = [mean for mean in means if mean is not None]
         rows.append(
             {
                 "task": task,
                 "n": len(used[0][0]),
-                "paired": all(match[task].paired for match in found),
+                "paired": all(match[task].paired for match in comparisons),
                 "means": [(mean, bar(mean)) for mean in means],
                 "spread": max(known) - min(known) if known else 0.0,
             }

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What queries have cost before, by their shape: which are light, which are heavy.
+"""Measured costs of queries by text and shape: light or heavy.
 
-A query is known by its text, and by its shape, in which all IRIs, names, numbers and strings are
-alike (:class:`~kgbench.serve.admission.Admitted`). What was measured last counts. Nothing is
-estimated from the text of a query, whose cost depends on the data.
+The shape of a query is its text with all IRIs, names, numbers and strings replaced
+(:class:`~kgbench.serve.admission.Admitted`). The last measurement counts. Costs are never estimated
+from the text, because they depend on the data.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _KEPT = 4_096
 
 
 class Cost(Enum):
-    """How much a query is expected to need."""
+    """Expected cost of a query."""
 
     LIGHT = "light"
     UNKNOWN = "unknown"
@@ -26,20 +26,20 @@ class Cost(Enum):
 
 
 class Key(NamedTuple):
-    """A query's digest, and its shape."""
+    """Digests of the text and of the shape of a query."""
 
     exact: str
     shape: str
 
 
 def key_of(query: str, shape: str) -> Key:
-    """The key of a query's cost."""
+    """Return the key under which the cost of a query is stored."""
     text = query.encode("utf-8", "surrogatepass")
     return Key(hashlib.blake2b(text, digest_size=12).hexdigest(), shape)
 
 
 class Costs:
-    """The measured costs of the queries that were asked last, at most some thousands.
+    """Measured costs of the last few thousand queries.
 
     >>> costs = Costs()
     >>> costs.note(Key("a", "shape"), light=False)
@@ -53,7 +53,7 @@ class Costs:
         self._light: OrderedDict[str, bool] = OrderedDict()
 
     def expected(self, key: Key | None) -> Cost:
-        """What a query is expected to cost."""
+        """Return the expected cost of a query."""
         if key is None:
             return Cost.UNKNOWN
         exact = self._light.get(key.exact)
@@ -65,7 +65,7 @@ class Costs:
         return Cost.LIGHT if coarse else Cost.SUSPECT
 
     def note(self, key: Key | None, *, light: bool) -> None:
-        """Remember that a query was light, or that it was not."""
+        """Store whether a query was light."""
         if key is None:
             return
         for name in (key.exact, key.shape):

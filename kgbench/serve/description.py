@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the server says of itself: the service description, and VoID with its statistics."""
+"""Descriptions of the server: SPARQL service description, and VoID with statistics."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _FORMAT_BASE = "http://www.w3.org/ns/formats/"
 
 
 def service_description(service: Service, root: str) -> list[ox.Quad]:
-    """The endpoint as ``sd:Service`` and ``dcat:DataService``, with the graphs it has."""
+    """Describe the endpoint as ``sd:Service`` and ``dcat:DataService``, with its graphs."""
     endpoint, dataset = node(root + "sparql"), node(root + ".well-known/void#dataset")
     default = root + "sparql#default-graph"
     settings = service.settings
@@ -54,39 +54,39 @@ def service_description(service: Service, root: str) -> list[ox.Quad]:
 
 
 class Statistics:
-    """Counts of classes and properties, computed when asked for, once per snapshot."""
+    """Counts of classes and properties, computed on demand once per snapshot."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
-        self._one = asyncio.Lock()
-        self._of = ""
-        self._found: dict[str, dict[str, int]] = {}
+        self._lock = asyncio.Lock()
+        self._snapshot = ""
+        self._counts: dict[str, dict[str, int]] = {}
 
     async def get(self, view: View) -> dict[str, dict[str, int]]:
-        """``classes`` and ``properties``: IRI to the number of statements, in all graphs."""
-        async with self._one:
-            if self._of != view.name:
-                self._found = {
+        """Return ``classes`` and ``properties``: IRI -> number of statements in all graphs."""
+        async with self._lock:
+            if self._snapshot != view.name:
+                self._counts = {
                     "classes": await self._count(view, "class-partitions", "class"),
                     "properties": await self._count(view, "property-partitions", "property"),
                 }
-                self._of = view.name
-            return self._found
+                self._snapshot = view.name
+            return self._counts
 
     async def _count(self, view: View, name: str, column: str) -> dict[str, int]:
-        asked = queries.bind(queries.load(name))
+        query = queries.bind(queries.load(name))
         answer = await self._service.pool.run(
-            self._service.job(view, "json", query=asked), held=view
+            self._service.job(view, "json", query=query), held=view
         )
         rows = json.loads(await answer.whole())["results"]["bindings"]
         return {row[column]["value"]: int(row["count"]["value"]) for row in rows}
 
 
 async def void(service: Service, statistics: Statistics, view: View, root: str) -> list[ox.Quad]:
-    """The store as ``void:Dataset`` with its class and property partitions."""
-    found = await statistics.get(view)
+    """Describe the store as ``void:Dataset`` with class and property partitions."""
+    counted = await statistics.get(view)
     dataset = node(root + ".well-known/void#dataset")
-    facts = {"triples": sum(found["properties"].values()), **found}
+    facts = {"triples": sum(counted["properties"].values()), **counted}
     return [
         *typed(node(root + ".well-known/void"), VOID.DatasetDescription),
         *said(node(root + ".well-known/void"), (FOAF.primaryTopic, dataset)),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The list of dialogues as a page: the same query as ``kgbench dialogues``, page by page."""
+"""The paged list of dialogues, with the same search as ``kgbench dialogues``."""
 
 from __future__ import annotations
 
@@ -21,14 +21,15 @@ from kgbench.pages.snapshot import View
 PAGE = 50  # dialogues of one page
 _LONGEST = 500  # characters of one value
 _MOST_KEPT = 200_000  # dialogues of a suite
-OUTCOMES = tuple(one.value for one in Outcome)
+OUTCOMES = tuple(outcome.value for outcome in Outcome)
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What a request asks for; ``problem`` says what of it cannot be understood.
+    """Search parameters of a request; ``problem`` describes an invalid one.
 
-    ``model`` and ``task`` are names or globs, ``run`` an id, IRI or label, as on the command line.
+    ``model`` and ``task`` are names or globs; ``run`` is an id, IRI or label, as on the command
+    line.
     """
 
     model: str = ALL
@@ -44,10 +45,10 @@ class Wanted:
     problem: str | None = None
 
     @classmethod
-    def read(cls, given: Mapping[str, str]) -> Wanted:
-        """What the fields of a form say; empty ones say nothing."""
-        texts = {name: value.strip()[:_LONGEST] for name, value in given.items() if value.strip()}
-        found = cls(
+    def read(cls, fields: Mapping[str, str]) -> Wanted:
+        """Read the parameters from the fields of a form; empty fields are ignored."""
+        texts = {name: value.strip()[:_LONGEST] for name, value in fields.items() if value.strip()}
+        search = cls(
             model=texts.get("model", ALL),
             task=texts.get("task", ALL),
             outcome=texts.get("outcome"),
@@ -56,26 +57,26 @@ class Wanted:
             choice=texts.get("pass", FIRST),
             reverse=texts.get("order") == "down",
         )
-        if found.outcome is not None and found.outcome not in OUTCOMES:
-            return replace(found, problem=f"there is no outcome '{found.outcome}'")
+        if search.outcome is not None and search.outcome not in OUTCOMES:
+            return replace(search, problem=f"there is no outcome '{search.outcome}'")
         if (sort := texts.get("sort", "score")) not in finding.SORTS:
-            return replace(found, problem=f"dialogues cannot be sorted by '{sort}'")
+            return replace(search, problem=f"dialogues cannot be sorted by '{sort}'")
         try:
             below = float(texts["below"]) if "below" in texts else None
             page = int(texts.get("page", "1"))
         except ValueError:
-            return replace(found, sort=sort, problem="a score and a page are numbers")
+            return replace(search, sort=sort, problem="a score and a page are numbers")
         if (below is not None and not math.isfinite(below)) or not 1 <= page <= 10**9:
-            return replace(found, sort=sort, problem="a score and a page are numbers")
-        return replace(found, sort=sort, below=below, page=page)
+            return replace(search, sort=sort, problem="a score and a page are numbers")
+        return replace(search, sort=sort, below=below, page=page)
 
     @property
     def of_all(self) -> bool:
-        """Whether it asks among all dialogues of a suite."""
+        """Whether all dialogues of a suite are searched."""
         return self.model == self.task == ALL and self.run is None
 
     def query(self, suite: str | None, **changed: Any) -> str:
-        """The query of a URL that asks for the same, with some fields ``changed``."""
+        """Return a URL query for the same search, with some fields ``changed``."""
         new = replace(self, **changed)
         fields = {
             "suite": suite,
@@ -94,13 +95,13 @@ class Wanted:
 
 
 def all_judged(view: View, suite: str | None, choice: str) -> list[finding.Found] | None:
-    """All judged dialogues of a suite, for a server to keep; ``None`` where they are too many."""
-    found = finding.judged_dialogues(view, select(view, suite, choice))
-    return found if len(found) <= _MOST_KEPT else None
+    """Return all judged dialogues of a suite for the cache; ``None`` if they are too many."""
+    dialogues = finding.judged_dialogues(view, select(view, suite, choice))
+    return dialogues if len(dialogues) <= _MOST_KEPT else None
 
 
 def with_text(view: View, suite: str | None, choice: str, text: str) -> set[str]:
-    """The paths of the dialogues of a suite with ``text`` in an answer."""
+    """Return the paths of the dialogues of a suite that have ``text`` in an answer."""
     return finding.with_text(view, select(view, suite, choice), text)
 
 
@@ -111,56 +112,59 @@ def listed_dialogues(
     judged: list[finding.Found] | None = None,
     among: set[str] | None = None,
 ) -> dict[str, Any]:
-    """One page of the dialogues that ``wanted`` (the fields of :class:`Wanted`) asks for.
+    """Return a page of the dialogues found by ``wanted`` (the fields of :class:`Wanted`).
 
-    ``judged`` are all of the suite, and ``among`` those with the text, where these are known.
+    ``judged`` are all judged dialogues of the suite, and ``among`` the paths of those with the
+    searched text, if they are known already.
     """
-    asked = Wanted(**wanted)
-    chosen = select(view, suite, asked.choice, run=asked.run, tasks=asked.task, models=asked.model)
-    if among is None and asked.search is not None:
-        among = finding.with_text(view, chosen, asked.search)
-    found = finding.choose(
-        finding.judged_dialogues(view, chosen) if judged is None else judged,
-        outcome=asked.outcome,
-        below=asked.below,
-        among=among,
-        sort=asked.sort,
-        reverse=asked.reverse,
+    search = Wanted(**wanted)
+    selection = select(
+        view, suite, search.choice, run=search.run, tasks=search.task, models=search.model
     )
-    pages = max(1, math.ceil(len(found) / PAGE))
-    page = min(asked.page, pages)
+    if among is None and search.search is not None:
+        among = finding.with_text(view, selection, search.search)
+    dialogues = finding.choose(
+        finding.judged_dialogues(view, selection) if judged is None else judged,
+        outcome=search.outcome,
+        below=search.below,
+        among=among,
+        sort=search.sort,
+        reverse=search.reverse,
+    )
+    pages = max(1, math.ceil(len(dialogues) / PAGE))
+    page = min(search.page, pages)
     names = display_names(view)
     return {
-        "total": len(found),
+        "total": len(dialogues),
         "pages": pages,
         "page": page,
         "rows": [
             {
-                "iri": view.iris.base + one.dialogue,
-                "task": one.task,
-                "model": one.model,
-                "shown": names.get(one.model, one.model),
-                "iteration": one.iteration,
-                "outcome": one.outcome,
-                "score": None if one.scored is None else one.scored.value,
-                "metric": None if one.scored is None else one.scored.metric,
-                "bar": None if one.scored is None else bar(one.scored.value),
+                "iri": view.iris.base + item.dialogue,
+                "task": item.task,
+                "model": item.model,
+                "shown": names.get(item.model, item.model),
+                "iteration": item.iteration,
+                "outcome": item.outcome,
+                "score": None if item.scored is None else item.scored.value,
+                "metric": None if item.scored is None else item.scored.metric,
+                "bar": None if item.scored is None else bar(item.scored.value),
             }
-            for one in found[(page - 1) * PAGE : page * PAGE]
+            for item in dialogues[(page - 1) * PAGE : page * PAGE]
         ],
-        "run": chosen.run,
-        "run_name": None if chosen.run is None else _run_name(view, chosen.run),
+        "run": selection.run,
+        "run_name": None if selection.run is None else _run_name(view, selection.run),
         "models": sorted(
             (
-                (one.iri, one.name, names.get(one.name, one.name))
-                for one in fetch.models(view).values()
+                (item.iri, item.name, names.get(item.name, item.name))
+                for item in fetch.models(view).values()
             ),
-            key=lambda one: one[2].lower(),
+            key=lambda item: item[2].lower(),
         ),
         "tasks": sorted(
-            ((one.iri, one.name) for one in fetch.tasks(view).values()), key=lambda one: one[1]
+            ((item.iri, item.name) for item in fetch.tasks(view).values()), key=lambda item: item[1]
         ),
-        "queries": [(name, {"suite": chosen.suite}) for name in finding.QUERIES],
+        "queries": [(name, {"suite": selection.suite}) for name in finding.QUERIES],
     }
 
 

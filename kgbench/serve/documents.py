@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Small graphs as responses: a description of one thing, serialised in this process."""
+"""Responses with small graphs, serialised in the server process."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kgbench.serve.formats import Format
 
 
 def graph_response(quads: Iterable[Any], chosen: Format, headers: Mapping[str, str]) -> Response:
-    """A response with ``quads`` in the chosen format."""
+    """Return a response with ``quads`` in the chosen format."""
     return Response(
         serialised(quads, chosen.name), headers={**headers, "Content-Type": chosen.content_type}
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The query editor: a form that works without JavaScript, with all of ``queries/`` as examples."""
+"""The query editor: a form that works without JavaScript, with declared queries as examples."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ GROUP BY ?graph
 
 
 class Editor:
-    """Answers requests for the editor."""
+    """Answers requests for the query editor."""
 
     def __init__(
         self, service: Service, rendering: Rendering, endpoint: Endpoint, computing: Computing
@@ -46,17 +46,19 @@ class Editor:
         self._endpoint = endpoint
 
     async def __call__(self, request: Request) -> Response:
-        """The editor with a query, its answer where it is to be run, and the examples."""
+        """Return the editor with a query, its answer if it was run, and the examples."""
         view = self._service.view
-        asked = dict(request.query_params)
-        text = asked.get("query", "")[:_LONGEST]
-        if not text and "name" in asked:
-            asked = {name[:_LONGEST_VALUE]: value[:_LONGEST_VALUE] for name, value in asked.items()}
-            text = await self._computing.get(view, "example", asked=asked)
+        parameters = dict(request.query_params)
+        text = parameters.get("query", "")[:_LONGEST]
+        if not text and "name" in parameters:
+            parameters = {
+                name[:_LONGEST_VALUE]: value[:_LONGEST_VALUE] for name, value in parameters.items()
+            }
+            text = await self._computing.get(view, "example", asked=parameters)
         context: dict[str, Any] = {
             "query": text or _FIRST,
             "examples": _examples(),
-            "yasgui": YASGUI.is_file() and asked.get("plain") != "1",
+            "yasgui": YASGUI.is_file() and parameters.get("plain") != "1",
             "prefixes": json.dumps(dict(PREFIXES)),
             "ran": False,
             "problem": None,
@@ -65,7 +67,7 @@ class Editor:
             "more": False,
             "answer": None,
         }
-        if asked.get("run") == "1" and text:
+        if parameters.get("run") == "1" and text:
             context["ran"] = True
             try:
                 context.update(await self._answer(view, text))
@@ -95,10 +97,10 @@ class Editor:
         if not solutions:
             shown = data[:_SHOWN_BYTES].decode("utf-8", "replace")
             return {"answer": shown, "more": len(data) > _SHOWN_BYTES}
-        found = json.loads(data)
-        if "boolean" in found:
-            return {"answer": "yes" if found["boolean"] else "no"}
-        heads, rows = found["head"]["vars"], found["results"]["bindings"]
+        result = json.loads(data)
+        if "boolean" in result:
+            return {"answer": "yes" if result["boolean"] else "no"}
+        heads, rows = result["head"]["vars"], result["results"]["bindings"]
         return {
             "heads": heads,
             "rows": [[row.get(name) for name in heads] for row in rows[:_SHOWN_ROWS]],

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The SPARQL 1.1 Protocol endpoint: one path for queries, and updates where they are permitted."""
+"""The SPARQL 1.1 Protocol endpoint for queries and, if permitted, updates."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _VARY = {"Vary": "Accept"}
 
 
 class Endpoint:
-    """Answers requests at the endpoint's path."""
+    """Answers requests of the SPARQL 1.1 Protocol."""
 
     def __init__(self, service: Service, updates: Updates | None, lookups: Lookups) -> None:
         self._service = service
@@ -38,34 +38,34 @@ class Endpoint:
         self._lookups = lookups
 
     async def __call__(self, request: Request) -> Response:
-        """Answer one request; :class:`~kgbench.serve.refusals.Refused` says why not."""
+        """Answer one request; raises :class:`~kgbench.serve.refusals.Refused`."""
         if request.method not in ("GET", "HEAD", "POST"):
             raise Refused(405, f"{request.method} is not known here", {"Allow": METHODS})
-        sent = b""
+        content = b""
         if request.method == "POST":
-            sent = await body(request, self._service.settings.limits)
+            content = await body(request, self._service.settings.limits)
         settings = self._service.settings
-        asked = await self._service.readers.operation(
+        prepared = await self._service.readers.operation(
             Sent(
                 request.method,
                 request.scope["query_string"],
                 request.headers.get("content-type"),
-                sent,
+                content,
                 self._updates is not None and may_write(settings, request),
             ),
             settings.base,
         )
-        if asked is None:
+        if prepared is None:
             return await self._describe(request)
-        if asked.admitted is None:
+        if prepared.admitted is None:
             permit(settings, request)
             assert self._updates is not None
-            await self._updates.apply(asked.operation.text)
+            await self._updates.apply(prepared.operation.text)
             return Response(status_code=204)
-        return await self._query(request, asked.operation, asked.admitted)
+        return await self._query(request, prepared.operation, prepared.admitted)
 
     async def _describe(self, request: Request) -> Response:
-        """Without a query: the service description, or the query form for people."""
+        """Answer a request without a query: with the service description, or the editor."""
         from kgbench.serve.description import service_description
         from kgbench.serve.documents import graph_response
 
@@ -81,7 +81,7 @@ class Endpoint:
         offered = formats.SOLUTIONS if admitted.form in ("SELECT", "ASK") else formats.GRAPHS
         chosen = formats.negotiate(request.headers.get("accept"), offered, operation.wanted)
         if chosen is None:
-            known = ", ".join(one.media for one in offered)
+            known = ", ".join(form.media for form in offered)
             raise Refused(406, f"the answer can be sent as {known}", _VARY)
         view = self._service.view
         headers = {**_VARY, "Content-Type": chosen.content_type, "Cache-Control": "no-cache"}
@@ -102,12 +102,12 @@ class Endpoint:
     async def answer(
         self, view: View, operation: Operation, admitted: Admitted, chosen: Format
     ) -> Answer:
-        """The answer to an admitted query: from the index, or from a worker."""
-        # With a dataset of the request's own, a step in an index need not give a row.
+        """Answer an admitted query from the index or in a worker."""
+        # With a dataset in the request, look-ups are not bounded: index steps may yield no row.
         if admitted.lookup is not None and operation.default_graphs is None:
-            found = self._lookups.answer(view, admitted.lookup, chosen)
-            if found is not None:
-                return Answer(found)
+            data = self._lookups.answer(view, admitted.lookup, chosen)
+            if data is not None:
+                return Answer(data)
         job = self._service.job(
             view,
             chosen.name,
@@ -121,37 +121,37 @@ class Endpoint:
 async def streamed(
     request: Request, work: Coroutine[Any, Any, Answer], headers: Mapping[str, str], quick: float
 ) -> Response:
-    """The response with the answer that ``work`` gives.
+    """Return the response with the answer of ``work``.
 
-    What takes longer than ``quick`` seconds ends when its client goes away: nobody waits for it.
+    Work that takes longer than ``quick`` seconds is cancelled when the client disconnects.
     """
-    task = asyncio.create_task(_begun(work))
+    task = asyncio.create_task(_with_first_chunk(work))
     await asyncio.wait({task}, timeout=quick)
     if not task.done():
-        gone = asyncio.create_task(_gone(request))
+        disconnected = asyncio.create_task(_disconnected(request))
         try:
-            await asyncio.wait({task, gone}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({task, disconnected}, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            gone.cancel()
+            disconnected.cancel()
             if not task.done():
                 task.cancel()
                 await asyncio.wait({task})
     if task.cancelled():
-        raise Refused(408, "the client has gone away")
+        raise Refused(408, "the client has disconnected")
     answer, first = task.result()
     if answer.rest is None:
         return Response(answer.head, headers=headers)
-    return StreamingResponse(_pieces(answer, first), headers=headers)
+    return StreamingResponse(_chunks(answer, first), headers=headers)
 
 
-async def _gone(request: Request) -> None:
-    """Wait until the client of a request has gone away."""
+async def _disconnected(request: Request) -> None:
+    """Wait until the client of a request disconnects."""
     while (await request.receive())["type"] != "http.disconnect":
         pass
 
 
-async def _begun(work: Coroutine[Any, Any, Answer]) -> tuple[Answer, bytes]:
-    """An answer with its first further piece: what fails until then can still say so."""
+async def _with_first_chunk(work: Coroutine[Any, Any, Answer]) -> tuple[Answer, bytes]:
+    """Wait for an answer and its first chunk, so that errors until then get a status code."""
     answer = await work
     if answer.rest is None or answer.head:
         return answer, b""
@@ -162,7 +162,7 @@ async def _begun(work: Coroutine[Any, Any, Answer]) -> tuple[Answer, bytes]:
         raise
 
 
-async def _pieces(answer: Answer, first: bytes) -> AsyncIterator[bytes]:
+async def _chunks(answer: Answer, first: bytes) -> AsyncIterator[bytes]:
     assert answer.rest is not None
     try:
         yield answer.head + first

@@ -15,52 +15,52 @@ __all__ = ["Following", "View"]
 
 
 class Newer(NamedTuple):
-    """A snapshot that is open and not yet served, and the name of the one that is."""
+    """A newer snapshot that is open but not served yet, and the name of the served one."""
 
     view: View
     served: str
 
 
 class Following:
-    """The newest snapshot of the store at ``location``.
+    """Follows the snapshots of the store at ``location``; :attr:`view` is the served one.
 
-    Look again with :meth:`refresh`, or with :meth:`newer`, which leaves time to prepare what it
-    finds, and then :meth:`show`.
+    :meth:`refresh` switches to the newest snapshot at once. :meth:`newer` only opens it, so that it
+    can be prepared before :meth:`show` switches to it.
     """
 
     def __init__(self, location: str, base: str) -> None:
-        open_reader(location).close()  # recovers what a killed writer left, or says what is wrong
+        open_reader(location).close()  # recovers from a killed writer, or raises
         self._folder = Path(location) / "snapshots"
         self._base = base
-        self._one = threading.Lock()
+        self._lock = threading.Lock()
         self.view = self._open()
 
     def refresh(self) -> bool:
-        """Open the newest snapshot where it is not open yet; whether there was one.
+        """Serve the newest snapshot; return whether it is a new one.
 
-        Several threads may call this: after an update, and on a timer. One after the other finds
-        and opens the newest, so that no view is ever replaced by an older one.
+        Several threads call this: after an update, and on a timer. The lock makes sure that a view
+        is never replaced by an older one.
         """
-        with self._one:
-            found = snapshots.newest(self._folder)
-            if found is None or found.name == self.view.name:
+        with self._lock:
+            newest = snapshots.newest(self._folder)
+            if newest is None or newest.name == self.view.name:
                 return False
             self.view = self._open()
             return True
 
     def newer(self) -> Newer | None:
-        """The newest snapshot, opened, where it is not served yet."""
-        with self._one:
+        """Open and return the newest snapshot; ``None`` if it is served already."""
+        with self._lock:
             served = self.view.name
-            found = snapshots.newest(self._folder)
-            if found is None or found.name == served:
+            newest = snapshots.newest(self._folder)
+            if newest is None or newest.name == served:
                 return None
             view = self._open()
         return None if view.name == served else Newer(view, served)
 
     def show(self, newer: Newer) -> None:
-        """Serve a snapshot from now on, unless another one has come meanwhile, which is newer."""
-        with self._one:
+        """Serve a snapshot, unless an even newer one is served meanwhile."""
+        with self._lock:
             if self.view.name == newer.served:
                 self.view = newer.view
 

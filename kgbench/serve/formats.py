@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The formats of answers: media types as clients ask for them, names as the engine knows them."""
+"""Formats of answers: names, media types, and formats of pyoxigraph."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kgbench.serve.negotiation import LONGEST, choose
 
 
 class Format(NamedTuple):
-    """A format: its name (and suffix), the media type that is sent, and those that ask for it."""
+    """A format: its name and suffix, the media type of responses, and the accepted media types."""
 
     name: str
     media: str
@@ -18,7 +18,7 @@ class Format(NamedTuple):
 
     @property
     def content_type(self) -> str:
-        """The Content-Type header; text is always UTF-8."""
+        """The value of the Content-Type header; text is always UTF-8."""
         return f"{self.media}; charset=utf-8" if self.media.startswith("text/") else self.media
 
 
@@ -45,44 +45,44 @@ GRAPHS = (
     Format("trig", "application/trig", ("application/trig", "application/x-trig")),
 )
 HTML = Format("html", "text/html", ("text/html", "application/xhtml+xml"))
-_BY_NAME = {one.name: one for one in (*SOLUTIONS, *GRAPHS)}
+_BY_NAME = {form.name: form for form in (*SOLUTIONS, *GRAPHS)}
 
 
 def named(name: str) -> Format:
-    """The format called ``name``; :class:`KeyError` where there is none."""
+    """Return the format called ``name``; raises :class:`KeyError`."""
     return _BY_NAME[name]
 
 
 @lru_cache(maxsize=512)
 def _negotiate(accept: str | None, offered: tuple[Format, ...]) -> Format | None:
-    # Other names of a format count where they are named; a wildcard means the first.
-    named_there = (accept or "").lower()
+    # Alternative media types only count if they are named; a wildcard means the first one.
+    header = (accept or "").lower()
     known = [
-        asked
-        for one in offered
-        for asked in one.asked
-        if asked == one.media or asked in named_there
+        media_type
+        for form in offered
+        for media_type in form.asked
+        if media_type == form.media or media_type in header
     ]
     media = choose(accept, known)
-    return next((one for one in offered if media in one.asked), None)
+    return next((form for form in offered if media in form.asked), None)
 
 
 def negotiate(
     accept: str | None, offered: tuple[Format, ...], wanted: str | None = None
 ) -> Format | None:
-    """The format to answer in, or ``None`` where the client can read none of those offered.
+    """Choose the format of a response; ``None`` if the client accepts none of those offered.
 
-    ``wanted`` is a name or media type that a request names itself; it goes before the header where
-    it is known (clients send names of their own making).
+    ``wanted`` is the name or media type in a ``format`` parameter. It takes precedence over the
+    Accept header, unless it is unknown.
     """
-    by_name = (f for f in offered if wanted and (wanted == f.name or wanted in f.asked))
-    if found := next(by_name, None):
-        return found
+    matching = (f for f in offered if wanted and (wanted == f.name or wanted in f.asked))
+    if form := next(matching, None):
+        return form
     return _negotiate(None if accept is None else accept[:LONGEST], offered)
 
 
 def engine_format(name: str) -> Any:
-    """The format called ``name`` as pyoxigraph knows it."""
+    """Return pyoxigraph's format for the format called ``name``."""
     return _engine_formats()[name]
 
 

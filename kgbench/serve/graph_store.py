@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The SPARQL 1.1 Graph Store HTTP Protocol: whole graphs, read; written where that is permitted.
+"""The SPARQL 1.1 Graph Store HTTP Protocol: reading and, if permitted, writing of graphs.
 
-``/store?graph=IRI`` and ``/store?default``; graphs below the base also at their own path.
-(https://www.w3.org/TR/sparql11-http-rdf-update/)
+Graphs are at ``/store?graph=IRI`` and ``/store?default``; those below the base also at their own
+path (https://www.w3.org/TR/sparql11-http-rdf-update/).
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from kgbench.store.templates import fill
 from kgbench.vocab import KGB
 
 _METHODS = "GET, HEAD, PUT, POST, DELETE, OPTIONS"
-DEFAULT = ""  # how the default graph is named here
+DEFAULT = ""  # the name of the default graph in this module
 
 
 class GraphStore:
-    """Answers requests for whole graphs."""
+    """Answers requests of the Graph Store Protocol."""
 
     def __init__(self, service: Service, updates: Updates | None) -> None:
         self._service = service
@@ -41,7 +41,7 @@ class GraphStore:
         self.methods = READING if updates is None else _METHODS
 
     async def __call__(self, request: Request) -> Response:
-        """Answer a request at the store's path; the graph is named in the URL's query."""
+        """Answer a request at ``/store``; the graph is named in the URL's query."""
         graph = self._graph(request)
         if request.method in ("GET", "HEAD"):
             if graph is None:
@@ -68,14 +68,14 @@ class GraphStore:
         return self._own(request, str(named[0]))
 
     def _own(self, request: Request, graph: str) -> str:
-        """The graph that a URL of this server stands for; other IRIs as they are."""
+        """Map a URL of this server to the graph below the base; return other IRIs unchanged."""
         root, base = self._service.root(request), self._service.settings.base
         if graph.startswith(root) and not self.exists(graph):
             return base + graph.removeprefix(root)
         return graph
 
     def exists(self, graph: str) -> bool:
-        """Whether there is such a graph (the default graph always is)."""
+        """Return whether a graph exists; the default graph always does."""
         return graph == DEFAULT or self._service.view.database.contains_named_graph(
             ox.NamedNode(graph)
         )
@@ -83,13 +83,13 @@ class GraphStore:
     async def read(
         self, request: Request, graph: str, chosen: formats.Format | None = None
     ) -> Response:
-        """All triples of a graph, streamed."""
+        """Stream all triples of a graph."""
         view = self._service.view
         if not self.exists(graph):
             raise Refused(404, f"there is no graph <{graph}> here")
         chosen = chosen or formats.negotiate(request.headers.get("accept"), GRAPHS)
         if chosen is None:
-            known = ", ".join(one.media for one in GRAPHS)
+            known = ", ".join(form.media for form in GRAPHS)
             raise Refused(406, f"a graph can be sent as {known}", {"Vary": "Accept"})
         headers = {
             "Vary": "Accept",
@@ -106,7 +106,7 @@ class GraphStore:
         return await streamed(request, self._service.pool.run(job, held=view), headers, quick)
 
     async def write(self, request: Request, graph: str | None) -> Response:
-        """PUT, POST or DELETE of a graph; without one, POST makes a new graph."""
+        """Answer PUT, POST or DELETE; a POST without a graph creates a new one."""
         if request.method not in ("PUT", "POST", "DELETE"):
             raise Refused(405, f"{request.method} is not known here", {"Allow": self.methods})
         permit(self._service.settings, request)
@@ -123,7 +123,7 @@ class GraphStore:
                 raise Refused(404, f"there is no graph <{graph}> here")
             await self._updates.apply(self._removing(graph))
             return Response(status_code=200)
-        there = self.exists(graph) if graph != DEFAULT else self._has_default()
+        existed = self.exists(graph) if graph != DEFAULT else self._has_default()
         adding = self._adding(graph, await self._triples(request, graph))
         steps = [adding] if request.method == "POST" else [self._removing(graph), adding]
         await self._updates.apply(" ;\n".join(steps))
@@ -132,12 +132,12 @@ class GraphStore:
             return Response(
                 status_code=201, headers={"Location": self._service.root(request) + local}
             )
-        if not there:
+        if not existed:
             return Response(status_code=201)
         return Response(status_code=200 if request.method == "POST" else 204)
 
     def _removing(self, graph: str) -> str:
-        """The update that removes a graph, and what the store's registry says of it."""
+        """Return the update that removes a graph and its entry in the store's registry."""
         if graph == DEFAULT:
             return "DROP DEFAULT"
         drop = f"DROP SILENT GRAPH <{graph}>"
@@ -145,15 +145,15 @@ class GraphStore:
         return fill("drop.ru", catalogue=catalogue, graphs=f"<{graph}>", drops=drop).rstrip()
 
     def _adding(self, graph: str, triples: str) -> str:
-        """The update that adds to a graph, which is there even without triples, and registers it.
+        """Return the update that adds triples to a graph, creates it if needed, and registers it.
 
-        What the registry does not know would be swept after a crash, as left by a killed process.
+        A graph without an entry in the registry would be removed after a crash as a leftover.
         """
         if graph == DEFAULT:
             return f"INSERT DATA {{ {triples} }}"
         target = f"GRAPH <{graph}>"
         before = registry.stamps(self._service.view).get(graph, 0)
-        stamp = max(time.time_ns(), before + 1)  # a clock that was set back makes no stamp old
+        stamp = max(time.time_ns(), before + 1)  # stamps must grow even if the clock is set back
         text = fill(
             "write.ru",
             catalogue=self._service.view.iris.catalogue,
@@ -164,20 +164,22 @@ class GraphStore:
         return f"CREATE SILENT {target} ;\n{text.rstrip()}"
 
     def _has_default(self) -> bool:
-        """Whether the default graph has a triple."""
+        """Return whether the default graph has any triple."""
         database = self._service.view.database
         return any(True for _ in database.quads_for_pattern(None, None, None, ox.DefaultGraph()))
 
     async def _triples(self, request: Request, graph: str) -> str:
-        """The triples of a request's body, which is a graph or a form with graphs as its files."""
-        said = request.headers.get("content-type", "")
-        sent = await body(request, self._service.settings.limits)
-        return await self._service.readers.triples(said, sent, graph or self._service.settings.base)
+        """Read the graph in a request's body as N-Triples."""
+        content_type = request.headers.get("content-type", "")
+        content = await body(request, self._service.settings.limits)
+        return await self._service.readers.triples(
+            content_type, content, graph or self._service.settings.base
+        )
 
 
 def _check(graph: str) -> None:
-    """400 where a name of a graph is no IRI."""
+    """Raise 400 if the name of a graph is not an IRI."""
     try:
         ox.NamedNode(graph)
     except ValueError as error:
-        raise Refused(400, f"the graph is no IRI: {error}") from None
+        raise Refused(400, f"the graph is not an IRI: {error}") from None

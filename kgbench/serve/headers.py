@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The headers that every answer has: which origins may read it, and pages run nothing foreign."""
+"""Headers of all responses: CORS, content security policy, and other security headers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ PREFLIGHT = {
     "Access-Control-Allow-Headers": "Accept, Authorization, Content-Type, If-None-Match",
     "Access-Control-Max-Age": "86400",
 }
-READING = "GET, HEAD, OPTIONS"  # the methods of all that cannot be written to
+READING = "GET, HEAD, OPTIONS"  # methods of read-only resources
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'{styles}; img-src 'self' data:; "
     "font-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; "
@@ -21,14 +21,14 @@ SAFE = {
     "Referrer-Policy": "no-referrer",
     POLICY: _POLICY.format(styles=""),
 }
-#: For the page with YASGUI: the one style sheet that the table of its release 4.6.2 makes itself.
+#: For the page with YASGUI: allows the inline style sheet that YASGUI 4.6.2 adds for its table.
 WITH_YASGUI = {
     POLICY: _POLICY.format(styles=" 'sha256-zCK2EVMoPc04mRF/g5CotUvxbJPWS+8V0b+s9ptqQIk='")
 }
 
 
 def sharing(origin: str | None) -> Mapping[str, str]:
-    """The headers that let pages of an ``origin`` (``*``: all) read answers; ``None`` lets none."""
+    """Return the CORS headers for an ``origin`` (``*``: all); ``None`` forbids other origins."""
     if origin is None:
         return {"Cross-Origin-Resource-Policy": "same-origin"}
     return {
@@ -38,6 +38,8 @@ def sharing(origin: str | None) -> Mapping[str, str]:
 
 
 def always(origin: str | None) -> list[tuple[bytes, bytes]]:
-    """The headers of every answer, in lower case, as the server's protocol wants them."""
-    found = {**sharing(origin), **SAFE}
-    return [(name.lower().encode("ascii"), value.encode("ascii")) for name, value in found.items()]
+    """Return the headers of all responses as bytes, with lower-case names as ASGI requires."""
+    headers = {**sharing(origin), **SAFE}
+    return [
+        (name.lower().encode("ascii"), value.encode("ascii")) for name, value in headers.items()
+    ]

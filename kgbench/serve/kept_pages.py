@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pages that were rendered before, kept for as long as their snapshot is served.
+"""Cache of rendered pages, valid while their snapshot is served.
 
-A page follows from its snapshot and its address alone, so whoever asks for it again gets the same.
+A page depends only on its snapshot and its URL.
 """
 
 from __future__ import annotations
@@ -24,30 +24,27 @@ class Page(NamedTuple):
 
 
 class KeptPages:
-    """Pages of one snapshot by their addresses, those that were asked for last.
-
-    Pages are rendered in several threads.
-    """
+    """Least-recently-used cache of the pages of one snapshot, by URL; safe for several threads."""
 
     def __init__(self) -> None:
-        self._one = threading.Lock()
-        self._of = ""
+        self._lock = threading.Lock()
+        self._snapshot = ""
         self._pages: OrderedDict[str, Page] = OrderedDict()
         self._bytes = 0
 
     def get(self, view: View, address: str) -> Page | None:
-        """The page at an address, if it was kept."""
-        with self._one:
-            if self._of != view.name or address not in self._pages:
+        """Return the cached page of an address, or ``None``."""
+        with self._lock:
+            if self._snapshot != view.name or address not in self._pages:
                 return None
             self._pages.move_to_end(address)
             return self._pages[address]
 
     def keep(self, view: View, address: str, page: Page) -> None:
-        """Keep a page; pages of another snapshot, and the oldest beyond a size, are forgotten."""
-        with self._one:
-            if self._of != view.name:
-                self._of, self._bytes = view.name, 0
+        """Cache a page; drop pages of other snapshots, and the oldest beyond :data:`MOST_BYTES`."""
+        with self._lock:
+            if self._snapshot != view.name:
+                self._snapshot, self._bytes = view.name, 0
                 self._pages.clear()
             if address in self._pages:
                 return

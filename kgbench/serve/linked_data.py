@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Linked Data: every IRI below the base answers at its path, in HTML or RDF.
+"""Linked Data: every IRI below the base can be requested at its path, as HTML or RDF.
 
 The format follows the Accept header or a suffix (``.html``, ``.ttl``, ``.jsonld``, ``.nt``, ...).
 """
@@ -25,13 +25,13 @@ from kgbench.serve.rendering import Rendering
 from kgbench.serve.service import Service, etag, unchanged
 
 _OFFERED = (formats.HTML, *formats.GRAPHS)
-_OF_A_GRAPH = (*formats.GRAPHS, formats.HTML)  # a client that takes anything gets the graph
-_SUFFIXES = {one.name: one for one in _OFFERED}
+_OFFERED_FOR_GRAPHS = (*formats.GRAPHS, formats.HTML)  # Accept: */* gets RDF for graphs
+_SUFFIXES = {form.name: form for form in _OFFERED}
 _LONGEST = 2_000  # characters of a path
 
 
 class Found(NamedTuple):
-    """The IRI that a path stands for, and the format that its suffix names."""
+    """The IRI of a path, and the format of its suffix."""
 
     iri: str
     path: str
@@ -39,7 +39,7 @@ class Found(NamedTuple):
 
 
 class LinkedData:
-    """Answers requests for things."""
+    """Answers requests for IRIs below the base."""
 
     def __init__(
         self, service: Service, store: GraphStore, pages: Pages, rendering: Rendering
@@ -50,55 +50,56 @@ class LinkedData:
         self._rendering = rendering
 
     async def __call__(self, request: Request) -> Response:
-        """Answer a request for the thing whose path it names."""
+        """Answer a request for an IRI by its path."""
         view = self._service.view
         path = _path(request)
         if request.method not in ("GET", "HEAD"):
             if self._service.settings.token is None:
-                raise Refused(405, "things here are read only", {"Allow": READING})
+                raise Refused(405, "this resource is read-only", {"Allow": READING})
             return await self._store.write(request, view.iris.base + path)
-        found = find(view, path)
-        if found is None:
-            raise Refused(404, f"nothing here is called <{view.iris.base}{unquote(path)}>")
-        is_graph = self._store.exists(found.iri)
-        offered = _OF_A_GRAPH if is_graph else _OFFERED
-        chosen = found.chosen or formats.negotiate(request.headers.get("accept"), offered)
+        resolved = find(view, path)
+        if resolved is None:
+            raise Refused(404, f"there is nothing about <{view.iris.base}{unquote(path)}> here")
+        is_graph = self._store.exists(resolved.iri)
+        offered = _OFFERED_FOR_GRAPHS if is_graph else _OFFERED
+        chosen = resolved.chosen or formats.negotiate(request.headers.get("accept"), offered)
         if chosen is None:
-            known = ", ".join(one.media for one in _OFFERED)
+            known = ", ".join(form.media for form in _OFFERED)
             raise Refused(406, f"descriptions can be sent as {known}", {"Vary": "Accept"})
-        place = f"{self._service.root(request)}{found.path}"
-        if self._service.settings.redirect and found.chosen is None:
-            return RedirectResponse(f"{place}.{chosen.name}", 303, {"Vary": "Accept"})
+        url = f"{self._service.root(request)}{resolved.path}"
+        if self._service.settings.redirect and resolved.chosen is None:
+            return RedirectResponse(f"{url}.{chosen.name}", 303, {"Vary": "Accept"})
         headers = {
             "Vary": "Accept",
-            "ETag": etag(view.name, found.iri, chosen.name, request.url.query),
+            "ETag": etag(view.name, resolved.iri, chosen.name, request.url.query),
             "Cache-Control": "no-cache",
-            "Content-Location": f"{place}.{chosen.name}",
+            "Content-Location": f"{url}.{chosen.name}",
             "Link": ", ".join(
-                f'<{place}.{one.name}>; rel="alternate"; type="{one.media}"' for one in _OFFERED[:4]
+                f'<{url}.{form.name}>; rel="alternate"; type="{form.media}"'
+                for form in _OFFERED[:4]
             ),
         }
         if unchanged(request, headers["ETag"]):
             return Response(status_code=304, headers=headers)
         if chosen is formats.HTML:
-            return await self._pages.thing(request, view, found.iri, headers)
+            return await self._pages.thing(request, view, resolved.iri, headers)
         if is_graph:
-            return await self._store.read(request, found.iri, chosen)
-        described = await asyncio.to_thread(things.describe, view, found.iri)
+            return await self._store.read(request, resolved.iri, chosen)
+        described = await asyncio.to_thread(things.describe, view, resolved.iri)
         return graph_response(described.quads, chosen, headers)
 
 
 def find(view: View, path: str) -> Found | None:
-    """What ``path`` (as sent, percent-encoded) stands for in the snapshot."""
+    """Look up the IRI of a percent-encoded path in the snapshot; ``None`` if there is none."""
     stem, _, suffix = path.rpartition(".")
-    for one, chosen in ((path, None), (stem, _SUFFIXES.get(suffix))):
-        if not one or (one == stem and chosen is None):
+    for name, chosen in ((path, None), (stem, _SUFFIXES.get(suffix))):
+        if not name or (name == stem and chosen is None):
             continue
-        for spelled in dict.fromkeys((one, unquote(one))):
+        for spelled in dict.fromkeys((name, unquote(name))):
             iri = view.iris.base + spelled
             for candidate in (iri, f"{iri}#"):
                 if things.exists(view, candidate):
-                    return Found(candidate, one, chosen)
+                    return Found(candidate, name, chosen)
     return None
 
 

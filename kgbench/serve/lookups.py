@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Look-ups, answered in this process from the open snapshot, without a detour.
+"""Fast path for look-ups, which are answered in the server process from the open snapshot.
 
-A look-up (see :mod:`kgbench.serve.admission`) costs a step in an index per row, and its rows and
-bytes are bounded: it needs no worker to be killed. The commonest request, a GET that has nothing
-but such a query, is answered here before routing (see :mod:`kgbench.serve.connections`); it gets
-the status, headers and bytes that it would get the long way, or ``None``, which sends it there.
+A look-up (see :mod:`kgbench.serve.admission`) costs one index step per row, and its rows and bytes
+are bounded, so that it needs no killable worker. The most common request, a GET with nothing but
+such a query, is answered before routing (see :mod:`kgbench.serve.connections`), with the same
+status, headers and bytes as by the normal path. ``None`` sends a request to the normal path.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ from kgbench.serve.rows import Counter
 from kgbench.serve.service import Service, etag
 from kgbench.serve.worker import LimitReached
 
-LOOKUPS = "lookups"  # the name under which connections find the look-ups of their server
+LOOKUPS = "lookups"  # key of the look-ups in the state of connections
 MOST_BYTES = 1 << 18
 _HEALTH = b"/health"
 _LOOKUP = b"/sparql?query="
 _OK = b"HTTP/1.1 200 OK\r\n"
 _LENGTH = b"content-length: %d\r\n\r\n"
-_OTHERWISE = (b"accept", b"if-none-match", b"expect")  # a second Accept, too
+_UNHANDLED = (b"accept", b"if-none-match", b"expect")  # headers, or a second Accept, not handled
 
 
 class NoLookups:
-    """In the place of :class:`Lookups` where a server has no store to look things up in."""
+    """Stands in for :class:`Lookups` on servers without a store."""
 
     def respond(self, url: bytes, headers: Sequence[tuple[bytes, bytes]]) -> None:  # noqa: ARG002
-        """Leave every request to the application."""
+        """Pass every request to the application."""
         return
 
 
@@ -48,70 +48,77 @@ class Lookups:
 
     def __init__(self, service: Service) -> None:
         self._service = service
-        self._always = always(service.settings.shared_with)
+        self._common_headers = always(service.settings.shared_with)
         self._known_host = b""  # the last Host that was this server's own
-        self._fixed: dict[str, bytes] = {}
+        self._header_cache: dict[str, bytes] = {}
 
     def respond(self, url: bytes, headers: Sequence[tuple[bytes, bytes]]) -> list[bytes] | None:
-        """The pieces of a whole response to a GET, if it is a plain look-up or asks for the health.
+        """Return the response to a GET in pieces, if it is a plain look-up or a health check.
 
-        ``headers`` have names in lower case. The first piece, a status line, ends before the other
-        headers, so that a connection can add its own.
+        ``headers`` have lower-case names. The first piece is the status line, so that a connection
+        can insert headers behind it.
         """
-        own = [value for name, value in headers if name == b"host"]
-        if len(own) != 1:
+        hosts = [value for name, value in headers if name == b"host"]
+        if len(hosts) != 1:
             return None
-        if own[0] != self._known_host:
-            if not self._service.settings.is_own(own[0].decode("latin-1")):
+        if hosts[0] != self._known_host:
+            if not self._service.settings.is_own(hosts[0].decode("latin-1")):
                 return None
-            self._known_host = own[0]
+            self._known_host = hosts[0]
         if url.startswith(_LOOKUP):
             return self._respond(url[len(_LOOKUP) :], headers)
         if url == _HEALTH:
-            said = json.dumps({"snapshot": self._service.view.name}).encode("ascii")
-            return [_OK, self._said("application/json", {}), _LENGTH % len(said), said]
+            content = json.dumps({"snapshot": self._service.view.name}).encode("ascii")
+            return [
+                _OK,
+                self._header_bytes("application/json", {}),
+                _LENGTH % len(content),
+                content,
+            ]
         return None
 
     def _respond(self, sent: bytes, headers: Sequence[tuple[bytes, bytes]]) -> list[bytes] | None:
-        """The response to a query as it was sent, if that is all that was sent."""
+        """Return the response to a percent-encoded query without other parameters, or ``None``."""
         if b"&" in sent or len(sent) > 3 * LONGEST_LOOKUP:
             return None
         accept = None
         for name, value in headers:
             if name == b"accept" and accept is None:
                 accept = value.decode("latin-1")
-            elif name in _OTHERWISE:
+            elif name in _UNHANDLED:
                 return None
         try:
             text = unquote_plus(sent.decode("ascii"), errors="strict")
             admitted = admit(text, INSIDE)
-        except (UnicodeDecodeError, Refused, TooManyTokens):  # the long way says what is wrong
+        except (UnicodeDecodeError, Refused, TooManyTokens):  # the normal path reports the error
             return None
         if admitted.lookup is None or "\0" in text:
             return None
         chosen = formats.negotiate(accept, formats.SOLUTIONS)
         view = self._service.view
-        found = None if chosen is None else self.answer(view, admitted.lookup, chosen)
-        if found is None or chosen is None:
+        data = None if chosen is None else self.answer(view, admitted.lookup, chosen)
+        if data is None or chosen is None:
             return None
-        # A look-up has no words but those of its form, so that it is steady.
+        # A look-up has no function calls, so it always is steady and has an entity tag.
         tag = etag(view.name, Operation("query", text), chosen.name)
         own_headers = {"vary": "Accept", "cache-control": "no-cache"}
-        said = self._said(chosen.content_type, own_headers) + b"etag: %b\r\n" % tag.encode("ascii")
-        return [_OK, said, _LENGTH % len(found), found]
+        head = self._header_bytes(chosen.content_type, own_headers) + b"etag: %b\r\n" % tag.encode(
+            "ascii"
+        )
+        return [_OK, head, _LENGTH % len(data), data]
 
-    def _said(self, content_type: str, more: Mapping[str, str]) -> bytes:
-        """The headers of every answer of one type, as bytes."""
-        known = self._fixed.get(content_type)
+    def _header_bytes(self, content_type: str, more: Mapping[str, str]) -> bytes:
+        """Return the constant headers of a content type as bytes."""
+        known = self._header_cache.get(content_type)
         if known is None:
             own = {"content-type": content_type, **more}
             lines = [(name.encode("ascii"), value.encode("ascii")) for name, value in own.items()]
-            known = b"".join(b"%b: %b\r\n" % line for line in [*lines, *self._always])
-            self._fixed[content_type] = known
+            known = b"".join(b"%b: %b\r\n" % line for line in [*lines, *self._common_headers])
+            self._header_cache[content_type] = known
         return known
 
     def answer(self, view: View, lookup: str, chosen: Format) -> bytes | None:
-        """The answer to a look-up; ``None`` where it is too large for here, or does not parse."""
+        """Return the answer to a look-up; ``None`` if it is too large or does not parse."""
         settings = self._service.settings
         output = _Bounded()
         try:
@@ -124,14 +131,14 @@ class Lookups:
                 sink.flush()
         except (LimitReached, SyntaxError, ValueError, RuntimeError, OSError):
             return None
-        found = bytes(output.data)
+        data = bytes(output.data)
         counter = Counter(chosen.name)
-        counter.add(found)
-        return found if counter.rows <= LOOKUP_ROWS else None
+        counter.add(data)
+        return data if counter.rows <= LOOKUP_ROWS else None
 
 
 class _Bounded:
-    """A file of bytes that takes so many and no more."""
+    """A binary file that accepts at most :data:`MOST_BYTES`."""
 
     def __init__(self) -> None:
         self.data = bytearray()
@@ -143,4 +150,4 @@ class _Bounded:
         return len(data)
 
     def flush(self) -> None:
-        """Nothing waits."""
+        """Do nothing; writes are not buffered."""

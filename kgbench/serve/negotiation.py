@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Choosing a media type by an Accept header (RFC 9110, section 12.5.1).
+"""Content negotiation by the Accept header (RFC 9110, section 12.5.1).
 
 >>> choose("text/csv;q=0.5, application/json", ["text/csv", "application/json"])
 'application/json'
@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-LONGEST = 4_096  # characters; a longer header says nothing about what a client can read
+LONGEST = 4_096  # characters of the header that are read
 _MOST_RANGES = 64
 
 
@@ -25,10 +25,10 @@ class _Range(NamedTuple):
 
 
 def choose(accept: str | None, offered: Sequence[str]) -> str | None:
-    """The best of ``offered`` (in the server's order of preference), or ``None`` where none fits.
+    """Choose the best of ``offered`` (in order of preference); ``None`` if none is acceptable.
 
-    Without a header everything fits. Of equal quality, the one named more specifically wins, then
-    the server's order. Parts of a header that are no media range count as absent.
+    Without a header, everything is acceptable. At equal quality the more specific media range wins,
+    then the server's order. Invalid media ranges are ignored.
     """
     if accept is None or not accept.strip():
         return offered[0]
@@ -36,15 +36,15 @@ def choose(accept: str | None, offered: Sequence[str]) -> str | None:
 
 
 def _choose(accept: str, offered: tuple[str, ...]) -> str | None:
-    ranges = [found for part in accept.split(",")[:_MOST_RANGES] if (found := _range(part))]
+    ranges = [parsed for part in accept.split(",")[:_MOST_RANGES] if (parsed := _range(part))]
     if not ranges:
         return offered[0]
     best: tuple[float, int, int] = (0.0, 0, 0)
     chosen = None
-    for place, media in enumerate(offered):
+    for index, media in enumerate(offered):
         quality, precision = _quality(media, ranges)
-        if quality > 0 and (quality, precision, -place) > best:
-            best = (quality, precision, -place)
+        if quality > 0 and (quality, precision, -index) > best:
+            best = (quality, precision, -index)
             chosen = media
     return chosen
 
@@ -68,13 +68,13 @@ def _range(part: str) -> _Range | None:
 
 
 def _quality(media: str, ranges: Sequence[_Range]) -> tuple[float, int]:
-    """How welcome ``media`` is, by the most specific range that covers it, and how specific."""
+    """Return the quality of ``media`` by the most specific matching range, and its specificity."""
     kind, _, subkind = media.partition("/")
-    found, precision = 0.0, -1
-    for one in ranges:
-        if one.kind not in ("*", kind) or one.subkind not in ("*", subkind):
+    quality, precision = 0.0, -1
+    for media_range in ranges:
+        if media_range.kind not in ("*", kind) or media_range.subkind not in ("*", subkind):
             continue
-        specific = (one.kind != "*") + (one.subkind != "*")
+        specific = (media_range.kind != "*") + (media_range.subkind != "*")
         if specific > precision:
-            found, precision = one.quality, specific
-    return found, precision
+            quality, precision = media_range.quality, specific
+    return quality, precision

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pages: overview, leaderboard, comparison, search, and one for each thing by its kind."""
+"""Pages: overview, leaderboard, comparison, dialogues, search, and a page per resource."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from kgbench.serve.service import Service
 _LONGEST_SEARCH = 200
 _LONGEST_NAME = 2_000  # characters
 _MOST_SHOWN = 10  # models and runs on the front page
-_PATIENCE = 5.0  # seconds that the front page waits for its leaderboard
+_PATIENCE = 5.0  # seconds that the overview waits for its leaderboard
 _KEEP = "`kgbench analyze leaderboard --significance --keep` keeps it in the store"
 
 
@@ -45,27 +45,27 @@ class Pages:
         service.preparations.append(self._computing.prepare)
 
     async def overview(self, request: Request) -> Response:
-        """The leaderboard and newest runs of a suite, and how much there is of everything."""
+        """Return the overview: leaderboard and newest runs of a suite, and counts of everything."""
         view = self._service.view
         if (kept := self._rendering.kept(request, view)) is not None:
             return kept
         context = dict(await self._computing.get(view, "overview"))
         newest = next((run["suite"] for run in context["runs"]), None)
         suite = _known(context["suites"], request, newest)
-        found: dict[str, Any] = {"board": None, "heat": None, "waiting": False}
+        board: dict[str, Any] = {"board": None, "heat": None, "waiting": False}
         if suite is not None:
             task = asyncio.ensure_future(self._computing.get(view, "leaderboard", suite=suite))
             done, _ = await asyncio.wait([task], timeout=_PATIENCE)
             task.add_done_callback(lambda done: done.cancelled() or done.exception())
-            found["waiting"] = not done
-            with contextlib.suppress(Refused):  # nothing was judged yet, or it takes too long
-                found |= task.result() if done else {}
-        context |= {"suite": suite, "most": _MOST_SHOWN, "scope": {"suite": suite}, **found}
-        whole = suite is None or found["board"] is not None
-        return await self._page(request, view, "overview.html", context, keep=whole)
+            board["waiting"] = not done
+            with contextlib.suppress(Refused):  # nothing is judged yet, or a time limit was reached
+                board |= task.result() if done else {}
+        context |= {"suite": suite, "most": _MOST_SHOWN, "scope": {"suite": suite}, **board}
+        complete = suite is None or board["board"] is not None
+        return await self._page(request, view, "overview.html", context, keep=complete)
 
     async def leaderboard(self, request: Request) -> Response:
-        """The leaderboard of one suite by a score set and a pass, and the scores by task."""
+        """Return the leaderboard of a suite by a score set and a pass, and the scores by task."""
         view = self._service.view
         if (kept := self._rendering.kept(request, view)) is not None:
             return kept
@@ -74,8 +74,8 @@ class Pages:
         except Refused as refused:
             if refused.status != HTTPStatus.SERVICE_UNAVAILABLE:
                 raise
-            told = f"{refused.message}; {_KEEP}"
-            raise Refused(refused.status, told, refused.headers) from None
+            message = f"{refused.message}; {_KEEP}"
+            raise Refused(refused.status, message, refused.headers) from None
 
     async def _leaderboard(self, view: View, request: Request) -> Response:
         suite, suites = await self._suite(view, request)
@@ -105,7 +105,7 @@ class Pages:
         return await self._page(request, view, "leaderboard.html", context, status)
 
     async def compare(self, request: Request) -> Response:
-        """Two or more models, or two runs or passes: cases that they disagree on, then tasks."""
+        """Return the comparison of models, runs or passes: differing cases, then tasks."""
         view = self._service.view
         if (kept := self._rendering.kept(request, view)) is not None:
             return kept
@@ -126,72 +126,72 @@ class Pages:
                 context["found"] = await self._computing.get(
                     view, "comparison", suite=suite, names=compared or wanted[:2]
                 )
-            except Refused as refused:  # the form stays, for another choice
+            except Refused as refused:  # the form is shown again, with the problem
                 context["problem"], status = refused.message, refused.status
         return await self._page(request, view, "compare.html", context, status)
 
     async def dialogues(self, request: Request) -> Response:
-        """Dialogues by model, task, outcome, score and text, sorted, page by page."""
+        """Return a page of dialogues by model, task, outcome, score and text."""
         view = self._service.view
         if (kept := self._rendering.kept(request, view)) is not None:
             return kept
         suite, suites = await self._suite(view, request)
-        asked = Wanted.read(request.query_params)
+        search = Wanted.read(request.query_params)
         context: dict[str, Any] = {
             "suite": suite,
             "suites": suites,
-            "asked": asked,
+            "asked": search,
             "outcomes": OUTCOMES,
             "found": None,
-            "problem": asked.problem,
+            "problem": search.problem,
             **await self._computing.get(view, "choices", suite=suite),
         }
-        status = 200 if asked.problem is None else 400
-        if asked.problem is None:
+        status = 200 if search.problem is None else 400
+        if search.problem is None:
             try:
-                context["found"] = await self._dialogues(view, suite, asked)
-            except Refused as refused:  # the form stays, for another choice
+                context["found"] = await self._dialogues(view, suite, search)
+            except Refused as refused:  # the form is shown again, with the problem
                 context["problem"], status = refused.message, refused.status
         return await self._page(request, view, "dialogues.html", context, status)
 
-    async def _dialogues(self, view: View, suite: str | None, asked: Wanted) -> Any:
-        """A page of dialogues; all of a suite are read once for a snapshot."""
-        given = asdict(asked)
-        if asked.of_all:
-            chosen = {"suite": suite, "choice": asked.choice}
+    async def _dialogues(self, view: View, suite: str | None, search: Wanted) -> Any:
+        """Return a page of dialogues; all dialogues of a suite are cached per snapshot."""
+        fields = asdict(search)
+        if search.of_all:
+            chosen = {"suite": suite, "choice": search.choice}
             judged = await self._computing.get(view, "judged", **chosen)
             if judged is not None:
                 among = None
-                if asked.search is not None:
-                    among = await self._computing.get(view, "text", text=asked.search, **chosen)
+                if search.search is not None:
+                    among = await self._computing.get(view, "text", text=search.search, **chosen)
                 listed = partial(listed_dialogues, judged=judged, among=among)
-                return await asyncio.to_thread(listed, view, suite, given)
-        return await self._computing.get(view, "dialogues", suite=suite, wanted=given)
+                return await asyncio.to_thread(listed, view, suite, fields)
+        return await self._computing.get(view, "dialogues", suite=suite, wanted=fields)
 
     async def search(self, request: Request) -> Response:
-        """Answers that contain a text."""
+        """Return the answers that contain a text."""
         view = self._service.view
         wanted = request.query_params.get("q", "").strip()[:_LONGEST_SEARCH]
-        found: list[Mapping[str, Any]] = []
+        rows: list[Mapping[str, Any]] = []
         if wanted:
             text = queries.bind(queries.load("search-answers"), text=wanted)
             answer = await self._service.pool.run(
                 self._service.job(view, "json", query=text), held=view
             )
-            found = json.loads(await answer.whole())["results"]["bindings"]
-        hits = [_hit(row, wanted) for row in found]
+            rows = json.loads(await answer.whole())["results"]["bindings"]
+        hits = [_hit(row, wanted) for row in rows]
         return self._rendering.page(
             request, "search.html", {"wanted": wanted, "hits": hits}, view=view
         )
 
     async def editor(self, request: Request) -> Response:
-        """The query editor."""
+        """Return the query editor."""
         return await self._editor(request)
 
     async def thing(
         self, request: Request, view: View, iri: str, headers: Mapping[str, str]
     ) -> Response:
-        """The page of the thing called ``iri``, by its kind."""
+        """Return the page of the resource ``iri``, by its kind."""
         if (kept := self._rendering.kept(request, view)) is not None:
             return kept
         reveal = request.query_params.get("reveal") == "1"
@@ -203,8 +203,8 @@ class Pages:
             scope = {"suite": context["facts"]["suite"], "run": context["run_id"]}
             context = {**context, "scope": scope}
         title = context.get("title")
-        said = partial(contents.statements, view, iri, reveal=reveal, title=title)
-        context = {**context, **await asyncio.to_thread(said)}
+        statements = partial(contents.statements, view, iri, reveal=reveal, title=title)
+        context = {**context, **await asyncio.to_thread(statements)}
         return await self._page(request, view, template, context, headers=headers)
 
     async def _page(
@@ -218,20 +218,20 @@ class Pages:
         headers: Mapping[str, str] | None = None,
         keep: bool = True,
     ) -> Response:
-        """A page, rendered beside the event loop, and kept where it is whole."""
+        """Render a page in a thread, and cache it if it is complete."""
         page = partial(self._rendering.page, status=status, headers=headers, view=view, keep=keep)
         return await asyncio.to_thread(page, request, template, context)
 
     async def _suite(
         self, view: View, request: Request
     ) -> tuple[str | None, list[tuple[str, str, str]]]:
-        """The suite (IRI) that a request names, else the first of the store, and all there are."""
+        """Return the suite (IRI) that a request names, or the first one, and all suites."""
         suites = await self._computing.get(view, "suites")
         return _known(suites, request, suites[0][0] if suites else None), suites
 
 
 def _known(suites: list[tuple[str, str, str]], request: Request, default: str | None) -> str | None:
-    """The IRI of the suite that a request names by IRI or name, else ``default``."""
+    """Return the IRI of the suite that a request names by IRI or name, or ``default``."""
     wanted = request.query_params.get("suite")
     if wanted is None:
         return default
@@ -243,14 +243,14 @@ def _known(suites: list[tuple[str, str, str]], request: Request, default: str | 
 
 def _hit(row: Mapping[str, Any], wanted: str) -> dict[str, str]:
     text = row["answerText"]["value"]
-    place = max(text.lower().find(wanted.lower()), 0)
-    begin, end = max(place - 80, 0), place + len(wanted)
+    position = max(text.lower().find(wanted.lower()), 0)
+    begin, end = max(position - 80, 0), position + len(wanted)
     return {
         "dialogue": row["dialogue"]["value"],
         "model": row["model"]["value"],
         "task": row["task"]["value"],
         "round": row["round"]["value"],
-        "before": ("... " if begin else "") + text[begin:place],
-        "match": text[place:end],
+        "before": ("... " if begin else "") + text[begin:position],
+        "match": text[position:end],
         "after": text[end : end + 120],
     }

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Running queries in workers: most are quick, few may be heavy, all have an end.
+"""Scheduling of queries in worker processes, with separate slots for quick and heavy queries.
 
-A job starts in a quick worker. One that is not done after the quick time must get one of the heavy
-places: if one is free, its worker moves there as it is and a new one takes its seat; if none is,
-the worker is killed and the job starts again when a place becomes free. Nothing of an answer is
-sent before it is complete or its job has a heavy place.
+A job starts in a quick worker. If it is not done after the quick time, it needs a heavy slot. If
+one is free, the worker keeps running in it, and a new worker replaces it. Otherwise the worker is
+killed, and the job starts again when a slot becomes free. No part of an answer is sent before the
+answer is complete or its job has a heavy slot.
 
-So that many heavy queries do not take the quick workers one after the other, jobs have lanes by
-what they cost before (:mod:`kgbench.serve.costs`): a query that was heavy waits for a heavy place
-from the start; light ones may use all quick workers, unknown ones all but one, and of those with
-the same new shape one is tried first, which tells what the others cost; of the queries whose shape
-was heavy with other constants, one at a time is tried. The quick time is measured as
-time of the processor where the system tells it, so that a light query on a busy machine stays one.
+Jobs are also scheduled by their measured cost (:mod:`kgbench.serve.costs`), so that heavy queries
+do not occupy all quick workers. A query that was heavy before waits for a heavy slot from the
+start. Light queries may use all quick workers, unknown ones all but one. Of several queries with
+the same unknown shape, one is tried first to measure the cost of the others. Of the queries whose
+shape was heavy with other constants, only one is tried at a time. The quick time is CPU time if the
+system reports it, so that a light query on a busy machine is not taken for a heavy one.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import time
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
-from kgbench.serve import worker as talk
+from kgbench.serve import worker as worker_protocol
 from kgbench.serve.costs import Cost, Costs, Key
 from kgbench.serve.refusals import Refused, busy, too_slow
 from kgbench.serve.seats import Seats
@@ -34,23 +34,23 @@ from kgbench.serve.workers import Frame, Gone, Worker
 QUERIES, ANALYSES = "kgbench.serve.worker", "kgbench.serve.analyst"
 _log = logging.getLogger("kgbench.serve")
 _GRACE = 0.5  # seconds
-_BUFFERED = 1 << 18  # bytes of an answer that are collected before its job counts as heavy
-_TICK = 0.02  # seconds: as exactly as systems count the time of a processor
-_LONGEST_QUICK = 5  # times the quick time that a job may take while it waits for the processor
+_BUFFERED = 1 << 18  # bytes; a job with a larger answer counts as heavy
+_TICK = 0.02  # seconds: the resolution of CPU times
+_LONGEST_QUICK = 5  # maximum wall-clock time of a quick job, as a multiple of the quick time
 
 
 class Rest:
-    """The rest of a heavy answer, until its time is over; close it, read to the end or not.
+    """The remaining chunks of a heavy answer, until its time limit; must be closed.
 
-    At that time its place is freed, whether its reader reads or not. ``held`` is what must not go
-    before the answer has come, such as the snapshot that it is read from.
+    At the time limit the slot is freed even if the client does not read. ``held`` is kept alive
+    until then, such as the snapshot that the answer is read from.
     """
 
     def __init__(self, pool: Pool, worker: Worker, end: float, held: object) -> None:
         self._pool, self._worker, self._end, self._held = pool, worker, end, held
         self._open = True
-        # A reader that waits for a piece gets an error at the end; this ends the job of one that
-        # has stopped reading.
+        # __anext__ checks the time limit; the timer ends the job if the client stops reading and
+        # never asks for the next chunk.
         late = end + _GRACE - time.monotonic()
         self._timer = asyncio.get_running_loop().call_later(late, self._expire)
 
@@ -59,14 +59,14 @@ class Rest:
 
     async def __anext__(self) -> bytes:
         left = self._end - time.monotonic()
-        if left < 0:  # the query is slow, or its reader
+        if left < 0:  # the query or the client is too slow
             raise too_slow(self._pool.limits.seconds)
         if not self._open:
             raise StopAsyncIteration
         frame = await _frame(self._worker, left)
         if frame is None:
             raise too_slow(self._pool.limits.seconds)
-        if frame.tag == talk.END:
+        if frame.tag == worker_protocol.END:
             await self.aclose()
             raise StopAsyncIteration
         return frame.payload
@@ -75,7 +75,7 @@ class Rest:
         self._pool.seats.later(self.aclose())
 
     async def aclose(self) -> None:
-        """Free the heavy place; may be called twice."""
+        """Free the heavy slot; may be called more than once."""
         self._timer.cancel()
         if self._open:
             self._open = False
@@ -83,14 +83,14 @@ class Rest:
 
 
 class Answer:
-    """The bytes of an answer: complete at once, or to be taken piece by piece."""
+    """The bytes of an answer: ``head``, and the remaining chunks of a heavy answer as ``rest``."""
 
     def __init__(self, head: bytes, rest: Rest | None = None) -> None:
         self.head = head
         self.rest = rest
 
     async def whole(self) -> bytes:
-        """All bytes."""
+        """Read and return all bytes."""
         if self.rest is None:
             return self.head
         try:
@@ -100,7 +100,7 @@ class Answer:
 
 
 class Pool:
-    """Workers of one server that run one module; all methods belong to its event loop."""
+    """Workers of a server that run one module; to be used in its event loop."""
 
     def __init__(self, limits: Limits, module: str = QUERIES) -> None:
         self.limits = limits
@@ -123,23 +123,23 @@ class Pool:
         await self.seats.close()
 
     async def run(self, job: dict[str, Any], key: Key | None = None, held: object = None) -> Answer:
-        """The answer to ``job``; raises :class:`~kgbench.serve.refusals.Refused`.
+        """Run ``job`` and return its answer; raises :class:`~kgbench.serve.refusals.Refused`.
 
-        ``key`` is that of its cost, ``held`` is kept until the answer has come.
+        ``key`` identifies its cost; ``held`` is kept alive until the answer is complete.
         """
         job = {**job, "rows": self.limits.rows, "bytes": self.limits.answer_bytes}
         expected = await self._expected(key)
         if expected is Cost.HEAVY:
             return await self._run_heavy(job, key, held)
         end = time.monotonic() + self.limits.seconds
-        async with contextlib.AsyncExitStack() as places:
+        async with contextlib.AsyncExitStack() as slots:
             if key is not None and expected is Cost.UNKNOWN:
-                places.enter_context(self._trial(key.shape))
+                slots.enter_context(self._trial(key.shape))
             if expected is Cost.SUSPECT:
-                await places.enter_async_context(self._place(self._suspects, expected))
+                await slots.enter_async_context(self._slot(self._suspects, expected))
             if expected is not Cost.LIGHT:
-                await places.enter_async_context(self._place(self._untried, expected))
-            await places.enter_async_context(self._place(self._quick, expected))
+                await slots.enter_async_context(self._slot(self._untried, expected))
+            await slots.enter_async_context(self._slot(self._quick, expected))
             worker = await self.seats.take()
             try:
                 worker.send(job)
@@ -160,17 +160,17 @@ class Pool:
         return await self._run_heavy(job, None, held)
 
     async def _expected(self, key: Key | None) -> Cost:
-        """What a query is expected to cost; while one of its shape is tried first, wait for that.
+        """Return the expected cost of a query, after a running trial of its shape.
 
-        Else those who came while their shape was unknown would wait for one of the places of
-        untried queries, long after all who come later are known to be light.
+        Without waiting for the trial, queries that came while the shape was unknown would queue for
+        the slots of unknown queries, while later ones, known to be light, overtake them.
         """
         end = time.monotonic() + self.limits.patience
         while key is not None and self.costs.expected(key) is Cost.UNKNOWN:
             trial = self._trials.get(key.shape)
             if trial is None:
                 break
-            with self._in_line(Cost.UNKNOWN):
+            with self._queued(Cost.UNKNOWN):
                 done, _ = await asyncio.wait({trial}, timeout=end - time.monotonic())
             if not done:
                 raise busy(self.limits.patience)
@@ -178,7 +178,7 @@ class Pool:
 
     @contextlib.contextmanager
     def _trial(self, shape: str) -> Iterator[None]:
-        """Try the first query of a shape."""
+        """Run the first query of a shape; others of the shape wait until it ends."""
         trial = self._trials[shape] = asyncio.get_running_loop().create_future()
         try:
             yield
@@ -187,9 +187,9 @@ class Pool:
             trial.set_result(None)
 
     async def prepare(self, job: dict[str, Any]) -> None:
-        """Have each quick worker at rest do ``job``, one after the other.
+        """Run ``job`` in each idle quick worker, one after the other.
 
-        So all others are there for requests, which stand in the same line.
+        So the other workers stay available for requests.
         """
         prepared: set[Worker] = set()
         for _ in range(self.limits.quick):
@@ -210,17 +210,18 @@ class Pool:
                     await self.seats.replace(worker)
 
     async def _failed(self, worker: Worker, error: BaseException) -> None:
-        if isinstance(error, Refused) and worker.alive:  # it said so itself, and goes on
+        if isinstance(error, Refused) and worker.alive:  # the worker reported the error itself
             self.seats.give_back(worker)
         else:
             await self.seats.replace(worker)
 
     async def _run_heavy(self, job: dict[str, Any], key: Key | None, held: object) -> Answer:
-        """Run a job that is known not to be quick, as soon as there is a heavy place.
+        """Run a job that was heavy before, when a heavy slot is free.
 
-        One that is quick all the same, on other data than before, is known as light from then on.
+        If the job is quick this time, because the data have changed, it counts as light from now
+        on.
         """
-        await self._enter(self._heavy, Cost.HEAVY)
+        await self._acquire(self._heavy, Cost.HEAVY)
         worker = None
         try:
             worker = await self.seats.new()
@@ -241,32 +242,32 @@ class Pool:
         return Answer(b"".join(pieces), Rest(self, worker, end, held))
 
     async def finish(self, worker: Worker) -> None:
-        """End a heavy job's worker and free its place."""
+        """Kill the worker of a heavy job and free its slot."""
         self._heavy.release()
         await asyncio.shield(self.seats.end(worker))
 
     @contextlib.asynccontextmanager
-    async def _place(self, places: asyncio.Semaphore, lane: Cost) -> AsyncIterator[None]:
-        await self._enter(places, lane)
+    async def _slot(self, slots: asyncio.Semaphore, lane: Cost) -> AsyncIterator[None]:
+        await self._acquire(slots, lane)
         try:
             yield
         finally:
-            places.release()
+            slots.release()
 
-    async def _enter(self, places: asyncio.Semaphore, lane: Cost) -> None:
-        """Take a place, waiting for one as long as may be; 503 otherwise."""
-        if not places.locked():
-            await places.acquire()
+    async def _acquire(self, slots: asyncio.Semaphore, lane: Cost) -> None:
+        """Acquire a slot within the patience, or raise 503."""
+        if not slots.locked():
+            await slots.acquire()
             return
-        with self._in_line(lane):
+        with self._queued(lane):
             try:
-                await asyncio.wait_for(places.acquire(), self.limits.patience)
+                await asyncio.wait_for(slots.acquire(), self.limits.patience)
             except TimeoutError:
                 raise busy(self.limits.patience) from None
 
     @contextlib.contextmanager
-    def _in_line(self, lane: Cost) -> Iterator[None]:
-        """Wait, unless too many do; then 503."""
+    def _queued(self, lane: Cost) -> Iterator[None]:
+        """Count a waiting request; raise 503 if too many wait."""
         if self._waiting[lane] >= self.limits.queue:
             raise busy(self.limits.patience)
         self._waiting[lane] += 1
@@ -277,10 +278,11 @@ class Pool:
 
 
 async def _collect(worker: Worker, seconds: float) -> tuple[list[bytes], bool]:
-    """Pieces of an answer until it is complete, enough of it is there, or the time is over.
+    """Read an answer until it is complete, exceeds the buffer, or the quick time is over.
 
-    The time is that of the processor, and at most :data:`_LONGEST_QUICK` times as long by the
-    clock; by the clock alone where the system does not tell the other.
+    Returns the chunks and whether the answer is complete. ``seconds`` are CPU time, and at most
+    :data:`_LONGEST_QUICK` times as much wall-clock time; only wall-clock time if the system does
+    not report CPU times.
     """
     pieces: list[bytes] = []
     size = 0
@@ -290,7 +292,7 @@ async def _collect(worker: Worker, seconds: float) -> tuple[list[bytes], bool]:
     while size < _BUFFERED:
         end = time.monotonic() + left
         while frame := await _frame(worker, end - time.monotonic()):
-            if frame.tag == talk.END:
+            if frame.tag == worker_protocol.END:
                 return pieces, True
             pieces.append(frame.payload)
             size += len(frame.payload)
@@ -309,19 +311,19 @@ async def _frame(worker: Worker, seconds: float) -> Frame | None:
     try:
         frame = await worker.frame(seconds)
     except Gone as gone:
-        what = "needs more memory than it may use" if gone.memory else "ended its worker"
-        raise Refused(503, f"the query {what}: ask for less") from None
-    if frame is not None and frame.tag == talk.FAILED:
-        raise _failure(json.loads(frame.payload))
+        reason = "needs more memory than it may use" if gone.memory else "ended its worker"
+        raise Refused(503, f"the query {reason}: ask for less") from None
+    if frame is not None and frame.tag == worker_protocol.FAILED:
+        raise _refusal(json.loads(frame.payload))
     return frame
 
 
-def _failure(said: dict[str, str]) -> Refused:
-    if said["kind"] == "query":
-        return Refused(400, said["message"])
-    if said["kind"] == "missing":
-        return Refused(404, said["message"])
-    if said["kind"] == "limit":
-        return Refused(503, f"{said['message']}: use LIMIT, or download the data")
-    _log.error("a worker failed: %s", said["message"])
-    return Refused(503, f"this failed in its process: {said['message']}")
+def _refusal(error: dict[str, str]) -> Refused:
+    if error["kind"] == "query":
+        return Refused(400, error["message"])
+    if error["kind"] == "missing":
+        return Refused(404, error["message"])
+    if error["kind"] == "limit":
+        return Refused(503, f"{error['message']}: use LIMIT, or download the data")
+    _log.error("a worker failed: %s", error["message"])
+    return Refused(503, f"the worker process failed: {error['message']}")

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requests of the SPARQL 1.1 Protocol, read from method, URL, content type and body.
+"""Parsing of SPARQL 1.1 Protocol requests: method, URL, content type and body.
 
-Pure: bytes in, an :class:`Operation` out, or :class:`~kgbench.serve.refusals.Refused` with the
-status that the protocol demands. (https://www.w3.org/TR/sparql11-protocol/, section 2)
+All functions are pure. They return an :class:`Operation`, or raise
+:class:`~kgbench.serve.refusals.Refused` with the status that the protocol demands
+(https://www.w3.org/TR/sparql11-protocol/, section 2).
 """
 
 from __future__ import annotations
@@ -24,10 +25,10 @@ UPDATE = "application/sparql-update"
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """A query or an update with the dataset that the request names (IRIs).
+    """A query or update with the dataset of the request (IRIs of graphs).
 
-    ``None`` for both kinds of graphs: the request names no dataset. ``wanted`` is the format that
-    a ``format`` parameter names.
+    ``default_graphs`` and ``named_graphs`` are both ``None`` if the request names no dataset.
+    ``wanted`` is the value of the ``format`` parameter.
     """
 
     kind: str
@@ -38,11 +39,11 @@ class Operation:
 
 
 def read(method: str, url_query: bytes, content_type: str | None, body: bytes) -> Operation | None:
-    """The operation that a request asks for; ``None`` where a GET names no query at all."""
+    """Parse the operation of a request; ``None`` if a GET has no query."""
     fields = _fields(url_query, "the URL")
     if method in ("GET", "HEAD"):
         if "update" in fields:
-            raise Refused(400, "an update is sent by POST, never by GET")
+            raise Refused(400, "send updates by POST, not by GET")
         if "query" not in fields:
             return None
         return _operation("query", fields)
@@ -50,12 +51,12 @@ def read(method: str, url_query: bytes, content_type: str | None, body: bytes) -
     if charset not in ("", "utf-8", "utf8", "us-ascii"):
         raise Refused(415, f"the charset {charset[:40]!r} is not supported: send UTF-8")
     if media == FORM:
-        sent = _fields(body, "the form")
-        if "query" in fields or "update" in fields or ("query" in sent and "update" in sent):
+        form = _fields(body, "the form")
+        if "query" in fields or "update" in fields or ("query" in form and "update" in form):
             raise Refused(400, "send one query or one update, in the form only")
-        if "query" not in sent and "update" not in sent:
+        if "query" not in form and "update" not in form:
             raise Refused(400, "the form has neither a query nor an update")
-        return _operation("query" if "query" in sent else "update", {**fields, **sent})
+        return _operation("query" if "query" in form else "update", {**fields, **form})
     if media in (QUERY, UPDATE):
         if "query" in fields or "update" in fields:
             raise Refused(400, "send one operation, in the body only")
@@ -88,7 +89,7 @@ def _iris(values: list[str]) -> tuple[str, ...]:
         try:
             ox.NamedNode(value)
         except ValueError as error:
-            raise Refused(400, f"a graph of the dataset is no IRI: {error}") from None
+            raise Refused(400, f"a graph of the dataset is not an IRI: {error}") from None
     return tuple(dict.fromkeys(values))
 
 
@@ -96,12 +97,12 @@ def _fields(encoded: bytes, where: str) -> dict[str, list[str]]:
     try:
         text = encoded.decode("ascii") if where == "the URL" else encoded.decode("utf-8")
         pairs = parse_qsl(text, keep_blank_values=True, errors="strict", max_num_fields=MOST_FIELDS)
-    except ValueError:  # UnicodeDecodeError is one
+    except ValueError:  # includes UnicodeDecodeError
         raise Refused(400, f"{where} is not URL-encoded UTF-8, or has too many fields") from None
-    found: dict[str, list[str]] = {}
+    fields: dict[str, list[str]] = {}
     for name, value in pairs:
-        found.setdefault(name, []).append(value)
-    return found
+        fields.setdefault(name, []).append(value)
+    return fields
 
 
 def _utf8(body: bytes, where: str) -> str:

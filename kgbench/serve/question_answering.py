@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A model as an endpoint of the TEXT2SPARQL protocol: a question goes in, a query comes out.
+"""A model as an endpoint of the TEXT2SPARQL protocol, which answers questions with queries.
 
 ``GET /text2sparql?dataset=IRI&question=TEXT`` answers ``{"dataset", "question", "query"}``. The
-model is asked with the prompt that the task class Text2SparqlQuestions shows: the schema of the
-installed graph, and the question. Questions and answers are not recorded: who asks records them.
+model gets the prompt of the task class Text2SparqlQuestions: the schema of the installed graph and
+the question. Questions and answers are not recorded here; the client records them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from kgbench.connectors.replay import SOURCE
 from kgbench.datasets import home, text2sparql
 from kgbench.errors import KgbenchError, ProviderError, ProviderTimeout, RateLimited
 from kgbench.model import Case, ModelSetup, Task
-from kgbench.model import Request as Asked
+from kgbench.model import Request as ModelRequest
 from kgbench.rdf import digest
 from kgbench.serve.app import Frame
 from kgbench.serve.lookups import LOOKUPS, NoLookups
@@ -33,16 +33,16 @@ from kgbench.serve.settings import Settings
 from kgbench.tasks import catalogue, text2sparql_questions
 
 LONGEST: Final = 4_000
-"""The most characters of a question; the longest published one has 300."""
+"""Maximum length of a question in characters; the longest published one has 300."""
 
-_AT_ONCE: Final = 16  # questions that the model is asked at a time
-_WAITING: Final = 200  # questions beyond which no further one waits
+_AT_ONCE: Final = 16  # concurrent calls of the model
+_WAITING: Final = 200  # maximum number of waiting questions
 _SUITE: Final = "text2sparql"
 
 
 @dataclass(frozen=True, slots=True)
 class _Failure(Exception):
-    """A question that gets no query: the status, and why, in words."""
+    """A question cannot be answered: the HTTP status and the reason."""
 
     status: int
     message: str
@@ -50,15 +50,15 @@ class _Failure(Exception):
 
 
 def application(settings: Settings, setup: ModelSetup, timeout: float) -> ASGIApp:
-    """The endpoint for the model ``setup``; a call to it may take ``timeout`` seconds.
+    """Return the endpoint for the model ``setup``, with ``timeout`` in seconds per call.
 
-    Raises :class:`~kgbench.errors.ModelSpecError` for a model that cannot be asked here.
+    Raises :class:`~kgbench.errors.ModelSpecError` for a model that cannot be called here.
     """
     with contextlib.ExitStack() as stack:
         token = SOURCE.set(settings.location)
         stack.callback(SOURCE.reset, token)
         connector = find(setup.connector).open(setup, timeout)
-    desk = _Desk(setup, connector, timeout)
+    client = _ModelClient(setup, connector, timeout)
 
     @contextlib.asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[dict[str, Any]]:
@@ -67,7 +67,7 @@ def application(settings: Settings, setup: ModelSetup, timeout: float) -> ASGIAp
 
     async def answer(request: Request) -> Response:
         try:
-            found = await desk.answer(
+            result = await client.answer(
                 request.query_params.getlist("dataset"), request.query_params.getlist("question")
             )
         except _Failure as failure:
@@ -75,14 +75,14 @@ def application(settings: Settings, setup: ModelSetup, timeout: float) -> ASGIAp
                 {} if failure.retry_after is None else {"Retry-After": str(failure.retry_after)}
             )
             return JSONResponse({"error": failure.message}, failure.status, headers)
-        return JSONResponse(found)
+        return JSONResponse(result)
 
     async def health(_: Request) -> Response:
         return JSONResponse({"model": setup.label, "datasets": sorted(datasets())})
 
     async def missing(_: Request, __: Exception) -> Response:
-        said = "ask GET /text2sparql?dataset=IRI&question=TEXT; GET /health names the data sets"
-        return JSONResponse({"error": said}, 404)
+        message = "ask GET /text2sparql?dataset=IRI&question=TEXT; GET /health names the data sets"
+        return JSONResponse({"error": message}, 404)
 
     async def method(_: Request, __: Exception) -> Response:
         return JSONResponse({"error": "questions come by GET"}, 405, {"Allow": "GET, HEAD"})
@@ -99,27 +99,24 @@ def application(settings: Settings, setup: ModelSetup, timeout: float) -> ASGIAp
 
 
 def datasets() -> dict[str, str]:
-    """The installed data sets that questions can be about: IRI -> name."""
+    """Return the installed data sets with questions: IRI -> name."""
     names = [name for name in text2sparql.WITH_GRAPH if home.record(name) is not None]
     return {text2sparql.installed(name).dataset: name for name in names}
 
 
-class _Desk:
-    """Asks the model; so many questions at a time, so many waiting."""
+class _ModelClient:
+    """Calls the model, with limits on concurrent calls and waiting questions."""
 
     def __init__(self, setup: ModelSetup, connector: Connector, timeout: float) -> None:
         self._setup = setup
         self._connector = connector
         self._timeout = timeout
-        self._places = asyncio.Semaphore(_AT_ONCE)
+        self._slots = asyncio.Semaphore(_AT_ONCE)
         self._waiting = 0
 
     async def answer(self, asked_about: Sequence[str], questions: Sequence[str]) -> dict[str, str]:
-        """The JSON answer to one question.
-
-        Raises :class:`_Failure`.
-        """
-        dataset, question = _one("dataset", asked_about), _one("question", questions)
+        """Return the JSON answer to a question; raises :class:`_Failure`."""
+        dataset, question = _single("dataset", asked_about), _single("question", questions)
         if len(question) > LONGEST:
             raise _Failure(413, f"the question has more than {LONGEST} characters")
         known = datasets()
@@ -130,7 +127,7 @@ class _Desk:
             raise _Failure(503, "too many questions wait for the model: try again later", 15)
         self._waiting += 1
         try:
-            async with self._places:
+            async with self._slots:
                 query = await self._query(known[dataset], question)
         finally:
             self._waiting -= 1
@@ -140,44 +137,44 @@ class _Desk:
         try:
             case = _case(name, question)
             prompt = text2sparql_questions.prompt(case)
-            request = Asked((prompt,), case, digest(f"{self._setup.iri}/{prompt}"))
+            request = ModelRequest((prompt,), case, digest(f"{self._setup.iri}/{prompt}"))
             async with asyncio.timeout(self._timeout):
                 reply = await self._connector.ask(request)
         except (TimeoutError, ProviderTimeout):
             raise _Failure(504, f"the model gave no answer within {self._timeout:g} s") from None
         except RateLimited as error:
             wait = 15 if error.retry_after is None else max(1, round(error.retry_after))
-            raise _Failure(503, f"the model is not to be asked now: {error}", wait) from None
+            raise _Failure(503, f"the model cannot be called now: {error}", wait) from None
         except ProviderError as error:
             raise _Failure(502, f"the model gave no answer: {error}") from None
-        except KeyError:  # of a model that answers from the reference
-            said = f"{self._setup.label} only knows the questions of installed data sets"
-            raise _Failure(404, said) from None
+        except KeyError:  # raised by a model that answers from reference answers
+            message = f"{self._setup.label} only knows the questions of installed data sets"
+            raise _Failure(404, message) from None
         except KgbenchError as error:
             raise _Failure(500, f"the question cannot be asked: {error}") from None
-        found = text2sparql_questions.query(extraction.extracted(self._setup, reply).answer)
-        if found is None:
+        query = text2sparql_questions.query(extraction.extracted(self._setup, reply).answer)
+        if query is None:
             raise _Failure(502, "the model answered without a query")
-        return found
+        return query
 
 
-def _one(name: str, values: Sequence[str]) -> str:
+def _single(name: str, values: Sequence[str]) -> str:
     if len(values) != 1 or not values[0].strip():
         raise _Failure(400, f"the parameter '{name}' must be given once, and not be empty")
     return values[0].strip()
 
 
 def _case(name: str, question: str) -> Case:
-    """The installed case with this question, or one about a question of one's own.
+    """Return the installed case with this question, or a new case.
 
-    Models that answer without a provider know only installed cases.
+    Models without a provider only know installed cases.
     """
     questions = text2sparql.installed(name)
-    for one in questions.questions:
-        for language, text in one.texts.items():
+    for question_ in questions.questions:
+        for language, text in question_.texts.items():
             if text.strip() == question:
                 task = _task(name, language)
-                return text2sparql_questions.case(_SUITE, task, questions, one)
+                return text2sparql_questions.case(_SUITE, task, questions, question_)
     task = _task(name, questions.languages[0])
     data = {"dataset": questions.dataset, "question": question, "graphName": name}
     return catalogue.make_case(_SUITE, text2sparql_questions.NAME, task.parameters, data)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The process that reads what clients send: ``python -m kgbench.serve.reader``.
+"""The worker process that parses large requests: ``python -m kgbench.serve.reader``.
 
-As isolated as a query worker, and talking as one (see :mod:`kgbench.serve.worker`). A job names
-one of :data:`READERS` and has its arguments, pickled; the answer is the result, pickled, or the
-:class:`~kgbench.serve.refusals.Refused` that it raised.
+Its isolation and protocol are those of query workers (see :mod:`kgbench.serve.worker`). A job names
+one of :data:`READERS` and has its arguments, pickled. The answer is a pickled pair of the result
+and the fields of the :class:`~kgbench.serve.refusals.Refused` that was raised, if any.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ READERS: Mapping[str, Callable[..., Any]] = {
 
 
 def read(job: Mapping[str, Any], stream: BinaryIO) -> None:
-    """Do one job, and send what came of it."""
+    """Run a job and send its result or refusal."""
     # The arguments come from the server, which is the parent of this process.
     arguments = pickle.loads(base64.b64decode(job["arguments"]))  # noqa: S301
-    found: tuple[Any, tuple[int, str, dict[str, str]] | None]
+    result: tuple[Any, tuple[int, str, dict[str, str]] | None]
     try:
-        found = (READERS[job["read"]](*arguments), None)
+        result = (READERS[job["read"]](*arguments), None)
     except Refused as refused:
-        found = (None, (refused.status, refused.message, refused.headers))
+        result = (None, (refused.status, refused.message, refused.headers))
     except TooManyTokens as error:
-        found = (None, (413, f"{error}: this server reads no more", {}))
-    worker.send(stream, worker.DATA, pickle.dumps(found))
+        result = (None, (413, f"{error}: this server reads no more", {}))
+    worker.send(stream, worker.DATA, pickle.dumps(result))
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reading what clients send outside of the event loop: in processes, with a limit of time."""
+"""Parsing of large requests in worker processes with a time limit."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 from kgbench.execution.lexer import TooManyTokens
 from kgbench.serve import reading
-from kgbench.serve import worker as talk
+from kgbench.serve import worker as worker_protocol
 from kgbench.serve.admission import INSIDE, Admitted, admit
 from kgbench.serve.reading import Asked, Sent
 from kgbench.serve.refusals import Refused, busy
@@ -20,25 +20,25 @@ from kgbench.serve.settings import Limits
 from kgbench.serve.workers import Gone, Worker
 
 _MODULE = "kgbench.serve.reader"
-_SMALL = 8_000  # bytes that are read in the event loop, in a few milliseconds at most
+_SMALL = 8_000  # bytes; smaller requests are parsed in the event loop, within milliseconds
 
 
 class Readers:
-    """Reads requests and graphs; all methods belong to the server's event loop.
+    """Parses requests and graphs; to be used in the server's event loop.
 
-    Each raises :class:`~kgbench.serve.refusals.Refused` as the functions of
-    :mod:`kgbench.serve.reading` do, and 503 where reading takes too long. Processes are started
-    when the first large request comes.
+    The methods raise :class:`~kgbench.serve.refusals.Refused` like the functions of
+    :mod:`kgbench.serve.reading`, and 503 at the time limit. Processes are started when the first
+    large request comes.
     """
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
-        self._seats = Seats(_MODULE, limits.readers, limits.memory_bytes, limits.patience)
-        self._places = asyncio.Semaphore(limits.readers)
+        self._workers = Seats(_MODULE, limits.readers, limits.memory_bytes, limits.patience)
+        self._slots = asyncio.Semaphore(limits.readers)
 
     async def close(self) -> None:
         """Kill all processes."""
-        await self._seats.close()
+        await self._workers.close()
 
     async def operation(self, sent: Sent, base: str) -> Asked | None:
         """See :func:`kgbench.serve.reading.operation`."""
@@ -47,8 +47,8 @@ class Readers:
                 return reading.operation(sent, base, INSIDE)
             except TooManyTokens:
                 pass
-        found: Asked | None = await self._read("operation", sent, base)
-        return found
+        result: Asked | None = await self._read("operation", sent, base)
+        return result
 
     async def admit(self, query: str) -> Admitted:
         """See :func:`kgbench.serve.admission.admit`."""
@@ -57,21 +57,21 @@ class Readers:
                 return admit(query, INSIDE)
             except TooManyTokens:
                 pass
-        found: Admitted = await self._read("admit", query)
-        return found
+        result: Admitted = await self._read("admit", query)
+        return result
 
     async def triples(self, content_type: str, body: bytes, base: str) -> str:
         """See :func:`kgbench.serve.reading.triples`."""
-        found: str = await self._read("triples", content_type, body, base)
-        return found
+        result: str = await self._read("triples", content_type, body, base)
+        return result
 
     async def _read(self, name: str, *arguments: Any) -> Any:
         try:
-            await asyncio.wait_for(self._places.acquire(), self._limits.patience)
+            await asyncio.wait_for(self._slots.acquire(), self._limits.patience)
         except TimeoutError:
             raise busy(self._limits.patience) from None
         try:
-            worker = await self._seats.take()
+            worker = await self._workers.take()
             try:
                 worker.send(
                     {
@@ -79,32 +79,32 @@ class Readers:
                         "arguments": base64.b64encode(pickle.dumps(arguments)).decode("ascii"),
                     }
                 )
-                found, refused = pickle.loads(await self._answer(worker))  # noqa: S301 - of our own
+                result, refused = pickle.loads(await self._answer(worker))  # noqa: S301 - of our own
             except BaseException:
-                await self._seats.replace(worker)
+                await self._workers.replace(worker)
                 raise
-            self._seats.give_back(worker)
+            self._workers.give_back(worker)
         finally:
-            self._places.release()
+            self._slots.release()
         if refused is not None:
             raise Refused(*refused)
-        return found
+        return result
 
     async def _answer(self, worker: Worker) -> bytes:
-        """All that a worker sends of its answer."""
+        """Collect the complete answer of a worker."""
         end = time.monotonic() + self._limits.reading_seconds
         pieces: list[bytes] = []
         while True:
             try:
                 frame = await worker.frame(end - time.monotonic())
             except Gone as gone:
-                what = "needs too much memory" if gone.memory else "cannot be read"
-                raise Refused(400, f"what was sent {what}") from None
+                reason = "needs too much memory" if gone.memory else "cannot be read"
+                raise Refused(400, f"the request {reason}") from None
             if frame is None:
                 seconds = self._limits.reading_seconds
-                raise Refused(503, f"what was sent cannot be read within {seconds:g} seconds")
-            if frame.tag == talk.FAILED:
-                raise Refused(503, "what was sent could not be read: the server's reader failed")
-            if frame.tag == talk.END:
+                raise Refused(503, f"the request cannot be read within {seconds:g} seconds")
+            if frame.tag == worker_protocol.FAILED:
+                raise Refused(503, "the request could not be read: the server's reader failed")
+            if frame.tag == worker_protocol.END:
                 return b"".join(pieces)
             pieces.append(frame.payload)

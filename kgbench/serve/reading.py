@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reading what clients send: operations and graphs, from bytes to what is executed or stored.
+"""Parsing of operations and graphs that clients send.
 
-All functions are pure and linear in what they read, and their results travel between processes:
-small requests are read in the server's event loop, all others in a process that can be killed (see
+All functions are pure, take linear time, and return values that can be pickled: small requests are
+parsed in the server's event loop, all others in a killable process (see
 :mod:`kgbench.serve.readers`).
 """
 
@@ -16,19 +16,16 @@ import pyoxigraph as ox
 from kgbench.serve import formats, protocol, updates
 from kgbench.serve.admission import DEEPEST, TOKENS, Admitted, admit
 from kgbench.serve.bodies import is_deeper
-from kgbench.serve.multipart import parts
 from kgbench.serve.protocol import Operation
 from kgbench.serve.refusals import Refused
 
-GRAPHS = tuple(one for one in formats.GRAPHS if one.name not in ("nq", "trig"))
-MULTIPART = "multipart/form-data"
-_UNTOLD = ("", "text/plain", "application/octet-stream")  # of files whose type a client knows not
-_LONGEST_TYPE = 1_000  # characters of a Content-Type; its parser takes quadratic time
+GRAPHS = tuple(form for form in formats.GRAPHS if form.name not in ("nq", "trig"))
+_LONGEST_TYPE = 1_000  # characters of a Content-Type; the parser of email takes quadratic time
 _LARGEST = 64 << 20  # characters of the triples of one request
 
 
 class Sent(NamedTuple):
-    """A request of the SPARQL protocol as its client sent it, and whether it may change data."""
+    """A raw request of the SPARQL Protocol, and whether the client may change data."""
 
     method: str
     url_query: bytes
@@ -38,32 +35,32 @@ class Sent(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """An operation, ready to be run; ``admitted`` where it is a query."""
+    """An operation that is ready to run; ``admitted`` is set for queries."""
 
     operation: Operation
     admitted: Admitted | None
 
 
 def operation(sent: Sent, base: str, most: int = TOKENS) -> Asked | None:
-    """What a request asks for; ``None`` where a GET names no query at all.
+    """Parse the operation of a request; ``None`` if a GET has no query.
 
-    An update is prepared where its client may write, with ``base`` for relative IRIs, and tried on
-    an empty store: so the engine has parsed it once where that harms nobody. Raises
+    If the client may write, an update gets ``base`` for relative IRIs and is tried on an empty
+    store, so that hostile text meets the engine's parser in this process first. Raises
     :class:`~kgbench.serve.refusals.Refused`, and
-    :class:`~kgbench.execution.lexer.TooManyTokens` where a query has more than ``most`` tokens.
+    :class:`~kgbench.execution.lexer.TooManyTokens` if a query has more than ``most`` tokens.
     """
     _check_type(sent.content_type)
-    found = protocol.read(sent.method, sent.url_query, sent.content_type, sent.body)
-    if found is None:
+    parsed = protocol.read(sent.method, sent.url_query, sent.content_type, sent.body)
+    if parsed is None:
         return None
-    if found.kind == "query":
-        return Asked(found, admit(found.text, most))
+    if parsed.kind == "query":
+        return Asked(parsed, admit(parsed.text, most))
     if not sent.may_write:
-        return Asked(found, None)
-    text = updates.prepared(found, base)
+        return Asked(parsed, None)
+    text = updates.prepared(parsed, base)
     try:
-        # What fails only because the store is empty (DROP GRAPH of one that is not there) is no
-        # fault of the text: the real store decides.
+        # Errors that depend on the data (DROP GRAPH of a missing graph) do not count here: they are
+        # raised again by the real store, if they apply.
         with suppress(RuntimeError):
             ox.Store().update(text)
     except (SyntaxError, ValueError) as error:
@@ -72,22 +69,14 @@ def operation(sent: Sent, base: str, most: int = TOKENS) -> Asked | None:
 
 
 def triples(content_type: str, body: bytes, base: str) -> str:
-    """The triples of a graph, or of a form with graphs as its files, as N-Triples.
+    """Parse a serialised graph and return its triples as N-Triples, with renamed blank nodes.
 
-    Blank nodes are renamed. Raises :class:`~kgbench.serve.refusals.Refused`: 415 for other types,
-    400 with the parser's words, 413 where the triples are much larger than the body.
+    Raises :class:`~kgbench.serve.refusals.Refused`: 415 for unsupported media types, 400 with the
+    parser's message, 413 if the triples are much larger than the body.
     """
     _check_type(content_type)
     media = content_type.partition(";")[0].strip().lower()
-    if media != MULTIPART:
-        return _parsed(body, _form(media), base)
-    texts = []
-    for part in parts(content_type, body):
-        untold = part.media in _UNTOLD and "." in part.name
-        suffix = part.name.rpartition(".")[2].lower()
-        named = next((f for f in GRAPHS if untold and f.name == suffix), None)
-        texts.append(_parsed(part.data, named or _form(part.media), base))
-    return "\n".join(texts)
+    return _parsed(body, _form(media), base)
 
 
 def _check_type(content_type: str | None) -> None:
@@ -100,16 +89,16 @@ def _check_type(content_type: str | None) -> None:
 
 
 def _form(media: str) -> formats.Format:
-    """The format with a media type, or 415."""
+    """Return the graph format of a media type, or raise 415."""
     form = next((f for f in GRAPHS if media in f.asked), None)
     if form is None:
-        known = ", ".join(one.media for one in GRAPHS)
-        raise Refused(415, f"send a graph as {known}, or several as files of a {MULTIPART}")
+        known = ", ".join(graph_format.media for graph_format in GRAPHS)
+        raise Refused(415, f"send one graph as the request body, with its Content-Type: {known}")
     return form
 
 
 def _parsed(sent: bytes, form: formats.Format, base: str) -> str:
-    """The triples of a text, blank nodes renamed; 400 with the parser's words where it has none."""
+    """Parse a graph to N-Triples with renamed blank nodes; raise 400 for syntax errors."""
     if is_deeper(sent, DEEPEST, json=form.name == "jsonld"):
         raise Refused(400, f"the graph is nested deeper than {DEEPEST} levels")
     lines = []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Answers that are refusals: a status, one message in words, and what to do about it."""
+"""Refused requests: a status, a message, and headers such as Retry-After."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 
 class Refused(Exception):
-    """A request that is answered with ``status`` and ``message``."""
+    """A request is refused with ``status`` and ``message``."""
 
     def __init__(self, status: int, message: str, headers: Mapping[str, str] | None = None) -> None:
         self.status = status
@@ -16,15 +16,15 @@ class Refused(Exception):
         super().__init__(message)
 
 
-ABORT = "kgbench.abort"  # where a request's scope says how its connection is ended at once
+ABORT = "kgbench.abort"  # key in the scope's state of the function that aborts the connection
 
 
 class Cut(Exception):
-    """An answer that has begun cannot be completed: its connection is ended, so that this shows."""
+    """A started response cannot be completed; its connection is aborted, so that clients notice."""
 
 
 def busy(seconds: float) -> Refused:
-    """All places for queries are taken: 503, come back after ``seconds``."""
+    """Return a 503 with Retry-After, because all slots for queries are taken."""
     return Refused(
         503,
         "the server is busy with other queries: try again in a moment",
@@ -33,7 +33,7 @@ def busy(seconds: float) -> Refused:
 
 
 def too_slow(seconds: float) -> Refused:
-    """A query took longer than it may: 503 with a long wait, since it will not get faster."""
+    """Return a 503 with a long Retry-After, because the query exceeded the time limit."""
     return Refused(
         503,
         f"the query was ended after {seconds:g} seconds, the time limit of this server: "

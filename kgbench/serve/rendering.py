@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pages as answers to requests: links lead to where the client reaches this server."""
+"""Rendering of pages as responses, with links relative to the server's public address."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _SITE = {
     ],
     "footer": [("SPARQL endpoint", "sparql"), ("VoID", ".well-known/void"), ("vocabulary", "ns")],
     "formats": [
-        (one.name, one.media) for one in map(formats.named, ("ttl", "jsonld", "nt", "rdf"))
+        (form.name, form.media) for form in map(formats.named, ("ttl", "jsonld", "nt", "rdf"))
     ],
     "more": "ask the SPARQL endpoint for all.",
     "revealing": True,
@@ -44,7 +44,7 @@ class Rendering:
 
     def __init__(self, service: Service) -> None:
         self._service = service
-        self._kept = KeptPages()
+        self._cache = KeptPages()
         self._environment = environment(_TEMPLATES)
         self._environment.globals.update(site=_SITE)
 
@@ -59,9 +59,9 @@ class Rendering:
         view: View | None = None,
         keep: bool = False,
     ) -> Response:
-        """A page from ``template``; links in it lead to where the client reaches the root.
+        """Render a page; its links start at the root as the client reaches it.
 
-        With ``keep`` it follows from its view and address alone, and :meth:`kept` gives it again.
+        With ``keep``, the page depends only on its view and URL, and is cached for :meth:`kept`.
         """
         view = view or self._service.view
         root = urlsplit(self._service.root(request)).path
@@ -72,12 +72,12 @@ class Rendering:
         def label(iri: str) -> str:
             return things.label(view, iri)
 
-        def ask(name: str, given: Mapping[str, str]) -> str:
-            return f"{root}editor?{urlencode({'name': name, **given})}"
+        def ask(name: str, parameters: Mapping[str, str]) -> str:
+            return f"{root}editor?{urlencode({'name': name, **parameters})}"
 
         def answers(model: str | None, task: str | None) -> str:
-            given = {**context.get("scope", {}), "model": model, "task": task}
-            return f"{root}dialogues?{urlencode({k: v for k, v in given.items() if v})}"
+            parameters = {**context.get("scope", {}), "model": model, "task": task}
+            return f"{root}dialogues?{urlencode({k: v for k, v in parameters.items() if v})}"
 
         def document(iri: str, suffix: str) -> str:
             return f"{(href(iri) or '').rstrip('#')}.{suffix}"
@@ -97,20 +97,20 @@ class Rendering:
         response = HTMLResponse(text, status, {"Vary": "Accept", **(headers or {})})
         if keep and status == HTTPStatus.OK:
             page = Page(bytes(response.body), dict(response.headers))
-            self._kept.keep(view, self._address(request), page)
+            self._cache.keep(view, self._address(request), page)
         return response
 
     def kept(self, request: Request, view: View) -> Response | None:
-        """The page that was rendered before for the same address and view, if it was kept."""
-        page = self._kept.get(view, self._address(request))
+        """Return the cached page for the same URL and view, or ``None``."""
+        page = self._cache.get(view, self._address(request))
         return None if page is None else Response(page.body, headers=page.headers)
 
     def _address(self, request: Request) -> str:
-        # Headers say where the client reaches the root, links only its path.
+        # The complete root is part of the key, because headers (Link) contain it.
         raw = bytes(request.scope.get("raw_path") or request.url.path.encode()).decode("latin-1")
         return f"{self._service.root(request)}\n{raw}?{request.url.query}"
 
     def compile(self) -> None:
-        """Compile all templates, so that no page waits for that."""
+        """Compile all templates in advance."""
         for name in self._environment.list_templates():
             self._environment.get_template(name)

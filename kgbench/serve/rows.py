@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-r"""Counting the rows of a serialised answer while it is written, from its bytes.
+r"""Counting of rows in the bytes of a serialised answer, while it is written.
 
-The engine writes answers natively; pulling each row through Python to count it would cost ten times
-as much. In each format a row leaves a mark that quoted text cannot forge.
+The engine serialises natively; passing each row through Python to count it would be ten times
+slower. In each format, a row leaves a mark that quoted text cannot forge.
 
 >>> counter = Counter("tsv")
 >>> counter.add(b"?x\n1\n2\n"); counter.rows
@@ -14,9 +14,10 @@ from __future__ import annotations
 import re
 
 _MARKS = {"xml": b"<result>", "tsv": b"\n"}
-# Between two rows; at the end of a text that looks like it, a brace or a comma follows the quote.
+# The mark between two JSON rows. In a literal that ends with the same characters, a brace or comma
+# follows the quote instead.
 _JSON = re.compile(rb'\},\{"[^},]')
-_JSON_TAIL = 4  # bytes: one less than what matches
+_JSON_TAIL = 4  # bytes kept from the last chunk: one less than the match is long
 
 
 class Counter:
@@ -34,7 +35,7 @@ class Counter:
 
     @property
     def rows(self) -> int:
-        """How many rows were seen, at least; of rows without a binding JSON shows none."""
+        """The number of rows seen so far, at least: JSON rows without bindings are not counted."""
         return max(self._marks + self._offset, 0) if self._marks or self._offset < 1 else 0
 
     def add(self, chunk: bytes) -> None:
@@ -49,10 +50,10 @@ class Counter:
             self._marks += data.count(self._mark)
             self._tail = data[-keep:] if keep else b""
             return
-        # A half line end stays for the next chunk; quotes tell what is inside a field.
+        # A CR at the end waits for the next chunk; line ends inside quoted fields do not count.
         self._tail = b"\r" if data.endswith(b"\r") else b""
-        for place, piece in enumerate(data.removesuffix(b"\r").split(b'"')):
-            if place:
+        for index, piece in enumerate(data.removesuffix(b"\r").split(b'"')):
+            if index:
                 self._quoted = not self._quoted
             if not self._quoted:
                 self._marks += piece.count(b"\r\n")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Worker processes at rest, ready for jobs: taken, given back, replaced, ended."""
+"""Pool of idle worker processes: taken for a job, given back, replaced, ended."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from kgbench.serve.workers import Worker
 
 
 class Seats:
-    """At most ``count`` idle workers of one ``module``; all methods belong to one event loop.
+    """At most ``count`` idle workers that run ``module``; to be used in one event loop.
 
-    ``memory_bytes`` limits the address space of each, ``patience`` (seconds) is what a client is
-    told to wait for when the server is ending.
+    ``memory_bytes`` limits the address space of each worker. ``patience`` (seconds) is the
+    Retry-After of requests that come while the server is shutting down.
     """
 
     def __init__(self, module: str, count: int, memory_bytes: int, patience: float) -> None:
@@ -32,7 +32,7 @@ class Seats:
         self._closed = False
 
     async def start(self) -> bool:
-        """Start all workers; whether all are kept from the network."""
+        """Start all workers; return whether all are isolated from the network."""
         for _ in range(self._count):
             self.idle.append(await self.new())
         return all(worker.isolated for worker in self.idle)
@@ -47,7 +47,7 @@ class Seats:
             await self.end(worker)
 
     async def take(self) -> Worker:
-        """An idle worker, or a new one."""
+        """Return an idle worker, or start a new one."""
         while self.idle:
             worker = self.idle.popleft()
             if worker.alive:
@@ -56,26 +56,28 @@ class Seats:
         return await self.new()
 
     def take_other(self, known: set[Worker]) -> Worker | None:
-        """An idle worker that is none of those known, if there is one."""
-        found = next((one for one in self.idle if one.alive and one not in known), None)
-        if found is not None:
-            self.idle.remove(found)
-        return found
+        """Return an idle worker that is not in ``known``, or ``None``."""
+        other = next((worker for worker in self.idle if worker.alive and worker not in known), None)
+        if other is not None:
+            self.idle.remove(other)
+        return other
 
     def give_back(self, worker: Worker) -> None:
-        """Let a worker that has done its job wait for the next one."""
+        """Return a worker to the idle ones after its job."""
         self.idle.append(worker)
 
     async def replace(self, worker: Worker) -> None:
-        """Kill a worker and have a new one started in its seat."""
+        """Kill a worker and start a new one in its place, in the background."""
         await asyncio.shield(self.end(worker))
         self.refill()
 
     def refill(self) -> None:
-        """Have a new worker started, in the background."""
+        """Start a new worker in the background."""
 
         async def work() -> None:
-            with contextlib.suppress(StoreError):  # the next job starts one itself, or says why
+            with contextlib.suppress(
+                StoreError
+            ):  # the next job starts a worker itself, or reports why not
                 worker = await self.new()
                 if len(self.idle) < self._count:
                     self.idle.append(worker)
@@ -85,13 +87,13 @@ class Seats:
         self.later(work())
 
     def later(self, work: Coroutine[Any, Any, None]) -> None:
-        """Have ``work`` done in the background, before these seats are closed."""
+        """Run ``work`` in the background; :meth:`close` cancels it if it is still running."""
         task = asyncio.create_task(work)
         self._background.add(task)
         task.add_done_callback(self._background.discard)
 
     async def new(self) -> Worker:
-        """A new worker, which is ended where the server has ended meanwhile."""
+        """Start a worker; raise 503 if the server is shutting down."""
         worker = await Worker.start(self.module, self._memory_bytes)
         self.all.add(worker)
         if self._closed:
@@ -100,6 +102,6 @@ class Seats:
         return worker
 
     async def end(self, worker: Worker) -> None:
-        """Kill a worker for good."""
+        """Kill a worker and forget it."""
         self.all.discard(worker)
         await worker.kill()

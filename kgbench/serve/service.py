@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What all handlers of one server share: settings, the snapshot of now, the pool of workers."""
+"""State shared by all handlers of a server: settings, current snapshot, worker pools."""
 
 from __future__ import annotations
 
@@ -22,32 +22,34 @@ from kgbench.serve.settings import Settings
 from kgbench.vocab import PREFIXES
 
 _QUICK_PAGE = 2.0  # seconds of an analysis before it counts as heavy
-_GLANCE = 0.5  # seconds between looks for a new snapshot
-_PREPARING = 15.0  # seconds at most from finding a new snapshot to serving it
+_GLANCE = 0.5  # seconds between checks for a new snapshot
+_PREPARING = 15.0  # maximum seconds between finding a new snapshot and serving it
 _log = logging.getLogger("kgbench.serve")
 
 
 class Service:
-    """One server's state."""
+    """The shared state of a server."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.pool = Pool(settings.limits)
-        few = replace(settings.limits, quick=2, quick_seconds=_QUICK_PAGE, heavy=1)
-        self.analysts = Pool(few, ANALYSES)  # started when the first page needs one
-        self.readers = Readers(settings.limits)  # as these, when the first large request comes
+        page_limits = replace(settings.limits, quick=2, quick_seconds=_QUICK_PAGE, heavy=1)
+        self.analysts = Pool(
+            page_limits, ANALYSES
+        )  # workers are started when a page first needs one
+        self.readers = Readers(settings.limits)  # likewise, for the first large request
         self.following = Following(settings.location, settings.base)
         self.preparations: list[Callable[[View], Awaitable[object]]] = [self._prepare_workers]
-        """What is done with a new snapshot before it is served."""
+        """Functions that prepare a new snapshot before it is served."""
 
     @property
     def view(self) -> View:
-        """The newest snapshot."""
+        """The served snapshot."""
         return self.following.view
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Workers are there, and the store is followed, inside this context."""
+        """Run workers and follow the store's snapshots within this context."""
         await self.pool.start()
         if not self.pool.isolated:
             _log.warning(
@@ -66,18 +68,18 @@ class Service:
             await asyncio.sleep(_GLANCE)
             try:
                 newer = await asyncio.to_thread(self.following.newer)
-            except (KgbenchError, OSError) as error:  # the last snapshot goes on being served
+            except (KgbenchError, OSError) as error:  # the previous snapshot stays served
                 _log.warning("the newest snapshot cannot be opened: %s", error)
                 continue
             if newer is not None:
                 await self._prepare(newer.view)
                 await asyncio.to_thread(self.following.show, newer)
-                del newer  # nothing here keeps it on disk
+                del newer  # a reference here would keep the snapshot on disk
 
     async def _prepare(self, view: View) -> None:
-        """Prepare a snapshot, so that no request waits for it to be opened and counted.
+        """Prepare a snapshot, so that no request waits until it is opened and counted.
 
-        Until that is done the last one is served, but not for longer than :data:`_PREPARING`.
+        The previous one stays served meanwhile, at most for :data:`_PREPARING` seconds.
         """
         tasks = [asyncio.ensure_future(prepare(view)) for prepare in self.preparations]
         try:
@@ -86,15 +88,16 @@ class Service:
             for task in tasks:
                 task.cancel()
             for failed in await asyncio.gather(*tasks, return_exceptions=True):
-                # Whoever asks for what could not be prepared is told why; nobody may ask for it.
+                # A later request that needs the failed preparation gets its error, but there may be
+                # no such request, so it is logged.
                 if isinstance(failed, Exception):
                     _log.warning("the newest snapshot could not be prepared: %s", failed)
 
     async def _prepare_workers(self, view: View) -> None:
         await self.pool.prepare({"snapshot": view.path, "prepare": True})
 
-    def job(self, view: View, form: str, **what: Any) -> dict[str, Any]:
-        """A job for a worker on ``view`` with its answer in the format ``form``."""
+    def job(self, view: View, form: str, **fields: Any) -> dict[str, Any]:
+        """Return a worker job on ``view`` with its answer in the format ``form``."""
         return {
             "snapshot": view.path,
             "format": form,
@@ -103,32 +106,32 @@ class Service:
             "default": None,
             "named": None,
             "prefixes": dict(PREFIXES),
-            **what,
+            **fields,
         }
 
     def root(self, request: Request) -> str:
-        """The URL of the root, as clients reach it; ends with ``/``."""
+        """Return the URL of the root as clients reach it, ending with ``/``."""
         if self.settings.public is not None:
             return self.settings.public.rstrip("/") + "/"
         return str(request.base_url).rstrip("/") + "/"
 
 
 def etag(*parts: object) -> str:
-    """A weak entity tag over ``parts``."""
+    """Return a weak entity tag made from ``parts``."""
     seen = hashlib.sha256("\0".join(map(str, parts)).encode("utf-8", "surrogatepass"))
     return f'W/"{seen.hexdigest()[:24]}"'
 
 
 def bare(headers: Mapping[str, str]) -> Response:
-    """A HEAD response without Content-Length: the body's size is unknown before it is computed."""
+    """Return a HEAD response without Content-Length, because the body's size is unknown."""
     response = Response(headers=headers)
-    del response.headers["content-length"]  # 0, which is said of an empty body
+    del response.headers["content-length"]  # Starlette sets 0 for an empty body
     return response
 
 
 def unchanged(request: Request, tag: str) -> bool:
-    """Whether the client has what ``tag`` stands for already."""
+    """Return whether the client's If-None-Match matches ``tag``."""
     known = request.headers.get("if-none-match", "")
     return known.strip() == "*" or tag.removeprefix("W/") in [
-        one.strip().removeprefix("W/") for one in known.split(",")
+        entry.strip().removeprefix("W/") for entry in known.split(",")
     ]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a server is told when it starts: where it stands, and how much a request may cost."""
+"""Settings of a server: its address, access, and limits of requests."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _PORT = re.compile(r":\d{0,5}$")
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The most that requests may cost; times in seconds, sizes in bytes.
+    """Limits of requests; times in seconds, sizes in bytes.
 
-    A query runs in a ``quick`` worker for ``quick_seconds``; one that takes longer needs one of the
-    ``heavy`` places and may use them up to ``seconds`` in all, its transfer included. Who finds all
-    places taken waits up to ``patience``; beyond ``queue`` waiting requests nobody waits. What a
-    client sends is read, where that is much, in one of ``readers`` processes for
+    A query runs in one of ``quick`` workers for ``quick_seconds``. A longer one needs one of the
+    ``heavy`` slots and may take ``seconds`` in total, including the transfer. If all slots are
+    taken, a request waits up to ``patience``; if ``queue`` requests wait already, it is refused at
+    once. Large requests are parsed in one of ``readers`` processes, for at most
     ``reading_seconds``.
     """
 
@@ -40,14 +40,14 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How one server is set up.
+    """Settings of a server.
 
-    ``base`` is the IRI prefix whose IRIs are served below the root; ``public`` the URL at which
-    clients reach the root (``None``: taken from each request), so that a proxy may publish it under
-    a path. With ``redirect``, an IRI answers 303 to its document instead of with it. ``token``
-    permits updates by whoever sends it. ``cors`` is the origin (``*``: all) whose pages may read
-    answers; without it none may but the server's own, or all where the root is public. ``hosts``
-    are the names by which the server may be asked, beside IP addresses (``None``: any name).
+    ``base`` is the IRI prefix whose IRIs are served below the root. ``public`` is the URL at which
+    clients reach the root, for example behind a proxy (``None``: taken from each request). With
+    ``redirect``, IRIs are redirected to their documents with 303. ``token`` is the bearer token for
+    updates. ``cors`` is the origin whose pages may read answers (``*``: all); without it, only the
+    server's own pages may, or all if ``public`` is set. ``hosts`` are the accepted host names,
+    beside IP addresses (``None``: any name).
     """
 
     location: str
@@ -62,14 +62,15 @@ class Settings:
 
     @property
     def shared_with(self) -> str | None:
-        """The origin whose pages may read answers, ``*`` for all, or ``None``."""
+        """The origin allowed by CORS, ``*`` for all, or ``None``."""
         return self.cors or ("*" if self.public is not None else None)
 
     def is_own(self, host: str) -> bool:
-        """Whether a Host header names this server; a name of another site may not.
+        """Return whether a Host header names this server.
 
-        A page of that site could have its name resolved to this machine (DNS rebinding), and would
-        then read answers as of its own origin. An IP address is no such name.
+        Other names are refused against DNS rebinding: a hostile site could resolve its name to this
+        machine, and its pages would then read answers as from their own origin. IP addresses are
+        not affected.
 
         >>> settings = Settings("memory:", hosts=frozenset(["localhost"]))
         >>> [settings.is_own(host) for host in ("localhost:8080", "[::1]:8080", "rebound.example")]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Updates, where a server owns its store: refused kinds, the dataset of a request, visibility."""
+"""SPARQL updates on a store opened for writing: refused kinds, datasets, visibility."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from kgbench.serve.protocol import Operation
 from kgbench.serve.refusals import Refused
 from kgbench.store import EmbeddedStore
 
-TOKENS = 300_000  # of an update: those with data are long
+TOKENS = 300_000  # of an update; INSERT DATA can be long
 _SILENT = (Kind.BLANK, Kind.COMMENT)
 
 
 class Updates:
-    """Applies updates one after the other; each is visible to readers when it is answered."""
+    """Applies updates one at a time; an update is visible to readers before it is answered."""
 
     def __init__(self, store: EmbeddedStore, following: Following) -> None:
         self._store = store
         self._following = following
-        self._one = asyncio.Lock()
+        self._lock = asyncio.Lock()
 
     async def apply(self, text: str) -> None:
-        """Apply a prepared update and show it to readers, or :class:`Refused` with a reason."""
-        async with self._one:
+        """Apply a prepared update and publish a snapshot with it; raises :class:`Refused`."""
+        async with self._lock:
             try:
                 await asyncio.to_thread(self._store.update, text)
             except (SyntaxError, ValueError, RuntimeError) as error:
@@ -38,30 +38,30 @@ class Updates:
 
 
 def prepared(operation: Operation, base: str) -> str:
-    """The text of an update as it is applied: nothing reaches out, relative IRIs have a base.
+    """Return the text of an update with a base and the request's dataset, without remote access.
 
     Raises :class:`~kgbench.serve.refusals.Refused`, and
     :class:`~kgbench.execution.lexer.TooManyTokens` beyond :data:`TOKENS`.
     """
     text = operation.text
-    read = list(lexer.tokens(text, TOKENS))
-    asks = lexer.refusal(text, read, TOKENS) == lexer.ASKS_ELSEWHERE
-    if asks or lexer.loads(text, read, TOKENS):
-        raise Refused(400, "SERVICE and LOAD reach out to other machines: they are never executed")
-    if lexer.is_deeper(text, DEEPEST, read):
+    tokens = list(lexer.tokens(text, TOKENS))
+    asks = lexer.refusal(text, tokens, TOKENS) == lexer.ASKS_ELSEWHERE
+    if asks or lexer.loads(text, tokens, TOKENS):
+        raise Refused(400, "SERVICE and LOAD access other machines and are never executed")
+    if lexer.is_deeper(text, DEEPEST, tokens):
         raise Refused(400, f"the update is nested deeper than {DEEPEST} levels")
     if operation.default_graphs is not None:
         graphs = [f"USING <{iri}>" for iri in operation.default_graphs]
         graphs += [f"USING NAMED <{iri}>" for iri in operation.named_graphs or ()]
-        text = with_dataset(text, " ".join(graphs), read)
+        text = with_dataset(text, " ".join(graphs), tokens)
     return f"BASE <{base}> {text}"
 
 
 def with_dataset(update: str, using: str, read: Sequence[Token] | None = None) -> str:
-    """``update`` with the clauses ``using`` in each operation that has a WHERE.
+    """Insert the clauses ``using`` into each operation of ``update`` that has a WHERE.
 
-    ``read`` are the tokens of ``update`` where they are known. The protocol (section 2.2.3) forbids
-    a dataset beside USING or WITH in the update itself.
+    ``read`` are the tokens of ``update`` if they are known. The SPARQL 1.1 Protocol (section 2.2.3)
+    forbids a dataset in the request if the update itself has USING or WITH.
 
     >>> with_dataset("DELETE WHERE { ?s ?p 1 }", "USING <g>")
     'DELETE { ?s ?p 1 } USING <g> WHERE { ?s ?p 1 }'
@@ -69,13 +69,13 @@ def with_dataset(update: str, using: str, read: Sequence[Token] | None = None) -
     pieces: list[str] = []
     tokens = list(lexer.tokens(update)) if read is None else read
     depth, previous = 0, ""
-    for place, token in enumerate(tokens):
+    for index, token in enumerate(tokens):
         word = token.text.upper() if token.kind is Kind.WORD else ""
         if depth == 0 and word in ("USING", "WITH"):
-            raise Refused(400, f"the update has {word}, so the request may name no dataset")
+            raise Refused(400, f"the update has {word}, so the request must not name a dataset")
         if depth == 0 and word == "WHERE":
             if previous == "DELETE":
-                pieces.append(f"{_block(tokens[place + 1 :])} ")
+                pieces.append(f"{_block(tokens[index + 1 :])} ")
             pieces.append(f"{using} ")
         if token.kind is Kind.MARK and token.text in "{}":
             depth += 1 if token.text == "{" else -1
@@ -86,7 +86,7 @@ def with_dataset(update: str, using: str, read: Sequence[Token] | None = None) -
 
 
 def _block(tokens: Sequence[Token]) -> str:
-    """The text of the first {...} in ``tokens``."""
+    """Return the text of the first group in braces in ``tokens``."""
     depth, pieces = 0, []
     for token in tokens:
         opens = token.kind is Kind.MARK and token.text == "{"

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The process that runs queries: ``python -m kgbench.serve.worker``, started by ``workers``.
+"""The worker process that runs queries: ``python -m kgbench.serve.worker``.
 
-It reads jobs as JSON lines from standard input, and answers in frames: one byte that says what it
-is, four bytes of length, the payload. Before the first job it isolates itself; what a query does
-to it stays in it, and its parent kills it when a limit of time is reached.
+It is started by :mod:`kgbench.serve.workers`, reads jobs as JSON lines from standard input, and
+answers in frames: one byte for the tag, four bytes for the length, and the payload. It enters its
+sandbox before the first job, and its parent kills it when a time limit is reached.
 """
 
 from __future__ import annotations
@@ -32,25 +32,25 @@ _Snapshot = TypeVar("_Snapshot")
 
 
 class LimitReached(Exception):
-    """An answer became larger than it may be."""
+    """An answer exceeds the limit of rows or bytes."""
 
 
 class Output:
-    """A file of bytes that sends what is written in frames, and counts rows and bytes."""
+    """A binary file that sends written data in frames, and counts rows and bytes."""
 
     def __init__(self, stream: BinaryIO, counter: Counter | None, rows: int, size: int) -> None:
         self._stream, self._counter, self._rows, self._left = stream, counter, rows, size
         self._waiting = bytearray()
 
     def write(self, data: bytes) -> int:
-        """Take more of the answer; raises :class:`LimitReached`."""
+        """Buffer data and send full chunks; raises :class:`LimitReached`."""
         self._waiting += data
         if len(self._waiting) >= _CHUNK:
             self.flush()
         return len(data)
 
     def flush(self) -> None:
-        """Send what waits."""
+        """Send buffered data; raises :class:`LimitReached`."""
         if not self._waiting:
             return
         piece = bytes(self._waiting)
@@ -64,7 +64,7 @@ class Output:
 
 
 def answer_jobs(handle: Callable[[Mapping[str, Any], BinaryIO], None]) -> None:
-    """Give up what a worker may not have, then ``handle`` jobs until standard input ends."""
+    """Enter the sandbox, then ``handle`` jobs until standard input ends."""
     jobs, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb", buffering=1 << 16)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -81,12 +81,12 @@ def answer_jobs(handle: Callable[[Mapping[str, Any], BinaryIO], None]) -> None:
                 os._exit(OUT_OF_MEMORY)
             except BrokenPipeError:
                 raise
-            except BaseException as error:  # noqa: BLE001 - a panic of the engine is one, too
-                send(answers, FAILED, json.dumps(_said(error)).encode())
+            except BaseException as error:  # noqa: BLE001 - panics of pyoxigraph derive from BaseException
+                send(answers, FAILED, json.dumps(_error_message(error)).encode())
 
 
 class Opened(Generic[_Snapshot]):
-    """The snapshot that jobs are about, and a newer one that is prepared before jobs are.
+    """Cache of open snapshots: the current one, and a newer one that is being prepared.
 
     >>> opened = Opened(str.upper)
     >>> [opened.get(path) for path in ("a", "b", "a", "b")], list(opened.kept)
@@ -98,9 +98,9 @@ class Opened(Generic[_Snapshot]):
         self.kept: dict[str, _Snapshot] = {}
 
     def get(self, path: str) -> _Snapshot:
-        """The snapshot at ``path``; the second time, those that were opened before it are closed.
+        """Return the snapshot at ``path``; a second request for it closes the older ones.
 
-        So the last one stays open until jobs have gone over to the new one.
+        So the previous snapshot stays open until jobs switch to the new one.
         """
         if path in self.kept:
             while next(iter(self.kept)) != path:
@@ -112,19 +112,19 @@ class Opened(Generic[_Snapshot]):
         return self.kept[path]
 
 
-def _opened(path: str) -> ox.Store:
+def _open(path: str) -> ox.Store:
     try:
         return ox.Store.read_only(path)
-    except (OSError, RuntimeError, ValueError) as error:  # no fault of the query
+    except (OSError, RuntimeError, ValueError) as error:  # not an error in the query
         raise StoreError(f"the snapshot cannot be opened: {error}") from error
 
 
 def _handler() -> Callable[[Mapping[str, Any], BinaryIO], None]:
-    """Runs queries on the snapshot that each job names, which stays open for the next one.
+    """Return a function that runs query jobs; the snapshot of a job stays open for the next one.
 
-    A job to ``prepare`` only opens it.
+    A job with ``prepare`` only opens its snapshot.
     """
-    snapshots = Opened(_opened)
+    snapshots = Opened(_open)
 
     def answer(job: Mapping[str, Any], stream: BinaryIO) -> None:
         store = snapshots.get(job["snapshot"])
@@ -155,7 +155,7 @@ def _answer(store: ox.Store, job: Mapping[str, Any], stream: BinaryIO) -> None:
 
 
 def dataset(job: Mapping[str, Any]) -> dict[str, Any]:
-    """How the engine is told the dataset of ``job``: that of the request, or the store's own."""
+    """Return the dataset of ``job`` as arguments of ``Store.query`` of pyoxigraph."""
     if job["default"] is None:
         return {"use_default_graph_as_union": True} if job["union"] else {}
     return {
@@ -178,22 +178,22 @@ def _write_graph(triples: Iterable[Any], job: Mapping[str, Any], stream: BinaryI
 
 
 def _counted(triples: Iterable[Any], most: int) -> Iterator[Any]:
-    for place, triple in enumerate(triples):
-        if place >= most:
+    for count, triple in enumerate(triples):
+        if count >= most:
             raise LimitReached
         yield triple
 
 
 def said(error: BaseException) -> str:
-    """What a parser says, without the whole list of what it would have taken."""
+    """Return a parser's message, cut because it may list all tokens that were expected."""
     text = str(error)
     return text if len(text) <= _LONGEST_MESSAGE else text[:_LONGEST_MESSAGE] + " ..."
 
 
-def _said(error: BaseException) -> dict[str, str]:
+def _error_message(error: BaseException) -> dict[str, str]:
     if isinstance(error, LimitReached):
         return {"kind": "limit", "message": "the answer is larger than this server sends"}
-    if isinstance(error, QueryError):  # of an analysis: its queries are ours
+    if isinstance(error, QueryError):  # raised by an analysis, whose queries are ours
         return {"kind": "missing", "message": str(error)}
     if isinstance(error, SyntaxError | ValueError | RuntimeError):
         return {"kind": "query", "message": said(error)}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One query worker as its parent sees it: start, send a job, take frames, kill."""
+"""Handle of a worker process in its parent: start, send jobs, read frames, kill."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from kgbench.execution.lockdown import OUT_OF_MEMORY
 from kgbench.execution.process import environment
 
 _START_SECONDS = 60.0
-_NICE = 1  # niceness of a worker: the server itself, which answers look-ups, goes before it
-_LOWEST = 19  # niceness of a heavy query
+_NICE = 1  # niceness of workers; the server itself, which answers look-ups, has priority
+_LOWEST = 19  # niceness of heavy queries
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
 class Frame(NamedTuple):
-    """One message of a worker: a tag of :mod:`kgbench.serve.worker`, and its payload."""
+    """A message of a worker: a tag of :mod:`kgbench.serve.worker` and a payload."""
 
     tag: bytes
     payload: bytes
 
 
 class Gone(Exception):
-    """The worker ended; ``memory`` where it hit its limit of memory."""
+    """The worker process ended; ``memory`` if it reached its memory limit."""
 
     def __init__(self, memory: bool) -> None:
         self.memory = memory
@@ -37,16 +37,16 @@ class Gone(Exception):
 
 
 class Worker:
-    """One process that runs one query at a time."""
+    """A process that runs one job at a time."""
 
     def __init__(self, process: asyncio.subprocess.Process, isolated: bool) -> None:
         self._process = process
-        self._coming: asyncio.Task[Frame] | None = None
+        self._pending: asyncio.Task[Frame] | None = None
         self.isolated = isolated
 
     @classmethod
     async def start(cls, module: str, memory_bytes: int) -> Worker:
-        """A new worker that runs ``module``, ready for jobs."""
+        """Start a worker that runs ``module``, and wait until it is ready."""
         process = await asyncio.create_subprocess_exec(
             sys.executable,
             "-P",
@@ -58,7 +58,7 @@ class Worker:
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,
             env=environment(),
-            start_new_session=True,  # Ctrl-C is for the parent to deal with
+            start_new_session=True,  # the parent handles Ctrl-C
         )
         worker = cls(process, isolated=False)
         worker.step_back(_NICE)
@@ -77,22 +77,22 @@ class Worker:
         return worker
 
     def send(self, job: dict[str, Any]) -> None:
-        """Give it a job; its answer comes as frames."""
+        """Send a job; the answer comes as frames."""
         assert self._process.stdin is not None
         self._process.stdin.write(json.dumps(job).encode() + b"\n")
 
     async def frame(self, seconds: float) -> Frame | None:
-        """The next frame, or ``None`` where none comes in time; raises :class:`Gone`.
+        """Return the next frame, or ``None`` after ``seconds``; raises :class:`Gone`.
 
-        A frame that is half there stays to be completed by the next call.
+        A partly received frame is completed by the next call.
         """
-        if self._coming is None:
-            self._coming = asyncio.create_task(self._read())
-        await asyncio.wait({self._coming}, timeout=max(seconds, 0.0))
-        if not self._coming.done():
+        if self._pending is None:
+            self._pending = asyncio.create_task(self._read())
+        await asyncio.wait({self._pending}, timeout=max(seconds, 0.0))
+        if not self._pending.done():
             return None
-        found, self._coming = self._coming, None
-        return found.result()
+        task, self._pending = self._pending, None
+        return task.result()
 
     async def _read(self) -> Frame:
         assert self._process.stdout is not None
@@ -101,17 +101,17 @@ class Worker:
             payload = await self._process.stdout.readexactly(int.from_bytes(head[1:], "big"))
         except asyncio.IncompleteReadError:
             status = await self._process.wait()
-            # A native allocation that fails aborts; within its limit of memory nothing else does.
+            # A failed native allocation aborts the process (SIGABRT); nothing else does.
             raise Gone(memory=status in (OUT_OF_MEMORY, -6)) from None
         return Frame(head[:1], payload)
 
     def step_back(self, niceness: int = _LOWEST) -> None:
-        """Let other work go before this worker's."""
+        """Lower the priority of the process."""
         with contextlib.suppress(OSError):
             os.setpriority(os.PRIO_PROCESS, self._process.pid, niceness)
 
     def processor_seconds(self) -> float | None:
-        """The processor time that this worker has used, to 10 ms; ``None`` where unknown."""
+        """Return the CPU time of the process, to 10 ms; ``None`` if unknown."""
         try:
             stat = Path(f"/proc/{self._process.pid}/stat").read_bytes()
         except OSError:  # not Linux, or gone
@@ -121,21 +121,21 @@ class Worker:
 
     @property
     def alive(self) -> bool:
-        """Whether it can take a job."""
+        """Whether the process is running."""
         return self._process.returncode is None
 
     async def kill(self) -> None:
-        """End it at once; harmless where it has ended."""
+        """Kill the process; does nothing if it has ended."""
         with contextlib.suppress(ProcessLookupError):
             self._process.kill()
-        if self._coming is not None:
-            self._coming.cancel()
-            await asyncio.wait({self._coming})
-            self._coming = None
-        # Before waiting: an end that stands behind unread bytes of a pipe would never be seen.
+        if self._pending is not None:
+            self._pending.cancel()
+            await asyncio.wait({self._pending})
+            self._pending = None
+        # Close stdout before waiting: with unread bytes in the pipe, asyncio never sees the end.
         transport: Any = self._process._transport  # type: ignore[attr-defined] # noqa: SLF001
         transport.get_pipe_transport(1).close()
         assert self._process.stdin is not None
         self._process.stdin.close()
         await self._process.wait()
-        transport.close()  # not before: it would take the end from whoever waits for it
+        transport.close()  # not earlier, or waiters would never learn of the end

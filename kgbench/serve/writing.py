@@ -12,7 +12,7 @@ from kgbench.serve.settings import Settings
 
 
 def permit(settings: Settings, request: Request) -> None:
-    """Nothing where the request may write; 403 or 401 as :class:`Refused` where not."""
+    """Raise :class:`Refused` (403 or 401) unless the request may write."""
     if settings.token is None:
         raise Refused(403, "this server is read-only")
     if not may_write(settings, request):
@@ -24,7 +24,7 @@ def permit(settings: Settings, request: Request) -> None:
 
 
 def may_write(settings: Settings, request: Request) -> bool:
-    """Whether the request has the token of the server, where that has one."""
+    """Return whether the server has a token and the request carries it."""
     if settings.token is None:
         return False
     scheme, _, sent = request.headers.get("authorization", "").partition(" ")

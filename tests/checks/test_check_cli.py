@@ -78,7 +78,7 @@ def test_many_faults_of_a_kind_are_counted(dump: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
-        (["--check"], 2, "--out and --base are needed"),
+        (["--check"], 2, "--out and --base are required"),
         (["here"], 2, "checked only"),
         (["--check", "nowhere"], 1, "nothing to check at nowhere"),
         (["--check", str(PAGE)], 1, "is not an RDF file by its name"),

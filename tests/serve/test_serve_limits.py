@@ -149,7 +149,8 @@ def test_nothing_reaches_the_network(strict, query, lexing, monkeypatch):
         if sys.platform != "linux":
             pytest.skip("only Linux keeps the workers from the network")
         monkeypatch.setattr(lexer, "refusal", lambda *_: None)
-        monkeypatch.setattr(admission, "_of_shape", admission._admit)  # remembers nothing of this
+        # remembers nothing of this
+        monkeypatch.setattr(admission, "_admit_shape", admission._admit)
     of = asked if lexing else ask
     with socket.create_server(("127.0.0.1", 0)) as listener:
         response = of(strict, query % f"http://127.0.0.1:{listener.getsockname()[1]}/sparql")

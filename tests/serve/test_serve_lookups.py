@@ -242,7 +242,7 @@ def test_who_reads_late_gets_the_whole_answer(place, monkeypatch):
 
     assert response.status == 200
     assert found.split() == [b"x", *[text.encode()] * 2_500]
-    eventually(lambda: stalled[0]._stalled is None)
+    eventually(lambda: stalled[0]._read_timer is None)
 
 
 IRIS = st.sampled_from([RUN, "<http://a/b#c>", "<https://a/?x=(1)&y=*>", "<a>", "<http://a/'b>"])

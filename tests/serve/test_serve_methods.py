@@ -90,29 +90,6 @@ def test_only_a_new_graph_needs_no_name(writable, method):
     assert "name a graph" in response.text
 
 
-@pytest.mark.parametrize("header", ["Content-Type", "Content-Disposition"])
-def test_form_with_unreadable_header_is_refused(writable, header):
-    """A parameter in as many pieces as no number can say is the client's fault."""
-    pieces = f"x*{'9' * 5_000}=y"
-    form = {"Content-Type": "multipart/form-data; boundary=x"}
-    if header == "Content-Type":
-        form[header] += f"; {pieces}"
-    sent = f"--x\nContent-Disposition: form-data; {pieces}\n\n<a> <b> 1 .\n--x--"
-    response = writable.put("/store?graph=urn:x", content=sent, headers=form)
-    assert response.status_code == 400
-    assert "a header that cannot be read" in response.text
-    assert writable.get("/store?graph=urn:x").status_code == 404
-
-
-def test_part_without_headers_is_refused(writable):
-    """A piece of a form in which nothing ends its headers is no file."""
-    form = {"Content-Type": "multipart/form-data; boundary=x"}
-    for sent in ("--x\n<a> <b> 1 .\n--x--", "--x<a>\n\n<b> 1 .\n--x--"):
-        response = writable.put("/store?graph=urn:x", content=sent, headers=form)
-        assert response.status_code == 400
-        assert "no headers that can be read" in response.text
-
-
 def test_many_small_strings_are_no_deep_graph(writable):
     """A graph of a hundred literals with operators of shifting in them is taken as it is."""
     lines = [f"<urn:a> <urn:p> '{number} << 1' ." for number in range(150)]

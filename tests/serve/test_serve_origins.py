@@ -99,4 +99,4 @@ def test_options_of_the_command(result_store, stand):
     assert stand[0].settings.shared_with == ORIGIN
     assert not stand[0].settings.is_own("rebound.example")
     assert isinstance(refused.exception, ConfigurationError)
-    assert "is no origin" in str(refused.exception)
+    assert "is not an origin" in str(refused.exception)

@@ -86,8 +86,8 @@ def test_any_request_is_read_or_refused(method, url_query, content_type, sent):
         (protocol.UPDATE, b"update=DROP+ALL", b"DROP ALL", 400, "in the body only"),
         (protocol.QUERY, b"", b"ASK {\xff}", 400, "the body is not UTF-8 at byte 5"),
         (protocol.QUERY, b"", b"ASK {\0}", 400, "the query contains a NUL character"),
-        (protocol.UPDATE, b"using-graph-uri=no+iri", b"DROP ALL", 400, "is no IRI"),
-        (protocol.QUERY, b"named-graph-uri=", b"ASK {}", 400, "is no IRI"),
+        (protocol.UPDATE, b"using-graph-uri=no+iri", b"DROP ALL", 400, "is not an IRI"),
+        (protocol.QUERY, b"named-graph-uri=", b"ASK {}", 400, "is not an IRI"),
         (f"{protocol.QUERY}; charset*{'9' * 5_000}=x", b"", b"ASK {}", 415, "send UTF-8"),
     ],
 )

@@ -146,7 +146,7 @@ def test_worker_that_ends_at_work_is_replaced(job, leaves):
         await pool.start()
         (worker,) = pool.seats.idle
         task = asyncio.create_task(pool.run(endless))
-        await comes(lambda: worker._coming is not None)
+        await comes(lambda: worker._pending is not None)
         if leaves:
             task.cancel()
         else:
@@ -275,7 +275,7 @@ def test_analysis_under_way_ends_with_the_server(caplog):
 
     wanted, asker = asyncio.run(work())
     assert asker.cancelled()
-    assert not wanted._coming
+    assert not wanted._running
     assert not caplog.records
 
 

@@ -73,7 +73,7 @@ def test_taken_port_is_said(result_store, stand):
         done = serve("--store", result_store, "--port", port)
 
     assert isinstance(done.exception, StoreError)
-    assert f"127.0.0.1:{port} cannot be listened at" in str(done.exception)
+    assert f"cannot listen on 127.0.0.1:{port}" in str(done.exception)
 
 
 def test_update_needs_a_token_in_the_environment(result_store, stand, monkeypatch):

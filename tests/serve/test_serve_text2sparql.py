@@ -170,7 +170,7 @@ def test_our_connector_asks_our_server(installed: Path) -> None:
 def test_the_command_needs_a_data_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without an installed data set there is nothing to be asked about, and this is said."""
     monkeypatch.setenv(home.VARIABLE, str(tmp_path))
-    with pytest.raises(TaskError, match="no data set is installed"):
+    with pytest.raises(TaskError, match="no data set with questions is installed"):
         CliRunner().invoke(
             app, ["serve", "--text2sparql", "baseline:oracle"], catch_exceptions=False
         )

@@ -198,7 +198,7 @@ def test_a_store_in_use_is_not_said_to_be_sound(place):
         done = CliRunner().invoke(app, ["store", "check", "--store", str(place)])
     assert done.exit_code == 0
     assert done.output.splitlines()[-1] == (
-        "every snapshot is sound; the writer's own files were not looked at"
+        "every snapshot is sound; the writer's own files were not checked"
     )
     assert "owner's files" not in done.output
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tools of a store or of a graph for clients of the Model Context Protocol."""
+"""Tools of a store or graph for clients of the Model Context Protocol (MCP)."""

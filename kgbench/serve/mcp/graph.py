@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tools of one graph, used in the killable children that judge answers."""
+"""Tools over one graph, executed in the killable processes that judge answers."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from kgbench.tool_calls import Tool, ToolCall, ToolOutcome, ToolResult
 
 _SUITE: Final = "served"
 _FORMATS: Final = {".ttl": ox.RdfFormat.TURTLE, ".nt": ox.RdfFormat.N_TRIPLES}
-_WAITING: Final = 100  # calls beyond which no further one waits
+_WAITING: Final = 100  # maximum number of waiting calls
 _BUSY: Final = ToolResult("error: too many calls wait: try again later", ToolOutcome.ERROR)
 
 
 def case_of(name: str) -> Case:
-    """A case with the graph called ``name``: the label of a task with tools, or a file.
+    """Return a case with the graph ``name``: the label of a task with tools, or a file.
 
-    A file holds Turtle (``.ttl``) or N-Triples (``.nt``). Raises
-    :class:`~kgbench.errors.TaskError` for anything else.
+    Files are Turtle (``.ttl``) or N-Triples (``.nt``). Raises :class:`~kgbench.errors.TaskError`
+    for anything else.
     """
     task = catalogue.labelled_tasks().get(name)
     if task is not None:
@@ -45,7 +45,7 @@ def case_of(name: str) -> Case:
     try:
         text = path.read_text(encoding="utf-8")
         for _ in ox.parse(text.encode("utf-8"), _FORMATS[path.suffix.lower()]):
-            pass  # a graph that cannot be read is told of now, not at each call
+            pass  # report syntax errors now, not at each call
     except (OSError, UnicodeError, SyntaxError, ValueError) as error:
         raise TaskError(f"the graph {name} cannot be read: {error}") from None
     data = {"graphTurtle": text, "tools": graph_tools.described()}
@@ -53,7 +53,7 @@ def case_of(name: str) -> Case:
 
 
 class GraphTools:
-    """Search, describe, schema and query over the graph of a case."""
+    """The tools search, describe, schema and query over the graph of a case."""
 
     def __init__(self, case: Case, label: str, limits: Limits) -> None:
         self._case = case
@@ -71,20 +71,20 @@ class GraphTools:
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Children can be started inside this context; all end with it."""
+        """Allow worker processes within this context; all end with it."""
         self._executor = executor(f"local:{self._workers}")
         try:
             yield
         finally:
             await asyncio.to_thread(self._executor.shutdown, cancel_futures=True)
 
-    async def use(self, name: str, given: Mapping[str, Json]) -> ToolResult:
-        """Use a tool in a child that is killed at the limits of time and memory."""
+    async def use(self, name: str, values: Mapping[str, Json]) -> ToolResult:
+        """Call a tool in a process with limits of time and memory."""
         if self._waiting >= _WAITING:
             return _BUSY
         self._waiting += 1
         try:
-            request = UseRequest(self._case, ToolCall(name, ""), given)
+            request = UseRequest(self._case, ToolCall(name, ""), values)
             work = self._executor.submit(answer_batch, [request], self._limits)
             (used,) = await asyncio.wrap_future(work)
         finally:

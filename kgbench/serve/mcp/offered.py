@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an MCP server offers: tools, and what becomes of a call of one."""
+"""Tools that an MCP server offers, and validation of calls."""
 
 from __future__ import annotations
 
@@ -13,50 +13,50 @@ from kgbench.tool_calls import Tool, ToolOutcome, ToolResult
 from kgbench.tools import arguments
 
 LONGEST: Final = 1 << 16
-"""The most characters of a result."""
+"""Maximum length of a result in characters."""
 _CUT: Final = "\n(the rest is not shown)"
 
 
 class Offered(Protocol):
-    """Tools that a server offers."""
+    """A set of tools that a server offers."""
 
     @property
     def instructions(self) -> str:
-        """What a client is told about the tools as a whole."""
+        """Instructions for clients about the tools as a whole."""
         ...
 
     @property
     def tools(self) -> Sequence[Tool]:
-        """The tools, in the order in which they are listed."""
+        """The tools in the order in which they are listed."""
         ...
 
     def running(self) -> AbstractAsyncContextManager[None]:
-        """The tools can be used inside this context."""
+        """Return a context in which the tools can be called."""
         ...
 
-    async def use(self, name: str, given: Mapping[str, Json]) -> ToolResult:
-        """Use the tool called ``name``; the arguments fit its schema."""
+    async def use(self, name: str, values: Mapping[str, Json]) -> ToolResult:
+        """Call the tool ``name``; the arguments match its schema."""
         ...
 
 
-async def called(offered: Offered, name: str, given: Mapping[str, Any] | None) -> ToolResult:
-    """The result of a call as it came from a client, of a bounded length; nothing is raised."""
-    tool = next((one for one in offered.tools if one.name == name), None)
+async def called(offered: Offered, name: str, values: Mapping[str, Any] | None) -> ToolResult:
+    """Validate and run a call from a client; errors become results, long results are cut."""
+    tool = next((candidate for candidate in offered.tools if candidate.name == name), None)
     if tool is None:
-        known = ", ".join(one.name for one in offered.tools)
+        known = ", ".join(candidate.name for candidate in offered.tools)
         return _error(f"there is no tool '{name[:100]}'; there are {known}")
     try:
-        read = arguments.read(json.dumps(given or {}))
+        parsed = arguments.read(json.dumps(values or {}))
     except ValueError as error:
         return _error(str(error))
-    if why := arguments.fault(tool, read):
-        return _error(why)
-    found = await offered.use(name, read)
-    if len(found.text) <= LONGEST:
-        return found
-    outcome = ToolOutcome.TRUNCATED if found.outcome is ToolOutcome.OK else found.outcome
-    return ToolResult(found.text[: LONGEST - len(_CUT)] + _CUT, outcome)
+    if problem := arguments.fault(tool, parsed):
+        return _error(problem)
+    result = await offered.use(name, parsed)
+    if len(result.text) <= LONGEST:
+        return result
+    outcome = ToolOutcome.TRUNCATED if result.outcome is ToolOutcome.OK else result.outcome
+    return ToolResult(result.text[: LONGEST - len(_CUT)] + _CUT, outcome)
 
 
-def _error(why: str) -> ToolResult:
-    return ToolResult(f"error: {why}", ToolOutcome.ERROR)
+def _error(message: str) -> ToolResult:
+    return ToolResult(f"error: {message}", ToolOutcome.ERROR)

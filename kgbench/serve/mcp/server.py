@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The MCP server itself, by the official SDK: over HTTP, and over standard input and output.
+"""The MCP server, based on the official SDK: over HTTP, or over standard input and output.
 
-Each HTTP request stands for itself (no session is kept), and is answered with one JSON document.
-What the SDK is given has passed the limits that all requests have.
+HTTP is stateless: each request is answered with one JSON document, and no sessions are kept.
+Requests pass the limits of all requests before they reach the SDK.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ _FAILED: Final = (ToolOutcome.ERROR, ToolOutcome.REFUSED)
 
 
 def server(offered: Offered) -> Server[Any]:
-    """An MCP server that offers these tools."""
+    """Return an MCP server that offers the given tools."""
 
-    async def listed(_: Any, __: Any) -> wire.ListToolsResult:
+    async def list_tools(_: Any, __: Any) -> wire.ListToolsResult:
         return wire.ListToolsResult(
             tools=[
                 wire.Tool(
@@ -51,19 +51,19 @@ def server(offered: Offered) -> Server[Any]:
             ]
         )
 
-    async def used(_: Any, asked: wire.CallToolRequestParams) -> wire.CallToolResult:
-        return _wired(await called(offered, asked.name, asked.arguments))
+    async def call_tool(_: Any, params: wire.CallToolRequestParams) -> wire.CallToolResult:
+        return _wire_result(await called(offered, params.name, params.arguments))
 
     return Server(
         "kgbench",
         version=version("kgbench"),
         instructions=offered.instructions,
-        on_list_tools=listed,
-        on_call_tool=used,
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
     )
 
 
-def _wired(result: ToolResult) -> wire.CallToolResult:
+def _wire_result(result: ToolResult) -> wire.CallToolResult:
     return wire.CallToolResult(
         content=[wire.TextContent(type="text", text=result.text)],
         is_error=result.outcome in _FAILED,
@@ -72,7 +72,7 @@ def _wired(result: ToolResult) -> wire.CallToolResult:
 
 
 class Endpoint:
-    """The path at which a server takes the messages of clients."""
+    """The HTTP endpoint for MCP messages."""
 
     path = "/mcp"
     methods = "POST, OPTIONS"
@@ -89,23 +89,23 @@ class Endpoint:
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Messages are answered inside this context."""
+        """Answer messages within this context."""
         async with self._offered.running(), self._manager.run():
             yield
 
     async def __call__(self, request: Request) -> Response:
-        """Answer one message; :class:`~kgbench.serve.refusals.Refused` says why not."""
+        """Answer one message; raises :class:`~kgbench.serve.refusals.Refused`."""
         if request.method != "POST":
-            raise Refused(405, "messages of MCP come by POST", {"Allow": self.methods})
+            raise Refused(405, "send MCP messages by POST", {"Allow": self.methods})
         if not self._is_own(request.headers.get("origin")):
             raise Refused(403, "pages of other origins may not use these tools")
         sent = await body(request, self._settings.limits)
         if is_deeper(sent, DEEPEST, json=True):
             raise Refused(400, f"the message is nested deeper than {DEEPEST} levels")
-        return _Handed(self._manager.handle_request, sent)
+        return _SdkResponse(self._manager.handle_request, sent)
 
     def _is_own(self, origin: str | None) -> bool:
-        """Whether a page of this origin may send messages; clients that are no pages have none."""
+        """Return whether pages of this origin may send messages; other clients have no origin."""
         shared = self._settings.shared_with
         if origin is None or shared in ("*", origin):
             return True
@@ -114,7 +114,7 @@ class Endpoint:
 
 
 def application(offered: Offered, settings: Settings) -> ASGIApp:
-    """A server that offers nothing but these tools."""
+    """Return an ASGI application that offers only the given tools."""
     endpoint = Endpoint(offered, settings)
 
     @contextlib.asynccontextmanager
@@ -135,8 +135,8 @@ def application(offered: Offered, settings: Settings) -> ASGIApp:
     )
 
 
-class _Handed(Response):
-    """A response that the SDK makes of a request whose body has been read."""
+class _SdkResponse(Response):
+    """A response by the SDK to a request whose body has been read already."""
 
     def __init__(
         self, handle: Callable[[Scope, Receive, Send], Awaitable[None]], sent: bytes

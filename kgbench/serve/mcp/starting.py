@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Starting a server of tools: over HTTP, or for one client over standard input and output."""
+"""Starting an MCP server: over HTTP, or for one client over standard input and output."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ _GRAPH = "serving the graph {graph}\nMCP    {{url}}mcp\n"
 
 
 def over_http(settings: Settings, graph: str | None, host: str, port: int) -> None:
-    """Serve until SIGTERM or Ctrl-C: the store with its tools, or the tools of a graph alone.
+    """Serve the store with its tools, or only the tools of a graph, until SIGTERM or Ctrl-C.
 
     Raises :class:`~kgbench.errors.TaskError` for a graph that cannot be read.
     """
     if graph is None:
-        said = _STORE.format(location=settings.location)
+        banner = _STORE.format(location=settings.location)
 
         def messages(service: Service) -> server.Endpoint:
             return server.Endpoint(StoreTools(service), settings)
 
-        run(http_server(settings, application(settings, messages)), said, host, port)
+        run(http_server(settings, application(settings, messages)), banner, host, port)
         return
     offered = GraphTools(case_of(graph), graph, settings.limits)
-    said = _GRAPH.format(graph=graph)
-    run(http_server(settings, server.application(offered, settings)), said, host, port)
+    banner = _GRAPH.format(graph=graph)
+    run(http_server(settings, server.application(offered, settings)), banner, host, port)
 
 
 def over_stdio(settings: Settings, graph: str | None) -> None:
-    """Serve one client until its input ends; raises as :func:`over_http`."""
+    """Serve one client until its input ends; raises the errors of :func:`over_http`."""
     case = None if graph is None else case_of(graph)
 
     async def serving() -> None:

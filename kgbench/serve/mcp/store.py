@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tools of a result store: its leaderboard, its dialogues, and SPARQL.
+"""Tools over a result store: leaderboard, dialogues, and SPARQL.
 
-Queries run in the workers of the endpoint and analyses in those of the pages, under their limits.
+Queries run in the workers of the endpoint, analyses in those of the pages, with the same limits.
 """
 
 from __future__ import annotations
@@ -22,28 +22,28 @@ from kgbench.serve.service import Service
 from kgbench.tool_calls import Tool, ToolOutcome, ToolResult
 
 ROWS: Final = 100
-"""The most rows, triples or dialogues that a result shows."""
-_BYTES: Final = 1 << 18  # of an answer that are read; what a client is shown is shorter
+"""Maximum number of rows, triples or dialogues in a result."""
+_BYTES: Final = 1 << 18  # bytes of an answer that are read; results are shorter
 _TEXT: Final = {"type": "string", "maxLength": 500}
 _WORDS: Final[Mapping[str, Json]] = {
     "suite": "Suite of the benchmark, by name; default: the first of the store.",
     "text": "Only dialogues with this text in an answer.",
     "model": "Only this model: a name, or a pattern such as *gpt*.",
     "task": "Only this task: a label, or a pattern such as Rdf*.",
-    "outcome": "Only dialogues of which an answer ended so.",
+    "outcome": "Only dialogues with an answer of this outcome.",
     "below": "Only dialogues with a main score below this.",
     "page": f"Which page of {ROWS // 2} dialogues, counted from 1.",
 }
 
 
 def _object(required: Sequence[str], **properties: Mapping[str, Json]) -> dict[str, Json]:
-    told = {
+    described = {
         name: {**schema, **({"description": _WORDS[name]} if name in _WORDS else {})}
         for name, schema in properties.items()
     }
     return {
         "type": "object",
-        "properties": told,
+        "properties": described,
         "required": list(required),
         "additionalProperties": False,
     }
@@ -63,7 +63,7 @@ TOOLS: Final = (
             text=_TEXT,
             model=_TEXT,
             task=_TEXT,
-            outcome={"type": "string", "enum": [one.value for one in Outcome]},
+            outcome={"type": "string", "enum": [outcome.value for outcome in Outcome]},
             below={"type": "number"},
             suite=_TEXT,
             page={"type": "integer", "minimum": 1, "maximum": 1_000_000},
@@ -89,7 +89,7 @@ TOOLS: Final = (
 
 
 class StoreTools:
-    """The tools of one served store."""
+    """The tools of a served store."""
 
     tools: Sequence[Tool] = TOOLS
     instructions = (
@@ -105,55 +105,55 @@ class StoreTools:
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """The service has a context of its own, in which this one stands."""
+        """Do nothing; the service is started by the server."""
         yield
 
-    async def use(self, name: str, given: Mapping[str, Json]) -> ToolResult:
-        """Use a tool; what is refused and what takes too long is an error in words."""
+    async def use(self, name: str, values: Mapping[str, Json]) -> ToolResult:
+        """Call a tool; refusals and time limits become error results."""
         try:
             if name == "leaderboard":
-                return await self._leaderboard(given)
+                return await self._leaderboard(values)
             if name == "search_dialogues":
-                return await self._search(given)
+                return await self._search(values)
             if name == "show_dialogue":
-                return await self._show(given["dialogue"])
+                return await self._show(values["dialogue"])
             if name == "schema":
                 text = queries.bind(queries.load("class-partitions"))
-                found = await self._query(text)
-                return ToolResult(f"{_prefixes()}\n{found.text}", found.outcome)
-            return await self._query(given["sparql"])
+                result = await self._query(text)
+                return ToolResult(f"{_prefixes()}\n{result.text}", result.outcome)
+            return await self._query(values["sparql"])
         except Refused as refused:
             return ToolResult(f"error: {refused.message}", ToolOutcome.ERROR)
 
-    async def _leaderboard(self, given: Mapping[str, Json]) -> ToolResult:
-        chosen = {name: given.get(name) for name in ("model", "task")}
-        chosen["suite"] = await self._suite(given)
-        return ToolResult(await self._computing.get(self._service.view, "standings", **chosen))
+    async def _leaderboard(self, values: Mapping[str, Json]) -> ToolResult:
+        arguments = {name: values.get(name) for name in ("model", "task")}
+        arguments["suite"] = await self._suite(values)
+        return ToolResult(await self._computing.get(self._service.view, "standings", **arguments))
 
-    async def _search(self, given: Mapping[str, Json]) -> ToolResult:
+    async def _search(self, values: Mapping[str, Json]) -> ToolResult:
         names = {"text": "search"}
-        asked = Wanted.read(
-            {names.get(name, name): str(value) for name, value in given.items() if name != "suite"}
+        search = Wanted.read(
+            {names.get(name, name): str(value) for name, value in values.items() if name != "suite"}
         )
-        if asked.problem is not None:
-            return ToolResult(f"error: {asked.problem}", ToolOutcome.ERROR)
-        wanted = {name: getattr(asked, name) for name in Wanted.__dataclass_fields__}
-        found = await self._computing.get(
-            self._service.view, "dialogues", suite=await self._suite(given), wanted=wanted
+        if search.problem is not None:
+            return ToolResult(f"error: {search.problem}", ToolOutcome.ERROR)
+        wanted = {name: getattr(search, name) for name in Wanted.__dataclass_fields__}
+        result = await self._computing.get(
+            self._service.view, "dialogues", suite=await self._suite(values), wanted=wanted
         )
-        if not found["rows"]:
+        if not result["rows"]:
             return ToolResult("(no dialogue fits)", ToolOutcome.EMPTY)
-        lines = [f"{found['total']} dialogues, page {found['page']} of {found['pages']}"]
-        for row in found["rows"]:
+        lines = [f"{result['total']} dialogues, page {result['page']} of {result['pages']}"]
+        for row in result["rows"]:
             score = "" if row["score"] is None else f" {row['metric']} {row['score']:.3f}"
             lines.append(f"<{row['iri']}> {row['task']} {row['model']} {row['outcome']}{score}")
-        more = found["page"] < found["pages"]
+        more = result["page"] < result["pages"]
         return ToolResult("\n".join(lines), ToolOutcome.TRUNCATED if more else ToolOutcome.OK)
 
-    async def _suite(self, given: Mapping[str, Json]) -> str | None:
-        """The suite that is asked for, else the first of the store."""
-        if "suite" in given:
-            return str(given["suite"])
+    async def _suite(self, values: Mapping[str, Json]) -> str | None:
+        """Return the suite in the arguments, or the first of the store."""
+        if "suite" in values:
+            return str(values["suite"])
         suites = await self._computing.get(self._service.view, "suites")
         return suites[0][0] if suites else None
 
@@ -187,16 +187,16 @@ class StoreTools:
 
 
 def _table(data: bytes | bytearray, *, headed: bool, cut: bool) -> ToolResult:
-    """The first rows of an answer in TSV, or triples in N-Triples; neither has line ends inside."""
+    """Return the first lines of TSV or N-Triples, which have no line breaks inside rows."""
     lines = data.decode("utf-8", "replace").split("\n")
-    lines.pop()  # what follows the last line end: nothing, or a part of a row
+    lines.pop()  # empty, or an incomplete row
     heading = lines[:1] if headed else []
-    found = lines[len(heading) :]
-    if not found and not cut:
+    rows = lines[len(heading) :]
+    if not rows and not cut:
         return ToolResult("\n".join([*heading, "(no rows)"]), ToolOutcome.EMPTY)
-    shown = found[:ROWS]
-    if cut or len(found) > len(shown):
-        more = "more rows are" if cut else f"{len(found) - len(shown)} more are"
+    shown = rows[:ROWS]
+    if cut or len(rows) > len(shown):
+        more = "more rows are" if cut else f"{len(rows) - len(shown)} more are"
         return ToolResult(
             "\n".join([*heading, *shown, f"({more} not shown)"]), ToolOutcome.TRUNCATED
         )

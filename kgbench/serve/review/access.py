@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who may review: whoever has the link with the server's key; and no page of another site.
+"""Access to the review server: a link with a key, cookies, and protection against CSRF.
 
-A request that writes comes from a page of this server: its Origin is checked, its cookie is never
-sent along from other sites, and its form has a token that only pages of this session have.
+A request that writes must come from a page of this server: its Origin is checked, its cookie is
+SameSite=Strict, and its form has a token that only pages of the session have.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from kgbench.record.reviews import PSEUDONYM
 from kgbench.serve.refusals import Refused
 
 _DIGITS = 32  # of signatures
-_LONGEST = 200_000.0  # seconds; a page that was open for longer measures nothing
+_LONGEST = 200_000.0  # seconds; longer times of an open page are not recorded
 _DAYS = 30
 
 
 @dataclass(frozen=True, slots=True)
 class Visitor:
-    """Who asks: a pseudonym, or ``None`` before it was chosen; ``token`` is for forms."""
+    """A reviewer with a pseudonym (``None`` before it is chosen) and a token for forms."""
 
     name: str | None
     token: str
 
 
 class Access:
-    """Signs and checks links, cookies and forms with one ``key``.
+    """Signs and verifies links, cookies and forms with ``key``.
 
     ``public`` is the URL of the root as clients reach it behind a proxy.
     """
@@ -47,20 +47,20 @@ class Access:
         self._cookie = f"kgbench-review-{self._signed('cookie')[:8]}"
 
     def has_key(self, sent: str) -> bool:
-        """Whether a link has the key."""
+        """Return whether a link has the key."""
         return hmac.compare_digest(sent.encode(), self.key.encode())
 
     def visitor(self, request: Request) -> Visitor:
-        """Who asks, by the cookie; 403 where there is none, or none of this server."""
+        """Return the visitor by the cookie; raise 403 without a valid cookie of this server."""
         sent = request.cookies.get(self._cookie, "")
         name, _, signature = sent.partition(".")
-        known = hmac.compare_digest(signature.encode(), self._signed("visitor", name).encode())
-        if not known or (name and not PSEUDONYM.fullmatch(name)):
-            raise Refused(403, "open the link that `kgbench serve --review` printed when it began")
+        valid = hmac.compare_digest(signature.encode(), self._signed("visitor", name).encode())
+        if not valid or (name and not PSEUDONYM.fullmatch(name)):
+            raise Refused(403, "open the link that `kgbench serve --review` printed at its start")
         return Visitor(name or None, self._signed("form", name))
 
     def admit(self, response: Response, name: str = "") -> None:
-        """Have the client be known, by the pseudonym ``name`` where it was chosen."""
+        """Set the cookie of a client, with the pseudonym ``name`` if it is chosen."""
         response.set_cookie(
             self._cookie,
             f"{name}.{self._signed('visitor', name)}",
@@ -72,7 +72,7 @@ class Access:
         )
 
     def check(self, request: Request, visitor: Visitor, token: str) -> None:
-        """Nothing where a form was sent by a page of this server; 403 where it was not."""
+        """Raise 403 unless a form was sent by a page of this server in the same session."""
         origin = urlsplit(request.headers.get("origin", ""))
         own = self._public
         hosts = {request.headers.get("host", "").lower()} | ({own.netloc.lower()} if own else set())
@@ -83,22 +83,22 @@ class Access:
             or origin.netloc.lower() not in hosts
             or site != "same-origin"
         ):
-            raise Refused(403, "verdicts are taken from pages of this server only")
+            raise Refused(403, "verdicts are accepted from pages of this server only")
         if not hmac.compare_digest(token.encode(), visitor.token.encode()):
-            raise Refused(403, "this form is not of your session: load the page again")
+            raise Refused(403, "this form is from another session: reload the page")
 
     @property
     def root(self) -> str:
-        """The path of the root, as clients see it; ends with ``/``."""
+        """The path of the root as clients see it, ending with ``/``."""
         return f"{self._public.path.rstrip('/')}/" if self._public else "/"
 
     def shown_now(self, visitor: Visitor, item: str) -> str:
-        """The time of now, signed for a form about an item."""
+        """Return the current time, signed for a form about an item."""
         now = f"{time.time():.3f}"
         return f"{now}.{self._signed('shown', visitor.name or '', item, now)}"
 
     def seconds_since(self, visitor: Visitor, item: str, shown: str) -> float | None:
-        """How long ago a form was made; ``None`` where it does not say so, or too long ago."""
+        """Return the age of a form in seconds; ``None`` if it is unsigned or too old."""
         then, _, signature = shown.rpartition(".")
         expected = self._signed("shown", visitor.name or "", item, then)
         if not hmac.compare_digest(signature.encode(), expected.encode()):
@@ -112,5 +112,5 @@ class Access:
 
 
 def new_key() -> str:
-    """A key that nobody guesses."""
+    """Return a new random key."""
     return secrets.token_urlsafe(18)

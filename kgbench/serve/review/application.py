@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The review server: pages for people who decide; nothing else of the store is served.
+"""The review server: pages on which people judge dialogues; nothing else is served.
 
-The pages hide what was asked of whom: no model name, no score, no verdict of a judge is on them.
+Reviews are blind: the pages show no model names, scores or verdicts of judges.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ _STATIC = (
     *sorted((_SERVE / "static").glob("review.*")),
 )
 _FIELDS = 20  # of a form
-_LATEST = 200  # of one's own verdicts that are listed
+_LATEST = 200  # listed verdicts of the reviewer
 KEYS = "1234567890qwertyuiop"
-"""The keys that choose the options, in the order in which these are shown."""
-# Forms tell their Origin only under a policy that lets pages of the same origin know each other.
+"""Keyboard keys that choose the options, in display order."""
+# Browsers send Origin with forms only if the referrer policy allows the same origin.
 _HEADERS = {"Cache-Control": "no-store", "Referrer-Policy": "same-origin", "Vary": "Cookie"}
 _SITE = {
     "navigation": [("Review", ""), ("My verdicts", "mine"), ("Adjudicate", "adjudicate")],
@@ -50,7 +50,7 @@ _SITE = {
 
 
 def application(settings: Settings, queue: ReviewQueue, access: Access) -> ASGIApp:
-    """The review pages over ``queue`` as an ASGI application."""
+    """Return the review pages over ``queue`` as an ASGI application."""
     pages = _Pages(queue, access, settings)
 
     @contextlib.asynccontextmanager
@@ -98,7 +98,7 @@ def _file(path: Path) -> Callable[[Request], Awaitable[Response]]:
 
 
 class _Pages:
-    """Answers requests for pages, and takes what their forms send."""
+    """Answers requests for pages and submitted forms."""
 
     def __init__(self, queue: ReviewQueue, access: Access, settings: Settings) -> None:
         self._queue = queue
@@ -110,13 +110,13 @@ class _Pages:
     # --- pages ----------------------------------------------------------------------------
 
     async def front(self, request: Request) -> Response:
-        """The next item; the question for a pseudonym; or the door, for a link with the key."""
+        """Redirect to the next item, ask for a pseudonym, or log in by a link with the key."""
         key = request.query_params.get("key")
         if key is not None:
             if not self._access.has_key(key):
                 raise Refused(403, "the link has another key: use the one that was printed last")
-            response = self._to("")
-            with contextlib.suppress(Refused):  # who is known stays so
+            response = self._redirect("")
+            with contextlib.suppress(Refused):  # a reviewer with a cookie keeps the pseudonym
                 if self._access.visitor(request).name is not None:
                     return response
             self._access.admit(response)
@@ -126,44 +126,47 @@ class _Pages:
             return self._page("review-name.html", {"problem": None, "visitor": visitor})
         entry = self._queue.next(visitor.name, request.query_params.get("after"))
         if entry is not None:
-            return self._to(f"item/{entry.name}")
-        left = self._queue.next(visitor.name) is not None
-        return self._page("review-done.html", {"left": left, **self._progress(visitor.name)})
+            return self._redirect(f"item/{entry.name}")
+        remaining = self._queue.next(visitor.name) is not None
+        return self._page("review-done.html", {"left": remaining, **self._progress(visitor.name)})
 
     async def item(self, request: Request) -> Response:
-        """One item to decide, or to decide again."""
-        visitor, entry = self._asked(request)
+        """Return an item to judge, or to judge again."""
+        visitor, entry = self._visitor_and_entry(request)
         given = self._queue.given(entry, visitor.name or "")
         return await self._item(visitor, entry, given)
 
     async def mine(self, request: Request) -> Response:
-        """What the reviewer has decided, the latest first."""
-        visitor = self._named(request)
+        """Return the reviewer's verdicts, the latest first."""
+        visitor = self._named_visitor(request)
         assert visitor.name is not None
         decided = self._queue.decided(visitor.name)
-        listed = [self._told(entry, review) for entry, review in decided[:_LATEST]]
+        listed = [self._verdict(entry, review) for entry, review in decided[:_LATEST]]
         context = {"decided": listed, "more": len(decided) - len(listed)}
         return self._page("review-mine.html", {**context, **self._progress(visitor.name)})
 
     async def disputed(self, request: Request) -> Response:
-        """The first item on which people disagree."""
-        visitor = self._named(request)
+        """Redirect to the first item, or the next one, on which reviewers disagree."""
+        visitor = self._named_visitor(request)
         assert visitor.name is not None
         disputed = self._queue.disputed()
         after = request.query_params.get("after")
-        names = [one.name for one in disputed]
-        place = names.index(after) + 1 if after in names else 0
-        if place < len(names):
-            return self._to(f"adjudicate/{names[place]}")
+        names = [entry.name for entry in disputed]
+        index = names.index(after) + 1 if after in names else 0
+        if index < len(names):
+            return self._redirect(f"adjudicate/{names[index]}")
         context = {"left": bool(names), "adjudicating": True, **self._progress(visitor.name)}
         return self._page("review-done.html", context)
 
     async def dispute(self, request: Request) -> Response:
-        """An item on which people disagree, with what they said, but not who they are."""
-        visitor, entry = self._asked(request)
+        """Return a disputed item with the anonymous verdicts of the reviewers."""
+        visitor, entry = self._visitor_and_entry(request)
         opinions = [
-            {"who": f"Reviewer {'ABCDEFGHIJKLMNOPQRSTUVWXYZ'[k % 26]}", **self._told(entry, one)}
-            for k, one in enumerate(self._queue.opinions(entry))
+            {
+                "who": f"Reviewer {'ABCDEFGHIJKLMNOPQRSTUVWXYZ'[k % 26]}",
+                **self._verdict(entry, review),
+            }
+            for k, review in enumerate(self._queue.opinions(entry))
         ]
         return await self._item(visitor, entry, None, opinions=opinions)
 
@@ -186,7 +189,7 @@ class _Pages:
             "rubric": rubric,
             "options": list(zip(KEYS, options, strict=False)),
             "material": shown.material,
-            "given": None if given is None else self._told(entry, given),
+            "given": None if given is None else self._verdict(entry, given),
             "opinions": opinions,
             "adjudicating": adjudicating,
             "visitor": visitor,
@@ -200,19 +203,19 @@ class _Pages:
     # --- forms ----------------------------------------------------------------------------
 
     async def choose_name(self, request: Request) -> Response:
-        """Take a pseudonym."""
+        """Set the reviewer's pseudonym."""
         visitor = self._access.visitor(request)
         form = await self._form(request, visitor)
         name = form.get("name", "").strip()
         if not PSEUDONYM.fullmatch(name):
             problem = "Use 1 to 32 letters, digits, - and _, and begin with a letter or digit."
             return self._page("review-name.html", {"problem": problem, "visitor": visitor}, 400)
-        response = self._to("")
+        response = self._redirect("")
         self._access.admit(response, name)
         return response
 
     async def decide(self, request: Request) -> Response:
-        """Take a verdict, and go on to the next item."""
+        """Record a verdict, and redirect to the next item."""
         return await self._taken(request, adjudicating=False)
 
     async def settle(self, request: Request) -> Response:
@@ -220,7 +223,7 @@ class _Pages:
         return await self._taken(request, adjudicating=True)
 
     async def _taken(self, request: Request, *, adjudicating: bool) -> Response:
-        visitor, entry = self._asked(request)
+        visitor, entry = self._visitor_and_entry(request)
         assert visitor.name is not None
         form = await self._form(request, visitor)
         why = form.get("why", "").replace("\r\n", "\n").strip()
@@ -242,13 +245,13 @@ class _Pages:
             )
         except KgbenchError as error:
             raise Refused(409, str(error)) from None
-        return self._to("adjudicate" if adjudicating else "")
+        return self._redirect("adjudicate" if adjudicating else "")
 
     async def _form(self, request: Request, visitor: Visitor) -> dict[str, str]:
-        """The fields of a form that a page of this server sent, each once."""
+        """Read the fields of a form sent by a page of this server; raise 403 for other forms."""
         media = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if media != "application/x-www-form-urlencoded":
-            raise Refused(415, "verdicts are sent by the forms of the pages")
+            raise Refused(415, "send verdicts by the forms on the pages")
         sent = await body(request, self._limits)
         try:
             fields = parse_qs(sent.decode("utf-8"), max_num_fields=_FIELDS, keep_blank_values=True)
@@ -260,21 +263,23 @@ class _Pages:
 
     # --- parts ----------------------------------------------------------------------------
 
-    def _named(self, request: Request) -> Visitor:
+    def _named_visitor(self, request: Request) -> Visitor:
         visitor = self._access.visitor(request)
         if visitor.name is None:
             raise Refused(303, "choose a pseudonym first", {"Location": self._access.root})
         return visitor
 
-    def _asked(self, request: Request) -> tuple[Visitor, Entry]:
-        visitor = self._named(request)
+    def _visitor_and_entry(self, request: Request) -> tuple[Visitor, Entry]:
+        visitor = self._named_visitor(request)
         entry = self._queue.entry(request.path_params["name"])
         if entry is None:
             raise Refused(404, "this item is not in the queue of this server")
         return visitor, entry
 
     def _progress(self, reviewer: str) -> dict[str, Any]:
-        decided = sum(self._queue.given(one, reviewer) is not None for one in self._queue.entries)
+        decided = sum(
+            self._queue.given(entry, reviewer) is not None for entry in self._queue.entries
+        )
         return {
             "done": decided,
             "total": len(self._queue.entries),
@@ -283,13 +288,17 @@ class _Pages:
         }
 
     def _last(self, reviewer: str, entry: Entry) -> Entry | None:
-        """The item that the reviewer decided last, other than this one."""
-        decided = (one for one, _ in self._queue.decided(reviewer) if one.name != entry.name)
+        """Return the reviewer's last decided item other than this one."""
+        decided = (
+            candidate
+            for candidate, _ in self._queue.decided(reviewer)
+            if candidate.name != entry.name
+        )
         return next(decided, None)
 
-    def _told(self, entry: Entry, review: Review) -> dict[str, Any]:
-        """A verdict as pages show it, in the order in which a pair stands on them."""
-        option = next((one for one in self._queue.rubric.options if one.iri == review.chosen), None)
+    def _verdict(self, entry: Entry, review: Review) -> dict[str, Any]:
+        """Return a verdict for a template, in the display order of a pair."""
+        option = next((o for o in self._queue.rubric.options if o.iri == review.chosen), None)
         name = "?" if option is None else option.name
         if len(review.items) > 1 and review.items[0].dialogue != entry.shown[0].dialogue:
             name = {"first": "second", "second": "first"}.get(name, name)
@@ -298,7 +307,7 @@ class _Pages:
     def refusal(
         self, status: int, message: str, headers: Mapping[str, str] | None = None
     ) -> Response:
-        """A refusal in words, as a page."""
+        """Return a page for a refused request."""
         context = {"status": status, "message": message}
         response = self._page("review-refusal.html", context, status)
         response.headers.update(headers or {})
@@ -314,5 +323,5 @@ class _Pages:
         )
         return HTMLResponse(text, status, _HEADERS)
 
-    def _to(self, path: str) -> Response:
+    def _redirect(self, path: str) -> Response:
         return RedirectResponse(f"{self._access.root}{path}", 303, _HEADERS)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What people are asked about a run by one rubric, in which order, and what they have decided."""
+"""The queue of items of a run that people judge by a rubric, and their verdicts."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ from kgbench.store.iris import new_id
 from kgbench.store.protocol import Block, Store
 
 DISAGREEMENTS, RANDOM, ADJUDICATION = "disagreements", "random", "adjudication"
-_DIGITS = 16  # of the digest that names an item in a URL, and says nothing of models
+_DIGITS = 16  # of the digest that names an item in URLs without revealing its models
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An item of the queue: its name in URLs, and the dialogues in the order they are shown in."""
+    """An item of the queue: its name in URLs, and its dialogues in display order."""
 
     name: str
     shown: Group
 
     @property
     def about(self) -> tuple[str, ...]:
-        """The dialogues, whatever their order."""
+        """The dialogues, sorted by IRI."""
         return tuple(sorted(iris(self.shown)))
 
 
 class ReviewQueue:
-    """The items of a run for people to decide, and their verdicts as they come.
+    """The items of a run that people judge, with all verdicts so far.
 
-    All methods may be called from several threads. ``order`` is :data:`DISAGREEMENTS` or
+    Methods may be called from several threads. ``order`` is :data:`DISAGREEMENTS` or
     :data:`RANDOM`.
     """
 
@@ -53,56 +53,56 @@ class ReviewQueue:
         self.order = order
         self._exercises = Exercises(store, run, judging.rubric, judging.seed)
         self.entries = _ordered(store, run, judging, order)
-        self._by_name = {one.name: one for one in self.entries}
-        self._given: dict[tuple[str, ...], dict[str, Review]] = {}
+        self._by_name = {entry.name: entry for entry in self.entries}
+        self._reviews: dict[tuple[str, ...], dict[str, Review]] = {}
         self._settled: dict[tuple[str, ...], Review] = {}
-        for one in record.standing(record.reviews(store, run.iri)):
-            self._keep(one)
+        for review in record.standing(record.reviews(store, run.iri)):
+            self._keep(review)
         self._passes = record.review_passes(store, run.iri)
 
     @property
     def rubric(self) -> Rubric:
-        """What is asked."""
+        """The rubric of the review."""
         return self._judging.rubric
 
     def entry(self, name: str) -> Entry | None:
-        """The item with this name in URLs."""
+        """Return the item with this name in URLs, or ``None``."""
         return self._by_name.get(name)
 
     def next(self, reviewer: str, after: str | None = None) -> Entry | None:
-        """The first item that a reviewer has not decided, of those behind ``after`` where given."""
+        """Return the first item, behind ``after`` if given, that a reviewer has not decided."""
         waiting = iter(self.entries)
         if after is not None and after in self._by_name:
-            for one in waiting:
-                if one.name == after:
+            for entry in waiting:
+                if entry.name == after:
                     break
-        return next((one for one in waiting if self.given(one, reviewer) is None), None)
+        return next((entry for entry in waiting if self.given(entry, reviewer) is None), None)
 
     def decided(self, reviewer: str) -> list[tuple[Entry, Review]]:
-        """The items that a reviewer has decided, the latest first."""
-        found = [(one, self.given(one, reviewer)) for one in self.entries]
-        kept = [(one, review) for one, review in found if review is not None]
-        return sorted(kept, key=lambda pair: pair[1].decided, reverse=True)
+        """Return the items that a reviewer has decided, the latest first."""
+        pairs = [(entry, self.given(entry, reviewer)) for entry in self.entries]
+        reviewed = [(entry, review) for entry, review in pairs if review is not None]
+        return sorted(reviewed, key=lambda pair: pair[1].decided, reverse=True)
 
     def given(self, entry: Entry, reviewer: str) -> Review | None:
-        """A reviewer's verdict on an item, as it stands."""
-        return self._given.get(entry.about, {}).get(reviewer)
+        """Return a reviewer's current verdict on an item, or ``None``."""
+        return self._reviews.get(entry.about, {}).get(reviewer)
 
     def disputed(self) -> list[Entry]:
-        """The items on which people disagree, and that nobody has adjudicated since."""
+        """Return the items on which reviewers disagree and that are not adjudicated since."""
         return [
-            one
-            for one in self.entries
-            if len(self._verdicts(one.about)) > 1 and not self._is_settled(one.about)
+            entry
+            for entry in self.entries
+            if len(self._verdicts(entry.about)) > 1 and not self._is_settled(entry.about)
         ]
 
     def opinions(self, entry: Entry) -> list[Review]:
-        """The standing verdicts of people on an item, in an order that says nothing of them."""
-        found = self._given.get(entry.about, {}).values()
-        return sorted(found, key=lambda one: digest(one.iri))
+        """Return the current verdicts on an item, in an order that reveals nothing."""
+        reviews = self._reviews.get(entry.about, {}).values()
+        return sorted(reviews, key=lambda review: digest(review.iri))
 
     def material(self, entry: Entry) -> Shown:
-        """The texts of an item, and its options in the order in which they are shown."""
+        """Return the texts of an item and its options in display order."""
         return self._exercises.of(entry.shown)
 
     def decide(
@@ -115,11 +115,11 @@ class ReviewQueue:
         *,
         adjudicating: bool = False,
     ) -> Review | None:
-        """Record a verdict; one on an item that the reviewer has decided revises the earlier one.
+        """Record a verdict; a second verdict of a reviewer on an item revises the first.
 
-        ``None`` where it is the same again. With ``adjudicating`` it settles what people have said
-        of the item. Raises :class:`~kgbench.errors.StoreError` for an option that the rubric does
-        not have, and for an adjudication of what is not disputed.
+        Returns ``None`` if it repeats the current verdict. With ``adjudicating``, the verdict
+        settles a disagreement. Raises :class:`~kgbench.errors.StoreError` for an option that the
+        rubric does not have, and for the adjudication of an item without a disagreement.
         """
         data = self.material(entry).exercise.case.data
         if option not in data["options"]:
@@ -128,9 +128,11 @@ class ReviewQueue:
             about = entry.about
             earlier = self._settled.get(about) if adjudicating else self.given(entry, reviewer)
             if adjudicating and len(self._verdicts(about)) < 2:  # noqa: PLR2004 - two disagree
-                raise StoreError("people do not disagree on this item: there is nothing to settle")
+                raise StoreError("there is no disagreement on this item to settle")
             if earlier is not None and earlier.reviewer != reviewer:
-                earlier = None  # somebody else's, which settles what was said before
+                earlier = (
+                    None  # an adjudication by somebody else is not revised, but followed by another
+                )
             chosen = data["options"][option]
             if earlier is not None and (earlier.chosen, earlier.why) == (chosen, why):
                 return None
@@ -143,7 +145,7 @@ class ReviewQueue:
                 rubric=self.rubric.iri,
                 chosen=chosen,
                 order=tuple(data["order"]),
-                items=tuple(Item(**one) for one in data["items"]),
+                items=tuple(Item(**item) for item in data["items"]),
                 decided=datetime.now(UTC),
                 executed=None if executed is None else data["options"][executed],
                 seconds=seconds,
@@ -151,7 +153,9 @@ class ReviewQueue:
                 queue=ADJUDICATION if adjudicating else self.order,
                 seed=seeded,
                 revises=None if earlier is None else earlier.iri,
-                adjudicates=tuple(one.iri for one in self.opinions(entry)) if adjudicating else (),
+                adjudicates=(
+                    tuple(opinion.iri for opinion in self.opinions(entry)) if adjudicating else ()
+                ),
             )
             review = replace(review, iri=record.review_iri(self._pass_of(reviewer)))
             record.written(self._store, [review])
@@ -159,7 +163,7 @@ class ReviewQueue:
             return review
 
     def _pass_of(self, reviewer: str) -> str:
-        """The pass of a reviewer, which begins with the first verdict."""
+        """Return the evaluation pass of a reviewer, which begins with the first verdict."""
         if reviewer not in self._passes:
             self._passes[reviewer] = begin(self._store, self._run, reviewer)
         return self._passes[reviewer]
@@ -172,19 +176,19 @@ class ReviewQueue:
             if known is None or known.decided <= review.decided:
                 self._settled[review.about] = review
         else:
-            self._given.setdefault(review.about, {})[review.reviewer] = review
+            self._reviews.setdefault(review.about, {})[review.reviewer] = review
 
     def _verdicts(self, about: tuple[str, ...]) -> set[str]:
-        return {_unordered(one, about) for one in self._given.get(about, {}).values()}
+        return {_unordered(review, about) for review in self._reviews.get(about, {}).values()}
 
     def _is_settled(self, about: tuple[str, ...]) -> bool:
         settled = self._settled.get(about)
-        standing = {one.iri for one in self._given.get(about, {}).values()}
+        standing = {review.iri for review in self._reviews.get(about, {}).values()}
         return settled is not None and standing <= set(settled.adjudicates)
 
 
 def begin(store: Store, run: RunInfo, reviewer: str) -> str:
-    """Begin a reviewer's pass over a run; returns its IRI."""
+    """Record the start of a reviewer's evaluation pass over a run; return its IRI."""
     software = this_software()
     name = new_id()
     blocks = record.opening(
@@ -201,7 +205,7 @@ def begin(store: Store, run: RunInfo, reviewer: str) -> str:
 
 
 def _unordered(review: Review, about: tuple[str, ...]) -> str:
-    """The verdict of a review as if a pair had been shown in the order of ``about``."""
+    """Return the verdict of a review for a pair in the order of ``about``."""
     base, _, name = review.chosen.rpartition("/")
     if len(review.items) > 1 and review.items[0].dialogue != about[0]:
         name = {"first": "second", "second": "first"}.get(name, name)
@@ -209,28 +213,30 @@ def _unordered(review: Review, about: tuple[str, ...]) -> str:
 
 
 def _ordered(store: Store, run: RunInfo, judging: Judging, order: str) -> list[Entry]:
-    """The items in the order in which people see them; of a pair, one order by chance."""
+    """Return the items in display order; the order of each pair is random."""
     disputed: Mapping[tuple[str, ...], int] = {}
     if order == DISAGREEMENTS:
         disputed = dict(_disputed(store, run, judging.rubric))
-    found = []
+    entries = []
     for group in groups(store, run, judging):
-        shown = min((group, group[::-1]), key=lambda one: rank(judging.seed, one))
+        shown = min((group, group[::-1]), key=lambda order: rank(judging.seed, order))
         about = tuple(sorted(iris(shown)))
         name = digest(canonical_json([judging.rubric.iri, *about]))[:_DIGITS]
-        found.append((-disputed.get(about, 0), rank(judging.seed, shown), Entry(name, shown)))
-    return [entry for *_, entry in sorted(found, key=lambda one: one[:2])]
+        entries.append((-disputed.get(about, 0), rank(judging.seed, shown), Entry(name, shown)))
+    return [entry for *_, entry in sorted(entries, key=lambda item: item[:2])]
 
 
 def _disputed(store: Store, run: RunInfo, rubric: Rubric) -> Iterator[tuple[tuple[str, ...], int]]:
-    """How many pairs of raters (judges, execution) disagree on an item."""
-    for one in judgements(verdicts(store, select(store, run=run.iri))):
-        if one.rubric.iri == rubric.iri:
-            yield one.first.about, _disagreeing(one)
+    """Yield, for each item, the number of pairs of raters (judges, execution) that disagree."""
+    for judgement in judgements(verdicts(store, select(store, run=run.iri))):
+        if judgement.rubric.iri == rubric.iri:
+            yield judgement.first.about, _disagreeing(judgement)
 
 
-def _disagreeing(one: Judgement) -> int:
-    models = {judge: said for judge, said in one.by_judge.items() if not is_person(judge)}
-    by_rater = {**models, EXECUTION: one.executed}
-    said: Sequence[str] = [each for each in by_rater.values() if each is not None]
-    return sum(a != b for k, a in enumerate(said) for b in said[:k])
+def _disagreeing(judgement: Judgement) -> int:
+    models = {
+        judge: verdicts_ for judge, verdicts_ in judgement.by_judge.items() if not is_person(judge)
+    }
+    by_rater = {**models, EXECUTION: judgement.executed}
+    verdicts_: Sequence[str] = [verdict for verdict in by_rater.values() if verdict is not None]
+    return sum(a != b for k, a in enumerate(verdicts_) for b in verdicts_[:k])

@@ -107,7 +107,7 @@ class Following:
         batch_id = batch.id
         polls, before = 0, ""
         while True:
-            status = await self._retry(lambda: self._provider.standing(batch_id))
+            status = await self._retry(lambda: self._provider.status(batch_id))
             state = f"{status.state} {status.done}"
             if state != before:
                 polls, before = min(polls, 1), state
@@ -119,14 +119,14 @@ class Following:
             polls += 1
             await self._back_off(polls, None)
 
-    async def results(self, batch: Batch, standing: Standing) -> AsyncIterator[Result]:
+    async def results(self, batch: Batch, status: Standing) -> AsyncIterator[Result]:
         """Yield every result of the batch once, although fetching may restart after failures."""
         assert batch.id is not None
         seen: set[str] = set()
         failures = 0
         while True:
             try:
-                async for result in self._provider.results(batch.id, standing):
+                async for result in self._provider.results(batch.id, status):
                     if result.name not in seen:
                         seen.add(result.name)
                         failures = 0

@@ -127,12 +127,14 @@ def parsed(call: ToolCall) -> dict[str, Json]:
         return {"malformed": call.arguments}
 
 
-def call(name: Json, arguments_: Json, id_: Json = None) -> ToolCall:
+def call(name: Json, sent_arguments: Json, id_: Json = None) -> ToolCall:
     """Return a call as a provider sends it, with arguments as an object or as JSON text."""
     if not text_of(name):
-        arguments_ = "" if arguments_ is None else arguments_
-        return ToolCall("", _as_text(arguments_), text_of(id_), malformed="the call names no tool")
-    return ToolCall(text_of(name) or "", _as_text(arguments_ or {}), text_of(id_))
+        sent_arguments = "" if sent_arguments is None else sent_arguments
+        return ToolCall(
+            "", _as_text(sent_arguments), text_of(id_), malformed="the call names no tool"
+        )
+    return ToolCall(text_of(name) or "", _as_text(sent_arguments or {}), text_of(id_))
 
 
 def _as_text(value: Json) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``python -m kgbench`` is the command ``kgbench``."""
+"""Entry point of ``python -m kgbench``, the same as the command ``kgbench``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def main() -> None:
         from kgbench.cli import main as command_line
 
         command_line()
-    except KeyboardInterrupt:  # while it was loaded: a command that has begun says more
+    except KeyboardInterrupt:  # during loading: a running command reports an interrupt itself
         sys.stderr.write("kgbench: interrupted\n")
         raise SystemExit(130) from None
 

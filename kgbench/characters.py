@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Characters that terminals obey and formats cannot carry, written out visibly."""
+"""Escaping of characters that control terminals or that file formats cannot represent."""
 
 from __future__ import annotations
 
@@ -8,38 +8,38 @@ import unicodedata
 from collections.abc import Iterable
 from typing import Any, Protocol
 
-# What XML 1.0 (section 2.2, Char) leaves out, in UTF-8: C0 controls but tab, line feed and carriage
-# return, and the two noncharacters U+FFFE and U+FFFF. A carriage return is a character of XML, but
-# parsers read a literal one as a line feed (section 2.11).
+# Characters that XML 1.0 (section 2.2, Char) excludes, in UTF-8: C0 controls except tab, line feed
+# and carriage return, and the noncharacters U+FFFE and U+FFFF. A carriage return is a character of
+# XML, but parsers read a literal one as a line feed (section 2.11).
 _NOT_XML = re.compile(rb"[\x00-\x08\x0b-\x1f]|\xef\xbf[\xbe\xbf]")
 _FORMULA = tuple("=+-@\uff1d\uff0b\uff0d\uff20\t\r\n")
 _REFERENCE = {b"\r": b"&#13;"}
-_LONGEST = 3  # bytes of what is sought: so many less one may stand at the end of a piece
+_LONGEST = 3  # bytes of a noncharacter; up to two of them may end a chunk
 
 
 class Sink(Protocol):
-    """What takes bytes."""
+    """A writable binary stream."""
 
     def write(self, data: bytes, /) -> object:
-        """Take some bytes."""
+        """Write some bytes."""
 
 
 def visible(text: str) -> str:
-    r"""``text`` with everything that could steer a terminal made visible; line ends and tabs stay.
+    r"""Escape everything in ``text`` that could control a terminal; line ends and tabs stay.
 
     >>> visible("red: \x1b[31m")
     'red: \\x1b[31m'
     """
-    if text.replace("\n", "").replace("\t", "").isprintable():  # by far the most texts
+    if text.replace("\n", "").replace("\t", "").isprintable():  # fast path for most texts
         return text
     return "".join(
-        character if character in "\n\t" or not _steers(character) else _escaped(character)
+        character if character in "\n\t" or not _is_control(character) else _escaped(character)
         for character in text
     )
 
 
 def one_line(text: str) -> str:
-    r"""``text`` on one line, safe for a terminal.
+    r"""Return ``text`` on one line, safe for a terminal.
 
     >>> one_line("one\ntwo")
     'one\\ntwo'
@@ -48,10 +48,10 @@ def one_line(text: str) -> str:
 
 
 def spreadsheet_safe(rows: Iterable[Iterable[object]]) -> tuple[list[list[Any]], int]:
-    """``rows`` of cells without formulas of a spreadsheet, and how many cells were changed.
+    """Neutralise formulas in ``rows`` of cells; return the rows and the number of changed cells.
 
     A formula is a text that begins with ``=``, ``+``, ``-``, ``@``, their full-width forms, a tab
-    or a line end (OWASP, CSV Injection); an apostrophe before it makes it text.
+    or a line end (OWASP, CSV Injection); a preceding apostrophe makes it text.
 
     >>> spreadsheet_safe([["=1+1", "1+1", -1]])
     ([["'=1+1", '1+1', -1]], 1)
@@ -59,15 +59,15 @@ def spreadsheet_safe(rows: Iterable[Iterable[object]]) -> tuple[list[list[Any]],
     safe, changed = [], 0
     for row in rows:
         safe.append(list(row))
-        for place, cell in enumerate(safe[-1]):
+        for column, cell in enumerate(safe[-1]):
             if isinstance(cell, str) and cell.startswith(_FORMULA):
-                safe[-1][place] = f"'{cell}"
+                safe[-1][column] = f"'{cell}"
                 changed += 1
     return safe, changed
 
 
-def _steers(character: str) -> bool:
-    # Controls, direction overrides, line separators, surrogates, unassigned: all but what prints.
+def _is_control(character: str) -> bool:
+    # Controls, direction overrides, line separators, surrogates, unassigned: all but printable.
     return not character.isprintable() and unicodedata.category(character) != "Zs"
 
 
@@ -76,9 +76,9 @@ def _escaped(character: str) -> str:
 
 
 class XmlSink:
-    r"""Passes XML on to a sink, with what XML 1.0 cannot carry escaped as in a Python string.
+    r"""A stream filter that escapes characters that XML 1.0 excludes, as in a Python string.
 
-    Serialisers write control characters of literals as they are, which no XML parser reads.
+    Serialisers write control characters of literals unescaped, which no XML parser accepts.
     Carriage returns become character references, so that parsers do not read them as line feeds.
 
     >>> import io
@@ -93,28 +93,28 @@ class XmlSink:
 
     def __init__(self, sink: Sink) -> None:
         self._sink = sink
-        self._rest = b""
+        self._held_back = b""
 
     def write(self, data: bytes, /) -> int:
-        """Take a piece of a document, all of it; its last bytes may wait for the next piece."""
-        whole = self._rest + data
-        # Only the beginning of a noncharacter may have to wait: see whether one is cut in two.
-        keep = next((n for n in range(_LONGEST - 1, 0, -1) if whole.endswith(b"\xef\xbf"[:n])), 0)
-        self._rest = whole[len(whole) - keep :]
-        self._sink.write(xml_bytes(whole[: len(whole) - keep]))
+        """Write a chunk of a document; its last bytes may be held back until the next chunk."""
+        pending = self._held_back + data
+        # Hold back only bytes that may be the beginning of a noncharacter cut by the chunk's end.
+        keep = next((n for n in range(_LONGEST - 1, 0, -1) if pending.endswith(b"\xef\xbf"[:n])), 0)
+        self._held_back = pending[len(pending) - keep :]
+        self._sink.write(xml_bytes(pending[: len(pending) - keep]))
         return len(data)
 
     def flush(self) -> None:
-        """Pass on what waits: the document has ended, or what follows is not part of it."""
-        self._sink.write(xml_bytes(self._rest))
-        self._rest = b""
+        """Write the bytes that were held back, at the end of the document."""
+        self._sink.write(xml_bytes(self._held_back))
+        self._held_back = b""
 
 
 def xml_bytes(document: bytes) -> bytes:
-    """A document in UTF-8 with what XML 1.0 cannot carry written out; see :class:`XmlSink`."""
+    """Escape the characters of a UTF-8 document that XML 1.0 excludes; see :class:`XmlSink`."""
     return _NOT_XML.sub(_reference, document)
 
 
 def _reference(match: re.Match[bytes]) -> bytes:
-    found = match.group()
-    return _REFERENCE.get(found) or found.decode("utf-8").encode("unicode_escape")
+    character = match.group()
+    return _REFERENCE.get(character) or character.decode("utf-8").encode("unicode_escape")

@@ -16,12 +16,12 @@
     ├── StoreError               the store cannot be read or written
     │   ├── StoreInUse           another process owns it
     │   ├── StoreUnreachable     the server that keeps it does not answer
-    │   ├── WriteFailed          a write failed in mid-run (disk full, quota, read-only)
-    │   └── LayoutError          it was written by an incompatible version
-    ├── ImportRefused            an input is not what it should be; nothing was written
+    │   ├── WriteFailed          a write failed during a run (disk full, quota, read-only)
+    │   └── LayoutError          an incompatible version wrote it
+    ├── ImportRefused            an input is invalid; nothing was written
     ├── PublicationRefused       a publication would go wrong; nothing was published
-    ├── JudgeRefused             a judge is not fit for use; nothing was asked
-    ├── SignatureError           a signature or key is not what it should be; nothing is trusted
+    ├── JudgeRefused             a judge is not fit for use; no model was called
+    ├── SignatureError           a signature or key is invalid; nothing is trusted
     ├── QueryError               a query is unknown or wrong, or lacks a parameter
     └── EvaluationError          a judge failed on an answer (a defect, not a wrong answer)
 
@@ -51,9 +51,9 @@ class Finding:
     line: int | None = None
 
     def __str__(self) -> str:
-        place = self.source if self.line is None else f"{self.source}:{self.line}"
+        position = self.source if self.line is None else f"{self.source}:{self.line}"
         within = f"{self.pointer}: " if self.pointer else ""
-        return f"{place}: {within}{self.message}"
+        return f"{position}: {within}{self.message}"
 
 
 class ConfigurationError(KgbenchError):
@@ -100,7 +100,7 @@ class RateLimited(ProviderError):
 
 
 class ProviderRefused(ProviderError):
-    """A provider will not answer however often it is asked (key, model name, request)."""
+    """A provider refuses for a reason that no retry cures (key, model name, request)."""
 
 
 class ContextTooLong(ProviderError):
@@ -116,11 +116,11 @@ class StoreInUse(StoreError):
 
 
 class StoreUnreachable(StoreError):
-    """The server that keeps the store does not answer, however long it was waited for."""
+    """The server that keeps the store does not answer, not even after all retries."""
 
 
 class WriteFailed(StoreError):
-    """What a run has to write cannot be written: a full disk, a quota, a store that is gone."""
+    """A write of a run failed: a full disk, a quota, a store that is gone."""
 
 
 class LayoutError(StoreError):
@@ -128,19 +128,19 @@ class LayoutError(StoreError):
 
 
 class ImportRefused(KgbenchError):
-    """An input is not what it should be; nothing of it was written."""
+    """An input is invalid; nothing of it was written."""
 
 
 class PublicationRefused(KgbenchError):
-    """A publication would tell what it must not, or overwrite what is not its own."""
+    """A publication would reveal secrets or private data, or overwrite files of another owner."""
 
 
 class JudgeRefused(KgbenchError):
-    """A judge decides otherwise than before, so that its verdicts would not be comparable."""
+    """A judge decides differently from before, so that its verdicts would not be comparable."""
 
 
 class SignatureError(KgbenchError):
-    """A signature does not fit, its key is not trusted, or a key cannot be used."""
+    """A signature does not match, its key is not trusted, or a key cannot be used."""
 
 
 class QueryError(KgbenchError):

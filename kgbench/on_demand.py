@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A sequence whose items are made when they are asked for.
+"""A sequence whose items are computed on access.
 
 >>> squares = OnDemand(4, lambda k: k * k)
 >>> squares[-1], list(squares), squares[1:3]
@@ -15,7 +15,7 @@ Item = TypeVar("Item")
 
 
 class OnDemand(Sequence[Item]):
-    """``length`` items; ``make`` gives the one at an index from 0, the same every time."""
+    """A sequence of ``length`` items; ``make`` returns the item at an index, always the same."""
 
     def __init__(self, length: int, make: Callable[[int], Item]) -> None:
         self._length = length

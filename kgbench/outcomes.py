@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How answers end; apart from :mod:`kgbench.model`, which ``kgbench --help`` need not load."""
+"""The outcomes of answers, in a module of their own so that ``kgbench --help`` loads fast."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class Outcome(StrEnum):
-    """How an answer, or the attempt to get one, ended (the SKOS scheme in the ontology)."""
+    """The outcome of an answer, or of the attempt to get one (a SKOS scheme in the ontology)."""
 
     SCORED = "scored"
     UNPARSABLE = "unparsable"

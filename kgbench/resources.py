@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where declared things live: ontology, shapes, tasks, queries and the store layout.
+"""Locations of declared resources: ontology, shapes, tasks, queries and the store layout.
 
-In a checkout they are its top-level folders; in an installed wheel the build has put copies of
-the same folders beside the code. Nothing else decides, least of all the current folder.
+In a checkout they are its top-level folders; an installed wheel has copies of the same folders
+beside the code. The current folder has no influence.
 """
 
 from __future__ import annotations
@@ -19,32 +19,39 @@ _PACKAGE = Path(__file__).resolve().parent
 
 @cache
 def checkout() -> Path | None:
-    """The root of the checkout this code runs from, or ``None`` when it is installed."""
+    """Return the root of the checkout that this code runs from, or ``None`` if it is installed."""
     root = _PACKAGE.parent
-    here = (root / "pyproject.toml").is_file() and all((root / name).is_dir() for name in FOLDERS)
-    return root if here else None
+    complete = (root / "pyproject.toml").is_file() and all(
+        (root / name).is_dir() for name in FOLDERS
+    )
+    return root if complete else None
 
 
 def folder(name: str) -> Path:
-    """The folder of declared things called ``name``, one of :data:`FOLDERS`."""
+    """Return the folder of declared resources called ``name``, one of :data:`FOLDERS`.
+
+    Raises :class:`~kgbench.errors.ResourceError` if it is missing.
+    """
     root = checkout()
-    found = (root / name) if root is not None else (_PACKAGE / "declared" / name)
-    if name not in FOLDERS or not found.is_dir():
+    location = (root / name) if root is not None else (_PACKAGE / "declared" / name)
+    if name not in FOLDERS or not location.is_dir():
         raise ResourceError(
-            f"the declared folder '{name}' is missing at {found}: reinstall kgbench, "
+            f"the declared folder '{name}' is missing at {location}: reinstall kgbench, "
             f"or run from a complete checkout"
         )
-    return found
+    return location
 
 
 def path(name: str, *parts: str) -> Path:
-    """The path of one declared file, for example ``path("shapes", "results.ttl")``."""
-    found = folder(name).joinpath(*parts)
-    if not found.exists():
-        raise ResourceError(f"the declared resource {name}/{'/'.join(parts)} is missing at {found}")
-    return found
+    """Return the path of a declared file, for example ``path("shapes", "results.ttl")``."""
+    location = folder(name).joinpath(*parts)
+    if not location.exists():
+        raise ResourceError(
+            f"the declared resource {name}/{'/'.join(parts)} is missing at {location}"
+        )
+    return location
 
 
 def text(name: str, *parts: str) -> str:
-    """The text of one declared file (UTF-8)."""
+    """Return the text of a declared file (UTF-8)."""
     return path(name, *parts).read_text(encoding="utf-8")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which software did the work: kgbench's version, the state of its code, the packages it uses."""
+"""The software of a run: kgbench's version, the state of its code, and its packages."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Software:
     packages: dict[str, str] = field(default_factory=dict)
 
     def iri(self, iris: Iris) -> str:
-        """Its IRI; code in another state, or with other packages, has another one."""
+        """Return the IRI, which depends on the state of the code and on the packages."""
         version = slug(self.version)
         if self.commit is not None:
             version += f"+{self.commit[:12]}{'.dirty' if self.dirty else ''}"
@@ -38,7 +38,7 @@ class Software:
         return iris.mint("software", name=slug(self.name), version=version)
 
     def entry(self, iris: Iris) -> list[str]:
-        """Its triples."""
+        """Return the triples that describe the software, as N-Triples lines."""
         return software_entry(
             self.iri(iris),
             self.name,
@@ -51,7 +51,7 @@ class Software:
 
 @cache
 def this_software() -> Software:
-    """Kgbench as it runs now."""
+    """Return a description of the running kgbench."""
     commit, dirty = _git_state()
     return Software("kgbench", kgbench.__version__, commit, dirty, _packages())
 
@@ -69,18 +69,18 @@ def _git_state() -> tuple[str | None, bool | None]:
 
 
 def _git(root: str, *arguments: str) -> str:
-    done = subprocess.run(  # noqa: S603 - fixed arguments
+    result = subprocess.run(  # noqa: S603 - fixed arguments
         ["git", "-C", root, *arguments],  # noqa: S607 - git is where the user has it
         capture_output=True,
         text=True,
         check=True,
         timeout=60,
     )
-    return done.stdout.strip()
+    return result.stdout.strip()
 
 
 def _packages() -> dict[str, str]:
-    """The installed versions of kgbench's own dependencies, extras included."""
+    """Return the installed versions of kgbench's direct dependencies, extras included."""
     try:
         required = metadata.requires("kgbench") or []
     except metadata.PackageNotFoundError:
@@ -91,10 +91,10 @@ def _packages() -> dict[str, str]:
 
 
 def _version(name: str) -> str | None:
-    """The installed version of a package: its metadata, read no further than to that line."""
+    """Return the installed version of a package, without parsing all of its metadata."""
     try:
         text = metadata.distribution(name).read_text("METADATA")
     except metadata.PackageNotFoundError:
         return None
-    found = None if text is None else _VERSION.search(text)
-    return metadata.version(name) if found is None else found[1]
+    match = None if text is None else _VERSION.search(text)
+    return metadata.version(name) if match is None else match[1]

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names: the namespaces kgbench writes and reads, and the prefixes it shows people.
+"""The namespaces that kgbench reads and writes, and the prefixes that it shows.
 
 A namespace makes IRIs by attribute or item: ``KGB.Dialogue`` is the string
-``https://w3id.org/kgbench/ns#Dialogue``. Names that text has as methods (``title``, ``count``) need
-the item: ``DCTERMS["title"]``.
+``https://w3id.org/kgbench/ns#Dialogue``. Names that are methods of ``str`` (``title``, ``count``)
+need the item form: ``DCTERMS["title"]``.
 
 >>> KGB.Dialogue
 'https://w3id.org/kgbench/ns#Dialogue'
@@ -14,15 +14,15 @@ the item: ``DCTERMS["title"]``.
 from __future__ import annotations
 
 
-class Namespace(str):  # noqa: SLOT000 - keeps the names that were asked for
+class Namespace(str):  # noqa: SLOT000 - caches attributes in __dict__
     """An IRI prefix whose attributes and items are IRIs."""
 
     def __getattr__(self, name: str) -> str:
         if name.startswith("__"):
             raise AttributeError(name)
-        found = str(self) + name
-        self.__dict__[name] = found  # found there from now on: records name these a million times
-        return found
+        iri = str(self) + name
+        self.__dict__[name] = iri  # later look-ups skip __getattr__, which matters for bulk records
+        return iri
 
     def __getitem__(self, name: object) -> str:
         return str(self) + str(name)
@@ -85,16 +85,16 @@ PREFIXES: dict[str, str] = {
     "npx": NPX,
 }
 
-# The base of everything declared (task classes, metrics, suites) and, unless configured
+# The base IRI of everything declared (task classes, metrics, suites) and, unless configured
 # otherwise, of everything recorded (runs, passes, dialogues).
 BASE = "https://w3id.org/kgbench/"
 
 
 def compact(iri: str) -> str:
-    """``iri`` with the longest matching prefix of :data:`PREFIXES`, else unchanged."""
-    best = max(
+    """Shorten ``iri`` by the longest matching prefix of :data:`PREFIXES`, if there is one."""
+    longest = max(
         (item for item in PREFIXES.items() if iri.startswith(item[1])),
         key=lambda item: len(item[1]),
         default=None,
     )
-    return iri if best is None else f"{best[0]}:{iri[len(best[1]) :]}"
+    return iri if longest is None else f"{longest[0]}:{iri[len(longest[1]) :]}"

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A write-ahead log: records that must survive the process before the store has them.
+"""A write-ahead log for records that must survive the process until the store has them.
 
 A record is one line, appended by one ``write()``: a mark, the length and the BLAKE2 digest of the
-content, and the content, which holds no line feed. A line that was cut off, or damaged, is
-recognised by length and digest and never taken for a record.
+content, and the content, which contains no line feed. A truncated or damaged line is recognised by
+its length and digest and never taken for a record.
 
-Lines go into segments of about a megabyte. A segment is removed when the store has all of its
-records, so that the log stays as small as what is not stored yet.
+Lines are appended to segments of about a megabyte. A segment is removed when the store has all of
+its records, so that the log only grows with the records that are not stored yet.
 """
 
 from __future__ import annotations
@@ -28,33 +28,33 @@ _SUFFIX = ".log"
 
 
 class Record(NamedTuple):
-    """A record that a log already had when it was opened; ``segment`` is where it stands."""
+    """A record that a log had when it was opened, and the segment that contains it."""
 
     segment: Path
     content: bytes
 
 
 def records(folder: Path) -> Iterator[bytes]:
-    """The records in the log in ``folder``, in order, whoever writes it meanwhile.
+    """Yield the records of the log in ``folder``, in order; another process may be writing it.
 
-    Raises :class:`~kgbench.errors.StoreError` where the log cannot be read.
+    Raises :class:`~kgbench.errors.StoreError` if the log cannot be read.
     """
     for path in _segments(folder):
         try:
             yield from filter(None, map(content_of, path.read_bytes().splitlines(keepends=True)))
-        except FileNotFoundError:  # the store has got all of it since
+        except FileNotFoundError:  # removed since, because the store has all of its records
             continue
         except OSError as error:
             raise StoreError(f"{path} cannot be read: {error.strerror}") from error
 
 
 def framed(content: bytes) -> bytes:
-    """``content``, which holds no line feed, as the line of a log."""
+    """Return the log line of ``content``, which must not contain a line feed."""
     return b"%b %d %b %b\n" % (_MARK, len(content), _digest(content), content)
 
 
 def content_of(line: bytes) -> bytes | None:
-    """The content of a line as :func:`framed` made it, or ``None`` where it is not whole.
+    """Return the content of a line made by :func:`framed`, or ``None`` if it is damaged.
 
     >>> content_of(framed(b"{}")), content_of(framed(b"{}")[:-1])
     (b'{}', None)
@@ -63,19 +63,19 @@ def content_of(line: bytes) -> bytes | None:
     if len(parts) != 4 or parts[0] != _MARK or not line.endswith(b"\n"):  # noqa: PLR2004
         return None
     content = parts[3][:-1]
-    whole = parts[1] == b"%d" % len(content) and parts[2] == _digest(content)
-    return content if whole else None
+    intact = parts[1] == b"%d" % len(content) and parts[2] == _digest(content)
+    return content if intact else None
 
 
 class WriteAhead:
-    """The log in ``folder``, which is made with its first record; one process has it at a time.
+    """The log in ``folder``, which is created with the first record; one process at a time owns it.
 
-    ``settle`` has the store bring what it was given to the disk. Where it is given, records are
-    brought to the disk, too (``fsync``, as many at once as came during the last), and a segment is
-    removed only after ``settle``; otherwise both are left to the system, so that they survive the
+    ``settle`` makes the store sync its data to disk. With it, records are synced, too (one
+    ``fsync`` covers all records that came during the previous one), and a segment is removed only
+    after ``settle``. Without it, both are left to the operating system, so that records survive the
     process but perhaps not a power failure.
 
-    ``damaged`` are the segments in which :meth:`recovered` has met lines that were no records.
+    ``damaged`` are the segments in which :meth:`recovered` found lines that are not records.
     """
 
     def __init__(self, folder: Path, *, settle: Callable[[], None] | None = None) -> None:
@@ -83,8 +83,8 @@ class WriteAhead:
         self.damaged: set[Path] = set()
         self._settle = settle
         self._guard = threading.Lock()
-        self._where: dict[str, Path] = {}  # of records that the store does not have, by key
-        self._open: dict[Path, int] = {}  # how many of them each segment has
+        self._where: dict[str, Path] = {}  # the segments of unstored records, by key
+        self._open: dict[Path, int] = {}  # the number of unstored records in each segment
         self._lock: IO[bytes] | None = None
         self._segment: Path | None = None
         self._file = -1
@@ -94,18 +94,18 @@ class WriteAhead:
         self._closed = False
         self._syncing: threading.Thread | None = None
         if folder.is_dir():
-            self._own()
+            self._lock_folder()
 
     def __len__(self) -> int:
-        """How many records there are that the store does not have."""
+        """Return the number of records that the store does not have."""
         return len(self._where)
 
-    # --- what earlier processes left --------------------------------------------------------
+    # --- records of earlier processes --------------------------------------------------------
 
     def recovered(self) -> Iterator[Record]:
-        """The records in the log, in the order in which they were appended.
+        """Yield the records in the log, in the order in which they were appended.
 
-        Raises :class:`~kgbench.errors.StoreError` where a segment cannot be read.
+        Raises :class:`~kgbench.errors.StoreError` if a segment cannot be read.
         """
         for path in _segments(self.folder):
             try:
@@ -114,15 +114,15 @@ class WriteAhead:
                         content = content_of(line)
                         if content is not None:
                             yield Record(path, content)
-                        elif line.endswith(b"\n"):  # without, the process ended while writing it
+                        elif line.endswith(b"\n"):  # else the process ended while writing the line
                             self.damaged.add(path)
             except OSError as error:
                 raise StoreError(f"{path} cannot be read: {error.strerror}") from error
 
     def keep(self, needed: dict[str, Record]) -> None:
-        """Keep the recovered records in ``needed``, by their keys, and remove the others.
+        """Keep the recovered records in ``needed`` (by key) and remove the others.
 
-        A damaged segment stays beside them under the suffix ``.damaged``.
+        A damaged segment is also kept under the suffix ``.damaged``.
         """
         kept: dict[Path, list[bytes]] = {}
         for key, record in needed.items():
@@ -138,12 +138,12 @@ class WriteAhead:
             else:
                 self._remove([path])
 
-    # --- what comes ---------------------------------------------------------------------------
+    # --- new records ---------------------------------------------------------------------------
 
     def append(self, key: str, content: bytes) -> None:
-        """Append a record, which is safe from the end of this process when this returns.
+        """Append a record, which survives the end of this process once the method returns.
 
-        Raises :class:`~kgbench.errors.WriteFailed`; the log is then as it was before.
+        Raises :class:`~kgbench.errors.WriteFailed`; the log is then unchanged.
         """
         line = framed(content)
         with self._guard:
@@ -151,7 +151,7 @@ class WriteAhead:
                 if self._failure is not None:
                     raise self._failure
                 if self._segment is None or self._size >= SEGMENT:
-                    self._begin()
+                    self._begin_segment()
                 assert self._segment is not None
                 self._write(line)
             except OSError as error:
@@ -165,7 +165,7 @@ class WriteAhead:
             self._new.set()
 
     def done(self, keys: Collection[str]) -> None:
-        """The store has the records with these keys; those that are not in the log are ignored."""
+        """Release the records with these keys, which the store has; unknown keys are ignored."""
         with self._guard:
             if not self._where:
                 return
@@ -175,7 +175,7 @@ class WriteAhead:
         self._remove(finished)
 
     def close(self) -> None:
-        """Give the log up; where no record is left that the store does not have, remove it."""
+        """Close the log, and remove it if the store has all of its records."""
         if self._syncing is not None:
             self._closed = True
             self._new.set()
@@ -194,10 +194,10 @@ class WriteAhead:
             self._lock.close()
             self._lock = None
 
-    # --- within -------------------------------------------------------------------------------
+    # --- internals -------------------------------------------------------------------------------
 
-    def _own(self) -> None:
-        """Take the lock of the folder; never waits."""
+    def _lock_folder(self) -> None:
+        """Take the lock of the folder, without waiting."""
         try:
             handle = (self.folder / "lock").open("ab")
         except OSError as error:
@@ -211,15 +211,15 @@ class WriteAhead:
                 f"to end"
             ) from None
         self._lock = handle
-        with suppress(OSError):  # for people, and for who waits until this process ends
+        with suppress(OSError):  # for people, and for processes that wait until this one ends
             os.ftruncate(handle.fileno(), 0)
             os.write(handle.fileno(), b"%d" % os.getpid())
 
-    def _begin(self) -> None:
+    def _begin_segment(self) -> None:
         """Begin the next segment."""
         if self._lock is None:
             self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            self._own()
+            self._lock_folder()
         last = _segments(self.folder)
         number = int(last[-1].stem) + 1 if last else 1
         path = self.folder / f"{number:08d}{_SUFFIX}"
@@ -243,12 +243,12 @@ class WriteAhead:
         """Append ``line``, or leave the segment as it was and raise :class:`OSError`."""
         try:
             rest = line[os.write(self._file, line) :]
-            while rest:  # the disk is full, which the next attempt says
+            while rest:  # a short write: the disk is full, and the next write raises the error
                 rest = rest[os.write(self._file, rest) :]
         except OSError:
             try:
                 os.ftruncate(self._file, self._size)
-            except OSError:  # nothing may stand behind half a line
+            except OSError:  # no record may follow half a line: begin another segment
                 os.close(self._file)
                 self._file, self._segment = -1, None
             raise
@@ -260,21 +260,21 @@ class WriteAhead:
             self._open[path] -= 1
 
     def _finished(self) -> list[Path]:
-        """The segments that are not written any more, and of which the store has all records."""
-        found = [path for path, left in self._open.items() if not left and path != self._segment]
-        for path in found:
+        """Return the segments that are no longer written and whose records the store has."""
+        segments = [path for path, left in self._open.items() if not left and path != self._segment]
+        for path in segments:
             del self._open[path]
-        return found
+        return segments
 
     def _remove(self, segments: Collection[Path]) -> None:
         if segments and self._settle is not None:
             self._settle()
         for path in segments:
-            with suppress(OSError):  # it is found, and removed, by the next process
+            with suppress(OSError):  # the next process removes it
                 path.unlink()
 
     def _sync(self) -> None:
-        """Bring records to the disk; those that come meanwhile go together the next time."""
+        """Sync records to disk; those that arrive during an ``fsync`` share the next one."""
         while not self._closed:
             self._new.wait()
             self._new.clear()
@@ -290,12 +290,12 @@ class WriteAhead:
                 os.close(file)
 
 
-def _segments(place: Path) -> list[Path]:
-    return sorted(place.glob(f"*{_SUFFIX}"))
+def _segments(folder: Path) -> list[Path]:
+    return sorted(folder.glob(f"*{_SUFFIX}"))
 
 
 def _rewrite(path: Path, contents: list[bytes]) -> None:
-    """Have a segment hold these records alone; where that fails it stays as it is."""
+    """Reduce a segment to these records; it stays unchanged if that fails."""
     unfinished = path.with_suffix(".unfinished")
     try:
         with unfinished.open("wb") as file:

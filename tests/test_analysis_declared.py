@@ -146,8 +146,8 @@ def test_values_are_written_as_terms(datatype, value, written):
 @pytest.mark.parametrize(
     ("datatype", "value", "message"),
     [
-        (XSD.integer, 1.5, "must be integer, and 1.5 is not: it is no whole number"),
-        (XSD.integer, float("inf"), "inf is not: it is no whole number"),
+        (XSD.integer, 1.5, "must be integer, and 1.5 is not: it is not a whole number"),
+        (XSD.integer, float("inf"), "inf is not: it is not a whole number"),
         (XSD.integer, "many", "must be integer, and 'many' is not"),
         (XSD.boolean, "perhaps", "neither true nor false"),
         (XSD.string, "\ud800", "must be string"),

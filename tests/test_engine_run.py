@@ -137,7 +137,7 @@ def test_executor_that_is_given_ends_with_the_session():
 def test_sessions_that_overlap_leave_the_switching_as_it_was():
     """The first to begin may be the first to end: the other goes on as quickly."""
     usual = sys.getswitchinterval()
-    first, second = session._quick_switching(), session._quick_switching()
+    first, second = session._short_switch_interval(), session._short_switch_interval()
     first.__enter__()
     second.__enter__()
     first.__exit__(None, None, None)

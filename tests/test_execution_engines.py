@@ -254,7 +254,7 @@ def test_too_many_rows_are_an_error(executor, monkeypatch):
 def test_messages_without_a_place_are_kept():
     """A message that names no line is told as it is."""
     assert engine("oxigraph").parse('{"@id": 1}', "json-ld").error == "@id value must be a string"
-    assert oxigraph._spoken("SELECT", "the engine is in another mood") == (
+    assert oxigraph._rephrased("SELECT", "the engine is in another mood") == (
         "the engine is in another mood"
     )
 

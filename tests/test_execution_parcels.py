@@ -43,7 +43,7 @@ def test_equal_cases_are_one(monkeypatch):
 
 def test_a_worker_judges_by_what_it_kept(monkeypatch):
     """Requests have their own cases again, also those that came with an earlier batch."""
-    monkeypatch.setattr("kgbench.execution.parcels._shelf", Shelf())
+    monkeypatch.setattr("kgbench.execution.parcels._cache", Shelf())
     sender = Sender()
     one, two = case(1, "a"), case(2, "b")
     opened(seen, sender.parcel(asked(one)), JudgeLimits())
@@ -53,7 +53,7 @@ def test_a_worker_judges_by_what_it_kept(monkeypatch):
 
 def test_a_worker_that_came_later_says_what_it_lacks(monkeypatch):
     """The keys are those of the cases that the whole parcel brings."""
-    monkeypatch.setattr("kgbench.execution.parcels._shelf", Shelf())
+    monkeypatch.setattr("kgbench.execution.parcels._cache", Shelf())
     sender = Sender()
     batch = asked(case(1, "a"), case(2, "b"), case(1, "a"))
     sender.parcel(batch)  # went to another worker

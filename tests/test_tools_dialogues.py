@@ -156,7 +156,7 @@ def test_a_run_that_dies_while_tools_work(loopback, monkeypatch):
     with open_store("memory:") as store:
         plan = plan_of(f"openai:loopback@{broken.url}")
         with monkeypatch.context() as patch:
-            patch.setattr(ToolTurns, "_used", _dies)
+            patch.setattr(ToolTurns, "_execute", _dies)
             with pytest.raises(OSError, match="killed"):
                 run(store, plan)
         assert len(broken.acknowledged) == 1

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Benchmark configurations: YAML, JSON or Turtle -> RDF -> SHACL -> :class:`~kgbench.model.Plan`.
 
-What a configuration may say stands in ``shapes/configuration.ttl``; ``docs/configuration.md``
-tells it to people.
+The allowed content of a configuration is defined in ``shapes/configuration.ttl`` and documented in
+``docs/configuration.md``.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ QUICK_START, ANY_TASK = "quick-start.yaml", "any-task.yaml"
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What :func:`check` found out.
+    """The result of :func:`check`.
 
-    ``findings`` are the reasons why the configuration is refused. Where there are none,
-    ``unavailable`` names what it selects but this installation cannot run, and the counts say
-    what it asks for; ``iterations`` are per case where ``per_case`` is true.
+    ``findings`` are the reasons why the configuration is refused. If there are none,
+    ``unavailable`` lists the selected tasks and models that this installation cannot run, and the
+    counts are those of the configuration; ``iterations`` are per case if ``per_case`` is true.
     """
 
     findings: tuple[Finding, ...]
@@ -42,7 +42,7 @@ class Report:
 
 
 def check(path: str | Path) -> Report:
-    """Everything that can be said about the configuration at ``path`` without running it."""
+    """Check the configuration at ``path`` without running it."""
     try:
         resolved = _resolved(path)
     except ConfigurationError as error:
@@ -62,7 +62,7 @@ def check(path: str | Path) -> Report:
 
 
 def validate(path: str | Path) -> list[Finding]:
-    """The reasons why the configuration at ``path`` is refused; none when it is accepted."""
+    """Return the reasons why the configuration at ``path`` is refused; empty if it is accepted."""
     return list(check(path).findings)
 
 
@@ -73,15 +73,15 @@ def load(
     models: Sequence[str] | None = None,
     iterations: int | None = None,
 ) -> Plan:
-    """The plan that the configuration at ``path`` describes.
+    """Load the configuration at ``path`` as a plan.
 
     ``tasks`` are patterns over task labels and classes, ``models`` patterns over labels, model ids
     and specifications, or specifications of models that the configuration lacks; both keep the
-    order of the configuration. ``iterations`` replaces what the configuration says.
+    order of the configuration. ``iterations`` overrides that of the configuration.
 
-    What is selected but cannot be run here is passed over, and the plan says so. Raises
-    :class:`~kgbench.errors.ConfigurationError` when the configuration is refused, when a selection
-    selects nothing, and when no task or no model is left that can be run here.
+    Selected tasks and models that cannot be run here are left out; the plan lists them. Raises
+    :class:`~kgbench.errors.ConfigurationError` if the configuration is refused, if a selection
+    matches nothing, and if no task or no model is left.
     """
     from kgbench.config import planning
 
@@ -96,18 +96,18 @@ def quick_start(
     models: Sequence[str] | None = None,
     iterations: int | None = None,
 ) -> Plan:
-    """The plan without a configuration: baseline models over the tasks of ``quick-start.yaml``.
+    """Return the plan without a configuration: baseline models, tasks of ``quick-start.yaml``.
 
-    ``tasks`` select among all that are installed.
+    ``tasks`` are patterns over all installed tasks.
     """
     path = resources.path("tasks", ANY_TASK if tasks else QUICK_START)
     return load(path, tasks=tasks, models=models, iterations=iterations)
 
 
 def model_setup(spec: str) -> ModelSetup:
-    """The model that a specification such as ``openai:NAME@http://host/v1`` names.
+    """Return the model of a specification such as ``openai:NAME@http://host/v1``.
 
-    Raises :class:`~kgbench.errors.ModelSpecError`, with the nearest names, where it names none.
+    Raises :class:`~kgbench.errors.ModelSpecError`, with the nearest names, for unknown ones.
     """
     from kgbench.config import specs
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names of runs that are described on the command line instead of in a configuration."""
+"""Names of runs that are specified on the command line instead of in a configuration."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from kgbench.model import ModelSetup, Plan
 from kgbench.rdf import canonical_json, digest
 
-_NAMED = 2  # models and patterns that a name lists
-_LONGEST = 48  # characters of each of them; a name may have 200
+_NAMED = 2  # maximal numbers of models and patterns in a name
+_LONGEST = 48  # characters of each of them; names have at most 200
 _DIGITS = 6
 
 
@@ -20,23 +20,23 @@ def ad_hoc_name(
     models: Sequence[str] | None = None,
     prefix: str = "",
 ) -> str:
-    """The name of a run of ``plan`` that was narrowed to ``tasks`` and ``models``.
+    """Return the name of a run of ``plan`` that is restricted to ``tasks`` and ``models``.
 
-    The same selection has the same name, whatever its order, so that the same command continues its
-    run. Different selections have different names by a digest at the end, for two models may differ
-    only in their address, which no name repeats. ``prefix`` begins the name. Without a selection,
-    the name is that of the plan.
+    The same selection has the same name in any order, so that the same command continues its run. A
+    digest at the end distinguishes selections whose models differ only in their address, which the
+    name does not contain. ``prefix`` begins the name. Without a selection, the name is that of the
+    plan.
     """
     if not tasks and not models:
         return plan.name
-    asked = sorted(set(tasks or ()))
+    patterns = sorted(set(tasks or ()))
     setups = sorted(plan.models, key=lambda setup: setup.spec) if models else []
-    part = digest(canonical_json({"tasks": asked, "models": [setup.spec for setup in setups]}))
+    part = digest(canonical_json({"tasks": patterns, "models": [setup.spec for setup in setups]}))
     words = []
     if setups:
         words.append(_listed([_name(setup) for setup in setups]))
-    if asked:
-        words.append(f"on {_listed(asked)}")
+    if patterns:
+        words.append(f"on {_listed(patterns)}")
     return f"{prefix}{' '.join(words)} ({part[:_DIGITS]})"
 
 
@@ -45,7 +45,7 @@ def _name(setup: ModelSetup) -> str:
 
 
 def _listed(names: Sequence[str]) -> str:
-    """The first names, and how many more there are.
+    """Join the first names, and add how many more there are.
 
     >>> _listed(["a", "b"]), _listed(["a", "b", "c", "d"])
     ('a, b', 'a, b and 2 more')

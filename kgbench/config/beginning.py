@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A first configuration with comments, as ``kgbench init`` writes it."""
+"""The commented starter configuration that ``kgbench init`` writes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FILE = "kgbench.yaml"
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """What a configuration is to say; the defaults run at once, for they ask no provider.
+    """The content of a starter configuration; its defaults run without a provider.
 
     ``models`` are specifications, ``tasks`` labels or globs, ``max_cost`` is in US dollars.
     """
@@ -33,19 +33,19 @@ class Choices:
 
 
 def write(path: Path, choices: Choices, keys: Mapping[str, str]) -> None:
-    """Write the configuration ``choices`` to ``path``, where there is no file yet.
+    """Write the configuration ``choices`` to the new file ``path``.
 
-    ``keys`` says in which environment variables the key of a model is looked for, by its
-    specification. Raises :class:`~kgbench.errors.ConfigurationError` where it would be refused,
-    and where ``path`` exists; then nothing is written.
+    ``keys`` has the environment variables of models' keys, by specification. Raises
+    :class:`~kgbench.errors.ConfigurationError` if the configuration would be refused or ``path``
+    exists; then nothing is written.
     """
     text = written(choices, keys)
     with tempfile.TemporaryDirectory() as folder:
-        tried = Path(folder) / path.name
-        tried.write_text(text, encoding="utf-8")
-        findings = config.validate(tried)
+        draft = Path(folder) / path.name
+        draft.write_text(text, encoding="utf-8")
+        findings = config.validate(draft)
     if findings:
-        raise ConfigurationError([replace(each, source=str(path)) for each in findings])
+        raise ConfigurationError([replace(finding, source=str(path)) for finding in findings])
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("x", encoding="utf-8") as file:
@@ -56,7 +56,7 @@ def write(path: Path, choices: Choices, keys: Mapping[str, str]) -> None:
 
 
 def written(choices: Choices, keys: Mapping[str, str]) -> str:
-    """The text of a configuration: see :func:`write`."""
+    """Return the text of a configuration; see :func:`write`."""
     lines = [
         "# What `kgbench run` measures. `kgbench validate` checks this file without running it.",
         "",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Entries of a configuration to the tasks and models that they mean."""
+"""Resolution of the entries of a configuration to tasks and models."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ V = TypeVar("V")
 
 @dataclass(frozen=True, slots=True)
 class Choice(Generic[V]):
-    """What a configuration selects, and the ``names`` that patterns are held against.
+    """A selected task or model, and the ``names`` that patterns are matched against.
 
-    ``value`` is ``None`` for a known task or model class that is not installed; ``missing`` then
-    gives the reason. A model whose connector is missing has a value nevertheless, and so has a task
-    of a class whose files no key at hand opens.
+    ``value`` is ``None`` for a known task or model class that is not installed; ``missing`` is then
+    the reason. A model whose connector is missing has a value nevertheless, and so has a task of a
+    class whose sealed files cannot be decrypted.
     """
 
     entry: Entry
@@ -43,7 +43,7 @@ ModelChoice: TypeAlias = Choice[ModelSetup]
 
 
 def is_pattern(text: str) -> bool:
-    """Whether ``text`` stands for all labels that match it."""
+    """Return whether ``text`` is a pattern over labels."""
     return any(character in text for character in "*?[")
 
 
@@ -51,8 +51,8 @@ def is_pattern(text: str) -> bool:
 
 
 def tasks(entries: Sequence[Entry], sizes: Sequence[int]) -> tuple[list[TaskChoice], list[Finding]]:
-    """What ``entries`` select, at each of ``sizes`` where a task has a size, and what is wrong."""
-    found: list[TaskChoice] = []
+    """Return the selected tasks, in each of ``sizes`` if they have a size, and the findings."""
+    selected: list[TaskChoice] = []
     findings: list[Finding] = []
     for entry in entries:
         chosen, wrong = _of_entry(entry)
@@ -61,17 +61,17 @@ def tasks(entries: Sequence[Entry], sizes: Sequence[int]) -> tuple[list[TaskChoi
         sized, refused = _sized(chosen, sizes)
         findings += refused
         for choice in sized:
-            if any(choice.label == other.label for other in found):
+            if any(choice.label == other.label for other in selected):
                 if not by_pattern:
                     findings.append(_twice(entry, choice.label))
             else:
-                found.append(choice)
-    return found, findings
+                selected.append(choice)
+    return selected, findings
 
 
 def _twice(entry: Entry, label: str) -> Finding:
-    place = entry if entry.label is None else replace(entry, pointer=f"{entry.pointer}/label")
-    return place.finding(f"the label '{label}' is used twice; each label names one thing")
+    position = entry if entry.label is None else replace(entry, pointer=f"{entry.pointer}/label")
+    return position.finding(f"the label '{label}' is used twice; each label names one thing")
 
 
 def _of_entry(entry: Entry) -> tuple[list[TaskChoice], list[Finding]]:
@@ -101,9 +101,11 @@ def _choice(entry: Entry, task: Task) -> TaskChoice:
 
 def _by_pattern(entry: Entry, pattern: str) -> tuple[list[TaskChoice], list[Finding]]:
     known = catalogue.labelled_tasks()
-    found = [_choice(entry, task) for label, task in known.items() if fnmatchcase(label, pattern)]
-    if found:
-        return found, []
+    matching = [
+        _choice(entry, task) for label, task in known.items() if fnmatchcase(label, pattern)
+    ]
+    if matching:
+        return matching, []
     return [], [entry.finding(f"no task matches '{pattern}': {nearest(pattern, known)}")]
 
 
@@ -111,23 +113,25 @@ def _by_class(entry: Entry, name: str, label: str) -> tuple[list[TaskChoice], li
     sizes = entry.params.get(SIZE)
     if isinstance(sizes, list) and len(sizes) > 1 and SIZE in catalogue.task_class(name).parameters:
         return _by_size(entry, name, label, sizes)
-    why = {
+    reasons = {
         key: note
         for key, value in entry.params.items()
         if (note := names.why_no_value(name, key, value)) is not None
     }
-    others = {key: value for key, value in entry.params.items() if key not in why}
+    others = {key: value for key, value in entry.params.items() if key not in reasons}
     try:
-        task = _made(name, label, others)
-        if why:
-            missing = f"{name} does not take this {' and '.join(why)}: {'; '.join(why.values())}"
+        task = _make_task(name, label, others)
+        if reasons:
+            missing = (
+                f"{name} does not take this {' and '.join(reasons)}: {'; '.join(reasons.values())}"
+            )
             return [Choice(entry, label, (label, name), None, missing)], []
         return [_choice(entry, task)], []
     except TaskError as error:
         wrong = [
-            entry.finding(str(each), parameter)
+            entry.finding(str(refusal), parameter)
             for parameter, value in entry.params.items()
-            if (each := _refused(name, label, {parameter: value})) is not None
+            if (refusal := _refused(name, label, {parameter: value})) is not None
         ]
         return [], wrong or [entry.finding(str(error))]
 
@@ -135,26 +139,26 @@ def _by_class(entry: Entry, name: str, label: str) -> tuple[list[TaskChoice], li
 def _by_size(
     entry: Entry, name: str, label: str, sizes: list[Json]
 ) -> tuple[list[TaskChoice], list[Finding]]:
-    """A task of its own for each size that an entry lists."""
-    found: list[TaskChoice] = []
+    """Return a separate task for each size that an entry lists."""
+    selected: list[TaskChoice] = []
     findings: list[Finding] = []
     for size in sizes:
-        one = replace(entry, params={**entry.params, SIZE: size})
-        chosen, wrong = _by_class(one, name, f"{label}-{size}")
-        found += chosen
+        entry_of_size = replace(entry, params={**entry.params, SIZE: size})
+        chosen, wrong = _by_class(entry_of_size, name, f"{label}-{size}")
+        selected += chosen
         findings += wrong
-    return found, findings
+    return selected, findings
 
 
 def _refused(name: str, label: str, params: Mapping[str, Json]) -> TaskError | None:
     try:
-        _made(name, label, params)
+        _make_task(name, label, params)
     except TaskError as error:
         return error
     return None
 
 
-def _made(name: str, label: str, params: Mapping[str, Json]) -> Task:
+def _make_task(name: str, label: str, params: Mapping[str, Json]) -> Task:
     task = catalogue.make_task(name, label, params)
     catalogue.check(task)
     return task
@@ -163,8 +167,8 @@ def _made(name: str, label: str, params: Mapping[str, Json]) -> Task:
 def _unknown_task(entry: Entry, name: str) -> Finding:
     if entry.class_name is not None:
         known = {*catalogue.task_classes(), *names.task_class_names()}
-        place = replace(entry, pointer=f"{entry.pointer}/class")
-        return place.finding(f"unknown task class '{name}': {nearest(name, known)}")
+        position = replace(entry, pointer=f"{entry.pointer}/class")
+        return position.finding(f"unknown task class '{name}': {nearest(name, known)}")
     known = {*catalogue.labelled_tasks(), *catalogue.task_classes(), *names.task_class_names()}
     return entry.finding(f"unknown task '{name}': {nearest(name, known)}")
 
@@ -172,26 +176,28 @@ def _unknown_task(entry: Entry, name: str) -> Finding:
 def _sized(
     chosen: Sequence[TaskChoice], sizes: Sequence[int]
 ) -> tuple[list[TaskChoice], list[Finding]]:
-    """Each choice once for each size, unless it has none or fixes it itself, and what is wrong."""
-    found: list[TaskChoice] = []
+    """Repeat each choice for all sizes, unless it has no size or fixes it; also the findings."""
+    selected: list[TaskChoice] = []
     findings: list[Finding] = []
     for choice in chosen:
         task = choice.value
         if task is None or not sizes or not _takes_sizes(choice.entry, task):
-            found.append(choice)
+            selected.append(choice)
             continue
         for size in dict.fromkeys(sizes):
             label = task.label if len(set(sizes)) == 1 else f"{task.label}-{size}"
             try:
-                of_size = _made(task.task_class, label, {**task.parameters, SIZE: size})
+                of_size = _make_task(task.task_class, label, {**task.parameters, SIZE: size})
             except TaskError as error:
                 message = (
                     f"{error}; leave the size out of sizes, or give the task one in its params"
                 )
                 findings.append(choice.entry.finding(message))
                 continue
-            found.append(replace(choice, label=label, names=(label, *choice.names), value=of_size))
-    return found, findings
+            selected.append(
+                replace(choice, label=label, names=(label, *choice.names), value=of_size)
+            )
+    return selected, findings
 
 
 def _takes_sizes(entry: Entry, task: Task) -> bool:
@@ -205,8 +211,8 @@ def _takes_sizes(entry: Entry, task: Task) -> bool:
 
 
 def models(entries: Iterable[Entry]) -> tuple[list[ModelChoice], list[Finding]]:
-    """What ``entries`` select, and what is wrong."""
-    found: list[ModelChoice] = []
+    """Return the selected models, and the findings."""
+    selected: list[ModelChoice] = []
     findings: list[Finding] = []
     for entry in entries:
         try:
@@ -214,18 +220,18 @@ def models(entries: Iterable[Entry]) -> tuple[list[ModelChoice], list[Finding]]:
         except ModelSpecError as error:
             findings += _refused_params(entry) or [_model_place(entry).finding(str(error))]
             continue
-        # Of two with different labels the IRIs are different, too: they are made of the labels.
-        if any(choice.label == other.label for other in found):
+        # Different labels imply different IRIs, which are made from the labels.
+        if any(choice.label == other.label for other in selected):
             findings.append(_twice(entry, choice.label))
         else:
-            found.append(choice)
-    return found, findings
+            selected.append(choice)
+    return selected, findings
 
 
 def model(entry: Entry) -> ModelChoice:
-    """The model that ``entry`` means.
+    """Return the model of an entry.
 
-    Raises :class:`~kgbench.errors.ModelSpecError` where there is none.
+    Raises :class:`~kgbench.errors.ModelSpecError` if there is none.
     """
     unasked = names.models_without_connector().get(entry.class_name or "")
     if unasked is not None:
@@ -246,7 +252,7 @@ def model(entry: Entry) -> ModelChoice:
 
 
 def _refused_params(entry: Entry) -> list[Finding]:
-    """A finding for each parameter that is refused by itself, where the class is not."""
+    """Return a finding for each invalid parameter, unless the class itself is refused."""
     if entry.class_name is None or _refusal(entry, {}) is not None:
         return []
     refused = {name: _refusal(entry, {name: value}) for name, value in entry.params.items()}
@@ -262,9 +268,9 @@ def _refusal(entry: Entry, params: Mapping[str, Json]) -> ModelSpecError | None:
 
 
 def choice_of(entry: Entry, setup: ModelSetup) -> ModelChoice:
-    """``setup`` as a choice, with the names by which it can be selected.
+    """Return ``setup`` as a choice, with the names by which it can be selected.
 
-    Raises :class:`~kgbench.errors.ModelSpecError` for what its connector does not take.
+    Raises :class:`~kgbench.errors.ModelSpecError` for options that its connector does not have.
     """
     missing = ""
     if setup.connector not in names.installed_connectors():

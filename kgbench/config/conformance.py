@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Holding a configuration's graph against ``shapes/configuration.ttl``, and saying it in words.
+"""Validation of configuration graphs by ``shapes/configuration.ttl``, with readable findings.
 
-SHACL decides. What is allowed is told in the words of the shape (``sh:description``), what was
-found in those of the file. What our own validation accepts is accepted; all else goes to pySHACL,
-which takes longer to load than that, and tells which of nested shapes refuses a value.
+Messages describe what is allowed by the shape's ``sh:description``, and what was found by the
+content of the file. kgbench's own validation decides first; only graphs that it refuses go to
+pySHACL, which takes longer to load but reports which of several nested shapes refuses a value.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _SHAPES = "configuration.ttl"
 
 @cache
 def shapes() -> Graph:
-    """The shapes of configurations."""
+    """Return the shapes of configurations."""
     from rdflib import Graph
 
     return Graph().parse(data=resources.text("shapes", _SHAPES), format="turtle", publicID="urn:x")
@@ -46,46 +46,51 @@ def _compiled() -> list[Shape]:
 
 
 def accepted(configuration: ConfigurationGraph) -> bool:
-    """Whether our own validation finds no fault."""
+    """Return whether kgbench's own validation accepts the configuration."""
     return next(complaints(configuration.graph, _compiled()), None) is None
 
 
 def findings(configuration: ConfigurationGraph) -> list[Finding]:
-    """Everything the shapes refuse, in the order of the file; empty when they accept."""
+    """Return the findings of the shapes, in the order of the file; empty if they accept."""
     return [] if accepted(configuration) else told(configuration)
 
 
 def told(configuration: ConfigurationGraph) -> list[Finding]:
-    """The same by pySHACL."""
+    """Return the findings of pySHACL, in the order of the file."""
     from pyshacl import validate
 
     graph = rdflib_graph(configuration.triples)
     conforms, report, _ = validate(graph, shacl_graph=shapes(), inference="none")
     if conforms:
         return []
-    found = {_finding(configuration, report, result) for result in _results(report)}
-    return sorted(found, key=lambda f: (f.line or 0, f.pointer, f.message))
+    result = {_finding(configuration, report, result) for result in _results(report)}
+    return sorted(result, key=lambda f: (f.line or 0, f.pointer, f.message))
 
 
 def _results(report: Graph) -> Iterator[Node]:
-    """What to tell of each result."""
+    """Yield the nodes of the SHACL report that become findings."""
     from rdflib import URIRef
 
     for result in report.objects(None, URIRef(SH.result)):
-        yield from _telling(report, result)
+        yield from _described_results(report, result)
 
 
-def _telling(report: Graph, result: Node) -> list[Node]:
-    """The nested results that say in words why a value is refused; else ``result`` itself."""
+def _described_results(report: Graph, result: Node) -> list[Node]:
+    """Return the nested results whose shape has a description, or else ``result`` itself."""
     from rdflib import URIRef
 
     details = report.objects(result, URIRef(SH.detail))
-    found = [told for each in details for told in _telling(report, each) if _says(report, told)]
-    return found or [result]
+    described = [
+        nested
+        for detail in details
+        for nested in _described_results(report, detail)
+        if _is_described(report, nested)
+    ]
+    return described or [result]
 
 
-def _says(report: Graph, result: Node) -> bool:
-    closed = _one(report, result, SH.sourceConstraintComponent)
+def _is_described(report: Graph, result: Node) -> bool:
+    closed = _value(report, result, SH.sourceConstraintComponent)
     return (
         str(closed) == SH.ClosedConstraintComponent
         or _description(_shape(report, result)) is not None
@@ -93,41 +98,41 @@ def _says(report: Graph, result: Node) -> bool:
 
 
 def _shape(report: Graph, result: Node) -> Node:
-    shape = _one(report, result, SH.sourceShape)
+    shape = _value(report, result, SH.sourceShape)
     assert shape is not None
     return shape
 
 
-def _one(graph: Graph, node: Node, prop: str) -> Node | None:
+def _value(graph: Graph, node: Node, prop: str) -> Node | None:
     from rdflib import URIRef
 
     return graph.value(node, URIRef(prop), any=True)
 
 
 def _description(shape: Node) -> str | None:
-    found = _one(shapes(), shape, SH.description)
-    return None if found is None else str(found)
+    description = _value(shapes(), shape, SH.description)
+    return None if description is None else str(description)
 
 
 def _finding(configuration: ConfigurationGraph, report: Graph, result: Node) -> Finding:
-    component = str(_one(report, result, SH.sourceConstraintComponent))
-    focus = _one(report, result, SH.focusNode)
+    component = str(_value(report, result, SH.sourceConstraintComponent))
+    focus = _value(report, result, SH.focusNode)
     assert focus is not None
     if component == SH.ClosedConstraintComponent:
         return _unknown_key(configuration, report, result, focus)
     shape = _shape(report, result)
     allowed = _description(shape) or "what the shapes of configurations say"
-    value = _one(report, result, SH.value)
-    name = _one(shapes(), shape, SH.name)
-    place = _place(configuration, focus)
+    value = _value(report, result, SH.value)
+    name = _value(shapes(), shape, SH.name)
+    pointer = _pointer(configuration, focus)
     if component == SH.MaxCountConstraintComponent:
         return configuration.finding(
-            below(place, str(name)), f"found more than one value; allowed: {allowed}"
+            below(pointer, str(name)), f"found more than one value; allowed: {allowed}"
         )
     if name is not None and value is not None:
-        place = _member_place(configuration, focus, str(name), value)
-        return configuration.finding(place, f"found {_shown(value)}; allowed: {allowed}")
-    return configuration.finding(place, f"needed: {allowed}")
+        pointer = _member_pointer(configuration, focus, str(name), value)
+        return configuration.finding(pointer, f"found {_shown(value)}; allowed: {allowed}")
+    return configuration.finding(pointer, f"needed: {allowed}")
 
 
 def _unknown_key(
@@ -135,28 +140,30 @@ def _unknown_key(
 ) -> Finding:
     from rdflib import URIRef
 
-    predicate = str(_one(report, result, SH.resultPath))
-    place = _place(configuration, focus)
+    predicate = str(_value(report, result, SH.resultPath))
+    pointer = _pointer(configuration, focus)
     shape = _shape(report, result)
-    paths = [_one(shapes(), each, SH.path) for each in shapes().objects(shape, URIRef(SH.property))]
+    paths = [
+        _value(shapes(), node, SH.path) for node in shapes().objects(shape, URIRef(SH.property))
+    ]
     known = sorted({key_of(str(path)) for path in paths if isinstance(path, URIRef)})
     if predicate in (RDF.first, RDF.rest):
         return configuration.finding(
-            place, f"found a list; allowed: an object with {', '.join(known)}"
+            pointer, f"found a list; allowed: an object with {', '.join(known)}"
         )
     key = _short(key_of(predicate))
     what = f"the key '{key}' does not belong here" if key in terms() else f"unknown key '{key}'"
     hint = nearest(key, known)
     listing = "" if hint.startswith("known") else f" (known here are {', '.join(known)})"
-    return configuration.finding(below(place, key), f"{what}: {hint}{listing}")
+    return configuration.finding(below(pointer, key), f"{what}: {hint}{listing}")
 
 
-def _place(configuration: ConfigurationGraph, node: Node) -> str:
+def _pointer(configuration: ConfigurationGraph, node: Node) -> str:
     return configuration.places.get(as_read(node), "")
 
 
 def as_read(node: Node) -> Term:
-    """A node of a report as configurations have it."""
+    """Convert a node of a report from rdflib to pyoxigraph."""
     from rdflib import BNode, Literal
 
     if isinstance(node, BNode):
@@ -168,18 +175,18 @@ def as_read(node: Node) -> Term:
     return ox.Literal(str(node), datatype=ox.NamedNode(str(node.datatype or XSD.string)))
 
 
-def _member_place(configuration: ConfigurationGraph, focus: Node, name: str, value: Node) -> str:
-    """The pointer of ``value`` below the key ``name`` of ``focus``, with its index in a list."""
-    place, wanted = _place(configuration, focus), as_read(value)
+def _member_pointer(configuration: ConfigurationGraph, focus: Node, name: str, value: Node) -> str:
+    """Return the pointer of ``value`` under the key ``name`` of ``focus``, with a list index."""
+    pointer, term = _pointer(configuration, focus), as_read(value)
     for key in name.split("/"):
-        place = below(place, key)
+        pointer = below(pointer, key)
     iri = terms().get(name)
     lists = () if iri is None else configuration.graph.values(as_read(focus), ox.NamedNode(iri))
     for head in lists:
         members = configuration.members(head) or []
-        if wanted in members and wanted != head:
-            return below(place, members.index(wanted))
-    return place
+        if term in members and term != head:
+            return below(pointer, members.index(term))
+    return pointer
 
 
 def _shown(value: Node) -> str:

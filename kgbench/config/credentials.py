@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finding API keys that were pasted into a configuration, and never repeating them.
+"""Detection of API keys in configurations, without repeating them in messages.
 
-A configuration is recorded with every run and published with it; keys belong into the environment.
+A configuration is recorded with every run and published with it; keys belong in the environment.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ ADVICE = (
 
 
 def hidden(text: str) -> str:
-    """``text`` with everything that looks like a key replaced."""
+    """Replace everything in ``text`` that looks like a key."""
     return hide_pasted(text, HIDDEN)
 
 
 def without_keys(finding: Finding) -> Finding:
-    """``finding`` with keys replaced, and control characters (of a terminal, say) written out."""
+    """Replace keys in a finding, and escape control characters."""
     return replace(
         finding,
         source=one_line(hidden(finding.source)),
@@ -38,7 +38,7 @@ def without_keys(finding: Finding) -> Finding:
 
 
 def in_text(source: str, text: str) -> list[Finding]:
-    """One finding for each line of a file that holds a key, comments included."""
+    """Return a finding for each line of a file that contains a key, even in a comment."""
     return [
         Finding(source, "", f"this looks like an API key; {ADVICE}", number)
         for number, line in enumerate(text.splitlines(), start=1)
@@ -47,35 +47,37 @@ def in_text(source: str, text: str) -> list[Finding]:
 
 
 def in_tree(tree: Tree) -> list[Finding]:
-    """One finding for each field of ``tree`` that is called like a key or holds one."""
-    found: list[Finding] = []
-    _search(tree, tree.value, "", found)
-    return found
+    """Return a finding for each field of ``tree`` whose name or value suggests a key."""
+    findings: list[Finding] = []
+    _search(tree, tree.value, "", findings)
+    return findings
 
 
-def _search(tree: Tree, value: Json, pointer: str, found: list[Finding]) -> None:
+def _search(tree: Tree, value: Json, pointer: str, findings: list[Finding]) -> None:
     if isinstance(value, dict):
         for key, member in value.items():
-            place = below(pointer, key)
+            position = below(pointer, key)
             if is_for_a_secret(key):
                 message = f"the field '{hidden(key)}' is for an API key; {ADVICE}"
-                found.append(Finding(tree.source, hidden(place), message, tree.line(place)))
+                findings.append(
+                    Finding(tree.source, hidden(position), message, tree.line(position))
+                )
             else:
-                _search(tree, member, place, found)
+                _search(tree, member, position, findings)
     elif isinstance(value, list):
         for number, member in enumerate(value):
-            _search(tree, member, below(pointer, number), found)
+            _search(tree, member, below(pointer, number), findings)
     elif isinstance(value, str) and is_pasted(value):
         message = f"this looks like an API key; {ADVICE}"
-        found.append(Finding(tree.source, hidden(pointer), message, tree.line(pointer)))
+        findings.append(Finding(tree.source, hidden(pointer), message, tree.line(pointer)))
 
 
 def in_graph_terms(source: str, terms: list[str]) -> list[Finding]:
-    """One finding if any of a graph's ``terms`` holds a key, or is a property for one."""
-    if any(is_pasted(each) for each in terms):
+    """Return a finding if any of a graph's ``terms`` contains a key or names a property for one."""
+    if any(is_pasted(term) for term in terms):
         return [Finding(source, "", f"a value looks like an API key; {ADVICE}")]
     return [
         Finding(source, "", f"the property '{name}' is for an API key; {ADVICE}")
-        for each in sorted(set(terms))
-        if "://" in each and is_for_a_secret(name := each.rpartition("/")[2].rpartition("#")[2])
+        for term in sorted(set(terms))
+        if "://" in term and is_for_a_secret(name := term.rpartition("/")[2].rpartition("#")[2])
     ]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Configuration files as text: which syntax they are in, and whether they can be read at all."""
+"""Configuration files as text, with their syntax."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SYNTAXES = {
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A file: what messages call it, its place, its syntax (one of :data:`SYNTAXES`), its text."""
+    """A file: its name in messages, path, syntax (a value of :data:`SYNTAXES`) and text."""
 
     source: str
     path: Path
@@ -31,10 +31,10 @@ class Document:
 
 
 def read(path: Path, source: str) -> Document:
-    """The file at ``path``.
+    """Read the file at ``path``.
 
-    Raises :class:`~kgbench.errors.ConfigurationError` when it is missing, not a file, too large,
-    empty, not UTF-8, or has a suffix that says no known syntax.
+    Raises :class:`~kgbench.errors.ConfigurationError` if it is missing, not a file, too large,
+    empty, not UTF-8, or has an unknown suffix.
     """
     syntax = SYNTAXES.get(path.suffix.lower())
     try:

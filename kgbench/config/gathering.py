@@ -16,10 +16,10 @@ MAX_FILES = 100
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """The settings of the configuration itself, and the entries of all files in their order.
+    """The settings of the configuration itself, and the entries of all files in order.
 
-    The entries of a file stand before those of the file that includes it. ``folder`` is where the
-    configuration is: paths in it are relative to that.
+    The entries of an included file come before those of the including file. ``folder`` is the
+    folder of the configuration, to which its paths are relative.
     """
 
     folder: Path
@@ -29,7 +29,7 @@ class Gathered:
 
 
 def gather(path: Path) -> Gathered:
-    """The configuration at ``path`` with everything it includes.
+    """Read the configuration at ``path`` and all files that it includes.
 
     Raises :class:`~kgbench.errors.ConfigurationError` with the findings of all its files.
     """
@@ -37,12 +37,12 @@ def gather(path: Path) -> Gathered:
     reading.visit(path, str(path), graphs.CONFIGURATION, ())
     if reading.findings:
         raise ConfigurationError(reading.findings)
-    found = reading.found
+    files = reading.found
     return Gathered(
         folder=path.parent,
-        settings=found[-1],
-        tasks=tuple(entry for each in found for entry in each.tasks),
-        models=tuple(entry for each in found for entry in each.models),
+        settings=files[-1],
+        tasks=tuple(entry for file in files for entry in file.tasks),
+        models=tuple(entry for file in files for entry in file.models),
     )
 
 
@@ -53,9 +53,9 @@ class _Reading:
         self.seen: set[Path] = set()
 
     def visit(self, path: Path, source: str, root_type: str, around: tuple[Path, ...]) -> None:
-        """Read a file and those it includes; ``around`` are the files that led here."""
+        """Read a file and those it includes; ``around`` is the chain of including files."""
         try:
-            read = self._one(path, source, root_type)
+            read = self._read_file(path, source, root_type)
         except ConfigurationError as error:
             self.findings += error.findings
             return
@@ -65,7 +65,7 @@ class _Reading:
             self._include(read, below("/include", number), path.parent / written, chain)
         self.found.append(read)
 
-    def _one(self, path: Path, source: str, root_type: str) -> Settings:
+    def _read_file(self, path: Path, source: str, root_type: str) -> Settings:
         graph = graphs.read(documents.read(path, source), root_type)
         refused = conformance.findings(graph)
         if refused:
@@ -89,7 +89,7 @@ class _Reading:
 
 
 def is_file(path: Path) -> bool:
-    """Whether ``path`` is a file that can be seen; never raises."""
+    """Return whether ``path`` is an accessible file; never raises."""
     try:
         return path.is_file()
     except (OSError, ValueError):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Configurations as RDF graphs, each node with its place in the file.
+"""Configurations as RDF graphs, with the position of each node in the file.
 
 YAML and JSON become RDF through ``ontology/context.jsonld``; Turtle is RDF already.
 """
@@ -25,18 +25,18 @@ from kgbench.model import Json
 from kgbench.validation.data import TYPE, Data, Memory, Term
 from kgbench.vocab import KGB, RDF, XSD, Namespace, compact
 
-# Values of parameters are properties in one namespace; keys that nobody knows are properties in
-# another, so that they reach the shapes, which refuse them.
+# Parameters are properties in one namespace; unknown keys become properties in another, so that the
+# shapes see and refuse them.
 PARAMETER = Namespace("https://w3id.org/kgbench/parameter#")
 UNKNOWN = Namespace("https://w3id.org/kgbench/unknown-key#")
 
 CONFIGURATION = KGB.Configuration
 PART = KGB.ConfigurationPart
 
-# What a key was called in the first version of LLM-KG-Bench.
+# Names of keys in the first version of LLM-KG-Bench.
 _FORMER_KEYS = {"tasks": "tests"}
 
-# Nodes made from YAML and JSON carry their pointer in their IRI.
+# The IRIs of nodes made from YAML and JSON contain their pointer.
 _PLACE = "urn:kgbench:document#"
 
 _FIRST, _REST, _NIL = (ox.NamedNode(iri) for iri in (RDF.first, RDF.rest, RDF.nil))
@@ -44,7 +44,7 @@ _FIRST, _REST, _NIL = (ox.NamedNode(iri) for iri in (RDF.first, RDF.rest, RDF.ni
 
 @dataclass(frozen=True, slots=True)
 class ConfigurationGraph:
-    """The graph of one file: its root node, and where in the file each node is."""
+    """The graph of one file, with its root node and the JSON pointer of each node."""
 
     source: str
     triples: tuple[ox.Triple, ...]
@@ -57,42 +57,42 @@ class ConfigurationGraph:
         object.__setattr__(self, "graph", Data(Memory(self.triples)))
 
     def finding(self, pointer: str, message: str) -> Finding:
-        """A finding about the value at ``pointer``, with its line where that is known."""
-        place = self.tree.written(pointer)
-        return without_keys(Finding(self.source, place, message, self.tree.line(place)))
+        """Return a finding about the value at ``pointer``, with its line if it is known."""
+        position = self.tree.written(pointer)
+        return without_keys(Finding(self.source, position, message, self.tree.line(position)))
 
     def one(self, node: Term, prop: str) -> Term | None:
-        """A value of ``prop`` (IRI) at ``node``, if it has any."""
+        """Return a value of ``prop`` (IRI) at ``node``, or ``None``."""
         return next(iter(self.graph.values(node, ox.NamedNode(prop))), None)
 
     def statements(self, node: Term) -> list[tuple[str, Term]]:
-        """Predicates (IRIs) and values of ``node``."""
+        """Return the predicates (IRIs) and values of ``node``."""
         about = self.graph.about(node)
         return [(predicate.value, value) for predicate in about for value in about[predicate]]
 
     def cells(self, head: Term) -> list[tuple[Term, Term]] | None:
-        """The cells of a list with their members, or ``None`` for what is no well-formed list."""
-        found: dict[Term, Term] = {}
+        """Return the cells of a list with their members, or ``None`` for a malformed list."""
+        pairs: dict[Term, Term] = {}
         while head != _NIL:
             values = self.graph.values(head, _FIRST)
             after = self.graph.values(head, _REST)
-            if len(values) != 1 or len(after) != 1 or head in found:
+            if len(values) != 1 or len(after) != 1 or head in pairs:
                 return None
-            found[head] = values[0]
+            pairs[head] = values[0]
             head = after[0]
-        return list(found.items())
+        return list(pairs.items())
 
     def members(self, head: Term) -> list[Term] | None:
-        """The members of a list, or ``None`` for what is no well-formed list."""
+        """Return the members of a list, or ``None`` for a malformed list."""
         cells = self.cells(head)
         return None if cells is None else [member for _, member in cells]
 
 
 def read(document: Document, root_type: str = CONFIGURATION) -> ConfigurationGraph:
-    """The graph of ``document``, whose root is of type ``root_type``.
+    """Return the graph of ``document``, whose root has the type ``root_type``.
 
-    Raises :class:`~kgbench.errors.ConfigurationError` for what does not parse, for keys, for
-    nulls, and for statements that hang in the air.
+    Raises :class:`~kgbench.errors.ConfigurationError` for syntax errors, API keys, nulls, and
+    statements that are not connected to the root.
     """
     suspicious = in_text(document.source, document.text)
     try:
@@ -121,21 +121,21 @@ def _read(document: Document, root_type: str, suspicious: list[Finding]) -> Conf
         if keys or suspicious:
             raise ConfigurationError(keys)
         triples, root = _triples(tree, root_type), ox.NamedNode(_PLACE)
-    found = ConfigurationGraph(document.source, tuple(triples), root, tree)
-    _walk(found)
+    graph = ConfigurationGraph(document.source, tuple(triples), root, tree)
+    _walk(graph)
     if document.syntax == "turtle":
-        turtle_graph.check_connected(document.source, triples, found.places)
-    return found
+        turtle_graph.check_connected(document.source, triples, graph.places)
+    return graph
 
 
 def _with_present_keys(tree: Tree) -> Tree:
-    """``tree`` with its former keys under their present names; findings name the former ones."""
+    """Replace former names of keys by the current ones; findings keep the former names."""
     if isinstance(tree.value, dict):
         for present, former in _FORMER_KEYS.items():
             if former in tree.value and present not in tree.value:
                 tree.former[present] = former
                 members = tree.value.items()
-                tree.value = {present if key == former else key: each for key, each in members}
+                tree.value = {present if key == former else key: member for key, member in members}
     return tree
 
 
@@ -144,14 +144,14 @@ def _with_present_keys(tree: Tree) -> Tree:
 
 @cache
 def context() -> dict[str, Any]:
-    """The JSON-LD context of configurations."""
-    found: dict[str, Any] = json.loads(resources.text("ontology", "context.jsonld"))["@context"]
-    return found
+    """Return the JSON-LD context of configurations."""
+    value: dict[str, Any] = json.loads(resources.text("ontology", "context.jsonld"))["@context"]
+    return value
 
 
 @cache
 def terms() -> dict[str, str]:
-    """The IRI of every key that the context knows."""
+    """Return the IRI of every key in the context."""
     return {
         key: value if isinstance(value, str) else value["@id"]
         for key, value in context().items()
@@ -161,8 +161,8 @@ def terms() -> dict[str, str]:
 
 @cache
 def _lists() -> frozenset[str]:
-    given = (item for item in context().items() if isinstance(item[1], dict))
-    return frozenset(key for key, value in given if value.get("@container") == "@list")
+    items = (item for item in context().items() if isinstance(item[1], dict))
+    return frozenset(key for key, value in items if value.get("@container") == "@list")
 
 
 def _triples(tree: Tree, root_type: str) -> Collection[ox.Triple]:
@@ -176,26 +176,26 @@ def _triples(tree: Tree, root_type: str) -> Collection[ox.Triple]:
         **_object(tree.value, "", within_params=False),
         "@type": root_type,
     }
-    # The parser reads no remote context, whatever a document names.
-    found = ox.parse(json.dumps(document), format=ox.RdfFormat.JSON_LD)
-    return dict.fromkeys(quad.triple for quad in found).keys()
+    # pyoxigraph's parser does not load remote contexts.
+    quads = ox.parse(json.dumps(document), format=ox.RdfFormat.JSON_LD)
+    return dict.fromkeys(quad.triple for quad in quads).keys()
 
 
 def _object(value: dict[str, Json], pointer: str, *, within_params: bool) -> dict[str, Json]:
-    """A JSON-LD node that nothing can fall out of: with an IRI, and only keys that become IRIs."""
+    """Return a JSON-LD node with an IRI, all of whose keys expand, so that nothing is dropped."""
     node: dict[str, Json] = {"@id": _PLACE + quote(pointer)}
     for key, member in value.items():
         known = not within_params and key in terms()
-        place = below(pointer, key)
+        position = below(pointer, key)
         name = key if known else quote(key, safe="")
         inside = within_params or key == "params"
         if isinstance(member, list) and known and (key in _lists() or key == "params"):
             node[name] = [
-                _value(each, below(place, number), within_params=inside)
-                for number, each in enumerate(member)
+                _value(item, below(position, number), within_params=inside)
+                for number, item in enumerate(member)
             ]
         else:
-            node[name] = _value(member, place, within_params=inside)
+            node[name] = _value(member, position, within_params=inside)
     return node
 
 
@@ -204,11 +204,11 @@ def _value(value: Json, pointer: str, *, within_params: bool) -> Json:
         return _object(value, pointer, within_params=within_params)
     if isinstance(value, list):
         members = [
-            _value(each, below(pointer, number), within_params=within_params)
-            for number, each in enumerate(value)
+            _value(item, below(pointer, number), within_params=within_params)
+            for number, item in enumerate(value)
         ]
         return {"@list": members}
-    # Numbers are written out here: JSON-LD would turn 5.0 into 5, and 2^60 into a double.
+    # Numbers become typed values: JSON-LD would convert 5.0 to 5, and 2^60 to a double.
     if isinstance(value, bool):
         return {"@value": "true" if value else "false", "@type": XSD.boolean}
     if isinstance(value, int):
@@ -222,7 +222,7 @@ def _value(value: Json, pointer: str, *, within_params: bool) -> Json:
 
 
 def key_of(predicate: str) -> str:
-    """The key that YAML and JSON have for a property; other properties in short form."""
+    """Return the key in YAML and JSON for a property; other properties in short form."""
     for namespace in (PARAMETER, UNKNOWN):
         if predicate.startswith(namespace):
             return unquote(predicate.removeprefix(namespace))
@@ -234,27 +234,27 @@ def _keys() -> dict[str, str]:
     return {iri: key for key, iri in terms().items()}
 
 
-def _walk(found: ConfigurationGraph) -> None:
-    """Note the pointer of every node that can be reached."""
-    pending: list[tuple[Term, str]] = [(found.root, "")]
+def _walk(graph: ConfigurationGraph) -> None:
+    """Record the pointer of every node that is reachable from the root."""
+    pending: list[tuple[Term, str]] = [(graph.root, "")]
     while pending:
         node, pointer = pending.pop()
-        if node in found.places or isinstance(node, ox.Literal):
+        if node in graph.places or isinstance(node, ox.Literal):
             continue
         if node.value.startswith(_PLACE):
             pointer = unquote(node.value.removeprefix(_PLACE))
         if pointer.count("/") > MAX_DEPTH:
-            raise found.tree.refusal("", f"nested deeper than {MAX_DEPTH} levels")
-        found.places[node] = pointer
-        for predicate, value in found.statements(node):
+            raise graph.tree.refusal("", f"nested deeper than {MAX_DEPTH} levels")
+        graph.places[node] = pointer
+        for predicate, value in graph.statements(node):
             if predicate != TYPE.value:
-                pending += _reached(found, value, below(pointer, key_of(predicate)))
+                pending += _reached(graph, value, below(pointer, key_of(predicate)))
 
 
-def _reached(found: ConfigurationGraph, value: Term, place: str) -> list[tuple[Term, str]]:
-    """``value``, or the members of the list that it is; the cells of the list have its place."""
-    cells = found.cells(value)
+def _reached(graph: ConfigurationGraph, value: Term, pointer: str) -> list[tuple[Term, str]]:
+    """Return ``value``, or the members of a list, whose cells get the pointer of the list."""
+    cells = graph.cells(value)
     if not cells:
-        return [(value, place)]
-    found.places.update((cell, place) for cell, _ in cells)
-    return [(member, below(place, number)) for number, (_, member) in enumerate(cells)]
+        return [(value, pointer)]
+    graph.places.update((cell, pointer) for cell, _ in cells)
+    return [(member, below(pointer, number)) for number, (_, member) in enumerate(cells)]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""JSON (RFC 8259) to a :class:`~kgbench.config.trees.Tree`.
+"""A JSON parser (RFC 8259) that produces a :class:`~kgbench.config.trees.Tree`.
 
-Objects and lists are walked here, so that lines, repeated keys and depth are seen; scalars are
-left to the standard library.
+It parses objects and lists itself, to get lines, repeated keys and depth; strings are parsed by the
+standard library.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ _STRING = JSONDecoder()
 
 
 def read(source: str, text: str) -> Tree:
-    """The value in ``text``.
+    """Parse ``text``.
 
-    Raises :class:`~kgbench.errors.ConfigurationError` for what is not JSON, or too large.
+    Raises :class:`~kgbench.errors.ConfigurationError` for invalid or too much JSON.
     """
     return _Reader(source, text).document()
 
@@ -100,15 +100,15 @@ class _Reader:
                 raise self._error("a key in double quotes")
             line = self._line()
             key = self._string()
-            place = below(pointer, key)
+            position = below(pointer, key)
             check_text(self.tree, pointer, key)
             if not key:
                 self.tree.note(pointer, "a key must be a text that is not empty", line)
             if key in values:
-                self.tree.note(place, f"the key '{key}' is given twice", line)
+                self.tree.note(position, f"the key '{key}' is given twice", line)
             self._take(":")
-            self.tree.lines[place] = line
-            values[key] = self._value(place, depth + 1)
+            self.tree.lines[position] = line
+            values[key] = self._value(position, depth + 1)
         self._take("}")
         return values
 

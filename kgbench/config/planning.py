@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From what a configuration says to a plan of what will be run."""
+"""Resolution of a configuration to a plan."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from kgbench.nearest import nearest
 
 DEFAULT_SUITE = "kgbench-1"
 
-# The fields of a plan that are single values of a configuration.
+# Keys of a configuration with single values, and the fields of a plan that they set.
 _FIELDS = {
     "seed": "seed",
     "concurrency": "concurrency",
@@ -34,7 +34,7 @@ _FIELDS = {
     "batch": "batch",
     "toolProtocol": "tool_protocol",
 }
-# Those whose values are not taken as they are written.
+# Fields whose values need conversion.
 _KINDS = {
     "call_timeout": float,
     "judge_timeout": float,
@@ -45,7 +45,7 @@ _KINDS = {
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """A configuration with every entry resolved; ``findings`` are reasons to refuse it."""
+    """A configuration with all entries resolved; ``findings`` are reasons to refuse it."""
 
     gathered: Gathered
     tasks: tuple[TaskChoice, ...]
@@ -54,20 +54,20 @@ class Resolved:
 
     @property
     def unavailable(self) -> list[Finding]:
-        """What the configuration may name, but this installation cannot run."""
+        """The selected tasks and models that this installation cannot run."""
         return _unavailable([*self.tasks, *self.models])
 
 
 def _unavailable(chosen: Sequence[Choice[Any]]) -> list[Finding]:
     return [
-        each.entry.finding(f"'{each.label}' cannot be run here: {each.missing}")
-        for each in chosen
-        if each.missing
+        choice.entry.finding(f"'{choice.label}' cannot be run here: {choice.missing}")
+        for choice in chosen
+        if choice.missing
     ]
 
 
 def resolve(gathered: Gathered) -> Resolved:
-    """The tasks and models that a configuration means."""
+    """Resolve the entries of a configuration to tasks and models."""
     settings = gathered.settings
     tasks, findings = choices.tasks(gathered.tasks, settings.sizes)
     models, wrong = choices.models(gathered.models)
@@ -97,15 +97,15 @@ def plan(
     models: Sequence[str] | None = None,
     iterations: int | None = None,
 ) -> Plan:
-    """The plan for the selected part of a configuration; ``name`` is for one that has none.
+    """Return the plan for the selected part of a configuration; ``name`` is the default name.
 
     ``tasks`` and ``models`` are patterns over labels, task classes, model ids and specifications; a
-    model that is a specification and matches nothing in the configuration is taken from there.
-    ``iterations`` replaces what the configuration says.
+    model specification that matches nothing in the configuration adds that model. ``iterations``
+    overrides that of the configuration.
 
-    What cannot be run here is passed over, and the plan says so. Raises
-    :class:`~kgbench.errors.ConfigurationError` for a configuration that was refused, for a
-    selection that selects nothing, and where no task or no model is left.
+    Tasks and models that cannot be run here are left out; the plan lists them. Raises
+    :class:`~kgbench.errors.ConfigurationError` for a refused configuration, for a selection that
+    matches nothing, and if no task or no model is left.
     """
     findings = list(resolved.findings)
     chosen_tasks = _selected_tasks(resolved, tasks, findings)
@@ -113,17 +113,21 @@ def plan(
     if iterations is not None and iterations < 1:
         message = f"found {iterations}; allowed: a whole number of at least 1"
         findings.append(Finding("--iterations", "", message))
-    found_tasks = tuple(each.value for each in chosen_tasks if each.value and not each.missing)
-    found_models = tuple(each.value for each in chosen_models if each.value and not each.missing)
-    if not found_tasks:
+    available_tasks = tuple(
+        choice.value for choice in chosen_tasks if choice.value and not choice.missing
+    )
+    available_models = tuple(
+        choice.value for choice in chosen_models if choice.value and not choice.missing
+    )
+    if not available_tasks:
         findings += _unavailable(chosen_tasks)
-    if not found_models:
+    if not available_models:
         findings += _unavailable(chosen_models)
     if findings:
         raise ConfigurationError(findings)
-    found = _plan(resolved.gathered, name, found_tasks, found_models, iterations)
+    result = _plan(resolved.gathered, name, available_tasks, available_models, iterations)
     passed_over = _unavailable([*chosen_tasks, *chosen_models])
-    return replace(found, passed_over=tuple(map(str, passed_over)))
+    return replace(result, passed_over=tuple(map(str, passed_over)))
 
 
 def _plan(
@@ -146,7 +150,7 @@ def _plan(
         limits["max_cost"] = Decimal(str(limits["max_cost"]))
     if "prices" in limits:
         limits["prices"] = gathered.folder / limits["prices"]
-    found = Plan(
+    result = Plan(
         name=values.get("name", name),
         suite=values.get("suite", DEFAULT_SUITE),
         tasks=tasks,
@@ -155,7 +159,7 @@ def _plan(
         iterations_per_case=per_case,
         **limits,
     )
-    return replace(found, source_ttl=turtle.written(found))
+    return replace(result, source_ttl=turtle.written(result))
 
 
 def _as_it_is(value: Json) -> Json:
@@ -168,11 +172,11 @@ def _selected_tasks(
     if not patterns:
         return list(resolved.tasks)
     for pattern in patterns:
-        if not any(_matches(each.names, pattern) for each in resolved.tasks):
-            known = {each.label for each in resolved.tasks}
+        if not any(_matches(choice.names, pattern) for choice in resolved.tasks):
+            known = {choice.label for choice in resolved.tasks}
             message = f"selects no task of the configuration: {nearest(pattern, known)}"
             findings.append(Finding(f"--task {pattern}", "", message))
-    return [c for c in resolved.tasks if any(_matches(c.names, each) for each in patterns)]
+    return [c for c in resolved.tasks if any(_matches(c.names, pattern) for pattern in patterns)]
 
 
 def _selected_models(
@@ -180,31 +184,31 @@ def _selected_models(
 ) -> list[ModelChoice]:
     if not patterns:
         return list(resolved.models)
-    found: dict[str, ModelChoice] = {}
+    selected: dict[str, ModelChoice] = {}
     for pattern in patterns:
-        matching = [each for each in resolved.models if _matches(each.names, pattern)]
+        matching = [choice for choice in resolved.models if _matches(choice.names, pattern)]
         if not matching and ":" not in pattern:
             matching = [
-                each
-                for each in resolved.models
-                if _matches(tuple(name.partition(":")[2] for name in each.names), pattern)
+                choice
+                for choice in resolved.models
+                if _matches(tuple(name.partition(":")[2] for name in choice.names), pattern)
             ]
         if not matching:
             matching = _named_outside(resolved, pattern, findings)
-        for each in matching:
-            if found.setdefault(each.label, each).value != each.value:
+        for choice in matching:
+            if selected.setdefault(choice.label, choice).value != choice.value:
                 message = (
-                    f"there is another model '{each.label}' already: write both into a "
+                    f"there is another model '{choice.label}' already: write both into a "
                     f"configuration, each with a label of its own"
                 )
                 findings.append(specs.told(pattern, message))
-    return list(found.values())
+    return list(selected.values())
 
 
 def _named_outside(resolved: Resolved, spec: str, findings: list[Finding]) -> list[ModelChoice]:
-    """The model that ``spec`` is the specification of, although the configuration lacks it."""
+    """Return the model with the specification ``spec``, which the configuration lacks."""
     if ":" not in spec:
-        known = {each.label for each in resolved.models}
+        known = {choice.label for choice in resolved.models}
         message = f"selects no model of the configuration: {nearest(spec, known)}"
         findings.append(specs.told(spec, message))
         return []
@@ -216,5 +220,5 @@ def _named_outside(resolved: Resolved, spec: str, findings: list[Finding]) -> li
         return []
 
 
-def _matches(of: tuple[str, ...], pattern: str) -> bool:
-    return any(name == pattern or fnmatchcase(name, pattern) for name in of)
+def _matches(candidates: tuple[str, ...], pattern: str) -> bool:
+    return any(name == pattern or fnmatchcase(name, pattern) for name in candidates)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What one configuration file says, read from its graph after the shapes have accepted it."""
+"""The content of a configuration file, read from its graph after validation."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NUMBERS = {XSD.integer: int, XSD.double: float, XSD.decimal: float}
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One task or model of a configuration: a ``text``, or label, class, params and spec."""
+    """A task or model entry: a ``text``, or label, class, params and spec."""
 
     origin: ConfigurationGraph = field(repr=False, compare=False)
     pointer: str
@@ -33,14 +33,14 @@ class Entry:
     params_pointer: str = ""
 
     def finding(self, message: str, parameter: str | None = None) -> Finding:
-        """A finding about this entry, or about one of its parameters."""
-        place = self.pointer if parameter is None else below(self.params_pointer, parameter)
-        return self.origin.finding(place, message)
+        """Return a finding about this entry, or about one of its parameters."""
+        position = self.pointer if parameter is None else below(self.params_pointer, parameter)
+        return self.origin.finding(position, message)
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The contents of one file. ``values`` has the single values by key, as written."""
+    """The content of one file; ``values`` has the single values by key, as written."""
 
     origin: ConfigurationGraph = field(repr=False, compare=False)
     values: Mapping[str, Json]
@@ -51,10 +51,10 @@ class Settings:
 
 
 def read(origin: ConfigurationGraph) -> Settings:
-    """The contents of a configuration, or of a part that is included.
+    """Read the content of a configuration, or of an included file.
 
     Raises :class:`~kgbench.errors.ConfigurationError` for lists and parameter values in Turtle
-    that YAML and JSON cannot write.
+    that YAML and JSON cannot represent.
     """
     values = {}
     for predicate, value in origin.statements(origin.root):
@@ -64,10 +64,10 @@ def read(origin: ConfigurationGraph) -> Settings:
     return Settings(
         origin=origin,
         values=values,
-        sizes=tuple(_literal(origin, each, place) for each, place in _list(origin, "sizes")),
+        sizes=tuple(_literal(origin, node, pointer) for node, pointer in _list(origin, "sizes")),
         tasks=tuple(_entries(origin, "tasks")),
         models=tuple(_entries(origin, "models")),
-        include=tuple(each.value for each, _ in _list(origin, "include")),
+        include=tuple(node.value for node, _ in _list(origin, "include")),
     )
 
 
@@ -78,16 +78,16 @@ def _list(origin: ConfigurationGraph, key: str) -> list[tuple[Term, str]]:
     members = origin.members(head)
     if members is None:
         raise _refusal(origin, below("", key), "this is not a well-formed list")
-    return [(each, below(below("", key), number)) for number, each in enumerate(members)]
+    return [(node, below(below("", key), number)) for number, node in enumerate(members)]
 
 
 def _entries(origin: ConfigurationGraph, key: str) -> Iterator[Entry]:
-    """The entries of a list: one for each object among the params of one that is written."""
+    """Yield the entries of a list; an entry with several params objects yields one for each."""
     for node, pointer in _list(origin, key):
         if isinstance(node, ox.Literal):
             yield Entry(origin, pointer, text=node.value)
             continue
-        written = Entry(
+        entry = Entry(
             origin,
             pointer,
             label=_text(origin, node, "label"),
@@ -100,38 +100,38 @@ def _entries(origin: ConfigurationGraph, key: str) -> Iterator[Entry]:
             for predicate, value in origin.statements(node)
             if predicate == terms()["params"]
         ]
-        objects.sort(key=lambda one: (len(one[0]), one[0]))
+        objects.sort(key=lambda item: (len(item[0]), item[0]))
         several = len(objects) > 1
-        name = written.label or (written.class_name if key == "tasks" else None)
-        for number, (place, value) in enumerate(objects, 1):
+        name = entry.label or (entry.class_name if key == "tasks" else None)
+        for number, (params_pointer, value) in enumerate(objects, 1):
             yield replace(
-                written,
-                label=f"{name}-{number}" if several and name else written.label,
-                params=_object(origin, value, place),
-                params_pointer=place,
+                entry,
+                label=f"{name}-{number}" if several and name else entry.label,
+                params=_object(origin, value, params_pointer),
+                params_pointer=params_pointer,
             )
         if not objects:
-            yield written
+            yield entry
 
 
 def _text(origin: ConfigurationGraph, node: Term, key: str) -> str | None:
-    found = origin.one(node, terms()[key])
-    return None if found is None else found.value
+    value = origin.one(node, terms()[key])
+    return None if value is None else value.value
 
 
 def _object(origin: ConfigurationGraph, node: Term, pointer: str) -> dict[str, Json]:
-    """The parameters of a node, by name."""
-    found: dict[str, Json] = {}
+    """Return the parameters of a node, by name."""
+    params: dict[str, Json] = {}
     for predicate, value in origin.statements(node):
         if not predicate.startswith(PARAMETER):
             message = f"found {key_of(predicate)}; allowed: properties in <{PARAMETER}>"
             raise _refusal(origin, pointer, message)
         name = unquote(predicate.removeprefix(PARAMETER))
-        place = below(pointer, name)
-        if name in found:
-            raise _refusal(origin, place, "found more than one value; allowed: one")
-        found[name] = _json(origin, value, place)
-    return found
+        position = below(pointer, name)
+        if name in params:
+            raise _refusal(origin, position, "found more than one value; allowed: one")
+        params[name] = _json(origin, value, position)
+    return params
 
 
 def _json(origin: ConfigurationGraph, value: Term, pointer: str) -> Json:

@@ -1,17 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Model specifications: ``CONNECTOR:ID[@URL][?NAME=VALUE&...]``.
 
-The identifier ends at ``@http://`` or ``@https://``, else at the first ``?``; without an address
-an ``@`` in it is written ``%40``, so that no address without a scheme passes for a name. What
-follows the ``?`` are sampling parameters and options of the connector. A value is JSON where it
-reads as JSON (``0.3``, ``["a"]``), else a text; blanks and special characters are percent-encoded.
+The identifier ends at ``@http://`` or ``@https://``, else at the first ``?``; without an address,
+an ``@`` in it is written ``%40``, so that an address without a scheme is not mistaken for a name.
+After the ``?`` come sampling parameters and options of the connector. A value is JSON if it parses
+as JSON (``0.3``, ``["a"]``), else a string; blanks and special characters are percent-encoded.
 
 **The IRI of a model** is ``model/ID``, where ``ID`` is the slug of the provider's identifier, so
-that a model is the same whether it was asked here or in a published run. What makes it another
-subject of measurement follows, each after a ``~`` (which no slug contains): the slug of a label
-that was chosen, then eight hex digits of the digest of sampling parameters and options. Models
-without a provider (``baseline``, ``replay``) have the slug of their whole specification. Address
-and connector are no part of the IRI.
+that a model has the same IRI here and in published runs. Two parts follow if they are set, each
+after a ``~`` (which no slug contains): the slug of a chosen label, and eight hex digits of the
+digest of sampling parameters and options. Models without a provider (``baseline``, ``replay``)
+have the slug of their whole specification. Address and connector are not part of the IRI.
 """
 
 from __future__ import annotations
@@ -33,25 +32,25 @@ from kgbench.secrets.names import is_for_a_secret
 from kgbench.secrets.shapes import is_pasted
 from kgbench.store.iris import Iris, slug
 
-# Their answers depend on their options alone: nobody asks money for them, and sampling parameters
-# are none of theirs.
+# Connectors without a provider: calls are free, and answers depend on options only, not on sampling
+# parameters.
 WITHOUT_PROVIDER = ("baseline", "replay")
-SYSTEMS = ("text2sparql",)  # what is asked through them is a system, not a model
-SAMPLING = "sampling"  # an object with parameters that kgbench does not know by name
+SYSTEMS = ("text2sparql",)  # connectors to systems, not to models
+SAMPLING = "sampling"  # key of an object with parameters that kgbench does not know
 ADDRESS = ("base_url", "baseUrl", "baseURL")
 
 _ADDRESS = re.compile(r"@(?=https?://)")
-# What follows the @ in NAME@127.0.0.1:4111/v1: a host with a port or the path of an API.
+# An address without a scheme, as in NAME@127.0.0.1:4111/v1: a host with a port or an API path.
 _BARE_ADDRESS = re.compile(
     r"@(?:localhost|\d{1,3}(?:\.\d{1,3}){3}|\[[0-9a-fA-F:]+\]|[\w.-]+(?=:\d+(?:/|$)|/v\d))(?=[:/]|$)"
 )
 _DIGEST = 8  # hex digits of the settings' digest in a model's IRI
-_EXACT = 2**53  # up to here a float that is whole is the same number as an integer
+_EXACT = 2**53  # below it, integers are represented exactly as floats
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """The parts of a specification, or of an entry with class and params."""
+    """The parsed parts of a specification, or of an entry with class and params."""
 
     connector: str
     model_id: str
@@ -60,34 +59,34 @@ class Written:
 
 
 def model_setup(spec: str, label: str | None = None) -> ModelSetup:
-    """The model that ``spec`` names; ``label`` is what reports call it instead of its default.
+    """Return the model that ``spec`` names; ``label`` replaces its default label.
 
-    The default label is the specification without connector and address (of models without a
-    provider: the whole of it).
+    The default label is the specification without connector and address (for models without a
+    provider, the whole specification).
 
-    Raises :class:`~kgbench.errors.ModelSpecError` for a connector or parameter that nobody knows
-    (with the nearest), and for a key in the specification (without repeating it).
+    Raises :class:`~kgbench.errors.ModelSpecError` for an unknown connector or parameter (with the
+    nearest names), and for an API key in the specification (without repeating it).
     """
     return setup(parsed(spec), label)
 
 
 def parsed(spec: str) -> Written:
-    """The parts of ``spec``; see :func:`model_setup` for what is raised."""
+    """Parse ``spec``; see :func:`model_setup` for the errors."""
     if is_pasted(spec) or is_pasted(unquote(spec)):
         raise ModelSpecError(f"the model specification holds an API key; {ADVICE}")
     connector, colon, rest = spec.partition(":")
     if not colon:
         known = nearest(spec, names.known_connectors())
         raise ModelSpecError(f"'{spec}' is not CONNECTOR:MODEL, such as baseline:oracle: {known}")
-    at = _ADDRESS.search(rest)
-    if at is None:
+    address_mark = _ADDRESS.search(rest)
+    if address_mark is None:
         identifier, _, query = rest.partition("?")
         address = None
         if "@" in identifier:
             raise _without_scheme(identifier)
     else:
-        identifier = rest[: at.start()]
-        address, _, query = rest[at.end() :].partition("?")
+        identifier = rest[: address_mark.start()]
+        address, _, query = rest[address_mark.end() :].partition("?")
     return Written(connector, unquote(identifier), address, _query(spec, query))
 
 
@@ -99,7 +98,7 @@ def _without_scheme(identifier: str) -> ModelSpecError:
 
 
 def setup(written: Written, label: str | None = None) -> ModelSetup:
-    """The setup of a model; see :func:`model_setup`."""
+    """Return the setup of a model; see :func:`model_setup`."""
     if written.connector not in names.known_connectors():
         hint = nearest(written.connector, names.known_connectors())
         raise ModelSpecError(f"there is no connector '{hidden(written.connector)}': {hint}")
@@ -112,9 +111,9 @@ def setup(written: Written, label: str | None = None) -> ModelSetup:
     query = _written_query(sampling, options)
     short = quote(written.model_id, safe="/:@+,.~-_") + query
     local = written.connector in WITHOUT_PROVIDER
-    place = "" if base_url is None else f"@{base_url}"
+    address = "" if base_url is None else f"@{base_url}"
     name = quote(written.model_id, safe="/:+,.~-_" if base_url is None else "/:@+,.~-_")
-    spec = f"{written.connector}:{name}{place}{query}"
+    spec = f"{written.connector}:{name}{address}{query}"
     default_label = spec if local else short
     part = "" if label in (None, default_label) else slug(str(label))
     segments = [slug(spec if local else written.model_id), part]
@@ -170,7 +169,7 @@ def _written_value(value: Json) -> str:
 
 
 def _written_query(sampling: Mapping[str, Json], options: Mapping[str, Json]) -> str:
-    """``?...`` with all values in the order of their names, as :func:`parsed` reads them."""
+    """Return ``?...`` with all values in the order of their names; :func:`parsed` reverses it."""
     known = names.sampling_parameters()
     unknown = {name: value for name, value in sampling.items() if name not in known}
     values = {name: value for name, value in sampling.items() if name in known} | dict(options)
@@ -181,14 +180,14 @@ def _written_query(sampling: Mapping[str, Json], options: Mapping[str, Json]) ->
 
 
 def _address(written: Written) -> tuple[str | None, dict[str, Json]]:
-    """The base URL, from the specification or the params, and the other values."""
+    """Return the base URL, from the specification or the params, and the other values."""
     values = dict(written.values)
-    found = [written.base_url] if written.base_url is not None else []
-    found += [values.pop(name) for name in ADDRESS if name in values]
-    if not found:
+    urls = [written.base_url] if written.base_url is not None else []
+    urls += [values.pop(name) for name in ADDRESS if name in values]
+    if not urls:
         return None, values
-    url = found[0]
-    if len(found) > 1 or not isinstance(url, str):
+    url = urls[0]
+    if len(urls) > 1 or not isinstance(url, str):
         raise ModelSpecError(f"{written.connector}: the address must be one text")
     try:
         split = urlsplit(url)
@@ -203,7 +202,7 @@ def _address(written: Written) -> tuple[str | None, dict[str, Json]]:
 
 
 def _divided(connector: str, values: Mapping[str, Json]) -> tuple[dict[str, Json], dict[str, Json]]:
-    """``values`` as what is passed to the provider, and what the connector itself understands."""
+    """Divide ``values`` into sampling parameters for the provider, and connector options."""
     known = names.sampling_parameters()
     sampling: dict[str, Json] = {}
     options: dict[str, Json] = {}
@@ -215,7 +214,7 @@ def _divided(connector: str, values: Mapping[str, Json]) -> tuple[dict[str, Json
         elif name == SAMPLING:
             if not isinstance(value, Mapping):
                 raise ModelSpecError(f"{connector}: '{SAMPLING}' must be an object")
-            sampling |= {key: _plain(each) for key, each in value.items()}
+            sampling |= {key: _plain(item) for key, item in value.items()}
         elif name in known:
             sampling[name] = _plain(value)
         else:
@@ -226,14 +225,14 @@ def _divided(connector: str, values: Mapping[str, Json]) -> tuple[dict[str, Json
 
 def _holds_key(value: Json) -> bool:
     if isinstance(value, Mapping):
-        return any(is_for_a_secret(key) or _holds_key(each) for key, each in value.items())
+        return any(is_for_a_secret(key) or _holds_key(item) for key, item in value.items())
     if isinstance(value, list):
-        return any(_holds_key(each) for each in value)
+        return any(_holds_key(item) for item in value)
     return isinstance(value, str) and is_pasted(value)
 
 
 def _check_spelling(connector: str, name: str) -> None:
-    """Refuse what is nearly a sampling parameter; its options a connector knows itself."""
+    """Refuse a misspelt sampling parameter; connectors check their options themselves."""
     plain = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
     close = get_close_matches(plain, names.sampling_parameters(), n=1, cutoff=0.75)
     if close:
@@ -244,16 +243,16 @@ def _check_spelling(connector: str, name: str) -> None:
 
 
 def _plain(value: Json) -> Json:
-    """``value`` with whole floats as integers: 0.0 and 0 ask for the same."""
+    """Convert whole floats to integers, because 0.0 and 0 are the same request."""
     if isinstance(value, float) and value.is_integer() and abs(value) < _EXACT:
         return int(value)
     if isinstance(value, list):
-        return [_plain(each) for each in value]
+        return [_plain(item) for item in value]
     if isinstance(value, Mapping):
-        return {key: _plain(each) for key, each in value.items()}
+        return {key: _plain(item) for key, item in value.items()}
     return value
 
 
 def told(spec: str, message: str) -> Finding:
-    """A finding about a specification that was given on the command line."""
+    """Return a finding about a specification on the command line."""
     return without_keys(Finding(f"--model {spec}", "", message))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A configuration as JSON-shaped data, with the line of every value.
+"""A configuration as JSON values, with the line of every value.
 
-Places are JSON pointers (RFC 6901): ``/tasks/0/label``; the empty pointer is the whole document.
+Positions are JSON pointers (RFC 6901): ``/tasks/0/label``; the empty pointer is the whole document.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from kgbench.errors import ConfigurationError, Finding
 from kgbench.model import Json
 
 MAX_DEPTH = 32  # levels of objects and lists
-MAX_NODES = 10_000  # values, after every alias has been put in place
+MAX_NODES = 10_000  # values, after the expansion of aliases
 MAX_INTEGER = 2**63
 
 
 @dataclass(slots=True)
 class Tree:
-    """The value of a document, the line of each pointer, and what is wrong with single values.
+    """The value of a document, the line of each pointer, and findings about single values.
 
-    ``former`` has the keys of the whole that were written under a former name, with that name.
+    ``former`` maps top-level keys to the former names under which they were written.
     """
 
     source: str
@@ -30,29 +30,29 @@ class Tree:
     former: dict[str, str] = field(default_factory=dict)
 
     def written(self, pointer: str) -> str:
-        """``pointer`` with the keys as the document has them."""
+        """Return ``pointer`` with the keys as the document has them."""
         _, slash, rest = pointer.partition("/")
         key, *inner = rest.split("/")
         return slash + "/".join([self.former.get(key, key), *inner])
 
     def line(self, pointer: str) -> int | None:
-        """The line of ``pointer``, or of the nearest value around it that has one."""
+        """Return the line of ``pointer``, or of the nearest enclosing value that has one."""
         while pointer and pointer not in self.lines:
             pointer = pointer.rpartition("/")[0]
         return self.lines.get(pointer)
 
     def note(self, pointer: str, message: str, line: int | None = None) -> None:
-        """Add a finding; reading goes on, so that all of them can be told at once."""
+        """Add a finding; parsing continues, so that all findings are reported together."""
         self.findings.append(Finding(self.source, pointer, message, line or self.line(pointer)))
 
     def refusal(self, pointer: str, message: str, line: int | None = None) -> ConfigurationError:
-        """The error for a document that cannot be read on."""
-        found = Finding(self.source, pointer, message, line or self.line(pointer))
-        return ConfigurationError([*self.findings, found])
+        """Return the error for a document whose parsing cannot continue."""
+        finding = Finding(self.source, pointer, message, line or self.line(pointer))
+        return ConfigurationError([*self.findings, finding])
 
 
 def below(pointer: str, key: str | int) -> str:
-    """The pointer of the member ``key`` of the value at ``pointer``.
+    """Return the pointer of the member ``key`` of the value at ``pointer``.
 
     >>> below("/tasks/0", "a/b~c")
     '/tasks/0/a~1b~0c'
@@ -67,13 +67,13 @@ def check_depth(tree: Tree, pointer: str, depth: int, line: int) -> None:
 
 
 def check_text(tree: Tree, pointer: str, text: str) -> None:
-    """Note a text that RDF cannot carry."""
+    """Add a finding for a text with lone surrogates, which RDF does not allow."""
     if any("\ud800" <= character <= "\udfff" for character in text):
         tree.note(pointer, "the text holds a lone surrogate, which is no character")
 
 
 def whole_number(tree: Tree, pointer: str, text: str, base: int = 10) -> int:
-    """The integer that ``text`` writes; beyond 64 bits it is noted, and 0 stands for it."""
+    """Parse an integer; beyond 64 bits, add a finding and return 0."""
     if len(text) <= 80:  # noqa: PLR2004 - longer than any 64-bit number, leading zeros included
         value = int(text, base)
         if -MAX_INTEGER <= value < MAX_INTEGER:
@@ -83,5 +83,5 @@ def whole_number(tree: Tree, pointer: str, text: str, base: int = 10) -> int:
 
 
 def note_null(tree: Tree, pointer: str) -> None:
-    """Note a null, which RDF does not know: it would vanish without a word."""
+    """Add a finding for a null, which the conversion to RDF would silently drop."""
     tree.note(pointer, "found nothing (null); write a value, or leave the key out")

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A plan as configuration Turtle: what a run records of what it was told to do.
+"""Serialisation of plans as configurations in Turtle, which runs record.
 
-Every task stands with all its parameters and every model with its whole specification, so that
-the text means the same when more tasks are installed, and reading it gives the same plan again.
-There is one text for a plan: fixed order of keys, parameters sorted by name.
+Every task has all its parameters and every model its full specification, so that the meaning does
+not change when other tasks are installed, and loading the text gives the same plan. The text of a
+plan is canonical: keys have a fixed order, and parameters are sorted by name.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ _LOCAL_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 
 
 def written(plan: Plan) -> str:
-    """``plan`` in Turtle; its ``source_ttl`` is not looked at."""
-    often = "iterationsPerCase" if plan.iterations_per_case else "iterations"
+    """Serialise ``plan`` as Turtle; its ``source_ttl`` is ignored."""
+    iterations = "iterationsPerCase" if plan.iterations_per_case else "iterations"
     lines = [
         *(f"@prefix {name}: <{PREFIXES[name]}> ." for name in ("dcterms", "kgb", "rdfs")),
         f"@prefix param: <{PARAMETER}> .",
@@ -30,7 +30,7 @@ def written(plan: Plan) -> str:
         "[] a kgb:Configuration ;",
         f"    dcterms:title {rdf.string(plan.name)} ;",
         f"    kgb:suiteName {rdf.string(plan.suite)} ;",
-        f"    kgb:{often} {plan.iterations} ;",
+        f"    kgb:{iterations} {plan.iterations} ;",
         f"    kgb:randomSeed {plan.seed} ;",
         f"    kgb:concurrency {plan.concurrency} ;",
         f"    kgb:maxRetries {plan.max_retries} ;",
@@ -48,7 +48,7 @@ def written(plan: Plan) -> str:
 
 
 def _limits(plan: Plan) -> list[str]:
-    """What need not be said. Not the price table: the prices themselves are recorded."""
+    """Return the optional keys, without the price table: the prices themselves are recorded."""
     amounts = {
         "requestsPerMinute": plan.requests_per_minute,
         "tokensPerMinute": plan.tokens_per_minute,
@@ -95,11 +95,11 @@ def _value(value: Json) -> str:
     if isinstance(value, Mapping):
         return _object(value)
     if isinstance(value, list | tuple):
-        return f"( {' '.join(_value(each) for each in value)} )"
+        return f"( {' '.join(_value(item) for item in value)} )"
     return rdf.string(str(value))
 
 
 def _real(value: float) -> str:
-    """A double in the short form of Turtle, which wants an exponent."""
+    """Write a double in the short form of Turtle, which requires an exponent."""
     text = repr(float(value))
     return text if "e" in text else f"{text}e0"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Configurations in Turtle: parsed strictly, with one root, and nothing beside it."""
+"""Configurations in Turtle, which must have one root and no unconnected statements."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from kgbench.vocab import RDF, XSD, compact
 _BASE = "urn:kgbench:document"
 _NIL = ox.NamedNode(RDF.nil)
 
-# The datatypes that configurations have, with their lexical forms (XML Schema 1.1, part 2).
-# Whatever else a literal claims to be, the shapes refuse it as this: nothing then tries to convert
-# what it is not, or a number of a million digits.
+# The datatypes in configurations, with their lexical forms (XML Schema 1.1, part 2). All other
+# literals get the datatype _OTHER, which the shapes refuse, so that no code tries to convert
+# invalid values or numbers with a million digits.
 _OTHER = "urn:kgbench:other-value"
 _FORMS = {
     XSD.string: re.compile(r".*", re.DOTALL),
@@ -32,36 +32,36 @@ _FORMS = {
 
 
 def read(source: str, text: str) -> Collection[ox.Triple]:
-    """The triples that ``text`` writes, each once.
+    """Return the distinct triples of ``text``.
 
-    Raises :class:`~kgbench.errors.ConfigurationError`, with the line, for what is not Turtle.
+    Raises :class:`~kgbench.errors.ConfigurationError`, with the line, for invalid Turtle.
     """
-    found: dict[ox.Triple, None] = {}
+    triples: dict[ox.Triple, None] = {}
     try:
         for quad in ox.parse(text, format=ox.RdfFormat.TURTLE, base_iri=_BASE):
             if quad.subject == _NIL:
                 raise _refusal(source, "rdf:nil is the empty list; nothing is said about it here")
-            value = _foreseen(source, quad.object)
-            found[ox.Triple(quad.subject, quad.predicate, value)] = None
-            if len(found) > MAX_NODES:
+            value = _checked_datatype(source, quad.object)
+            triples[ox.Triple(quad.subject, quad.predicate, value)] = None
+            if len(triples) > MAX_NODES:
                 raise _refusal(source, f"the file holds more than {MAX_NODES} statements")
     except SyntaxError as error:
         raise _refusal(source, f"this is not Turtle: {error.msg}", error.lineno) from None
-    return found.keys()
+    return triples.keys()
 
 
 def root(source: str, triples: Collection[ox.Triple], root_type: str) -> Term:
-    """The one node of type ``root_type``."""
-    wanted = ox.NamedNode(root_type)
-    found = [t.subject for t in triples if t.predicate == TYPE and t.object == wanted]
-    if len(found) != 1:
-        message = f"found {len(found)} nodes of type {compact(root_type)}; allowed: exactly one"
+    """Return the only node of type ``root_type``."""
+    expected = ox.NamedNode(root_type)
+    roots = [t.subject for t in triples if t.predicate == TYPE and t.object == expected]
+    if len(roots) != 1:
+        message = f"found {len(roots)} nodes of type {compact(root_type)}; allowed: exactly one"
         raise _refusal(source, message)
-    return found[0]
+    return roots[0]
 
 
 def check_tree(source: str, triples: Collection[ox.Triple], top: Term) -> None:
-    """Refuse nodes that are used in two places: written out, they could grow without limit."""
+    """Refuse nodes that are used twice, whose expansion into a tree could grow without limit."""
     seen: set[Term] = {top}
     for _, predicate, value in triples:
         if isinstance(value, ox.Literal) or value.value == RDF.nil or predicate == TYPE:
@@ -87,13 +87,13 @@ def check_connected(source: str, triples: Collection[ox.Triple], reached: Contai
         raise _refusal(source, "a blank node is no part of the configuration; nothing leads to it")
 
 
-def _foreseen(source: str, value: Term) -> Term:
-    """``value``, with :data:`_OTHER` for a datatype whose forms it does not have."""
+def _checked_datatype(source: str, value: Term) -> Term:
+    """Return ``value``, with the datatype :data:`_OTHER` if it is unknown or the form invalid."""
     if isinstance(value, ox.Triple):
         raise _refusal(source, "statements about statements are not read here")
     if not isinstance(value, ox.Literal):
         return value
-    if value.language is not None:  # without the direction that it may have, too
+    if value.language is not None:  # drops the base direction of RDF 1.2, if any
         return ox.Literal(value.value, language=value.language)
     form = _FORMS.get(value.datatype.value)
     if form is not None and form.fullmatch(value.value) is not None:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""YAML 1.2 (core schema) to a :class:`~kgbench.config.trees.Tree`.
+"""A YAML 1.2 parser (core schema) that produces a :class:`~kgbench.config.trees.Tree`.
 
-Built from the parser's events, because only there line, tag and alias of every value are seen
-and an alias can be refused before it is expanded. Plain scalars are read by the core schema
-(YAML 1.2.2, section 10.3.2): ``no`` is a text, ``010`` is ten.
+It uses the events of ruamel.yaml, because they have line, tag and alias of every value, and an
+alias can be refused before it is expanded. Plain scalars are resolved by the core schema (YAML
+1.2.2, section 10.3.2): ``no`` is a string, ``010`` is ten.
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ _TAGGED: dict[str, tuple[type, ...]] = {"int": (int,), "float": (int, float), "b
 
 
 def read(source: str, text: str) -> Tree:
-    """The one document in ``text``.
+    """Parse the only document in ``text``.
 
-    Raises :class:`~kgbench.errors.ConfigurationError` for what is not YAML, for more than one
-    document, and for tags and aliases that do more than write a value.
+    Raises :class:`~kgbench.errors.ConfigurationError` for invalid YAML, for several documents,
+    and for unsupported tags and aliases.
     """
     from ruamel.yaml import YAML
     from ruamel.yaml.error import MarkedYAMLError, YAMLError
@@ -58,14 +58,14 @@ def read(source: str, text: str) -> Tree:
     try:
         return _Reader(tree, YAML(typ="safe", pure=True).parse(text)).document()
     except MarkedYAMLError as error:
-        # The message proper only: its context quotes the file, which may hold a key.
+        # Only the problem: the context in the message quotes the file, which may contain a key.
         mark = error.problem_mark
         line = None if mark is None else mark.line + 1
         raise tree.refusal("", f"this is not YAML: {error.problem}", line) from None
     except YAMLError:
         raise tree.refusal("", "this is not YAML: it holds control characters") from None
     except (ValueError, ArithmeticError, LookupError, AttributeError, TypeError) as error:
-        # The parser's own slips on odd input, for example an impossible \U escape.
+        # Bugs of the parser with unusual input, for example an impossible \U escape.
         raise tree.refusal("", f"this is not YAML ({type(error).__name__})") from None
 
 
@@ -145,11 +145,11 @@ class _Reader:
         while not self._is(event := self._next(), "MappingEnd"):
             line = event.start_mark.line + 1
             key = self._key(event, pointer, line)
-            place = below(pointer, key)
+            position = below(pointer, key)
             if key in values:
-                self.tree.note(place, f"the key '{key}' is given twice", line)
-            self.tree.lines[place] = line
-            values[key] = self._node(self._next(), place, depth + 1)
+                self.tree.note(position, f"the key '{key}' is given twice", line)
+            self.tree.lines[position] = line
+            values[key] = self._node(self._next(), position, depth + 1)
         return values
 
     def _key(self, event: Any, pointer: str, line: int) -> str:
@@ -177,15 +177,15 @@ class _Reader:
         value = self._core(text, pointer)
         if tag is None:
             return value
-        wanted = _TAGGED.get(tag.removeprefix(_CORE))
-        if wanted is None:
+        types = _TAGGED.get(tag.removeprefix(_CORE))
+        if types is None:
             raise self.tree.refusal(pointer, "tags are not read here: remove the '!...' before it")
-        if type(value) not in wanted:
+        if type(value) not in types:
             self.tree.note(pointer, "the value is not what its tag says")
         return value
 
     def _core(self, text: str, pointer: str) -> Json:
-        """A plain scalar by the core schema."""
+        """Resolve a plain scalar by the core schema."""
         if text in _NULL:
             note_null(self.tree, pointer)
             return None

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Anthropic's models through the official SDK: ``anthropic:MODEL``, key in ``ANTHROPIC_API_KEY``.
 
-The API wants a limit of answer tokens; where a configuration sets no ``max_tokens`` it is
+The API requires a limit of answer tokens; without ``max_tokens`` in the configuration it is
 :data:`MAX_TOKENS`.
 """
 
@@ -38,12 +38,12 @@ DECLARED = Declaration(
 
 
 def open(setup: ModelSetup, timeout: float) -> Anthropic:  # noqa: A001 - the interface
-    """A model of Anthropic, or of a server that speaks its protocol."""
+    """Return a connector for a model of Anthropic or of a server with the same protocol."""
     return Anthropic(setup.model_id, *_parts(setup, timeout))
 
 
 def open_batches(setup: ModelSetup, timeout: float) -> AnthropicBatches:
-    """The same model through the message batches of its server."""
+    """Return a client for the same model through the message batches of its server."""
     from kgbench.connectors.anthropic_batches import AnthropicBatches
 
     return AnthropicBatches(setup.model_id, *_parts(setup, timeout))
@@ -57,7 +57,7 @@ def _parts(setup: ModelSetup, timeout: float) -> tuple[dict[str, Json], AsyncAnt
 
 
 def _client(server: Server, timeout: float) -> AsyncAnthropic:
-    url = server.address.base  # to which the SDK appends the version of the API itself
+    url = server.address.base  # the SDK appends the version of the API
     try:
         import anthropic
 
@@ -76,7 +76,7 @@ def _client(server: Server, timeout: float) -> AsyncAnthropic:
 
 
 class Connected(calls.Connected["AsyncAnthropic"]):
-    """One model behind Anthropic's API, and the connections to it."""
+    """A model at Anthropic's API and the client's connections to it."""
 
     def __init__(
         self, model_id: str, parameters: dict[str, Json], client: AsyncAnthropic, caller: Caller
@@ -87,10 +87,10 @@ class Connected(calls.Connected["AsyncAnthropic"]):
 
 
 class Anthropic(Connected):
-    """One model behind the messages API; see the module."""
+    """A model at the messages API; see the module."""
 
     async def ask(self, request: Request) -> Reply:
-        """One call; see :meth:`kgbench.connectors.Connector.ask`."""
+        """Make one call; see :meth:`kgbench.connectors.Connector.ask`."""
         import anthropic
 
         try:
@@ -105,7 +105,7 @@ class Anthropic(Connected):
             raise failure(self._caller, error) from None
 
     async def _send(self, request: Request) -> Any:
-        """All parameters go into the body as they are: the SDK has no arguments for some."""
+        """Send a request; all parameters go into the body, as the SDK has no arguments for some."""
         import anthropic
 
         headers = None if self._caller.secrets else {"Authorization": anthropic.omit}
@@ -119,13 +119,13 @@ class Anthropic(Connected):
 
 
 def failure(caller: Caller, error: APIStatusError) -> ProviderError:
-    """What an error of the API means."""
-    told = mapping(mapping(error.body).get("error"))
-    reason = text_of(told.get("message")) or failures.bare(error.status_code, error.message)
+    """Return the kgbench error for an error of the API."""
+    details = mapping(mapping(error.body).get("error"))
+    reason = text_of(details.get("message")) or failures.bare(error.status_code, error.message)
     message = f"HTTP {error.status_code}: {reason}"
     return failures.of_status(
         error.status_code,
-        caller.say(message),
-        code=text_of(told.get("type")),
+        caller.describe(message),
+        code=text_of(details.get("type")),
         wait=failures.retry_after(error.response.headers),
     )

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Anthropic's message batches: requests go in with one call, results come as JSON lines.
+"""Anthropic's message batches: one call submits the requests, results come as JSON lines.
 
-A batch carries no mark of ours but the names of its requests, and these are only to be seen in its
-results. A batch whose id we never learned is therefore looked for among those of the right size
-and time, and the question may stay open until they have ended.
+Batches have no metadata; our token is only in the names of the requests, which only the results
+show. A batch whose id is unknown is therefore searched among the batches of the right size and
+time, and the answer may be undecided until those have ended.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from kgbench.connectors.bodies import count, listed, mapping, text_of
 from kgbench.errors import ProviderError, ProviderRefused, ProviderTimeout
 from kgbench.model import Json, Reply, Request
 
-_SKEW = timedelta(hours=1)  # by how much clocks may differ
+_SKEW = timedelta(hours=1)  # allowance for clocks that differ
 _PAGE = 100
-# The HTTP statuses that the types of errors have outside of batches.
+# The HTTP status that each type of error has outside of batches.
 _STATUS = {
     "invalid_request_error": 400,
     "authentication_error": 401,
@@ -39,12 +39,12 @@ _STATUS = {
 
 
 class AnthropicBatches(Connected):
-    """One model behind the message batches of Anthropic's API."""
+    """A model at the message batches of Anthropic's API."""
 
     async def submit(self, token: str, asked: Sequence[Asked]) -> str:  # noqa: ARG002 - in the names
-        """Make a batch of the requests."""
+        """Create a batch of the requests and return its id."""
         requests: list[Any] = [
-            {"custom_id": one.name, "params": self._params(one.request)} for one in asked
+            {"custom_id": item.name, "params": self._params(item.request)} for item in asked
         ]
         headers = self._headers()
         batches = self._client.messages.batches.with_raw_response
@@ -54,15 +54,15 @@ class AnthropicBatches(Connected):
     async def find(
         self, token: str, requests: int, since: datetime, others: Collection[str]
     ) -> str | None:
-        """Look into the batches of that size and time, newest first."""
+        """Search the batches of that size and time, newest first."""
         earliest, open_ = since - _SKEW, False
         after: dict[str, str] = {}
         while True:
             page = mapping(await self._body(partial(self._list, after)))
-            found = listed(page.get("data"))
-            for batch in found:
-                if _made(batch) < earliest:
-                    found = []
+            batches = listed(page.get("data"))
+            for batch in batches:
+                if _created(batch) < earliest:
+                    batches = []
                     break
                 size = sum(count(n) or 0 for n in mapping(batch.get("request_counts")).values())
                 if size != requests or batch.get("id") in others:
@@ -71,15 +71,15 @@ class AnthropicBatches(Connected):
                     open_ = True
                 elif await self._is_ours(token, self._id(batch)):
                     return self._id(batch)
-            if not found or page.get("has_more") is not True:
+            if not batches or page.get("has_more") is not True:
                 break
-            after = {"after_id": self._id(found[-1])}
+            after = {"after_id": self._id(batches[-1])}
         if open_:
             raise Undecided
         return None
 
-    async def standing(self, batch: str) -> Standing:
-        """Ask for the batch."""
+    async def status(self, batch: str) -> Standing:
+        """Return the status of the batch."""
         headers = self._headers()
         batches = self._client.messages.batches.with_raw_response
         body = mapping(await self._body(lambda: batches.retrieve(batch, extra_headers=headers)))
@@ -93,23 +93,23 @@ class AnthropicBatches(Connected):
             )
         return Standing(state, done, missing)
 
-    async def results(self, batch: str, standing: Standing) -> AsyncIterator[Result]:  # noqa: ARG002
-        """Download them."""
+    async def results(self, batch: str, status: Standing) -> AsyncIterator[Result]:  # noqa: ARG002
+        """Download the results."""
         async for line in self._lines(batch):
             name = text_of(mapping(line).get("custom_id"))
             if name is not None:
                 yield Result(name, self._outcome(mapping(mapping(line).get("result"))))
 
     async def cancel(self, batch: str) -> None:
-        """Cancel the batch; what is done already is still charged."""
+        """Cancel the batch; requests that are done are still charged."""
         headers = self._headers()
         batches = self._client.messages.batches.with_raw_response
         await self._body(lambda: batches.cancel(batch, extra_headers=headers))
 
     def _params(self, request: Request) -> dict[str, Any]:
-        said = messages.said(request)
+        turns = messages.said(request)
         tools = messages.tools_of(request)
-        return {"model": self._model_id, "messages": said, **self._parameters, **tools}
+        return {"model": self._model_id, "messages": turns, **self._parameters, **tools}
 
     def _outcome(self, result: Mapping[str, Any]) -> Reply | ProviderError:
         kind = text_of(result.get("type")) or "nothing"
@@ -119,15 +119,17 @@ class AnthropicBatches(Connected):
             except ProviderError as error:
                 return self._caller.error(str(error))
         if kind == "errored":
-            told = mapping(result.get("error"))
-            told = mapping(told.get("error")) or told
-            code = text_of(told.get("type")) or "unknown error"
-            said = self._caller.say(f"{code}: {text_of(told.get('message')) or 'no message'}")
-            return failures.of_status(_STATUS.get(code, 500), said, code=code)
-        said = self._caller.say(f"the request was {kind}")
+            details = mapping(result.get("error"))
+            details = mapping(details.get("error")) or details
+            code = text_of(details.get("type")) or "unknown error"
+            message = self._caller.describe(
+                f"{code}: {text_of(details.get('message')) or 'no message'}"
+            )
+            return failures.of_status(_STATUS.get(code, 500), message, code=code)
+        message = self._caller.describe(f"the request was {kind}")
         if kind == "expired":
-            return ProviderTimeout(said)
-        return ProviderRefused(said) if kind == "canceled" else ProviderError(said)
+            return ProviderTimeout(message)
+        return ProviderRefused(message) if kind == "canceled" else ProviderError(message)
 
     async def _is_ours(self, token: str, batch: str) -> bool:
         async for line in self._lines(batch):
@@ -145,9 +147,9 @@ class AnthropicBatches(Connected):
                 yield line
         except anthropic.APIStatusError as error:
             raise failure(self._caller, error) from None
-        except anthropic.AnthropicError as error:  # no address of results
+        except anthropic.AnthropicError as error:  # raised if the batch has no results_url
             raise self._caller.error(str(error)) from None
-        except RecursionError:  # of the SDK, which looks up that address
+        except RecursionError:  # from the SDK, which parses the batch to find that address
             raise self._caller.error("the response is nested too deeply") from None
 
     async def _list(self, after: dict[str, str]) -> Any:
@@ -161,13 +163,13 @@ class AnthropicBatches(Connected):
         return None if self._caller.secrets else {"Authorization": anthropic.omit}
 
     def _id(self, body: Json) -> str:
-        found = text_of(mapping(body).get("id"))
-        if not found:
+        batch_id = text_of(mapping(body).get("id"))
+        if not batch_id:
             raise self._caller.error("the response names no id")
-        return rdf.storable(found).value
+        return rdf.storable(batch_id).value
 
     async def _body(self, send: Callable[[], Awaitable[Any]]) -> Json:
-        """The body of the response to one call."""
+        """Make one call and return the JSON body of its response."""
         import anthropic
 
         try:
@@ -177,10 +179,10 @@ class AnthropicBatches(Connected):
         return self._caller.json(raw.http_response.text)
 
 
-def _made(batch: Mapping[str, Any]) -> datetime:
-    """When a batch was made; what does not say it counts as new."""
+def _created(batch: Mapping[str, Any]) -> datetime:
+    """Return when a batch was created; one without a valid time counts as new."""
     try:
-        made = datetime.fromisoformat(text_of(batch.get("created_at")) or "")
+        created = datetime.fromisoformat(text_of(batch.get("created_at")) or "")
     except ValueError:
         return datetime.max.replace(tzinfo=UTC)
-    return made if made.tzinfo is not None else made.replace(tzinfo=UTC)
+    return created if created.tzinfo is not None else created.replace(tzinfo=UTC)

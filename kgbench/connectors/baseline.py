@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Models that need no provider: they know the case, and so show what a score means.
+"""Baseline models without a provider, which know the case and show what a score means.
 
 ``baseline:oracle`` gives the best answer, ``baseline:noisy?rate=R&seed=S`` damages it with
-probability R, ``baseline:silent`` says nothing. The same plan gives the same answers, everywhere.
-They count no tokens, for they have none.
+probability R, ``baseline:silent`` gives an empty answer. The same plan gives the same answers on
+every machine. Their replies have no token counts.
 
-Where a case offers tools, the oracle uses them, and there are agents that need them:
-``baseline:schema-only``, ``baseline:random-walker?seed=S``, ``baseline:searcher``. Without tools
-these say nothing.
+If a case offers tools, the oracle uses them. The agents ``baseline:schema-only``,
+``baseline:random-walker?seed=S`` and ``baseline:searcher`` need tools and give empty answers
+without them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from kgbench.nearest import nearest
 from kgbench.tools.module import ToolModule
 
 _AGENTS = ("schema-only", "random-walker", "searcher")
-_TAKEN: dict[str, tuple[str, ...]] = {
+_OPTIONS_OF: dict[str, tuple[str, ...]] = {
     "oracle": ("delay",),
     "noisy": ("delay", "rate", "seed"),
     "silent": ("delay",),
@@ -34,7 +34,7 @@ _TAKEN: dict[str, tuple[str, ...]] = {
     "searcher": ("delay",),
 }
 DECLARED = Declaration(
-    specifications=tuple(f"baseline:{name}" for name in _TAKEN),
+    specifications=tuple(f"baseline:{name}" for name in _OPTIONS_OF),
     options={
         "delay": Option(float, 0.0, 0, meaning="seconds before each answer"),
         "rate": Option(float, 0.3, 0, 1, meaning="of `noisy`: how many of the answers are damaged"),
@@ -47,23 +47,23 @@ DECLARED = Declaration(
 
 
 def open(setup: ModelSetup, timeout: float) -> Baseline:  # noqa: A001, ARG001 - the interface
-    """The baseline model that ``setup`` names; option ``delay`` is seconds before each answer."""
-    if setup.model_id not in _TAKEN:
-        hint = nearest(setup.model_id, _TAKEN)
+    """Return the baseline model that ``setup`` names; option ``delay`` is in seconds."""
+    if setup.model_id not in _OPTIONS_OF:
+        hint = nearest(setup.model_id, _OPTIONS_OF)
         raise ModelSpecError(f"there is no baseline model '{setup.model_id}': {hint}")
     if setup.sampling:
         raise ModelSpecError(
             f"{setup.spec} takes no sampling parameters, but has {', '.join(setup.sampling)}"
         )
-    taken = {name: DECLARED.options[name] for name in _TAKEN[setup.model_id]}
-    options = read(setup.options, taken, setup.spec)
+    declared = {name: DECLARED.options[name] for name in _OPTIONS_OF[setup.model_id]}
+    options = read(setup.options, declared, setup.spec)
     return Baseline(
         setup.model_id, options.get("rate", 0.0), options.get("seed", 0), options["delay"]
     )
 
 
 class Baseline:
-    """Answers from the case's reference; see the module."""
+    """A model that answers from the reference of the case; see the module."""
 
     def __init__(self, name: str, rate: float, seed: int, delay: float) -> None:
         self._name = name
@@ -72,7 +72,7 @@ class Baseline:
         self._delay = delay
 
     async def ask(self, request: Request) -> Reply:
-        """The reference answer, damaged or withheld as the model's name says."""
+        """Return the reference answer, damaged or withheld according to the model's name."""
         if self._delay > 0:
             await asyncio.sleep(self._delay)
         return Reply(self._answer(request), model=self._name, finish_reason="stop")
@@ -99,14 +99,14 @@ class Baseline:
         return self
 
     async def __aexit__(self, *exception: object) -> None:
-        """Nothing to give back."""
+        """Do nothing: there are no resources to release."""
 
 
 def damaged(text: str, chance: Random) -> str:
-    """``text`` with one fault, chosen by ``chance``; never the same as ``text``, unless empty."""
-    ways = [_drop_line, _change_characters, _cut, _empty]
-    chance.shuffle(ways)
-    return next((result for way in ways if (result := way(text, chance)) != text), text)
+    """Return ``text`` with one random fault, so that it differs (unless it is empty)."""
+    faults = [_drop_line, _change_characters, _cut, _empty]
+    chance.shuffle(faults)
+    return next((result for fault in faults if (result := fault(text, chance)) != text), text)
 
 
 def _drop_line(text: str, chance: Random) -> str:
@@ -130,7 +130,7 @@ def _cut(text: str, chance: Random) -> str:
     return text[: chance.randint(len(text) // 4, max(len(text) // 4, 3 * len(text) // 4))]
 
 
-def _empty(text: str, chance: Random) -> str:  # noqa: ARG001 - one of the ways
+def _empty(text: str, chance: Random) -> str:  # noqa: ARG001 - same signature as the other faults
     return ""
 
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Batch interfaces: many requests handed in at once and answered within a day, for less money.
+"""Batch interfaces of providers: many requests at once, answered within a day at a lower price.
 
-A batch is known to its provider by an id. Between handing it in and learning the id a process may
-die; therefore every batch is handed in under a token of ours, by which :meth:`Batches.find` finds
-it again. The name of each request in a batch is made by :func:`name` from token and request.
+The provider identifies a batch by an id. A process may die between the submission and the response
+with the id; therefore every batch is submitted with a token of ours, by which :meth:`Batches.find`
+finds it again. :func:`name` makes the name of each request in a batch from token and request.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from kgbench.connectors import find
 from kgbench.errors import ModelSpecError, ProviderError
 from kgbench.model import ModelSetup, Reply, Request
 
-# Of one batch; the providers allow some times as much (50,000 or 100,000 requests, 200 MB).
+# Limits of one batch; providers allow several times as much (50,000 or 100,000 requests, 200 MB).
 MOST_REQUESTS = 10_000
 MOST_CHARACTERS = 20_000_000
 
-_LONGEST_NAME = 64  # characters; both providers take no more
+_LONGEST_NAME = 64  # characters; the limit of both providers
 
 
 class Asked(NamedTuple):
-    """A request under the name by which its answer is recognised."""
+    """A request of a batch, with the name that identifies its result."""
 
     name: str
     request: Request
@@ -34,10 +34,10 @@ class Asked(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How far a batch is. ``state`` is the provider's word.
+    """The status of a batch; ``state`` is the provider's word, ``done`` counts finished requests.
 
-    ``missing`` is set when the batch has ended: what it means for a request without a result.
-    ``results`` are the provider's names of where these are.
+    ``missing`` is set when the batch has ended: the error of a request without a result.
+    ``results`` are the provider's ids of the result files.
     """
 
     state: str
@@ -47,50 +47,50 @@ class Standing:
 
 
 class Undecided(Exception):
-    """Whether the provider has a batch cannot be known before a batch that it does have ends."""
+    """It is unknown whether the provider has a batch until another batch has ended."""
 
 
 class Batches(AbstractAsyncContextManager["Batches", None], Protocol):
-    """One model, ready to be asked in batches. All methods raise ``ProviderError`` as ``ask``."""
+    """A client for batches of one model; methods raise ``ProviderError`` like ``Connector.ask``."""
 
     async def submit(self, token: str, asked: Sequence[Asked]) -> str:
-        """Hand in a batch under ``token``; its id."""
+        """Submit a batch under ``token`` and return its id."""
         ...
 
     async def find(
         self, token: str, requests: int, since: datetime, others: Collection[str]
     ) -> str | None:
-        """The id of the batch of so many ``requests`` handed in under ``token``, if there is one.
+        """Return the id of the batch that was submitted under ``token``, if there is one.
 
-        ``since`` is when that was begun; it is none of ``others``. Raises :class:`Undecided` where
-        only time will tell.
+        ``requests`` is its number of requests, ``since`` a time before its submission, ``others``
+        the ids of other batches. Raises :class:`Undecided` if this cannot be known yet.
         """
         ...
 
-    async def standing(self, batch: str) -> Standing:
-        """How far the batch with this id is."""
+    async def status(self, batch: str) -> Standing:
+        """Return the status of the batch with this id."""
         ...
 
-    def results(self, batch: str, standing: Standing) -> AsyncIterator[Result]:
-        """The results of a batch that has ended, in any order."""
+    def results(self, batch: str, status: Standing) -> AsyncIterator[Result]:
+        """Yield the results of a batch that has ended, in any order."""
         ...
 
     async def cancel(self, batch: str) -> None:
-        """Ask that nothing more of the batch be done."""
+        """Ask the provider to cancel the batch."""
         ...
 
 
 class Result(NamedTuple):
-    """What came of the request with this ``name``."""
+    """The reply to the request called ``name``, or its error."""
 
     name: str
     outcome: Reply | ProviderError
 
 
 def open_batches(setup: ModelSetup, timeout: float) -> Batches:
-    """The model ``setup`` through its provider's batch interface.
+    """Open the batch interface of the model ``setup``.
 
-    Raises :class:`~kgbench.errors.ModelSpecError` where there is none, and as ``open`` does.
+    Raises :class:`~kgbench.errors.ModelSpecError` if there is none, and as ``open`` does.
     """
     require(setup)
     opened: Batches = find(setup.connector).open_batches(setup, timeout)  # type: ignore[attr-defined]
@@ -98,7 +98,7 @@ def open_batches(setup: ModelSetup, timeout: float) -> Batches:
 
 
 def require(setup: ModelSetup) -> None:
-    """Raise :class:`~kgbench.errors.ModelSpecError` where ``setup`` has no batch interface."""
+    """Raise :class:`~kgbench.errors.ModelSpecError` if ``setup`` has no batch interface."""
     if not hasattr(find(setup.connector), "open_batches"):
         raise ModelSpecError(
             f"{setup.spec} cannot be asked in batches: leave it out (--model), or run it without "
@@ -107,5 +107,5 @@ def require(setup: ModelSetup) -> None:
 
 
 def name(token: str, key: str) -> str:
-    """The name of the request ``key`` (hex) in the batch ``token``: no longer than is allowed."""
+    """Return the name of the request ``key`` (hex) in the batch ``token``, cut to the limit."""
     return f"{token}-{key}"[:_LONGEST_NAME]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One call to a provider: its deadline, and its failures in kgbench's words.
+"""Calls to providers: timeouts, and failures as kgbench's errors.
 
-The SDKs of OpenAI and Anthropic come from one generator and fail alike; :func:`through_sdk`
-serves both.
+The SDKs of OpenAI and Anthropic come from the same generator and raise the same kinds of errors;
+:func:`through_sdk` serves both.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from kgbench.model import Json, Reply
 from kgbench.net.limits import REPLY, LedAway, Misbehaviour, TooMuch, TooSlow
 from kgbench.secrets.echoes import Echoes
 
-_CONNECT = 15.0  # seconds; a host that is there at all answers sooner
+_CONNECT = 15.0  # seconds; a reachable host accepts connections sooner
 _KEPT = 256  # idle connections
-_SHORTEST_KEY = 16  # characters; what is shorter stands for a key where a server wants none
+_SHORTEST_KEY = 16  # characters; shorter values are placeholders for servers without keys
 _IDENTIFIERS = {"model", "finish_reason", "request_id", "fingerprint"}
 _LONGEST_IDENTIFIER = 300  # characters
 
@@ -40,9 +40,10 @@ Reader = Callable[[Json, str | None], Reply]
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who calls whom: the model's written form, the seconds a call may take, what is never said.
+    """The context of calls to a model: its specification, timeout (seconds), secrets and server.
 
-    ``url`` is the address of the server, empty where a model is asked in this process.
+    ``secrets`` never appear in messages. ``url`` is the address of the server, or empty for a model
+    in this process.
     """
 
     spec: str
@@ -52,43 +53,43 @@ class Caller:
 
     @property
     def host(self) -> str:
-        """The server's host and port, empty where a model is asked in this process."""
+        """The server's host and port, or empty for a model in this process."""
         return urlsplit(self.url).netloc.rpartition("@")[2]
 
-    def say(self, what: str) -> str:
-        """``what`` happened, as a message that names the model and the host, and no secret."""
-        place = f" at {self.host}" if self.host and self.host not in self.spec else ""
-        return failures.scrub(f"{self.spec}{place}: {what}", self.secrets)
+    def describe(self, what: str) -> str:
+        """Return ``what`` happened as a message that names model and host but no secret."""
+        host = f" at {self.host}" if self.host and self.host not in self.spec else ""
+        return failures.scrub(f"{self.spec}{host}: {what}", self.secrets)
 
     def error(self, what: str) -> ProviderError:
-        """A failure that asking again may cure."""
-        return ProviderError(self.say(what))
+        """Return an error that a retry may cure."""
+        return ProviderError(self.describe(what))
 
-    def late(self) -> ProviderTimeout:
-        """The deadline has passed."""
-        return ProviderTimeout(self.say(f"no answer within {self.timeout:g} s"))
+    def timeout_error(self) -> ProviderTimeout:
+        """Return the error of a call that exceeded its timeout."""
+        return ProviderTimeout(self.describe(f"no answer within {self.timeout:g} s"))
 
-    def misled(self, cause: Misbehaviour) -> ProviderError:
-        """The server does not keep to what was agreed.
+    def misbehaviour_error(self, cause: Misbehaviour) -> ProviderError:
+        """Return the error for a server that violates the limits of a response.
 
-        A redirect elsewhere and too large a response are not asked for again.
+        Redirects to other servers and responses that are too large are not retried.
         """
         if isinstance(cause, TooSlow):
-            return self.late()
-        message = self.say(str(cause))
+            return self.timeout_error()
+        message = self.describe(str(cause))
         refused = isinstance(cause, LedAway | TooMuch)
         return ProviderRefused(message) if refused else ProviderError(message)
 
-    def cut(self, cause: BaseException) -> ProviderError:
-        """There is no connection, or none any more."""
+    def connection_error(self, cause: BaseException) -> ProviderError:
+        """Return the error for a connection that could not be made or was lost."""
         if isinstance(cause, Misbehaviour):
-            return self.misled(cause)
+            return self.misbehaviour_error(cause)
         return self.error(f"the connection failed ({type(cause).__name__}): {cause}")
 
     def read(self, text: str, reader: Reader, request_id: str | None) -> Reply:
-        """The reply in a response body, as ``reader`` understands it.
+        """Parse a response body with ``reader`` and return the reply.
 
-        Raises :class:`~kgbench.errors.ProviderError` when it is no JSON or holds no answer.
+        Raises :class:`~kgbench.errors.ProviderError` if it is not JSON or has no answer.
         """
         body = self.json(text)
         try:
@@ -97,10 +98,10 @@ class Caller:
             raise self.error(str(error)) from None
 
     def json(self, text: str | bytes) -> Json:
-        """The document in ``text``; :class:`~kgbench.errors.ProviderError` when there is none.
+        """Parse ``text`` as JSON; raises :class:`~kgbench.errors.ProviderError` if it is not JSON.
 
-        Keys are hidden in all texts of it, for servers may repeat them anywhere, in answers, too:
-        after decoding, because JSON can write any character as an escape.
+        Keys are hidden in all strings of the document, because servers may repeat them anywhere,
+        even in answers. This happens after decoding, because JSON can escape any character.
         """
         try:
             if isinstance(text, bytes):
@@ -110,15 +111,16 @@ class Caller:
             raise self.error(f"the response is not JSON: {text[:80]!r}") from None
 
     def clean(self, reply: Reply) -> Reply:
-        """``reply`` without keys in any of its texts, and its identifiers of a bounded length.
+        """Hide keys in all texts of ``reply``, and limit the length of its identifiers.
 
-        Headers are no part of the JSON, and a key may be cut into parts that a reader puts
-        together; so this is the last thing that happens to a reply.
+        This is the last step for every reply: headers are not part of the JSON, and a reader may
+        join parts of a text into a key.
         """
         texts = {
-            one.name: value
-            for one in fields(reply)
-            if isinstance(value := getattr(reply, one.name), str) and not isinstance(value, Enum)
+            attribute.name: value
+            for attribute in fields(reply)
+            if isinstance(value := getattr(reply, attribute.name), str)
+            and not isinstance(value, Enum)
         }
         hidden = {name: self._echoes.hide(value) for name, value in texts.items()}
         for name in _IDENTIFIERS & hidden.keys():
@@ -135,9 +137,9 @@ class Caller:
         if isinstance(value, str):
             return self._echoes.hide(value)
         if isinstance(value, list):
-            return [self._hidden(each) for each in value]
+            return [self._hidden(item) for item in value]
         if isinstance(value, dict):
-            return {self._echoes.hide(name): self._hidden(each) for name, each in value.items()}
+            return {self._echoes.hide(name): self._hidden(item) for name, item in value.items()}
         return value
 
     @property
@@ -146,7 +148,7 @@ class Caller:
 
 
 class Client(Protocol):
-    """What the clients of both SDKs can do to let go of their connections."""
+    """The part of the clients of both SDKs that closes their connections."""
 
     async def close(self) -> None:
         """Close the connections."""
@@ -156,7 +158,7 @@ _Client = TypeVar("_Client", bound=Client)
 
 
 class Connected(Generic[_Client]):
-    """One model behind an SDK, and the connections of its client to the server."""
+    """A model behind an SDK, and the connections of its client to the server."""
 
     def __init__(self, client: _Client, caller: Caller) -> None:
         self._client = client
@@ -164,7 +166,7 @@ class Connected(Generic[_Client]):
 
     @property
     def caller(self) -> Caller:
-        """Who calls which server, for those who say it before the first call."""
+        """The context of the calls, which names the server."""
         return self._caller
 
     async def __aenter__(self) -> Self:
@@ -182,84 +184,86 @@ async def through_sdk(
     reader: Reader,
     id_header: str,
 ) -> Reply:
-    """The reply to one call, made by ``send`` with raw responses; errors of status pass through.
+    """Make one call by ``send``, which returns a raw response, and parse the reply.
 
-    Bodies are read here, because the SDKs' own models accept anything.
+    The SDK's errors of HTTP status pass through. Bodies are parsed here, because the SDKs' own
+    models accept invalid ones.
     """
     raw = await sent(sdk, caller, send)
     return caller.read(raw.http_response.text, reader, raw.headers.get(id_header))
 
 
 async def sent(sdk: ModuleType, caller: Caller, send: Callable[[], Awaitable[Any]]) -> Any:
-    """The raw response to one call, made by ``send``; errors of status pass through."""
+    """Make one call by ``send`` and return the raw response; errors of status pass through."""
     try:
         async with asyncio.timeout(caller.timeout):
             return await send()
     except (TimeoutError, sdk.APITimeoutError):
-        raise caller.late() from None
+        raise caller.timeout_error() from None
     except Misbehaviour as error:
-        raise caller.misled(error) from None
+        raise caller.misbehaviour_error(error) from None
     except sdk.APIConnectionError as error:
-        raise caller.cut(error.__cause__ or error) from None
+        raise caller.connection_error(error.__cause__ or error) from None
 
 
 async def lines(sdk: ModuleType, caller: Caller, stream: Any) -> AsyncIterator[Json]:
-    """The documents of a JSON Lines body, which the context manager ``stream`` opens, as they come.
+    """Yield the documents of a JSON Lines body, which the context manager ``stream`` opens.
 
-    Only line feeds end lines: texts may hold what Unicode, and the SDKs, take for an end, too.
-    Raises :class:`~kgbench.errors.ProviderError` for a body that ends early or is something else.
+    Only line feeds end lines: strings may contain other line separators of Unicode, at which the
+    SDKs split, too. Raises :class:`~kgbench.errors.ProviderError` for a truncated or invalid body.
     """
     import httpx2
 
-    begun: list[bytes] = []
+    pieces: list[bytes] = []
     try:
         async with AsyncExitStack() as stack:
             async with asyncio.timeout(caller.timeout):
                 response = await _opened(caller, stack, stream)
             async for chunk in response.iter_bytes():
-                for line in _lines(begun, chunk):
+                for line in _lines(pieces, chunk):
                     yield caller.json(line)
-            if rest := b"".join(begun).strip():
-                yield caller.json(rest)
+            if last := b"".join(pieces).strip():
+                yield caller.json(last)
     except (TimeoutError, httpx2.TimeoutException, sdk.APITimeoutError):
-        raise caller.late() from None
+        raise caller.timeout_error() from None
     except Misbehaviour as error:
-        raise caller.misled(error) from None
+        raise caller.misbehaviour_error(error) from None
     except httpx2.HTTPError as error:
-        raise caller.cut(error) from None
+        raise caller.connection_error(error) from None
     except sdk.APIConnectionError as error:
-        raise caller.cut(error.__cause__ or error) from None
+        raise caller.connection_error(error.__cause__ or error) from None
 
 
 async def _opened(caller: Caller, stack: AsyncExitStack, stream: Any) -> Any:
-    """The response that ``stream`` opens; the SDKs may read others before, and trust them."""
+    """Open ``stream``; the SDKs may parse another response before, without checking its types."""
     try:
         return await stack.enter_async_context(stream)
     except (AttributeError, TypeError, ValueError):
         raise caller.error("the response is not what the protocol says") from None
 
 
-def _lines(begun: list[bytes], chunk: bytes) -> Iterator[bytes]:
-    """The lines that ``chunk`` ends, without blank ones; ``begun`` are the pieces of the next.
+def _lines(pieces: list[bytes], chunk: bytes) -> Iterator[bytes]:
+    """Yield the lines that ``chunk`` completes, except blank ones.
 
-    Raises :class:`~kgbench.net.limits.TooMuch` for a line that is longer than a reply may be.
+    ``begun`` holds the pieces of the incomplete line. Raises
+    :class:`~kgbench.net.limits.TooMuch` for a line that is longer than a reply may be.
     """
-    *whole, last = chunk.split(b"\n")
-    for line in whole:
-        begun.append(line)
-        if text := b"".join(begun).strip():
+    *complete, incomplete = chunk.split(b"\n")
+    for line in complete:
+        pieces.append(line)
+        if text := b"".join(pieces).strip():
             yield text
-        begun.clear()
-    begun.append(last)
-    if len(begun) * len(chunk) > REPLY and sum(map(len, begun)) > REPLY:
+        pieces.clear()
+    pieces.append(incomplete)
+    if len(pieces) * len(chunk) > REPLY and sum(map(len, pieces)) > REPLY:
         raise TooMuch(f"a line of the response has more than {REPLY >> 20} MB")
 
 
 def http_client(url: str, timeout: float) -> AsyncClient:
-    """An HTTP client for an SDK, which asks nothing but the server at ``url``.
+    """Return an HTTP client for an SDK, which only contacts the server at ``url``.
 
-    Raises :class:`ImportError` where no SDK is installed.
-    It has no limit of connections: how many calls there are at once is for the caller to decide.
+    It does not limit connections, because the caller limits the calls. Raises
+    :class:`ImportError` if no SDK is installed.
     """
     import httpx2
 
@@ -276,7 +280,7 @@ def http_client(url: str, timeout: float) -> AsyncClient:
 
 @cache
 def _tls() -> ssl.SSLContext:
-    """The trusted certificates, read once: that takes longer than all else in making a client."""
+    """Return the TLS context, cached because loading certificates dominates client creation."""
     import httpx2
 
     return httpx2.create_ssl_context()

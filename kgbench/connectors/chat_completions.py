@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The chat completions protocol: conversations to request bodies, response bodies to replies.
+"""The chat completions protocol: request bodies from conversations, replies from response bodies.
 
-Bodies are plain JSON and are checked here, for compatible servers differ in what they leave out.
+Bodies are plain JSON and are checked here, because compatible servers omit different fields.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from kgbench.model import Json, ModelSetup, Outcome, Reply, Request, Usage
 from kgbench.tool_calls import Tool, ToolCall
 from kgbench.tools.wording import with_calls
 
-# Set by the connector, or of no use to it: one answer, in one piece, as text.
+# Set by the connector, or not applicable: it requests one answer, not streamed, as text.
 RESERVED = ("messages", "model", "n", "stream", "stream_options", "tools", "functions")
 
 _HANDED_BACK = ("reasoning", "reasoning_content", "reasoning_details")
@@ -28,17 +28,17 @@ _OUTCOMES = {
 
 
 def request(setup: ModelSetup, asked: Request) -> dict[str, Json]:
-    """The body that asks ``setup`` for the next answer; of the sampling only what is set."""
+    """Return the request body for the next answer, with the sampling parameters that are set."""
     if not asked.tools:
-        said = [{"role": role, "content": text} for role, text in turns(asked.messages)]
-        return {"model": setup.model_id, "messages": said, **sampling(setup)}
+        messages = [{"role": role, "content": text} for role, text in turns(asked.messages)]
+        return {"model": setup.model_id, "messages": messages, **sampling(setup)}
     structured = conversation(asked.messages, asked.states)
-    with_tools = [one for each in structured for one in _messages(each)]
-    offered = [{"type": "function", "function": _function(tool)} for tool in asked.tools]
+    with_tools = [message for said in structured for message in _messages(said)]
+    tools = [{"type": "function", "function": _function(tool)} for tool in asked.tools]
     return {
         "model": setup.model_id,
         "messages": with_tools,
-        "tools": offered,
+        "tools": tools,
         **sampling(setup),
     }
 
@@ -71,14 +71,14 @@ def _messages(said: Said) -> list[dict[str, Json]]:
 
 
 def sampling(setup: ModelSetup) -> Mapping[str, Json]:
-    """The sampling parameters of ``setup`` by the names that this API has for them."""
+    """Return the sampling parameters of ``setup`` under this API's names."""
     return setup.sampling
 
 
 def reply(body: Json, request_id: str | None = None) -> Reply:
-    """What a response body says.
+    """Parse a response body.
 
-    Raises :class:`~kgbench.errors.ProviderError` when it holds no answer.
+    Raises :class:`~kgbench.errors.ProviderError` if it has no answer.
     """
     choices = mapping(body).get("choices")
     if not isinstance(choices, list) or not choices:
@@ -103,46 +103,46 @@ def reply(body: Json, request_id: str | None = None) -> Reply:
 
 
 def _state(message: Mapping[str, Json]) -> str | None:
-    """A message with calls that has more than OpenAI's protocol knows, as compatible servers do.
+    """Return a message with tool calls if it has fields beyond OpenAI's protocol.
 
-    DeepSeek and others want ``reasoning_content`` back with the results of tools, vLLM
-    ``reasoning``, OpenRouter ``reasoning_details``; Google's compatible interface keeps signatures
-    of thoughts in a call's ``extra_content``.
+    Compatible servers need such fields back with the results of tools: DeepSeek and others
+    ``reasoning_content``, vLLM ``reasoning``, OpenRouter ``reasoning_details``; Google's compatible
+    interface keeps thought signatures in a call's ``extra_content``.
     """
     calls = listed(message.get("tool_calls"))
-    more = [name for name in _HANDED_BACK if message.get(name)]
-    if not calls or not (more or any(one.get("extra_content") for one in calls)):
+    extra = [name for name in _HANDED_BACK if message.get(name)]
+    if not calls or not (extra or any(item.get("extra_content") for item in calls)):
         return None
-    kept = {name: message.get(name) for name in ("content", "tool_calls", *more)}
+    kept = {name: message.get(name) for name in ("content", "tool_calls", *extra)}
     return state_of({"role": "assistant", **kept})
 
 
 def _calls(message: Mapping[str, Json]) -> list[ToolCall]:
-    """The tool calls of a message; compatible servers may send their arguments as an object."""
-    found = []
-    for one in listed(message.get("tool_calls")):
-        function = mapping(one.get("function"))
-        found.append(call(function.get("name"), function.get("arguments"), one.get("id")))
-    return found
+    """Return the tool calls of a message; some servers send the arguments as an object."""
+    calls = []
+    for item in listed(message.get("tool_calls")):
+        function = mapping(item.get("function"))
+        calls.append(call(function.get("name"), function.get("arguments"), item.get("id")))
+    return calls
 
 
 def _content(content: Json) -> str:
-    """The text of a message, which some servers send as a list of parts."""
+    """Return the text of a message, which some servers send as a list of parts."""
     parts = "".join(text_of(part.get("text")) or "" for part in listed(content))
     return text_of(content) or parts
 
 
 def _reasoning(message: Mapping[str, Json]) -> str | None:
-    """Reasoning as compatible servers send it (DeepSeek and older vLLM; vLLM and OpenRouter)."""
+    """Return the reasoning; field names of DeepSeek and older vLLM, then of vLLM and OpenRouter."""
     return text_of(message.get("reasoning_content")) or text_of(message.get("reasoning")) or None
 
 
 def _usage(usage: Mapping[str, Json]) -> Usage:
-    asked = mapping(usage.get("prompt_tokens_details"))
-    answered = mapping(usage.get("completion_tokens_details"))
+    prompt = mapping(usage.get("prompt_tokens_details"))
+    completion = mapping(usage.get("completion_tokens_details"))
     return Usage(
         input=count(usage.get("prompt_tokens")),
         output=count(usage.get("completion_tokens")),
-        cached=count(asked.get("cached_tokens")),
-        reasoning=count(answered.get("reasoning_tokens")),
+        cached=count(prompt.get("cached_tokens")),
+        reasoning=count(completion.get("reasoning_tokens")),
     )

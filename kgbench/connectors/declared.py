@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a connector declares about itself: its options, its server, the extra with its SDK.
+"""Declarations of connectors: their options, their server, and the extra with their SDK.
 
-Built-in connectors have a ``DECLARED``, from which the documentation and ``kgbench doctor`` are
-made; one from another package may have it.
+Built-in connectors have a constant ``DECLARED``, which the documentation and ``kgbench doctor``
+use; connectors of other packages may have one.
 """
 
 from __future__ import annotations
@@ -19,13 +19,12 @@ from kgbench.model import ModelSetup
 
 @dataclass(frozen=True, slots=True)
 class Declaration:
-    """What the documentation says of a connector, and what it reads specifications by.
+    """The declaration of a connector, used by its documentation and to parse specifications.
 
-    ``specifications`` are the forms that one may have. ``options`` stand beside those that all
-    connectors have. ``extra`` is one of kgbench's package, without which the connector has no SDK.
-    ``sampling`` are the parameters that it passes on to the provider; ``None`` where it passes on
-    whatever is written. ``native_tools`` says whether a model can be offered tools by the
-    provider's own tool calling.
+    ``specifications`` are the forms of its model specifications. ``options`` add to the options
+    that all connectors have. ``extra`` is the extra of kgbench's package that installs its SDK.
+    ``sampling`` are the parameters that it passes on to the provider; ``None`` passes on all of
+    them. ``native_tools`` says whether the provider's own tool calling can offer tools to a model.
     """
 
     specifications: tuple[str, ...]
@@ -37,10 +36,10 @@ class Declaration:
 
 
 def check(setup: ModelSetup) -> None:
-    """Refuse what the connector of ``setup`` cannot take, as far as that is declared.
+    """Check ``setup`` against the declaration of its connector, if there is one.
 
-    Raises :class:`~kgbench.errors.ModelSpecError` for an option, a value or a sampling parameter
-    that it does not take, and for an address that contradicts its version. Looks for no key.
+    Raises :class:`~kgbench.errors.ModelSpecError` for an unknown option, value or sampling
+    parameter, and for an address that contradicts its version. Keys are not checked.
     """
     declared: Declaration | None = getattr(find(setup.connector), "DECLARED", None)
     if declared is None:
@@ -54,7 +53,7 @@ def check(setup: ModelSetup) -> None:
 
 
 def declarations() -> dict[str, Declaration]:
-    """The declaration of each installed connector that has one, by its name, in their order."""
+    """Return the declarations of the installed connectors, by name, in the order of names."""
     modules = {name: find(name) for name in names()}
     return {
         name: module.DECLARED for name, module in modules.items() if hasattr(module, "DECLARED")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Embeddings of texts, from OpenAI or any server with the same endpoint, through the official SDK.
 
-What needs nearness of texts (a task class that chooses examples, ``kgbench datasets similar``) asks
-here, by a model specification like any other: ``openai:text-embedding-3-small@http://host/v1``.
+Used where similarity of texts is needed (a task class that chooses examples, ``kgbench datasets
+similar``). Models have the usual specifications: ``openai:text-embedding-3-small@http://host/v1``.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from kgbench.errors import ModelSpecError, ProviderError
 from kgbench.model import Json, ModelSetup
 
 PORTION = 128  # texts in one request
-# The connectors whose servers have the endpoint.
+# The connectors whose servers have an embeddings endpoint.
 SERVICES = {"openai": openai.SERVICE, "vllm": vllm.SERVICE}
 
 
 class Embedded(NamedTuple):
-    """One vector per text, of one length, and the model that the server says it has used."""
+    """One vector per text, all of one length, the model that the server names, and the tokens."""
 
     vectors: list[list[float]]
     model: str | None
@@ -31,10 +31,10 @@ class Embedded(NamedTuple):
 
 
 def embed(setup: ModelSetup, texts: Sequence[str], timeout: float = 120.0) -> Embedded:
-    """The embeddings of ``texts`` by the model ``setup``; ``timeout`` is in seconds, a request.
+    """Return the embeddings of ``texts`` by the model ``setup``.
 
-    Raises :class:`~kgbench.errors.ModelSpecError` for a model that gives none, and as connectors
-    do :class:`~kgbench.errors.ProviderError` and its kinds.
+    ``timeout`` limits each request, in seconds. Raises :class:`~kgbench.errors.ModelSpecError` for
+    a model without embeddings, and :class:`~kgbench.errors.ProviderError` as connectors do.
     """
     if setup.connector not in SERVICES or setup.sampling:
         raise ModelSpecError(
@@ -48,24 +48,24 @@ def embed(setup: ModelSetup, texts: Sequence[str], timeout: float = 120.0) -> Em
 async def _embed(
     client: Any, caller: calls.Caller, model_id: str, texts: Sequence[str]
 ) -> Embedded:
-    found = Embedded([], None, 0)
+    result = Embedded([], None, 0)
     async with client:
         for start in range(0, len(texts), PORTION):
-            portion = list(texts[start : start + PORTION])
-            body = await _asked(client, caller, model_id, portion)
+            batch = list(texts[start : start + PORTION])
+            body = await _request(client, caller, model_id, batch)
             try:
-                vectors = _vectors(body, len(portion))
+                vectors = _vectors(body, len(batch))
             except ProviderError as error:
                 raise caller.error(str(error)) from None
-            if found.vectors and len(vectors[0]) != len(found.vectors[0]):
+            if result.vectors and len(vectors[0]) != len(result.vectors[0]):
                 raise caller.error("the embeddings differ in length")
             used = count(mapping(mapping(body).get("usage")).get("total_tokens")) or 0
-            model = text_of(mapping(body).get("model")) or found.model
-            found = Embedded([*found.vectors, *vectors], model, found.tokens + used)
-    return found
+            model = text_of(mapping(body).get("model")) or result.model
+            result = Embedded([*result.vectors, *vectors], model, result.tokens + used)
+    return result
 
 
-async def _asked(client: Any, caller: calls.Caller, model: str, texts: list[str]) -> Json:
+async def _request(client: Any, caller: calls.Caller, model: str, texts: list[str]) -> Json:
     import openai as sdk
 
     headers = None if caller.secrets else {"Authorization": sdk.omit}
@@ -74,7 +74,7 @@ async def _asked(client: Any, caller: calls.Caller, model: str, texts: list[str]
         raw = await calls.sent(
             sdk,
             caller,
-            # Without a format the SDK asks for base64, which not every server has.
+            # Without this the SDK requests base64, which not every server supports.
             lambda: create(
                 model=model, input=texts, encoding_format="float", extra_headers=headers
             ),
@@ -86,8 +86,8 @@ async def _asked(client: Any, caller: calls.Caller, model: str, texts: list[str]
 
 
 def _vectors(body: Json, expected: int) -> list[list[float]]:
-    """The vectors of a response, in the order of what was asked."""
-    by_index = {count(one.get("index")): one.get("embedding") for one in listed(_data(body))}
+    """Return the vectors of a response, in the order of the texts."""
+    by_index = {count(item.get("index")): item.get("embedding") for item in listed(_data(body))}
     vectors = [by_index.get(k) for k in range(expected)]
     if len(by_index) != expected or not all(map(_is_vector, vectors)):
         raise ProviderError(f"the response has no {expected} embeddings for {expected} texts")

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-r"""What of a model's text counts as its answer: declared, versioned steps.
+r"""Extraction of the answer from a model's text, by versioned steps.
 
-Some models think aloud before they answer. A model's setup names the step that separates the two;
-the recorded text stays whole either way. A step never changes once it has a version: a better rule
-is a new version, so that a recorded score says which rule it rests on.
+Some models write their reasoning before the answer. A model's setup names the step that separates
+the two; the recorded text is always complete. A step never changes once it has a version: a better
+rule is a new version, so that a recorded score names the rule that it depends on.
 
 >>> find("think-block/1")("<think>Two nodes.</think>\n\nThe answer is 2.")
 Extracted(text='The answer is 2.', reasoning='Two nodes.')
@@ -29,7 +29,7 @@ _CLOSE = re.compile(r"</(?:think|thinking)>\s*", re.IGNORECASE)
 
 
 class Extracted(NamedTuple):
-    """The part that is judged, and the reasoning that was separated from it, if any."""
+    """The part of a text that is judged, and the reasoning that was separated from it, if any."""
 
     text: str
     reasoning: str | None = None
@@ -39,30 +39,30 @@ Step = Callable[[str], Extracted]
 
 
 def whole(text: str) -> Extracted:
-    """Everything counts (what published dialogues are judged by)."""
+    """Return the whole text as the answer (the rule for published dialogues)."""
     return Extracted(text)
 
 
 def after_think_blocks(text: str) -> Extracted:
-    """What follows the leading ``<think>`` or ``<thinking>`` blocks counts.
+    """Return the text after the leading ``<think>`` or ``<thinking>`` blocks as the answer.
 
     A closing tag without an opening one ends a block that the model's chat template has opened;
-    a block that never ends leaves no answer. Tags further inside an answer are part of it.
+    a block that never ends leaves an empty answer. Later tags are part of the answer.
     """
     thoughts = []
     position = 0
     closing = _CLOSE.search(text)
     if closing is not None and _OPEN.search(text, 0, closing.start()) is None:
-        thought, position = _closed(text, position)
+        thought, position = _until_closing_tag(text, position)
         thoughts.append(thought)
     while opening := _LEADING.match(text, position):
-        thought, position = _closed(text, opening.end())
+        thought, position = _until_closing_tag(text, opening.end())
         thoughts.append(thought)
     return Extracted(text[position:], "\n\n".join(thoughts)) if thoughts else Extracted(text)
 
 
-def _closed(text: str, start: int) -> tuple[str, int]:
-    """The thought from ``start`` to the next closing tag, and where that ends."""
+def _until_closing_tag(text: str, start: int) -> tuple[str, int]:
+    """Return the text from ``start`` to the next closing tag, and the position after that tag."""
     closing = _CLOSE.search(text, start)
     if closing is None:
         return text[start:].strip(), len(text)
@@ -76,9 +76,9 @@ STEPS: dict[str, Step] = {
 
 
 def find(name: str) -> Step:
-    """The step called ``name`` (with its version).
+    """Return the step called ``name`` (with its version).
 
-    Raises :class:`~kgbench.errors.ModelSpecError`, with the nearest names, when there is none.
+    Raises :class:`~kgbench.errors.ModelSpecError`, with the nearest names, if there is none.
     """
     if name not in STEPS:
         raise ModelSpecError(f"there is no answer extraction '{name}': {nearest(name, STEPS)}")
@@ -86,21 +86,21 @@ def find(name: str) -> Step:
 
 
 def of(setup: ModelSetup) -> Step:
-    """The step that ``setup`` names with the option ``extraction``, else the default."""
+    """Return the step that ``setup`` names with the option ``extraction``, else the default."""
     return find(setup.options.get("extraction", DEFAULT))
 
 
 def extracted(setup: ModelSetup, reply: Reply) -> Reply:
-    """``reply`` with its answer separated by the step of ``setup``; the text stays whole."""
+    """Return ``reply`` with the answer extracted by the step of ``setup``; its text is kept."""
     name = setup.options.get("extraction", DEFAULT)
-    found = find(name)(reply.text)
-    if found.text == reply.text:
+    result = find(name)(reply.text)
+    if result.text == reply.text:
         return reply
-    reasoning = "\n\n".join(part for part in (reply.reasoning, found.reasoning) if part)
-    return replace(reply, extracted=found.text, extraction=iri(name), reasoning=reasoning or None)
+    reasoning = "\n\n".join(part for part in (reply.reasoning, result.reasoning) if part)
+    return replace(reply, extracted=result.text, extraction=iri(name), reasoning=reasoning or None)
 
 
 def iri(name: str) -> str:
-    """The IRI under which the step is named in results."""
+    """Return the IRI of a step in results."""
     find(name)
     return f"{BASE}extraction/{name}"

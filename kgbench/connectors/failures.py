@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a provider's failure means, and how to say it without giving a secret away."""
+"""Errors for failures of providers, with messages that contain no secrets."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from kgbench.secrets import shapes
 from kgbench.secrets.echoes import HIDDEN, Echoes
 
 _YEAR = 365 * 86400.0
-_LONGEST = 600  # characters of a provider's message that are kept
+_LONGEST = 600  # characters kept of a provider's message
 
-# The words for "too long" of OpenAI, vLLM, llama.cpp, Anthropic and Google.
+# How OpenAI, vLLM, llama.cpp, Anthropic and Google say that a conversation is too long.
 _TOO_LONG = re.compile(
     r"(?i)context[ _-]?(?:length|window|size)|maximum (?:context|model|prompt) length|max_model_len"
     r"|prompt is too long|input (?:token count|is too long)|reduce the length"
@@ -34,12 +34,12 @@ _EXHAUSTED = ("insufficient_quota", "billing_hard_limit_reached", "billing_not_a
 
 @lru_cache(maxsize=64)
 def echoes(secrets: frozenset[str]) -> Echoes:
-    """What finds ``secrets``; made once for each set of them."""
+    """Return a finder of ``secrets``, cached for each set of them."""
     return Echoes(secrets)
 
 
 def scrub(message: str, secrets: Iterable[str] = ()) -> str:
-    """``message`` on one line without ``secrets``, credentials, and the userinfo and query of URLs.
+    """Return ``message`` on one line, without secrets, credentials, userinfo and queries of URLs.
 
     >>> scrub("GET https://me:pw@host/v1?key=1: bad key abc", ["abc"])
     'GET https://host/v1: bad key [hidden]'
@@ -50,7 +50,7 @@ def scrub(message: str, secrets: Iterable[str] = ()) -> str:
 
 
 def bare(status: int, message: str) -> str:
-    """``message`` without the words that SDKs put before a body which has no message of its own.
+    """Remove the words that SDKs put before a response body without a message of its own.
 
     >>> bare(404, "Error code: 404 - {'detail': 'Not Found'}")
     "{'detail': 'Not Found'}"
@@ -59,9 +59,10 @@ def bare(status: int, message: str) -> str:
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds to wait, from ``retry-after-ms`` or ``Retry-After`` (seconds or an HTTP date).
+    """Return the seconds to wait from ``retry-after-ms`` or ``Retry-After`` (RFC 9110, 10.2.3).
 
-    ``headers`` are looked up in lower case. ``None`` where nothing usable is said; never negative.
+    ``Retry-After`` has seconds or an HTTP date. Names in ``headers`` must be in lower case. The
+    result is never negative, and ``None`` without a usable header.
     """
     for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         try:
@@ -84,17 +85,17 @@ def of_status(
     code: str | None = None,
     wait: float | None = None,
 ) -> ProviderError:
-    """The error for an HTTP ``status`` of 400 or above; ``message`` is already scrubbed.
+    """Return the error for an HTTP ``status`` of 400 or above; ``message`` is already scrubbed.
 
-    ``code`` is the provider's own short word, where it sends one; ``wait`` what
-    :func:`retry_after` found.
+    ``code`` is the provider's own error code, if it sends one; ``wait`` is the result of
+    :func:`retry_after`.
     """
-    error = _meant(status, message, code, wait)
+    error = _error(status, message, code, wait)
     error.status = status
     return error
 
 
-def _meant(status: int, message: str, code: str | None, wait: float | None) -> ProviderError:
+def _error(status: int, message: str, code: str | None, wait: float | None) -> ProviderError:
     if status == 413 or (status in (400, 422) and is_too_long(code, message)):  # noqa: PLR2004
         return ContextTooLong(message)
     if status == 429 and code in _EXHAUSTED:  # noqa: PLR2004
@@ -113,11 +114,11 @@ def _later(message: str, wait: float | None) -> ProviderError:
         return RateLimited(message, wait)
     hours = min(wait, _YEAR) / 3600
     return ProviderRefused(
-        f"{message} (it asks to be left for {hours:,.1f} hours, which is not waited for: run the "
-        f"same command again later)"
+        f"{message} (it asks for a wait of {hours:,.1f} hours, which is too long: run the same "
+        f"command again later)"
     )
 
 
 def is_too_long(code: str | None, message: str) -> bool:
-    """Whether an error's ``code`` or ``message`` says that the conversation is too long."""
+    """Return whether an error's ``code`` or ``message`` says that the conversation is too long."""
     return code == "context_length_exceeded" or _TOO_LONG.search(message) is not None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Google's generateContent protocol: what its REST bodies say, whichever SDK has fetched them."""
+"""Google's generateContent protocol: its request and response bodies, for both Google SDKs."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ from kgbench.tools.wording import with_calls
 
 _PLAIN = ("temperature", "top_p", "top_k", "max_output_tokens", "stop_sequences", "seed")
 
-# What the API takes, by the names that configurations may use.
+# Parameters of the API, by the names that configurations may use.
 SAMPLING = {
     **{name: name for name in (*_PLAIN, "presence_penalty", "frequency_penalty")},
     **{name: name for name in ("thinking_config", "system_instruction", "safety_settings")},
     "max_tokens": "max_output_tokens",
     "stop": "stop_sequences",
 }
-# The retired SDK knows less.
+# The retired SDK supports fewer parameters.
 LEGACY_SAMPLING = {
     name: to for name, to in SAMPLING.items() if to in _PLAIN or to.endswith("_penalty")
 }
 
 _CUT = ("MAX_TOKENS",)
 _UNREAD = ("MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL")
-_KEY = {False: "output", True: "error"}  # of a response, as the API documents them
+_KEY = {False: "output", True: "error"}  # documented keys of a functionResponse
 _WITHHELD = (
     *("SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII"),
     *("IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION", "MODEL_ARMOR"),
@@ -44,41 +44,41 @@ _WITHHELD = (
 
 
 def said(asked: Request) -> list[dict[str, Json]]:
-    """The messages in turns; the API refuses blank ones, so an empty answer is named as such."""
+    """Return the messages as contents; the API rejects blank ones, so they get a placeholder."""
     if asked.tools:
-        return [_turn(one) for one in conversation(asked.messages, asked.states, ids=False)]
+        return [_turn(message) for message in conversation(asked.messages, asked.states, ids=False)]
     return [
         {"role": role, "parts": [{"text": text if text.strip() else UNSAID}]}
         for role, text in turns(asked.messages, answerer="model")
     ]
 
 
-def _turn(one: Said) -> dict[str, Json]:
-    """Results go by name and order, and by the id of the call where the API gave it one."""
-    if one.state is not None:
-        return {"role": "model", "parts": one.state}
+def _turn(message: Said) -> dict[str, Json]:
+    """Return a message as a content; results refer to calls by name, order and id (if any)."""
+    if message.state is not None:
+        return {"role": "model", "parts": message.state}
     results = [
         {"functionResponse": {**_of_call(r.call), "response": {_KEY[r.failed]: r.text}}}
-        for r in one.results
+        for r in message.results
     ]
-    calls = [{"functionCall": {**_of_call(c), "args": parsed(c)}} for c in one.calls]
-    text = [{"text": one.text}] if one.text.strip() else []
+    calls = [{"functionCall": {**_of_call(c), "args": parsed(c)}} for c in message.calls]
+    text = [{"text": message.text}] if message.text.strip() else []
     parts = [*text, *calls, *results] or [{"text": UNSAID}]
-    return {"role": "model" if one.of_model else "user", "parts": parts}
+    return {"role": "model" if message.of_model else "user", "parts": parts}
 
 
-def _of_call(made: ToolCall) -> dict[str, Json]:
-    return {"name": made.name} if made.id is None else {"id": made.id, "name": made.name}
+def _of_call(call_: ToolCall) -> dict[str, Json]:
+    return {"name": call_.name} if call_.id is None else {"id": call_.id, "name": call_.name}
 
 
 def reply(body: Json, request_id: str | None = None) -> Reply:
-    """What a response body says; output tokens include those of reasoning, as elsewhere.
+    """Parse a response body; output tokens include those of reasoning, as with other providers.
 
-    Raises :class:`~kgbench.errors.ProviderError` when it holds no answer.
+    Raises :class:`~kgbench.errors.ProviderError` if it has no answer.
     """
-    whole = mapping(body)
-    candidates = listed(whole.get("candidates"))
-    blocked = text_of(mapping(whole.get("promptFeedback")).get("blockReason"))
+    response = mapping(body)
+    candidates = listed(response.get("candidates"))
+    blocked = text_of(mapping(response.get("promptFeedback")).get("blockReason"))
     if not candidates and blocked is None:
         raise ProviderError(no_answer(body, "no candidates"))
     candidate = candidates[0] if candidates else {}
@@ -88,10 +88,10 @@ def reply(body: Json, request_id: str | None = None) -> Reply:
         raise ProviderError(no_answer(body, "a candidate without content"))
     return Reply(
         text=with_calls("".join(_texts(content, thought=False)), _calls(candidate)),
-        usage=_usage(mapping(whole.get("usageMetadata"))),
-        model=text_of(whole.get("modelVersion")),
+        usage=_usage(mapping(response.get("usageMetadata"))),
+        model=text_of(response.get("modelVersion")),
         finish_reason=reason,
-        request_id=text_of(whole.get("responseId")) or request_id,
+        request_id=text_of(response.get("responseId")) or request_id,
         reasoning="\n\n".join(_texts(content, thought=True)) or None,
         outcome=_outcome(reason, blocked=not candidates),
         state=_state(content),
@@ -99,21 +99,21 @@ def reply(body: Json, request_id: str | None = None) -> Reply:
 
 
 def _calls(candidate: Mapping[str, Json]) -> list[ToolCall]:
-    """The calls of a candidate; one that the API itself could not read is malformed."""
-    made = [
-        call(one.get("name"), one.get("args"), one.get("id"))
+    """Return the calls of a candidate; a call that the API could not parse is malformed."""
+    calls = [
+        call(function.get("name"), function.get("args"), function.get("id"))
         for part in listed(mapping(candidate.get("content")).get("parts"))
-        if (one := mapping(part.get("functionCall")))
+        if (function := mapping(part.get("functionCall")))
     ]
     reason = text_of(candidate.get("finishReason"))
-    if made or reason not in _UNREAD:
-        return made
-    said = text_of(candidate.get("finishMessage")) or ""
-    return [ToolCall("", said, malformed=f"the provider could not read the call ({reason})")]
+    if calls or reason not in _UNREAD:
+        return calls
+    message = text_of(candidate.get("finishMessage")) or ""
+    return [ToolCall("", message, malformed=f"the provider could not read the call ({reason})")]
 
 
 def _state(content: Mapping[str, Json]) -> str | None:
-    """Parts with calls and signatures of thoughts, which the API wants back where they were."""
+    """Return parts with calls and thought signatures, which the API needs back in place."""
     parts = listed(content.get("parts"))
     if not any("functionCall" in part for part in parts):
         return None
@@ -145,9 +145,9 @@ def _usage(usage: Mapping[str, Json]) -> Usage:
 
 
 def retry_delay(error: Json) -> float | None:
-    """The seconds in the ``RetryInfo`` of an error body (``{"error": {"details": [...]}}``)."""
+    """Return the seconds in ``RetryInfo`` of an error body (``{"error": {"details": [...]}}``)."""
     for detail in listed(mapping(mapping(error).get("error")).get("details")):
-        written = text_of(detail.get("retryDelay")) or ""
-        if written.endswith("s") and written[:-1].replace(".", "", 1).isdecimal():
-            return float(written[:-1])
+        delay = text_of(detail.get("retryDelay")) or ""
+        if delay.endswith("s") and delay[:-1].replace(".", "", 1).isdecimal():
+            return float(delay[:-1])
     return None

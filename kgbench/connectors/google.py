@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Google's models through google-genai: ``google:gemini-2.5-flash``.
 
-The key is in ``GEMINI_API_KEY`` or ``GOOGLE_API_KEY``; a server of another address
-(``google:MODEL@http://host``) may have none. The version of the API is ``v1beta`` unless the
-address ends in another, or the option ``api_version`` names one.
+The key is in ``GEMINI_API_KEY`` or ``GOOGLE_API_KEY``; a server at another address
+(``google:MODEL@http://host``) may need none. The version of the API is ``v1beta`` unless the
+address ends in another one or the option ``api_version`` names one.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ DECLARED = Declaration(
 
 
 def open(setup: ModelSetup, timeout: float) -> Google:  # noqa: A001 - the interface
-    """A model of Google, or of a server that speaks its protocol."""
+    """Return a connector for a model of Google or of a server with the same protocol."""
     options = read(setup.options, DECLARED.options, setup.spec)
     address, key, caller = SERVICE.server(setup, options, timeout)
     parameters = sampling(setup, generate_content.SAMPLING)
@@ -65,7 +65,7 @@ def open(setup: ModelSetup, timeout: float) -> Google:  # noqa: A001 - the inter
 
 
 def _client(address: Address, key: str | None, http: httpx2.AsyncClient) -> Client:
-    """The SDK's client; over a given HTTP client and with these options it never retries."""
+    """Return the SDK's client; with a given HTTP client and these options it never retries."""
     from google import genai
     from google.genai import types
 
@@ -79,7 +79,7 @@ def _client(address: Address, key: str | None, http: httpx2.AsyncClient) -> Clie
 
 
 class Google:
-    """One model behind generateContent; see the module."""
+    """A model at the generateContent API; see the module."""
 
     def __init__(
         self,
@@ -97,11 +97,11 @@ class Google:
 
     @property
     def caller(self) -> Caller:
-        """Who calls which server, for those who say it before the first call."""
+        """The context of the calls, which names the server."""
         return self._caller
 
     async def ask(self, request: Request) -> Reply:
-        """One call; see :meth:`kgbench.connectors.Connector.ask`."""
+        """Make one call; see :meth:`kgbench.connectors.Connector.ask`."""
         import httpx2
         from google.genai import errors
 
@@ -109,9 +109,9 @@ class Google:
             async with asyncio.timeout(self._caller.timeout):
                 response = await self._send(request)
         except (TimeoutError, httpx2.TimeoutException):
-            raise self._caller.late() from None
+            raise self._caller.timeout_error() from None
         except (httpx2.HTTPError, Misbehaviour) as error:
-            raise self._caller.cut(error) from None
+            raise self._caller.connection_error(error) from None
         except errors.APIError as error:
             raise self._failure(error) from None
         http = response.sdk_http_response
@@ -123,7 +123,7 @@ class Google:
 
         config = self._config
         if request.tools:
-            declared = [
+            functions = [
                 types.FunctionDeclaration(
                     name=tool.name,
                     description=tool.description,
@@ -131,21 +131,21 @@ class Google:
                 )
                 for tool in request.tools
             ]
-            offered = [types.Tool(function_declarations=declared)]
+            offered = [types.Tool(function_declarations=functions)]
             config = config.model_copy(update={"tools": offered})
-        # From JSON, in which signatures are base64: as Python values they would be encoded again.
+        # Parsed from JSON, where signatures are base64: Python values would be encoded again.
         turns = map(json.dumps, generate_content.said(request))
         try:
-            said = [types.Content.model_validate_json(turn) for turn in turns]
-        except ValueError as error:  # of what the API itself sent, and the SDK does not know
+            contents = [types.Content.model_validate_json(turn) for turn in turns]
+        except ValueError as error:  # the API sent something that this version of the SDK rejects
             raise self._caller.error(f"an earlier answer cannot be sent back: {error}") from None
         return await self._client.aio.models.generate_content(
-            model=self._model_id, contents=said, config=config
+            model=self._model_id, contents=contents, config=config
         )
 
     def _failure(self, error: APIError) -> ProviderError:
         status = text_of(error.status)
-        message = self._caller.say(f"HTTP {error.code}: {error.message or error.details}")
+        message = self._caller.describe(f"HTTP {error.code}: {error.message or error.details}")
         headers = getattr(error.response, "headers", {})
         wait = generate_content.retry_delay(error.details)
         wait = failures.retry_after(headers) if wait is None else wait

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Google's models through its retired package google-generativeai: ``google_legacy:MODEL``.
 
-Kept so that earlier measurements can be repeated with the client they were made with. It is
-synchronous and speaks REST, so every call under way holds a thread. Keys as for ``google``.
+Kept so that earlier measurements can be repeated with the same client. The package is synchronous
+and uses REST, so every call under way occupies a thread. Keys as for ``google``.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from kgbench.errors import ModelSpecError, ProviderError
 from kgbench.model import Json, ModelSetup, Reply, Request
 from kgbench.net.limits import LedAway, Misbehaviour
 
-SERVICE = replace(google.SERVICE, fixed=True)  # the package speaks v1beta alone
+SERVICE = replace(google.SERVICE, fixed=True)  # the package only supports v1beta
 DECLARED = Declaration(
     specifications=("google_legacy:MODEL", "google_legacy:MODEL@ADDRESS"),
     options=SERVICE.options(),
@@ -36,7 +36,7 @@ _THREADS = 64
 
 
 def open(setup: ModelSetup, timeout: float) -> GoogleLegacy:  # noqa: A001 - the interface
-    """A model of Google, or of a server that speaks its protocol, through the retired package."""
+    """Return a connector for a model of Google or of a compatible server."""
     options = read(setup.options, DECLARED.options, setup.spec)
     address, key, caller = SERVICE.server(setup, options, timeout)
     parameters = sampling(setup, generate_content.LEGACY_SAMPLING)
@@ -47,8 +47,8 @@ def open(setup: ModelSetup, timeout: float) -> GoogleLegacy:  # noqa: A001 - the
 def _model(model_id: str, parameters: dict[str, Json]) -> Any:
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # it warns that it is retired; so do we, above
-            legacy = _part("generativeai")
+            warnings.simplefilter("ignore")  # its deprecation warning; the module text says it, too
+            legacy = _module("generativeai")
     except ImportError:
         raise ModelSpecError(
             "google-generativeai is not installed: pip install 'kgbench[google-legacy]'"
@@ -57,13 +57,13 @@ def _model(model_id: str, parameters: dict[str, Json]) -> Any:
 
 
 def _service(url: str, key: str | None, timeout: float) -> Any:
-    """A client of its own: the package's global one would mix up keys and servers."""
-    options = _part("api_core.client_options").ClientOptions(
+    """Return a separate client: the package's global one would mix up keys and servers."""
+    options = _module("api_core.client_options").ClientOptions(
         api_endpoint=url, api_key=key or "none"
     )
-    language = _part("ai.generativelanguage")
+    language = _module("ai.generativelanguage")
     client = language.GenerativeServiceClient(transport="rest", client_options=options)
-    # Its session would answer a 401 by asking twice more with "refreshed" credentials.
+    # Its session would retry a 401 twice with "refreshed" credentials.
     session = client.transport._session  # noqa: SLF001
     session._max_refresh_attempts = 0  # noqa: SLF001
     from kgbench.connectors.guarded_requests import guard
@@ -72,16 +72,16 @@ def _service(url: str, key: str | None, timeout: float) -> Any:
     return client
 
 
-def _part(name: str) -> Any:
-    """A module of the retired package or of what it rests on; they have no types to check."""
+def _module(name: str) -> Any:
+    """Import a module of the retired package or of its dependencies, which have no types."""
     return importlib.import_module(f"google.{name}")
 
 
 class GoogleLegacy:
-    """One model behind generateContent; see the module."""
+    """A model at the generateContent API; see the module."""
 
     def __init__(self, model: Any, service: Any, caller: Caller) -> None:
-        model._client = service  # noqa: SLF001 - the package has no other way to give it one
+        model._client = service  # noqa: SLF001 - the package has no public way to set the client
         self._model = model
         self._service = service
         self._caller = caller
@@ -89,42 +89,42 @@ class GoogleLegacy:
 
     @property
     def caller(self) -> Caller:
-        """Who calls which server, for those who say it before the first call."""
+        """The context of the calls, which names the server."""
         return self._caller
 
     async def ask(self, request: Request) -> Reply:
-        """One call; see :meth:`kgbench.connectors.Connector.ask`."""
+        """Make one call; see :meth:`kgbench.connectors.Connector.ask`."""
         loop = asyncio.get_running_loop()
         try:
             async with asyncio.timeout(self._caller.timeout):
                 body = await loop.run_in_executor(self._threads, self._send, request)
         except TimeoutError:
-            raise self._caller.late() from None
+            raise self._caller.timeout_error() from None
         return self._caller.read(body, generate_content.reply, None)
 
     def _send(self, request: Request) -> str:
-        """The response as the JSON of the protocol. Runs in a thread."""
+        """Make the call in a worker thread, and return the response as JSON of the protocol."""
         import requests
 
-        exceptions, parsing = _part("api_core.exceptions"), _part("protobuf.json_format")
+        exceptions, parsing = _module("api_core.exceptions"), _module("protobuf.json_format")
         try:
             response = self._model.generate_content(
                 generate_content.said(request),
                 request_options={"timeout": self._caller.timeout, "retry": None},
             )
         except requests.Timeout:
-            raise self._caller.late() from None
+            raise self._caller.timeout_error() from None
         except requests.TooManyRedirects:
-            led = LedAway("the server redirects, which is not followed")
-            raise self._caller.misled(led) from None
+            redirect = LedAway("the server redirects, which is not followed")
+            raise self._caller.misbehaviour_error(redirect) from None
         except (requests.RequestException, Misbehaviour) as error:
-            raise self._caller.cut(error) from None
+            raise self._caller.connection_error(error) from None
         except exceptions.GoogleAPICallError as error:
             raise self._failure(error) from None
         except (ValueError, parsing.ParseError) as error:
             raise self._caller.error(f"the response is not JSON: {error}") from None
-        fields = _part("ai.generativelanguage").GenerateContentResponse.to_dict(
-            response._result,  # noqa: SLF001 - the package shows only parts of it
+        fields = _module("ai.generativelanguage").GenerateContentResponse.to_dict(
+            response._result,  # noqa: SLF001 - the package exposes only parts of the response
             use_integers_for_enums=False,
             preserving_proto_field_name=False,
             including_default_value_fields=False,
@@ -135,7 +135,7 @@ class GoogleLegacy:
         headers = getattr(error.response, "headers", None) or {}
         return failures.of_status(
             int(error.code or 500),
-            self._caller.say(f"HTTP {error.code}: {error.message}"),
+            self._caller.describe(f"HTTP {error.code}: {error.message}"),
             code=error.reason,
             wait=failures.retry_after({name.lower(): value for name, value in headers.items()}),
         )
@@ -144,6 +144,6 @@ class GoogleLegacy:
         return self
 
     async def __aexit__(self, *exception: object) -> None:
-        """Close the connections; a thread that still waits for a server is left to its time-out."""
+        """Close the connections; a thread that still waits for a server ends at its timeout."""
         self._threads.shutdown(wait=False, cancel_futures=True)
         self._service.transport.close()

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The HTTP client that the SDKs of providers are given: it limits responses and redirects.
+"""The HTTP client of the provider SDKs, which limits responses and redirects.
 
-SDKs would follow a redirect to any server, some of them with the key, and read whatever comes.
+By themselves, SDKs follow redirects to any server, some of them with the API key, and read
+responses of any size.
 """
 
 from __future__ import annotations
@@ -18,24 +19,24 @@ from kgbench.net.relay import Relay
 from kgbench.net.transport import Measured
 
 MOST_STREAMED: Final = 1 << 32
-"""The most bytes of a response that is read line by line."""
+"""Maximal bytes of a response that is read line by line."""
 
 SLOWEST: Final = 10_000
-"""Bytes that a streamed response must have had on average for each second beyond its time."""
+"""Minimal average of bytes per second for a streamed response beyond its timeout."""
 
 
 class GuardedClient(httpx2.AsyncClient):
     """An ``httpx2.AsyncClient`` for calls to one server that take at most ``seconds``.
 
-    Only the origin of ``url`` is ever asked: an SDK may take addresses from responses, as that of
-    the results of a batch, and send the key there.
+    Only the origin of ``url`` is contacted: an SDK may take addresses from responses, such as the
+    address of a batch's results, and would send the key there.
     """
 
     def __init__(self, url: str, seconds: float, **options: Any) -> None:
         super().__init__(**options)
         for transport in (self._transport, *self._mounts.values()):
             if isinstance(transport, httpx2.AsyncHTTPTransport):
-                # httpx2 has no argument for it.
+                # httpx2 has no public argument for the network backend.
                 transport._pool._network_backend = Relay()  # noqa: SLF001
         self._home = url
         self._whole = Limits(limits.REPLY, limits.REPLY, seconds)
@@ -46,7 +47,7 @@ class GuardedClient(httpx2.AsyncClient):
     ) -> httpx2.Response:
         """Send ``request``; follow redirects within its origin if they keep method and body.
 
-        Raises :class:`~kgbench.net.limits.Misbehaviour`, as does reading what is returned.
+        Raises :class:`~kgbench.net.limits.Misbehaviour`; reading the response may raise it, too.
         """
         meter = Meter(self._streamed if stream else self._whole)
         options["follow_redirects"] = False
@@ -55,7 +56,7 @@ class GuardedClient(httpx2.AsyncClient):
             request.headers["Accept-Encoding"] = "gzip"
             exchange = EXCHANGE.get()
             if exchange is not None and exchange.given is not None:
-                response = _given(exchange.given, request)
+                response = _as_httpx(exchange.given, request)
             else:
                 response = await super().send(request, stream=True, **options)
             following = response.next_request
@@ -76,8 +77,8 @@ class GuardedClient(httpx2.AsyncClient):
         raise LedAway(f"the server redirects more than {REDIRECTS} times")
 
 
-def _given(arrived: Response, request: httpx2.Request) -> httpx2.Response:
-    """A response that arrived earlier, in the place of another one to the same request."""
+def _as_httpx(arrived: Response, request: httpx2.Request) -> httpx2.Response:
+    """Return a response that an earlier session received to the same request."""
     body = httpx2.ByteStream(arrived.body)
     return httpx2.Response(
         arrived.status, headers=list(arrived.headers), stream=body, request=request

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The same limits for a session of ``requests``, which Google's retired SDK makes for itself."""
+"""Limits of responses and redirects for ``requests``, which Google's retired SDK uses."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from kgbench.net.limits import Body, Limits, Meter, Reads
 
 
 def guard(session: requests.Session, seconds: float) -> None:
-    """Have ``session`` follow no redirects, and read responses within limits.
+    """Make ``session`` follow no redirects, and limit its responses in size and time.
 
-    Then its calls raise :class:`requests.TooManyRedirects` for a redirect, and
-    :class:`~kgbench.net.limits.Misbehaviour`.
+    Its calls then raise :class:`requests.TooManyRedirects` for a redirect, and
+    :class:`~kgbench.net.limits.Misbehaviour` for a response beyond the limits.
     """
     session.max_redirects = 0
     for scheme in ("https://", "http://"):
@@ -43,7 +43,7 @@ class _Guarded(HTTPAdapter):
         return manager
 
     def _measure(self, manager: Any) -> None:
-        """Have the connections of ``manager`` measure their responses from the first byte on."""
+        """Make the connections of ``manager`` measure their responses from the first byte."""
         manager.pool_classes_by_scheme = {
             "http": _measuring(HTTPConnectionPool, self._limits),
             "https": _measuring(HTTPSConnectionPool, self._limits),
@@ -56,10 +56,10 @@ class _Guarded(HTTPAdapter):
         raw = response.raw
         try:
             body = Body(response.headers.pop("Content-Encoding", None), meter)
-            whole = io.BytesIO()
+            content = io.BytesIO()
             while data := raw.read1(1 << 16, decode_content=False):
                 meter.received(len(data))
-                whole.writelines(body.pieces(data))
+                content.writelines(body.pieces(data))
             body.end()
         except urllib3.exceptions.HTTPError as error:
             raw.close()
@@ -68,13 +68,13 @@ class _Guarded(HTTPAdapter):
             raw.close()
             raise
         raw.release_conn()
-        whole.seek(0)
-        response.raw = whole
+        content.seek(0)
+        response.raw = content
         return response
 
 
 def _measuring(pool: Any, within: Limits) -> Any:
-    """The class ``pool`` of connections, each response of which keeps to limits."""
+    """Return a subclass of the connection pool ``pool`` whose responses have limits."""
 
     class Connection(pool.ConnectionCls):  # type: ignore[misc]
         def getresponse(self) -> Any:
@@ -97,15 +97,17 @@ class _Response(http.client.HTTPResponse):
 
 
 class _Source(io.RawIOBase):
-    """A socket whose reads keep to limits."""
+    """A raw stream over a socket whose reads have limits."""
 
     def __init__(self, sock: socket.socket, reads: Reads) -> None:
-        self._raw = sock.makefile("rb", buffering=0)  # keeps the socket open, as long as it is
+        self._raw = sock.makefile(
+            "rb", buffering=0
+        )  # holds a reference, so that the socket stays open
         self._socket = sock
         self._reads = reads
 
     def makefile(self, *_: object, **__: object) -> io.BufferedReader:
-        """All that a response needs of a socket."""
+        """Return the buffered reader, the only part of a socket that a response uses."""
         return io.BufferedReader(self)
 
     def readable(self) -> bool:
@@ -116,7 +118,7 @@ class _Source(io.RawIOBase):
         try:
             size = self._raw.readinto(buffer)
         except TimeoutError:
-            self._reads.wait()  # raises where it is the response that took too long
+            self._reads.wait()  # raises TooSlow if the limit of the whole response is exceeded
             raise
         self._reads.came(size or 0)
         return size

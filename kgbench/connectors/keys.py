@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Keys: from the environment or the key ring of the system, for one host, and nowhere else."""
+"""API keys, read from the environment or from the key ring of the system."""
 
 from __future__ import annotations
 
@@ -10,41 +10,41 @@ from collections.abc import Iterable
 from kgbench.errors import ModelSpecError
 from kgbench.model import ModelSetup
 
-SERVICE = "kgbench"  # under which a key ring has them, each by the name of its variable
+SERVICE = "kgbench"  # the service name in the key ring; user names are those of the variables
 
-_given: set[str] = set()
+_in_use: set[str] = set()
 
 
 def found(setup: ModelSetup, *variables: str, needed: bool) -> str | None:
-    """The first key found for ``variables``, without surrounding blanks.
+    """Return the first key found for ``variables``, without surrounding blanks.
 
-    The environment goes before the key ring, which is asked where the package ``keyring`` is
-    installed. Raises :class:`~kgbench.errors.ModelSpecError` when none has one and a key is
-    ``needed``, or when one cannot be sent in a header.
+    The environment takes precedence over the key ring, which is used if the package ``keyring`` is
+    installed. Raises :class:`~kgbench.errors.ModelSpecError` if a key is ``needed`` and there is
+    none, or if it cannot be sent in an HTTP header.
     """
     for variable in variables:
         key = os.environ.get(variable, "").strip()
         if key:
-            return _usable(key, variable)
-    silent = ""
+            return _checked(key, variable)
+    reason = ""
     for variable in variables:
         key, failure = _of_key_ring(variable)
         if key:
-            return _usable(key, variable)
-        silent = failure or silent
+            return _checked(key, variable)
+        reason = failure or reason
     if needed:
         raise ModelSpecError(
             f"{setup.spec} needs a key: set the environment variable {' or '.join(variables)}, "
-            f"or keep it in a key ring (keyring set {SERVICE} {variables[0]}){silent}"
+            f"or keep it in a key ring (keyring set {SERVICE} {variables[0]}){reason}"
         )
     return None
 
 
 def of_variables(variables: Iterable[str]) -> dict[str, str]:
-    """The keys for all ``variables``, by name.
+    """Return the keys for all ``variables``, by name.
 
-    Raises :class:`~kgbench.errors.ModelSpecError` for a variable without a key, or with one that
-    cannot be sent in a header.
+    Raises :class:`~kgbench.errors.ModelSpecError` for a variable without a key, or with a key that
+    cannot be sent in an HTTP header.
     """
     keys: dict[str, str] = {}
     for variable in variables:
@@ -53,40 +53,40 @@ def of_variables(variables: Iterable[str]) -> dict[str, str]:
             raise ModelSpecError(
                 f"the environment variable {variable}, which a tool server needs, is not set"
             )
-        keys[variable] = _usable(key, variable)
+        keys[variable] = _checked(key, variable)
     return keys
 
 
 def place(variable: str) -> str | None:
-    """Where there is a key for ``variable``: ``environment``, ``key ring``, or ``None``.
+    """Return the location of the key for ``variable``: ``environment``, ``key ring`` or ``None``.
 
-    Raises :class:`~kgbench.errors.ModelSpecError` when it cannot be sent in a header.
+    Raises :class:`~kgbench.errors.ModelSpecError` if the key cannot be sent in an HTTP header.
     """
     key = os.environ.get(variable, "").strip()
     if key:
-        _usable(key, variable)
+        _checked(key, variable)
         return "environment"
     key, _ = _of_key_ring(variable)
     if key:
-        _usable(key, variable)
+        _checked(key, variable)
         return "key ring"
     return None
 
 
 def given() -> frozenset[str]:
-    """The keys that this process has handed to connectors: never to be said."""
-    return frozenset(_given)
+    """Return the keys that this process has passed to connectors, to be hidden in messages."""
+    return frozenset(_in_use)
 
 
-def _usable(key: str, variable: str) -> str:
+def _checked(key: str, variable: str) -> str:
     if not (key.isascii() and key.isprintable()):
         raise ModelSpecError(f"the key in {variable} holds characters that no header can carry")
-    _given.add(key)
+    _in_use.add(key)
     return key
 
 
 def _of_key_ring(variable: str) -> tuple[str, str]:
-    """The key in the key ring, or the words for why that does not tell."""
+    """Return the key in the key ring, or a phrase with the reason why it cannot be read."""
     try:
         keyring = importlib.import_module("keyring")
         errors = importlib.import_module("keyring.errors")
@@ -94,6 +94,6 @@ def _of_key_ring(variable: str) -> tuple[str, str]:
         return "", "; for that the package is missing: pip install 'kgbench[keyring]'"
     try:
         key = keyring.get_password(SERVICE, variable)
-    except errors.KeyringError as error:  # none on this system, or locked
+    except errors.KeyringError as error:  # there is no key ring, or it is locked
         return "", f"; the key ring does not answer ({type(error).__name__})"
     return str(key or "").strip(), ""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Anthropic's messages protocol: conversations to turns, response bodies to replies."""
+"""Anthropic's messages protocol: request messages and replies from response bodies."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from kgbench.errors import ProviderError
 from kgbench.model import Json, Outcome, Reply, Request, Usage
 from kgbench.tools.wording import with_calls
 
-# What the API takes, by the names that configurations may use.
+# Parameters of the API, by the names that configurations may use.
 SAMPLING = {
     **{name: name for name in ("max_tokens", "temperature", "top_p", "top_k", "stop_sequences")},
     **{name: name for name in ("system", "thinking", "output_config", "service_tier")},
@@ -42,9 +42,9 @@ _OUTCOMES = {
 
 
 def said(asked: Request) -> list[dict[str, Json]]:
-    """The messages in turns; the API refuses blank ones, so an empty answer is named as such."""
+    """Return the request's messages; the API rejects blank ones, so they get a placeholder."""
     if asked.tools:
-        return [_turn(one) for one in conversation(asked.messages, asked.states)]
+        return [_turn(message) for message in conversation(asked.messages, asked.states)]
     return [
         {"role": role, "content": text if text.strip() else UNSAID}
         for role, text in turns(asked.messages)
@@ -52,7 +52,7 @@ def said(asked: Request) -> list[dict[str, Json]]:
 
 
 def tools_of(request: Request) -> dict[str, Json]:
-    """The part of a body that offers the tools of ``request``, if it has any."""
+    """Return the part of a request body that offers the tools of ``request``, if any."""
     offered = [
         {
             "name": tool.name,
@@ -64,18 +64,18 @@ def tools_of(request: Request) -> dict[str, Json]:
     return {"tools": offered} if offered else {}
 
 
-def _turn(one: Said) -> dict[str, Json]:
-    if one.state is not None:
-        return {"role": "assistant", "content": one.state}
-    if one.results:
-        return {"role": "user", "content": [_result(result) for result in one.results]}
-    role = "assistant" if one.of_model else "user"
-    if not one.calls:
-        return {"role": role, "content": one.text if one.text.strip() else UNSAID}
-    text = [{"type": "text", "text": one.text}] if one.text.strip() else []
+def _turn(message: Said) -> dict[str, Json]:
+    if message.state is not None:
+        return {"role": "assistant", "content": message.state}
+    if message.results:
+        return {"role": "user", "content": [_result(result) for result in message.results]}
+    role = "assistant" if message.of_model else "user"
+    if not message.calls:
+        return {"role": role, "content": message.text if message.text.strip() else UNSAID}
+    text = [{"type": "text", "text": message.text}] if message.text.strip() else []
     calls = [
-        {"type": "tool_use", "id": made.id, "name": made.name, "input": parsed(made)}
-        for made in one.calls
+        {"type": "tool_use", "id": use.id, "name": use.name, "input": parsed(use)}
+        for use in message.calls
     ]
     return {"role": role, "content": [*text, *calls]}
 
@@ -90,15 +90,15 @@ def _result(result: Answered) -> dict[str, Json]:
 
 
 def reply(body: Json, request_id: str | None = None) -> Reply:
-    """What a response body says; input tokens include those written to and read from a cache.
+    """Parse a response body; input tokens include those written to and read from the cache.
 
-    Raises :class:`~kgbench.errors.ProviderError` when it holds no answer.
+    Raises :class:`~kgbench.errors.ProviderError` if it has no answer.
     """
-    whole = mapping(body)
-    reason = text_of(whole.get("stop_reason"))
-    if not isinstance(whole.get("content"), list) or reason is None:
+    response = mapping(body)
+    reason = text_of(response.get("stop_reason"))
+    if not isinstance(response.get("content"), list) or reason is None:
         raise ProviderError(no_answer(body, "no content"))
-    blocks = listed(whole["content"])
+    blocks = listed(response["content"])
     return Reply(
         text=with_calls(
             "".join(text_of(block.get("text")) or "" for block in blocks),
@@ -108,10 +108,10 @@ def reply(body: Json, request_id: str | None = None) -> Reply:
                 if block.get("type") == "tool_use"
             ],
         ),
-        usage=_usage(mapping(whole.get("usage"))),
-        model=text_of(whole.get("model")),
+        usage=_usage(mapping(response.get("usage"))),
+        model=text_of(response.get("model")),
         finish_reason=reason,
-        request_id=request_id or text_of(whole.get("id")),
+        request_id=request_id or text_of(response.get("id")),
         reasoning="\n\n".join(filter(None, (text_of(b.get("thinking")) for b in blocks))) or None,
         outcome=_OUTCOMES.get(reason),
         state=_state(blocks),
@@ -119,7 +119,7 @@ def reply(body: Json, request_id: str | None = None) -> Reply:
 
 
 def _state(blocks: Sequence[Mapping[str, Json]]) -> str | None:
-    """Calls with the thinking before them, which the API wants back unchanged and in its place."""
+    """Return calls with the thinking before them, which the API needs back unchanged."""
     kinds = {text_of(block.get("type")) for block in blocks}
     if "tool_use" not in kinds or not kinds & {"thinking", "redacted_thinking"}:
         return None

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""OpenAI, and every server that speaks its protocol, through the official SDK.
+"""OpenAI and servers with the same protocol, through the official SDK.
 
-``openai:gpt-4o-mini``, ``openai:NAME@http://host``; option ``api=responses`` chooses the
-responses API instead of chat completions, ``key_env`` another environment variable for the key
-than ``OPENAI_API_KEY``. A server that is not OpenAI's may have no key, and is sent all sampling
-parameters as they are written; OpenAI's own only those that its SDK knows the API to take.
+``openai:gpt-4o-mini``, ``openai:NAME@http://host``; the option ``api=responses`` chooses the
+responses API instead of chat completions, ``key_env`` names another environment variable for the
+key than ``OPENAI_API_KEY``. Other servers may need no key, and get all sampling parameters
+unchecked; for OpenAI's own server, parameters that its SDK does not know are refused.
 """
 
 from __future__ import annotations
@@ -49,15 +49,16 @@ _FILTERED = ("content_filter", "content_policy_violation")
 def open(  # noqa: A001 - the interface
     setup: ModelSetup, timeout: float, service: Service = SERVICE
 ) -> OpenAI:
-    """A model of OpenAI, or of the server at ``setup.base_url``, else ``OPENAI_BASE_URL``.
+    """Return a connector for a model of OpenAI or of a server with the same protocol.
 
-    ``service`` is another one with the same protocol.
+    The server is at ``setup.base_url``, else ``OPENAI_BASE_URL``, else OpenAI's own. ``service``
+    is another service with the same protocol.
     """
     return OpenAI(setup, *_parts(setup, timeout, service))
 
 
 def open_batches(setup: ModelSetup, timeout: float) -> OpenAIBatches:
-    """The same model through the batch interface of its server."""
+    """Return a client for the same model through the batch interface of its server."""
     from kgbench.connectors.openai_batches import OpenAIBatches
 
     return OpenAIBatches(setup, *_parts(setup, timeout))
@@ -78,23 +79,23 @@ def _parts(
 
 
 def _check_sampling(setup: ModelSetup, protocol: ModuleType) -> None:
-    """Refuse what the API of OpenAI itself does not take, before it does."""
+    """Refuse sampling parameters that OpenAI's own API does not have."""
     from openai.types.chat.completion_create_params import CompletionCreateParamsBase
     from openai.types.responses.response_create_params import ResponseCreateParamsBase
 
-    of = ResponseCreateParamsBase if protocol is responses else CompletionCreateParamsBase
-    taken = set(of.__annotations__) - set(protocol.RESERVED)
+    parameters = ResponseCreateParamsBase if protocol is responses else CompletionCreateParamsBase
+    known = set(parameters.__annotations__) - set(protocol.RESERVED)
     for name in protocol.sampling(setup):
-        if name not in taken:
+        if name not in known:
             raise ModelSpecError(
-                f"{setup.spec} does not take '{name}'; it takes {', '.join(sorted(taken))}"
+                f"{setup.spec} does not take '{name}'; it takes {', '.join(sorted(known))}"
             )
 
 
 def connected(
     setup: ModelSetup, timeout: float, service: Service = SERVICE
 ) -> tuple[AsyncOpenAI, Caller]:
-    """The SDK's client for the server of ``setup``, and who calls with it."""
+    """Return the SDK's client for the server of ``setup``, and the context of its calls."""
     server = service.server(setup, read(setup.options, DECLARED.options, setup.spec), timeout)
     return _client(server, timeout), server.caller
 
@@ -119,7 +120,7 @@ def _client(server: Server, timeout: float) -> AsyncOpenAI:
 
 
 class Connected(calls.Connected["AsyncOpenAI"]):
-    """One model behind an OpenAI-compatible server, and the connections to it."""
+    """A model at an OpenAI-compatible server, and the client's connections to it."""
 
     def __init__(
         self, setup: ModelSetup, protocol: ModuleType, client: AsyncOpenAI, caller: Caller
@@ -130,10 +131,10 @@ class Connected(calls.Connected["AsyncOpenAI"]):
 
 
 class OpenAI(Connected):
-    """One model behind an OpenAI-compatible server; see the module."""
+    """A model at an OpenAI-compatible server; see the module."""
 
     async def ask(self, request: Request) -> Reply:
-        """One call; see :meth:`kgbench.connectors.Connector.ask`."""
+        """Make one call; see :meth:`kgbench.connectors.Connector.ask`."""
         import openai
 
         body = self._protocol.request(self._setup, request)
@@ -165,10 +166,10 @@ class OpenAI(Connected):
 
 
 def answered_with(caller: Caller, error: APIStatusError) -> Reply:
-    """The reply that a filter sends as an error; any other error is raised as what it means."""
+    """Return the reply if ``error`` comes from a content filter, else raise its kgbench error."""
     wait = failures.retry_after(error.response.headers)
-    said = {"message": error.message, **mapping(error.body)}
-    return refusal(caller, error.status_code, said, request_id=error.request_id, wait=wait)
+    details = {"message": error.message, **mapping(error.body)}
+    return refusal(caller, error.status_code, details, request_id=error.request_id, wait=wait)
 
 
 def refusal(
@@ -179,11 +180,11 @@ def refusal(
     request_id: str | None = None,
     wait: float | None = None,
 ) -> Reply:
-    """The reply to an HTTP ``status`` with ``error``, if it comes from a filter; else raises."""
+    """Return a refused reply if ``error`` comes from a content filter, else raise its error."""
     code = text_of(error.get("code"))
     if status == 400 and code in _FILTERED:  # noqa: PLR2004
         filtered = Reply("", finish_reason=code, request_id=request_id, outcome=Outcome.REFUSED)
         return caller.clean(filtered)
     reason = failures.bare(status, text_of(error.get("message")) or code or "")
-    message = caller.say(f"HTTP {status}: {reason}")
+    message = caller.describe(f"HTTP {status}: {reason}")
     raise failures.of_status(status, message, code=code, wait=wait) from None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""OpenAI's batch interface: a file of requests goes up, files of results and errors come down."""
+"""OpenAI's batch interface: uploads a file of requests, downloads files of results and errors."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from kgbench.model import Json, ModelSetup, Reply
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
-_WINDOW: Any = "24h"  # the only one there is
+_WINDOW: Any = "24h"  # the only value that the API accepts
 _TOKEN = "kgbench"  # noqa: S105 - the name of our token in a batch's metadata
-_SKEW = timedelta(hours=1)  # by how much clocks may differ
+_SKEW = timedelta(hours=1)  # allowance for clocks that differ
 _PAGE = 100
 _OK = 200
 
 
 class OpenAIBatches(Connected):
-    """One model behind the batch interface of an OpenAI-compatible server."""
+    """A model at the batch interface of an OpenAI-compatible server."""
 
     def __init__(
         self, setup: ModelSetup, protocol: ModuleType, client: AsyncOpenAI, caller: Caller
@@ -40,8 +40,8 @@ class OpenAIBatches(Connected):
         self._endpoint: Any = f"/v1/{path}"
 
     async def submit(self, token: str, asked: Sequence[Asked]) -> str:
-        """Upload the requests, and make a batch of them."""
-        content = b"".join(self._line(one) for one in asked)
+        """Upload the requests, create a batch of them and return its id."""
+        content = b"".join(self._line(item) for item in asked)
         headers = self._headers()
         files, batches = self._client.files.with_raw_response, self._client.batches
         uploaded = await self._body(
@@ -49,7 +49,7 @@ class OpenAIBatches(Connected):
                 file=(f"kgbench-{token}.jsonl", content), purpose="batch", extra_headers=headers
             )
         )
-        made = await self._body(
+        created = await self._body(
             lambda: batches.with_raw_response.create(
                 completion_window=_WINDOW,
                 endpoint=self._endpoint,
@@ -58,33 +58,33 @@ class OpenAIBatches(Connected):
                 extra_headers=headers,
             )
         )
-        return self._id(made)
+        return self._id(created)
 
     async def find(
         self,
         token: str,
-        requests: int,  # noqa: ARG002 - the token is enough
+        requests: int,  # noqa: ARG002 - the token identifies the batch
         since: datetime,
         others: Collection[str],  # noqa: ARG002 - same
     ) -> str | None:
-        """Look through the newest batches for our token."""
+        """Search the newest batches for our token in their metadata."""
         earliest = (since - _SKEW).timestamp()
         after: dict[str, str] = {}
         while True:
             page = mapping(await self._body(partial(self._list, after)))
-            found = listed(page.get("data"))
-            for batch in found:
+            batches = listed(page.get("data"))
+            for batch in batches:
                 if mapping(batch.get("metadata")).get(_TOKEN) == token:
                     return self._id(batch)
-            last = found[-1] if found else {}
-            made = last.get("created_at")
-            old = not isinstance(made, int | float) or made < earliest
+            last = batches[-1] if batches else {}
+            created = last.get("created_at")
+            old = not isinstance(created, int | float) or created < earliest
             if old or page.get("has_more") is not True:
                 return None
             after = {"after": self._id(last)}
 
-    async def standing(self, batch: str) -> Standing:
-        """Ask for the batch."""
+    async def status(self, batch: str) -> Standing:
+        """Return the status of the batch."""
         headers = self._headers()
         body = mapping(
             await self._body(
@@ -100,12 +100,12 @@ class OpenAIBatches(Connected):
         missing = self._missing(batch, state, listed(mapping(body.get("errors")).get("data")))
         return Standing(state, done, missing, tuple(file for file in files if file))
 
-    async def results(self, batch: str, standing: Standing) -> AsyncIterator[Result]:  # noqa: ARG002
-        """Download what there is of both files."""
+    async def results(self, batch: str, status: Standing) -> AsyncIterator[Result]:  # noqa: ARG002
+        """Download the files of results and errors, as far as they exist."""
         import openai
 
         headers = self._headers()
-        for file in standing.results:
+        for file in status.results:
             content = self._client.files.with_streaming_response.content(
                 file, extra_headers=headers
             )
@@ -119,7 +119,7 @@ class OpenAIBatches(Connected):
                 raise self._caller.error("the results were refused by a filter") from None
 
     async def cancel(self, batch: str) -> None:
-        """Cancel the batch; what is done already is still charged."""
+        """Cancel the batch; requests that are done are still charged."""
         headers = self._headers()
         await self._body(
             lambda: self._client.batches.with_raw_response.cancel(batch, extra_headers=headers)
@@ -131,7 +131,7 @@ class OpenAIBatches(Connected):
         return json.dumps(line, ensure_ascii=False).encode() + b"\n"
 
     def _outcome(self, line: Any) -> Reply | ProviderError:
-        """What one line of the results says."""
+        """Parse a line of a result file."""
         try:
             response = mapping(line.get("response"))
             status = count(response.get("status_code"))
@@ -143,39 +143,39 @@ class OpenAIBatches(Connected):
             if status is not None:
                 error = mapping(mapping(body).get("error"))
                 return refusal(self._caller, status, error, request_id=request_id)
-            return self._of_batch(mapping(line.get("error")))
+            return self._not_executed(mapping(line.get("error")))
         except ProviderError as error:
             spec = self._caller.spec
             return error if spec in str(error) else self._caller.error(str(error))
 
-    def _of_batch(self, error: Any) -> ProviderError:
-        """Why a request was not made."""
+    def _not_executed(self, error: Any) -> ProviderError:
+        """Return the error of a request that the provider did not execute."""
         code = text_of(error.get("code")) or "no result"
-        said = self._caller.say(f"{code}: {text_of(error.get('message')) or 'no message'}")
+        message = self._caller.describe(f"{code}: {text_of(error.get('message')) or 'no message'}")
         if "expired" in code:
-            return ProviderTimeout(said)
-        return ProviderRefused(said) if "cancel" in code else ProviderError(said)
+            return ProviderTimeout(message)
+        return ProviderRefused(message) if "cancel" in code else ProviderError(message)
 
     def _missing(self, batch: str, state: str, errors: Sequence[Any]) -> ProviderError | None:
         about = f"the batch {batch} is {state}"
         if state == "completed":
             return self._caller.error(f"{about}, without a result for this request")
         if state == "expired":
-            return ProviderTimeout(self._caller.say(about))
+            return ProviderTimeout(self._caller.describe(about))
         if state == "cancelled":
-            return ProviderRefused(self._caller.say(about))
+            return ProviderRefused(self._caller.describe(about))
         if state != "failed":
             return None
-        told = [f"{text_of(e.get('code'))}: {text_of(e.get('message'))}" for e in errors[:3]]
-        said = self._caller.say("; ".join([about, *told]))
+        reasons = [f"{text_of(e.get('code'))}: {text_of(e.get('message'))}" for e in errors[:3]]
+        message = self._caller.describe("; ".join([about, *reasons]))
         limited = any("limit" in (text_of(e.get("code")) or "") for e in errors)
-        return RateLimited(said) if limited else ProviderRefused(said)
+        return RateLimited(message) if limited else ProviderRefused(message)
 
     def _id(self, body: Json) -> str:
-        found = text_of(mapping(body).get("id"))
-        if not found:
+        object_id = text_of(mapping(body).get("id"))
+        if not object_id:
             raise self._caller.error("the response names no id")
-        return rdf.storable(found).value
+        return rdf.storable(object_id).value
 
     def _headers(self) -> Any:
         import openai
@@ -188,7 +188,7 @@ class OpenAIBatches(Connected):
         )
 
     async def _body(self, send: Callable[[], Awaitable[Any]]) -> Json:
-        """The body of the response to one call."""
+        """Make one call and return the JSON body of its response."""
         import openai
 
         try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reading the options of a model specification, which may have been written as text.
+"""Options of model specifications, whose values may be given as text.
 
 >>> numbers = read({"rate": "0.3"}, {"rate": Option(float, 0.0, 0, 1)}, "baseline:noisy")
 >>> numbers["rate"]
@@ -20,7 +20,7 @@ from kgbench.model import Json, ModelSetup
 class Option(NamedTuple):
     """A declared option: its type, its default, and the inclusive limits of a number.
 
-    ``meaning`` is said in the documentation, as Markdown; ``None`` as a default is "not set".
+    ``meaning`` is its documentation, in Markdown; a default of ``None`` means "not set".
     """
 
     kind: type
@@ -31,7 +31,7 @@ class Option(NamedTuple):
     meaning: str = ""
 
 
-# What every model may be given, whatever its connector: see :mod:`kgbench.connectors.extraction`.
+# Options of every connector.
 COMMON = {
     "extraction": Option(
         str,
@@ -61,9 +61,9 @@ COMMON = {
 
 
 def read(given: Mapping[str, Json], declared: Mapping[str, Option], spec: str) -> dict[str, Any]:
-    """All ``declared`` and common options with the values ``given``, else their defaults.
+    """Return all ``declared`` and common options with the values ``given``, else their defaults.
 
-    Raises :class:`~kgbench.errors.ModelSpecError` for an unknown option or an unusable value.
+    Raises :class:`~kgbench.errors.ModelSpecError` for an unknown option or an invalid value.
     """
     declared = {**declared, **COMMON}
     for name in given:
@@ -111,12 +111,12 @@ def _convert(written: Json, kind: type) -> Any:
 
 
 def sampling(setup: ModelSetup, names: Mapping[str, str]) -> dict[str, Json]:
-    """The sampling parameters of ``setup`` under the names that the provider's API has for them.
+    """Return the sampling parameters of ``setup`` under the names of the provider's API.
 
-    Raises :class:`~kgbench.errors.ModelSpecError` for one that the API does not take.
+    Raises :class:`~kgbench.errors.ModelSpecError` for a parameter that the API does not have.
     """
     for name in setup.sampling:
         if name not in names:
-            taken = ", ".join(sorted(set(names)))
-            raise ModelSpecError(f"{setup.spec} does not take '{name}'; it takes {taken}")
+            known = ", ".join(sorted(set(names)))
+            raise ModelSpecError(f"{setup.spec} does not take '{name}'; it takes {known}")
     return {names[name]: value for name, value in setup.sampling.items()}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The responses protocol of OpenAI: conversations to request bodies, response bodies to replies."""
+"""OpenAI's responses protocol: request bodies from conversations, replies from response bodies."""
 
 from __future__ import annotations
 
@@ -24,26 +24,27 @@ RESERVED = (
     "tools",
 )
 _ENCRYPTED = "reasoning.encrypted_content"
-_REASONING = re.compile(r"o[1-9]|gpt-[5-9]|codex")  # names of OpenAI's models that reason
-# What goes by another name here than elsewhere.
+_REASONING = re.compile(r"o[1-9]|gpt-[5-9]|codex")  # names of OpenAI's reasoning models
+# Parameters that have another name in this API.
 _NAMES = {"max_tokens": "max_output_tokens", "max_completion_tokens": "max_output_tokens"}
 
 
 def request(setup: ModelSetup, asked: Request) -> dict[str, Json]:
-    """The body that asks ``setup`` for the next answer; nothing is kept at the provider.
+    """Return the request body for the next answer, with storage at the provider turned off.
 
-    So reasoning has to come encrypted, and goes back with the results of tools. Models that do not
-    reason refuse to be asked for it; ``include`` among the sampling parameters decides otherwise.
+    Without storage, reasoning must be requested in encrypted form and sent back with the results
+    of tools. Models without reasoning reject that request; the sampling parameter ``include``
+    overrides the choice.
     """
     body: dict[str, Json] = {"model": setup.model_id, "store": False, **sampling(setup)}
     if not asked.tools:
-        said = [{"role": role, "content": text} for role, text in turns(asked.messages)]
-        return {**body, "input": said}
+        messages = [{"role": role, "content": text} for role, text in turns(asked.messages)]
+        return {**body, "input": messages}
     if "reasoning" in setup.sampling or _REASONING.match(setup.model_id):
         body.setdefault("include", [_ENCRYPTED])
     structured = conversation(asked.messages, asked.states)
-    with_tools = [item for said in structured for item in _items(said)]
-    return {**body, "input": with_tools, "tools": [_function(tool) for tool in asked.tools]}
+    items = [item for messages in structured for item in _items(messages)]
+    return {**body, "input": items, "tools": [_function(tool) for tool in asked.tools]}
 
 
 def _function(tool: Tool) -> dict[str, Json]:
@@ -64,32 +65,32 @@ def _items(said: Said) -> Iterator[dict[str, Json]]:
         yield {"type": "function_call_output", "call_id": result.call.id, "output": result.text}
     if said.text.strip() or not (said.calls or said.results):
         yield {"role": "assistant" if said.of_model else "user", "content": said.text}
-    for one in said.calls:
+    for use in said.calls:
         yield {
             "type": "function_call",
-            "call_id": one.id,
-            "name": one.name,
-            "arguments": one.arguments,
+            "call_id": use.id,
+            "name": use.name,
+            "arguments": use.arguments,
         }
 
 
 def sampling(setup: ModelSetup) -> Mapping[str, Json]:
-    """The sampling parameters of ``setup`` by the names that this API has for them."""
+    """Return the sampling parameters of ``setup`` under this API's names."""
     return {_NAMES.get(name, name): value for name, value in setup.sampling.items()}
 
 
 def reply(body: Json, request_id: str | None = None) -> Reply:
-    """What a response body says.
+    """Parse a response body.
 
-    Raises :class:`~kgbench.errors.ProviderError` when it holds no answer.
+    Raises :class:`~kgbench.errors.ProviderError` if it has no answer.
     """
-    whole = mapping(body)
-    output = whole.get("output")
-    cut = text_of(mapping(whole.get("incomplete_details")).get("reason"))
+    response = mapping(body)
+    output = response.get("output")
+    cut = text_of(mapping(response.get("incomplete_details")).get("reason"))
     if not isinstance(output, list) or (not output and cut is None):
         raise ProviderError(no_answer(body, "no output"))
-    if whole.get("status") in ("failed", "cancelled"):
-        raise ProviderError(no_answer(body, f"the status {whole['status']}"))
+    if response.get("status") in ("failed", "cancelled"):
+        raise ProviderError(no_answer(body, f"the status {response['status']}"))
     items = listed(output)
     text = "".join(_texts(items, "message", "content", "text"))
     refusal = "".join(_texts(items, "message", "content", "refusal"))
@@ -101,10 +102,10 @@ def reply(body: Json, request_id: str | None = None) -> Reply:
     )
     return Reply(
         text=with_calls(text or refusal, _calls(items)),
-        usage=_usage(mapping(whole.get("usage"))),
-        model=text_of(whole.get("model")),
-        finish_reason=cut or text_of(whole.get("status")),
-        request_id=request_id or text_of(whole.get("id")),
+        usage=_usage(mapping(response.get("usage"))),
+        model=text_of(response.get("model")),
+        finish_reason=cut or text_of(response.get("status")),
+        request_id=request_id or text_of(response.get("id")),
         reasoning=reasoning or None,
         outcome=_outcome(cut, refused=bool(refusal)),
         state=_state(items),
@@ -112,7 +113,7 @@ def reply(body: Json, request_id: str | None = None) -> Reply:
 
 
 def _state(items: Sequence[Mapping[str, Any]]) -> str | None:
-    """Calls with encrypted reasoning; what is not encrypted is not kept anywhere to refer to."""
+    """Return calls with encrypted reasoning; unencrypted reasoning cannot be sent back."""
     kinds = {text_of(item.get("type")) for item in items if _can_go_back(item)}
     if not {"reasoning", "function_call"} <= kinds:
         return None
@@ -138,11 +139,11 @@ def _outcome(cut: str | None, *, refused: bool) -> Outcome | None:
 
 
 def _texts(items: Sequence[Mapping[str, Any]], kind: str, where: str, key: str) -> Iterator[str]:
-    """The texts under ``key`` of all parts in the field ``where`` of the items of a ``kind``."""
+    """Yield the texts under ``key`` of all parts in the field ``where`` of items of a ``kind``."""
     for item in items:
         for part in listed(item.get(where)) if item.get("type") == kind else ():
-            if found := text_of(part.get(key)):
-                yield found
+            if text := text_of(part.get(key)):
+                yield text
 
 
 def _usage(usage: Mapping[str, Json]) -> Usage:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which server a model is asked at, under which address, and with which key.
+"""The server, address and key of a model.
 
-One rule holds for the addresses of all providers; see :func:`address_of`.
+The same rule holds for the addresses of all providers; see :func:`address_of`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from kgbench.connectors.options import Option
 from kgbench.errors import ModelSpecError
 from kgbench.model import ModelSetup
 
-#: What the option ``api_version`` is set to where an address shall get no version.
+#: The value of the option ``api_version`` that appends no version to an address.
 NO_VERSION = "none"
 
 _VERSION = re.compile(r"v[0-9]+(?:(?:alpha|beta)[0-9]*)?")
@@ -32,11 +32,11 @@ API_VERSION = Option(
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """The API of a provider: where it is, and what it is called with.
+    """The API of a provider: its address, version and key variables.
 
-    ``own`` is the provider's own server, which always wants a key; ``None`` where there is none.
-    ``variable`` names an environment variable with another address, ``keys`` those that are looked
-    through for a key. ``version`` is the API's; ``fixed`` where the connector speaks no other.
+    ``own`` is the address of the provider's own server, which always requires a key, or ``None``.
+    ``variable`` names an environment variable with another address, ``keys`` those that may hold a
+    key. ``version`` is the default version of the API, the only one if it is ``fixed``.
     """
 
     own: str | None
@@ -46,56 +46,56 @@ class Service:
     fixed: bool = False
 
     def options(self) -> dict[str, Option]:
-        """The options that :meth:`server` reads from the specification of a model."""
+        """Return the options that :meth:`server` reads from a model specification."""
         return {"key_env": KEY_ENV} | ({} if self.fixed else {"api_version": API_VERSION})
 
     def is_own(self, url: str) -> bool:
-        """Whether ``url`` is on the provider's own server."""
+        """Return whether ``url`` is on the provider's own server."""
         return self.own is not None and urlsplit(url).hostname == urlsplit(self.own).hostname
 
     def address(self, setup: ModelSetup, options: Mapping[str, Any]) -> Address:
-        """The address of ``setup``, else the one in the environment, else the own server's.
+        """Return the address of ``setup``, else that in the environment, else the own server's.
 
-        ``options`` are those of the setup, read. Raises :class:`~kgbench.errors.ModelSpecError`
-        for what is no address of a server.
+        ``options`` are the parsed options of the setup. Raises
+        :class:`~kgbench.errors.ModelSpecError` for an invalid address.
         """
-        url, named = setup.base_url or "", f"{setup.connector}:{setup.model_id}"
+        url, source = setup.base_url or "", f"{setup.connector}:{setup.model_id}"
         if not url and self.variable and (url := os.environ.get(self.variable, "").strip()):
-            named = self.variable
+            source = self.variable
         chosen = self.version if self.fixed else options["api_version"]
         try:
             return address_of(url or self.own or "", self.version, chosen)
         except ValueError as error:
-            raise ModelSpecError(f"{named}: '{failures.scrub(url)}' {error}") from None
+            raise ModelSpecError(f"{source}: '{failures.scrub(url)}' {error}") from None
 
     def server(self, setup: ModelSetup, options: Mapping[str, Any], timeout: float) -> Server:
-        """The server at the :meth:`address` of ``setup``, with its key.
+        """Return the server at the :meth:`address` of ``setup``, with its key.
 
-        A key must be found for the own server, and where the setup names its variable. Raises
-        :class:`~kgbench.errors.ModelSpecError` where one is missing or cannot be sent.
+        A key is required for the own server, and if the setup names its variable. Raises
+        :class:`~kgbench.errors.ModelSpecError` if it is missing or cannot be sent.
         """
         address = self.address(setup, options)
-        named = options["key_env"]
-        needed = self.is_own(address.url) or bool(named)
-        key = keys.found(setup, *((named,) if named else self.keys), needed=needed)
+        variable = options["key_env"]
+        needed = self.is_own(address.url) or bool(variable)
+        key = keys.found(setup, *((variable,) if variable else self.keys), needed=needed)
         caller = Caller(setup.spec, timeout, (key,) if key else (), address.url)
         return Server(address, key, caller)
 
 
 class Address(NamedTuple):
-    """Where an API is: ``version`` is the last part of its path, or empty."""
+    """The address of an API; ``version`` is the last part of its path, or empty."""
 
     base: str
     version: str
 
     @property
     def url(self) -> str:
-        """The whole address, without a slash at its end."""
+        """The full address, without a trailing slash."""
         return f"{self.base}/{self.version}" if self.version else self.base
 
 
 class Server(NamedTuple):
-    """A server's address, the key that it gets, if any, and who calls."""
+    """The address of a server, its key, if any, and the context of calls to it."""
 
     address: Address
     key: str | None
@@ -103,11 +103,11 @@ class Server(NamedTuple):
 
 
 def address_of(written: str, version: str, chosen: str = "") -> Address:
-    """The address of an API that was ``written`` with its version or without.
+    """Return the address of an API that was ``written`` with or without its version.
 
-    A slash at the end means nothing. Where a part of the path is a version (``v1``, ``v1beta``),
-    the address is used as it is; else ``version`` is appended. A ``chosen`` version is appended
-    unless the address ends in it, and ``none`` appends nothing. Nothing is tried out.
+    A trailing slash is ignored. If a part of the path is a version (``v1``, ``v1beta``), the
+    address is used as it is; otherwise ``version`` is appended. A ``chosen`` version is appended
+    unless the address ends in it, and ``none`` appends nothing. No request is made.
 
     >>> {address_of(f"http://host{path}", "v1").url for path in ("", "/", "/v1", "/v1/")}
     {'http://host/v1'}
@@ -116,28 +116,28 @@ def address_of(written: str, version: str, chosen: str = "") -> Address:
     >>> address_of("https://host/api", "v1", "none").url
     'https://host/api'
 
-    Raises :class:`ValueError`, with words that follow the address, for what is no address, and
-    where it ends in another version than the chosen one.
+    Raises :class:`ValueError`, with a message that continues after the address, for an invalid
+    address, and for one that ends in another version than the chosen one.
     """
     parts = urlsplit(written)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ValueError("is not the address of a server (http://host or https://host/path)")
     if "?" in written or "#" in written:
         raise ValueError("is followed by a query or a fragment, which no address of a server has")
-    whole = written.rstrip("/")
-    base, _, last = whole.rpartition("/")
+    address = written.rstrip("/")
+    base, _, last = address.rpartition("/")
     ends = _is_version(last) and "/" in parts.path
     if chosen and chosen != NO_VERSION:
         if not _is_version(chosen):
             raise ValueError(f"cannot get '{chosen}', which is no version of an API (v1, v1beta)")
         if ends and last != chosen:
             raise ValueError(f"ends in {last}, but the version of the API is {chosen}")
-        return Address(base if ends else whole, chosen)
+        return Address(base if ends else address, chosen)
     if ends:
         return Address(base, last)
     if chosen or any(map(_is_version, parts.path.split("/"))):
-        return Address(whole, "")
-    return Address(whole, version)
+        return Address(address, "")
+    return Address(address, version)
 
 
 def _is_version(part: str) -> bool:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Systems that speak the protocol of the TEXT2SPARQL challenge, asked as models are.
+"""Systems with the protocol of the TEXT2SPARQL challenge, called like models.
 
-``GET ADDRESS?dataset=IRI&question=TEXT`` answers with JSON: ``{"dataset", "question", "query"}``.
-The protocol has no conversation and no instruction, so a system is asked only what consists of a
-bare question about a data set. The reply is the query as it was sent.
+``GET ADDRESS?dataset=IRI&question=TEXT`` returns JSON: ``{"dataset", "question", "query"}``. The
+protocol has no conversations and no instructions, so it only supports prompts that consist of a
+bare question about a data set. The reply is the query as it was received.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ DECLARED = Declaration(
 
 
 def open(setup: ModelSetup, timeout: float) -> System:  # noqa: A001, ARG001 - the interface
-    """The system at the address of ``setup``; its own option says how long a call may take."""
+    """Return the system at the address of ``setup``; its option ``timeout`` limits calls."""
     options = read(setup.options, DECLARED.options, setup.spec)
     if setup.sampling:
         raise ModelSpecError(
@@ -68,7 +68,7 @@ def open(setup: ModelSetup, timeout: float) -> System:  # noqa: A001, ARG001 - t
 
 
 class System:
-    """One system; see the module."""
+    """A question answering system; see the module."""
 
     def __init__(self, caller: Caller, dataset: str) -> None:
         self._caller = caller
@@ -76,25 +76,25 @@ class System:
 
     @property
     def deadline(self) -> float:
-        """Seconds that a call may take, by the protocol and not by the run."""
+        """The timeout of a call in seconds, which replaces that of the run."""
         return self._caller.timeout
 
     async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *exception: object) -> None:
-        """Nothing to give back: each call has a connection of its own."""
+        """Do nothing: each call has a connection of its own."""
 
     async def ask(self, request: Request) -> Reply:
-        """The query that the system gives for a question.
+        """Return the system's query for a question.
 
-        Raises :class:`~kgbench.errors.ProviderRefused` for anything but a bare question.
+        Raises :class:`~kgbench.errors.ProviderRefused` for any prompt but a bare question.
         """
         dataset = self._dataset or request.case.data.get("dataset")
         (question, *more) = request.messages
         if more or not dataset or question != request.case.data.get("question"):
             raise ProviderRefused(
-                self._caller.say(
+                self._caller.describe(
                     "a system can only be asked a bare question about a data set: choose tasks "
                     "whose prompt is the question"
                 )
@@ -104,17 +104,17 @@ class System:
             async with asyncio.timeout(self._caller.timeout):
                 text = await _in_thread(lambda: self._get(urlencode(fields)))
         except TimeoutError:
-            raise _again(self._caller.late()) from None
+            raise _with_wait(self._caller.timeout_error()) from None
         except ProviderError as error:
-            raise _again(error) from None
+            raise _with_wait(error) from None
         except Misbehaviour as error:
-            raise _again(self._caller.misled(error)) from None
+            raise _with_wait(self._caller.misbehaviour_error(error)) from None
         except OSError as error:
-            raise _again(self._caller.cut(error)) from None
+            raise _with_wait(self._caller.connection_error(error)) from None
         return self._caller.read(text, _reply, None)
 
     def _get(self, fields: str) -> str:
-        """The body of the response; redirects are followed within the server."""
+        """Return the body of the response; redirects within the server are followed."""
         seconds = self._caller.timeout
         url = f"{self._caller.url}?{fields}"
         for _ in range(REDIRECTS + 1):
@@ -123,8 +123,8 @@ class System:
                     url = redirected(url, to)
                     continue
                 if response.status >= 400:  # noqa: PLR2004
-                    said = failures.bare(response.status, response.text(_SHOWN))
-                    message = self._caller.say(f"HTTP {response.status}: {said}")
+                    reason = failures.bare(response.status, response.text(_SHOWN))
+                    message = self._caller.describe(f"HTTP {response.status}: {reason}")
                     headers = {name.lower(): value for name, value in response.headers.items()}
                     raise failures.of_status(
                         response.status, message, wait=failures.retry_after(headers)
@@ -133,14 +133,14 @@ class System:
         raise LedAway(f"the server redirects more than {REDIRECTS} times")
 
 
-def _again(error: ProviderError) -> ProviderError:
-    """``error`` with the time after which the call is repeated."""
+def _with_wait(error: ProviderError) -> ProviderError:
+    """Set on ``error`` the time after which the call is retried."""
     error.again_after = REPEATED_AFTER
     return error
 
 
 def _reply(body: Json, _: str | None) -> Reply:
-    """The query in a response; an empty one is an empty answer."""
+    """Return the query in a response; ``null`` is an empty answer."""
     if "query" not in mapping(body):
         raise ProviderError(no_answer(body, "no 'query'"))
     query = mapping(body)["query"]
@@ -148,36 +148,37 @@ def _reply(body: Json, _: str | None) -> Reply:
         return Reply("")
     text = text_of(query)
     if text is None:
-        raise ProviderError("the 'query' of the response is no text")
+        raise ProviderError("the 'query' of the response is not a string")
     return Reply(text)
 
 
 async def _in_thread(work: Callable[[], str]) -> str:
-    """The result of ``work`` in a thread that does not keep the process from ending.
+    """Return the result of ``work`` from a daemon thread.
 
-    A thread of the event loop's own pool would: a server may take its ten minutes.
+    The interpreter waits for threads of the event loop's pool when it exits, which could take ten
+    minutes with a slow server; it does not wait for daemon threads.
     """
     loop = asyncio.get_running_loop()
-    done: asyncio.Future[str] = loop.create_future()
+    future: asyncio.Future[str] = loop.create_future()
 
-    def tell(result: str | None, error: BaseException | None) -> None:
-        if done.done():  # nobody waits any more
+    def resolve(result: str | None, error: BaseException | None) -> None:
+        if future.done():  # cancelled
             return
         if error is None:
-            done.set_result(result or "")
+            future.set_result(result or "")
         else:
-            done.set_exception(error)
+            future.set_exception(error)
 
     def run() -> None:
         result: str | None = None
         error: BaseException | None = None
         try:
             result = work()
-        except Exception as failed:  # noqa: BLE001 - raised where it is awaited
-            error = failed
-        with contextlib.suppress(RuntimeError):  # the loop has ended meanwhile
-            loop.call_soon_threadsafe(tell, result, error)
-        error = None  # it refers to this frame, which must not refer to it
+        except Exception as exception:  # noqa: BLE001 - raised by awaiting the future
+            error = exception
+        with contextlib.suppress(RuntimeError):  # the event loop is closed
+            loop.call_soon_threadsafe(resolve, result, error)
+        error = None  # breaks the reference cycle between the error and this frame
 
     threading.Thread(target=run, daemon=True, name="text2sparql").start()
-    return await done
+    return await future

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Conversations with tool calls and results, as messages of a protocol that knows tools.
+"""Conversations with tool calls and results, as structured messages for native tool calling.
 
-What is recorded is text (:mod:`kgbench.tools.wording`); here it becomes calls and results again.
-Where the provider wants something back that is no text, the recorded state of the reply is sent
-instead, as it was received (:class:`kgbench.model.Reply`).
+The record is text (:mod:`kgbench.tools.wording`), which this module parses into calls and results.
+If the provider needs more than text back, the recorded state of the reply is sent instead, as it
+was received (:class:`kgbench.model.Reply`).
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from kgbench.tools import arguments, wording
 _FAILED: Final = frozenset(
     (ToolOutcome.ERROR, ToolOutcome.REFUSED, ToolOutcome.OVER_BUDGET),
 )
-_FOREIGN: Final = re.compile(r"[^A-Za-z0-9_-]")  # in names of tools, which providers then refuse
+_FOREIGN: Final = re.compile(r"[^A-Za-z0-9_-]")  # characters that providers reject in tool names
 _LONGEST_NAME: Final = 64
 
 
 class Answered(NamedTuple):
-    """The result of a call; ``failed`` where it is an error, was refused, or is over budget."""
+    """The result of a call; ``failed`` for an error, a refusal, or a call over budget."""
 
     call: ToolCall
     text: str
@@ -36,9 +36,9 @@ class Answered(NamedTuple):
 
 
 class Said(NamedTuple):
-    """One message: of the model with its calls, or to it with results or a text.
+    """A message: from the model, with its calls, or to the model, with results or a text.
 
-    ``state`` is the message of the model as the provider sent it, where it wants that back.
+    ``state`` is the model's message as the provider sent it, if the provider needs it back.
     """
 
     of_model: bool
@@ -51,20 +51,20 @@ class Said(NamedTuple):
 def conversation(
     messages: Sequence[str], states: Sequence[str | None] = (), *, ids: bool = True
 ) -> Iterator[Said]:
-    """The messages of a conversation in which tools are offered, with their structure.
+    """Yield the messages of a conversation with tools, parsed into calls and results.
 
-    ``states`` are those of the answers, in their order. With ``ids`` calls that have none get one.
-    Calls that could not be read are text, and so are their results; what is left of the budget is
-    told with the last result. Lone surrogates become U+FFFD.
+    ``states`` are the states of the answers, in order. With ``ids``, calls without an id get one.
+    Malformed calls and their results stay text; the note about the remaining budget is added to
+    the last result. Lone surrogates become U+FFFD.
     """
     calls: tuple[ToolCall, ...] = ()
     for k, message in enumerate(messages):
         clean = rdf.storable(message).value
         if k % 2:
-            text, made = wording.spoken(clean)
+            text, parsed_calls = wording.spoken(clean)
             calls = tuple(
-                replace(one, id=f"call_{k}_{i}") if ids and one.id is None else one
-                for i, one in enumerate(made)
+                replace(item, id=f"call_{k}_{i}") if ids and item.id is None else item
+                for i, item in enumerate(parsed_calls)
             )
             state = states[k // 2] if k // 2 < len(states) else None
             yield _of_model(text, calls, state)
@@ -73,7 +73,7 @@ def conversation(
 
 
 def state_of(message: Json) -> str | None:
-    """A message of a provider as the state of a reply; ``None`` for what cannot be sent back."""
+    """Serialise a provider's message as the state of a reply; ``None`` if that is impossible."""
     try:
         return json.dumps(message, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     except (ValueError, RecursionError):
@@ -81,31 +81,31 @@ def state_of(message: Json) -> str | None:
 
 
 def _of_model(text: str, calls: Sequence[ToolCall], state: str | None) -> Said:
-    unread = [one.arguments for one in calls if one.malformed is not None]
-    read = [one for one in calls if one.malformed is None]
+    malformed = [item.arguments for item in calls if item.malformed is not None]
+    read = [item for item in calls if item.malformed is None]
     return Said(
         of_model=True,
-        text="\n".join(filter(str.strip, [text, *unread])),
-        calls=tuple(replace(one, name=_sendable(one.name)) for one in read),
+        text="\n".join(filter(str.strip, [text, *malformed])),
+        calls=tuple(replace(item, name=_sendable(item.name)) for item in read),
         state=None if state is None else json.loads(rdf.storable(state).value),
     )
 
 
 def _to_model(message: str, calls: Sequence[ToolCall]) -> Said:
-    told, note = wording.told(message) if calls else ([], message)
+    parsed_results, note = wording.told(message) if calls else ([], message)
     results: list[Answered] = []
     notes: list[str] = []
     for i, call in enumerate(calls):
-        one = told[i] if i < len(told) else None
-        text = "(not used)" if told else "(accepted)"
-        if one is not None:
-            text = one.text or f"({one.outcome})"
+        result = parsed_results[i] if i < len(parsed_results) else None
+        text = "(not used)" if parsed_results else "(accepted)"
+        if result is not None:
+            text = result.text or f"({result.outcome})"
         if call.malformed is None:
-            failed = one is not None and one.outcome in _FAILED
+            failed = result is not None and result.outcome in _FAILED
             results.append(Answered(replace(call, name=_sendable(call.name)), text, failed))
-        elif one is not None:
+        elif result is not None:
             notes.append(text)
-    notes += [one.text for one in told[len(calls) :]]
+    notes += [result.text for result in parsed_results[len(calls) :]]
     ending = "\n".join([*notes, note])
     if not results:
         return Said(of_model=False, text=ending)
@@ -115,28 +115,30 @@ def _to_model(message: str, calls: Sequence[ToolCall]) -> Said:
 
 
 def _sendable(name: str) -> str:
-    """The name of a tool as providers take it; a model may have called one of any name."""
+    """Return the name of a tool in a form that providers accept; models may invent any name."""
     return _FOREIGN.sub("_", name)[:_LONGEST_NAME] or "unnamed"
 
 
 def parsed(call: ToolCall) -> dict[str, Json]:
-    """The arguments of a call as an object; what is none stands under ``malformed``."""
+    """Return the arguments of a call as an object; invalid ones are under ``malformed``."""
     try:
         return arguments.read(call.arguments)
     except ValueError:
         return {"malformed": call.arguments}
 
 
-def call(name: Json, given: Json, id_: Json = None) -> ToolCall:
-    """A call as a provider sends it: arguments are JSON as text, or an object."""
+def call(name: Json, sent_arguments: Json, id_: Json = None) -> ToolCall:
+    """Return a call as a provider sends it, with arguments as an object or as JSON text."""
     if not text_of(name):
-        given = "" if given is None else given
-        return ToolCall("", _written(given), text_of(id_), malformed="the call names no tool")
-    return ToolCall(text_of(name) or "", _written(given or {}), text_of(id_))
+        sent_arguments = "" if sent_arguments is None else sent_arguments
+        return ToolCall(
+            "", _as_text(sent_arguments), text_of(id_), malformed="the call names no tool"
+        )
+    return ToolCall(text_of(name) or "", _as_text(sent_arguments or {}), text_of(id_))
 
 
-def _written(given: Json) -> str:
+def _as_text(value: Json) -> str:
     try:
-        return given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
+        return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     except RecursionError:
-        return "(nested too deeply)"  # which is no JSON, so the model is told
+        return "(nested too deeply)"  # not JSON, so the model gets an error

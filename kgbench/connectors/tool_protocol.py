@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a model is offered tools: by its provider's own tool calling, or by text."""
+"""The tool protocol of a model: the provider's own tool calling, or text."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ NATIVE, TEXT = "native", "text"
 
 
 def is_native(setup: ModelSetup, plan: str | None = None) -> bool:
-    """Whether ``setup`` is offered tools by its provider's own tool calling.
+    """Return whether ``setup`` is offered tools by its provider's own tool calling.
 
-    Its option ``toolProtocol`` decides, else what the ``plan`` says, else whether the connector has
-    tool calling. Raises :class:`~kgbench.errors.ModelSpecError` where ``native`` is wanted of a
-    connector that has none.
+    Its option ``toolProtocol`` decides, else the ``plan``, else whether the connector supports tool
+    calling. Raises :class:`~kgbench.errors.ModelSpecError` if ``native`` is requested of a
+    connector without tool calling.
     """
     declared: Declaration | None = getattr(find(setup.connector), "DECLARED", None)
     able = declared is not None and declared.native_tools(setup)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whose tools a model gets: those of the task, or those of an MCP server that its options name."""
+"""The source of a model's tools: the task, or an MCP server that the model's options name."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 class ToolSource(NamedTuple):
-    """An MCP server: the ``address`` of one that runs, or the ``command`` that starts one.
+    """An MCP server: the ``address`` of a running one, or the ``command`` that starts one.
 
-    ``variables`` of the environment are passed to the command; an address is sent the value of the
-    only one as a bearer token.
+    ``variables`` of the environment are passed to the command. For an address there is at most one,
+    whose value is sent as a bearer token.
     """
 
     address: str | None
@@ -34,14 +34,14 @@ class ToolSource(NamedTuple):
 
 
 def tool_source(setup: ModelSetup) -> ToolSource | None:
-    """The server whose tools ``setup`` gets; ``None``: those of the task.
+    """Return the MCP server whose tools ``setup`` gets, or ``None`` for the tools of the task.
 
-    Raises :class:`~kgbench.errors.ModelSpecError` for an address or command that cannot be one, and
-    for an address that holds a password or key.
+    Raises :class:`~kgbench.errors.ModelSpecError` for an invalid address or command, and for an
+    address that contains a password or key.
     """
     written = str(setup.options.get(OPTION) or "").strip()
-    named = str(setup.options.get(VARIABLES) or "")
-    variables = tuple(name.strip() for name in named.split(",") if name.strip())
+    names = str(setup.options.get(VARIABLES) or "")
+    variables = tuple(name.strip() for name in names.split(",") if name.strip())
     for name in variables:
         if not _VARIABLE.fullmatch(name):
             raise ModelSpecError(

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""vLLM, both ways: a server of its own, or the engine in this process.
+"""vLLM, as a server or as an engine in this process.
 
-``vllm:NAME@http://host:8000`` asks vLLM's OpenAI-compatible server (key, if it wants one, in
-``VLLM_API_KEY``). ``vllm:PATH-OR-NAME`` loads the model here and answers whole batches with
-``LLM.chat``: what is asked while a batch runs becomes the next batch. A running batch cannot be
-cut short, so a call that passes its deadline is given up while the engine finishes.
+``vllm:NAME@http://host:8000`` calls vLLM's OpenAI-compatible server (with the key in
+``VLLM_API_KEY``, if it needs one). ``vllm:PATH-OR-NAME`` loads the model in this process and
+answers batches with ``LLM.chat``: requests that arrive during a batch form the next one. A running
+batch cannot be interrupted, so a call that exceeds its timeout is abandoned while the engine
+finishes.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from kgbench.connectors.servers import Service
 from kgbench.errors import ContextTooLong, ModelSpecError, ProviderError, ProviderRefused
 from kgbench.model import Json, ModelSetup, Outcome, Reply, Request, Usage
 
-# Passed to the engine where they are set, under vLLM's own names.
+# Passed to the engine if they are set, under vLLM's own names.
 _ENGINE = {
     name: Option(kind, None, minimum, maximum, meaning=f"of the engine here: vLLM's `{name}`")
     for name, kind, minimum, maximum in (
@@ -48,7 +49,7 @@ _TEMPLATE = {
         bool, None, meaning="passed to the template, where many understand it"
     ),
 }
-# What configurations of LLM-KG-Bench call the engine's context, and text around every prompt.
+# Options of LLM-KG-Bench's configurations: the engine's context size, and texts around prompts.
 _PUBLISHED = {
     "context_size": Option(int, None, 1, meaning="of the engine here: the same as `max_model_len`"),
     "startTag": Option(str, "", meaning="of the engine here: a text before every prompt"),
@@ -75,7 +76,7 @@ Conversation = list[dict[str, str]]
 
 
 def open(setup: ModelSetup, timeout: float) -> Connector:  # noqa: A001 - the interface
-    """A model on a vLLM server where ``setup`` has an address, else in this process."""
+    """Return a connector for a vLLM server if ``setup`` has an address, else for this process."""
     if setup.base_url is not None:
         return openai.open(_on_server(setup), timeout, SERVICE)
     options = read(setup.options, _OPTIONS, setup.spec)
@@ -86,17 +87,17 @@ def open(setup: ModelSetup, timeout: float) -> Connector:  # noqa: A001 - the in
 
 
 def _on_server(setup: ModelSetup) -> ModelSetup:
-    """``setup`` as a model of an OpenAI-compatible server, its template among the parameters."""
+    """Return ``setup`` for an OpenAI-compatible server, with its template as a parameter."""
     for name in setup.options:
         if name in (*_ENGINE, *_PUBLISHED, "batch"):
             raise ModelSpecError(
                 f"{setup.spec}: '{name}' is for the engine in this process; a server is given it "
                 f"when it is started"
             )
-    given = {name: value for name, value in setup.options.items() if name in _TEMPLATE}
-    rest = {name: value for name, value in setup.options.items() if name not in _TEMPLATE}
-    template = _chat_options(read(given, _TEMPLATE, setup.spec))
-    return replace(setup, options=rest, sampling={**setup.sampling, **template})
+    template_options = {name: value for name, value in setup.options.items() if name in _TEMPLATE}
+    options = {name: value for name, value in setup.options.items() if name not in _TEMPLATE}
+    template = _chat_options(read(template_options, _TEMPLATE, setup.spec))
+    return replace(setup, options=options, sampling={**setup.sampling, **template})
 
 
 class _Waiting(NamedTuple):
@@ -105,7 +106,7 @@ class _Waiting(NamedTuple):
 
 
 class InProcess:
-    """A model whose engine runs in this process, loaded on entering; see the module."""
+    """A model whose engine runs in this process, loaded in ``__aenter__``; see the module."""
 
     def __init__(self, setup: ModelSetup, options: dict[str, Any], caller: Caller) -> None:
         self._setup = setup
@@ -116,7 +117,7 @@ class InProcess:
         self._caller = caller
         self._thread = ThreadPoolExecutor(1, "vllm")
         self._waiting: deque[_Waiting] = deque()
-        self._wanted = asyncio.Event()
+        self._pending = asyncio.Event()
         self._serving: asyncio.Task[None] | None = None
         self._engine: Any = None
         self._sampling: Any = None
@@ -124,7 +125,7 @@ class InProcess:
     async def __aenter__(self) -> Self:
         """Load the model, which takes from seconds to many minutes.
 
-        Raises :class:`~kgbench.errors.ModelSpecError` when it cannot be loaded.
+        Raises :class:`~kgbench.errors.ModelSpecError` if it cannot be loaded.
         """
         loop = asyncio.get_running_loop()
         await loop.run_in_executor(self._thread, self._load)
@@ -132,7 +133,7 @@ class InProcess:
         return self
 
     async def __aexit__(self, *exception: object) -> None:
-        """Give the model's memory back, once the batch under way has ended."""
+        """Release the model's memory, once the current batch has ended."""
         assert self._serving is not None, "it was entered"
         self._serving.cancel()
         await asyncio.gather(self._serving, return_exceptions=True)
@@ -142,20 +143,20 @@ class InProcess:
         self._engine = None
 
     async def ask(self, request: Request) -> Reply:
-        """One conversation of some batch; see :meth:`kgbench.connectors.Connector.ask`."""
+        """Answer a conversation within a batch; see :meth:`kgbench.connectors.Connector.ask`."""
         start, end = self._around
-        said = [
+        conversation = [
             {"role": role, "content": f"{start}{text}{end}" if role == "user" else text}
             for role, text in turns(request.messages)
         ]
-        waiting = _Waiting(said, asyncio.get_running_loop().create_future())
+        waiting = _Waiting(conversation, asyncio.get_running_loop().create_future())
         self._waiting.append(waiting)
-        self._wanted.set()
+        self._pending.set()
         try:
             async with asyncio.timeout(self._caller.timeout):
                 return await waiting.answered
         except TimeoutError:
-            raise self._caller.late() from None
+            raise self._caller.timeout_error() from None
 
     def _load(self) -> None:
         try:
@@ -167,59 +168,60 @@ class InProcess:
             ) from None
         try:
             engine: Any = vllm.LLM(self._setup.model_id, **self._engine_options)
-            # Its own limit of 16 tokens is no answer; None is what the context has left. What the
-            # model's makers recommend comes next, as on vLLM's server, and what is set wins.
+            # vLLM's default of 16 tokens is too short for answers; None allows the rest of the
+            # context. The model's recommended parameters override it, as on vLLM's server, and
+            # the configured ones override both.
             recommended = engine.model_config.get_diff_sampling_param()
             chosen = {"max_tokens": None, **recommended, **self._setup.sampling}
             self._sampling = vllm.SamplingParams.from_optional(**chosen)
         except Exception as error:
             raise ModelSpecError(
-                self._caller.say(f"cannot be loaded ({type(error).__name__}): {error}")
+                self._caller.describe(f"cannot be loaded ({type(error).__name__}): {error}")
             ) from error
         self._engine = engine
 
     async def _serve(self) -> None:
-        """Answer batch after batch, for ever."""
+        """Answer batches until cancelled."""
         loop = asyncio.get_running_loop()
         while True:
-            await self._wanted.wait()
+            await self._pending.wait()
             await asyncio.sleep(_GATHER)
-            batch = self._next()
+            batch = self._next_batch()
             if not batch:
                 continue
-            said = [waiting.conversation for waiting in batch]
+            conversations = [waiting.conversation for waiting in batch]
             try:
-                results = await loop.run_in_executor(self._thread, self._chat, said)
-            except asyncio.CancelledError:  # nobody waits for what is given up
+                results = await loop.run_in_executor(self._thread, self._chat, conversations)
+            except asyncio.CancelledError:  # so that no caller keeps waiting
                 for waiting in batch:
                     waiting.answered.cancel()
                 raise
             for waiting, result in zip(batch, results, strict=True):
                 if waiting.answered.done():
-                    continue  # its deadline has passed
+                    continue  # its timeout has passed
                 if isinstance(result, Reply):
                     waiting.answered.set_result(result)
                 else:
                     waiting.answered.set_exception(result)
 
-    def _next(self) -> list[_Waiting]:
-        """The next batch: who has waited longest, without those who have gone."""
+    def _next_batch(self) -> list[_Waiting]:
+        """Return the next batch: the oldest requests, without those that were cancelled."""
         batch: list[_Waiting] = []
         while self._waiting and len(batch) < self._batch:
             waiting = self._waiting.popleft()
             if not waiting.answered.done():
                 batch.append(waiting)
         if not self._waiting:
-            self._wanted.clear()
+            self._pending.clear()
         return batch
 
     def _chat(self, conversations: Sequence[Conversation]) -> list[Reply | ProviderError]:
-        """The engine's answers. One bad conversation fails its batch, so then each goes alone."""
+        """Return the engine's answers; one bad conversation fails a batch, which is then split."""
         try:
             outputs = self._engine.chat(
                 list(conversations), self._sampling, use_tqdm=False, **self._chat_options
             )
-        except Exception as error:  # noqa: BLE001 - whatever the engine raises is its failure
+        except Exception as error:  # noqa: BLE001 - any exception of the engine is a failed call
             if len(conversations) == 1:
                 return [self._failure(error)]
             return [self._chat([conversation])[0] for conversation in conversations]
@@ -244,28 +246,28 @@ class InProcess:
         )
 
     def _failure(self, error: Exception) -> ProviderError:
-        message = self._caller.say(f"{type(error).__name__}: {error}")
+        message = self._caller.describe(f"{type(error).__name__}: {error}")
         if failures.is_too_long(None, message):
             return ContextTooLong(message)
-        # vLLM's own class of request errors is not imported: it came late and has moved.
+        # vLLM's class of request errors is not imported: older versions lack it, and it has moved.
         kinds = {kind.__name__ for kind in type(error).__mro__}
         refused = kinds & {"VLLMClientError", "ValueError", "TypeError"}
         return ProviderRefused(message) if refused else ProviderError(message)
 
 
 def _engine_options(options: dict[str, Any], spec: str) -> dict[str, Any]:
-    """The engine's arguments that are set; ``context_size`` is its ``max_model_len``."""
-    found = {name: options[name] for name in _ENGINE if options[name] is not None}
+    """Return the engine's arguments that are set; ``context_size`` is its ``max_model_len``."""
+    arguments = {name: options[name] for name in _ENGINE if options[name] is not None}
     size = options["context_size"]
     if size is None:
-        return found
-    if found.setdefault("max_model_len", size) != size:
+        return arguments
+    if arguments.setdefault("max_model_len", size) != size:
         raise ModelSpecError(f"{spec}: 'context_size' and 'max_model_len' say different lengths")
-    return found
+    return arguments
 
 
 def _chat_options(options: dict[str, Any]) -> dict[str, Json]:
-    """The template arguments of ``LLM.chat`` that are set; a template may be in a file."""
+    """Return the template arguments of ``LLM.chat`` that are set; a template may be in a file."""
     chosen: dict[str, Json] = {}
     template = options["chat_template"]
     if template is not None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Running plans: scheduling, retries, judging off the event loop, one writer, resumption."""
+"""Execution of plans: scheduling, retries, judging off the event loop, one writer, resumption."""
 
 from kgbench.engine.journal import Journal
 from kgbench.engine.progress import Progress

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Batches that a run has under way: who must wait for them, and how they are given up."""
+"""Open batches of a run: checks that they are not bypassed, and cancels them on request."""
 
 from __future__ import annotations
 
@@ -15,32 +15,34 @@ from kgbench.store.protocol import Store
 
 
 def refuse_beside(store: Store, run: RunInfo, plan: Plan, batched: Collection[str]) -> None:
-    """Refuse to ask a model call by call while it has batches under way.
+    """Refuse to call a model directly while it has open batches.
 
-    Raises :class:`~kgbench.errors.ModelSpecError`; ``batched`` are the models asked in batches.
+    ``batched`` are the IRIs of the models that this session asks in batches. Raises
+    :class:`~kgbench.errors.ModelSpecError`.
     """
     setups = {setup.iri: setup for setup in plan.models if setup.iri not in batched}
-    open_ = [one for one in batches.open_ones(store, run.graph) if one.model in setups]
+    open_ = [batch for batch in batches.open_ones(store, run.graph) if batch.model in setups]
     if open_:
-        named = ", ".join(sorted({one.id or "one without an id yet" for one in open_}))
+        ids = ", ".join(sorted({batch.id or "one without an id yet" for batch in open_}))
         raise ModelSpecError(
-            f"{setups[open_[0].model].spec} has batches under way ({named}): continue with "
+            f"{setups[open_[0].model].spec} has batches under way ({ids}): continue with "
             f"--batch, which collects them, or give them up with --abandon-batches"
         )
 
 
 async def abandon(store: Store, run: RunInfo, plan: Plan, journal: Journal) -> None:
-    """Ask the providers to cancel the open batches of the plan's models, and wait for none."""
+    """Ask providers to cancel the open batches of the plan's models, without waiting for them."""
     setups = {setup.iri: setup for setup in plan.models}
-    for one in batches.open_ones(store, run.graph):
-        if one.model not in setups:
+    for batch in batches.open_ones(store, run.graph):
+        if batch.model not in setups:
             continue
-        said = None
-        if one.id is not None:
+        message = None
+        if batch.id is not None:
             try:
-                async with open_batches(setups[one.model], plan.call_timeout) as provider:
-                    await provider.cancel(one.id)
+                async with open_batches(setups[batch.model], plan.call_timeout) as provider:
+                    await provider.cancel(batch.id)
             except (ProviderError, ModelSpecError) as error:
-                said = str(error)  # it may have ended, or be forgotten there
-        journal.note("batch-abandoned", iri=one.iri, batch=one.id, error=said)
-        store.write([batches.ended(run.graph, one, batches.ABANDONED, batches.now_after(one))])
+                # The batch may have ended, or the provider may have deleted it.
+                message = str(error)
+        journal.note("batch-abandoned", iri=batch.iri, batch=batch.id, error=message)
+        store.write([batches.ended(run.graph, batch, batches.ABANDONED, batches.now_after(batch))])

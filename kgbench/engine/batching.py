@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Asking one model in batches, round by round.
+"""Dialogues with one model by batches of requests, round by round.
 
-As many dialogues as there is room for are held at once. Each waits for its answer; when all of
-them wait, what they ask for becomes the next batches. When a batch has ended its dialogues go on,
-and their next prompts, with new dialogues where there is room, are in the next one.
+The module holds as many dialogues at once as fit into its limits. Each dialogue waits for its
+answer; when all of them wait, their requests become the next batches. When a batch ends, its
+dialogues continue, and their next prompts, together with new dialogues, form the next batch.
 
-Nothing is asked twice: a batch is recorded before it is handed in, and recorded as ended once all
-of its answers are stored. What a session finds unended it collects before it asks for anything.
+No request is submitted twice: a batch is recorded before it is submitted, and recorded as ended
+once all of its answers are stored. A session collects the open batches of earlier sessions before
+it submits a new one.
 """
 
 from __future__ import annotations
@@ -35,12 +36,12 @@ from kgbench.record.batches import Batch
 from kgbench.store.iris import new_id
 from kgbench.store.protocol import Store
 
-_HELD = 2  # times as many dialogues, and characters of their prompts, as fill a batch
-_KEY = 31  # hex digits of a request's digest, as many as its name has room for
+_HELD = 2  # batches' worth of dialogues, and of characters of their prompts, held at once
+_KEY = 31  # hex digits of a request's digest: more do not fit into its name
 
 
 class _Waiting(NamedTuple):
-    """A dialogue that waits for an answer."""
+    """A request of a dialogue, and the future of its answer."""
 
     key: str
     request: Request
@@ -49,7 +50,7 @@ class _Waiting(NamedTuple):
 
 
 class Outgoing(NamedTuple):
-    """What batches need of the run that they belong to."""
+    """The parts of a run that its batches need."""
 
     store: Store
     recorder: Recorder
@@ -61,7 +62,7 @@ class Outgoing(NamedTuple):
 
 @dataclass(slots=True)
 class _Delivered:
-    """A batch whose results have come, with how many of them are answers."""
+    """A batch whose results have been fetched; ``answers`` counts those that are replies."""
 
     batch: Batch
     state: str
@@ -75,11 +76,12 @@ _Hold: TypeAlias = Callable[[Planned], Awaitable[None]]
 class Batching:
     """The batches of one model; a :class:`~kgbench.engine.calls.Channel` for its dialogues.
 
-    ``refused`` says why the model is asked no more, where that is so. ``scale`` shortens waits in
-    tests. ``told`` hears how many requests are under way, whenever that has changed.
+    ``refused`` is the reason why the provider takes no more batches, or ``None``. ``scale``
+    multiplies waits (tests shorten them). ``told`` is called with the number of requests under
+    way whenever it changes.
     """
 
-    MOST = MOST_REQUESTS  # in a batch
+    MOST = MOST_REQUESTS  # requests in a batch
 
     def __init__(
         self,
@@ -95,28 +97,28 @@ class Batching:
         self._setup = setup
         self._run = run
         self._patience = patience
-        self._told = told
+        self._report = told
         self._giving_up = asyncio.Event()
         self._following = Following(provider, run.journal, self._giving_up, scale)
         self._earlier: dict[str, tuple[Reply, Batch]] = {}
         self._known: set[str] = set()  # ids of batches that are recorded
         self._gathered: deque[_Waiting] = deque()
-        self._under_way: dict[str, list[_Waiting]] = {}  # by the IRI of their batch
+        self._submitted: dict[str, list[_Waiting]] = {}  # by the IRI of their batch
         self._delivered: list[_Delivered] = []
         self._holding: set[asyncio.Task[None]] = set()
         self._follows: set[asyncio.Task[None]] = set()
-        self._more = True  # dialogues are left to begin
-        self._later: Planned | None = None  # one that there was no room for
-        self._busy = 0  # dialogues that do not wait for an answer
-        self._held = 0  # characters of what is held
+        self._more = True  # whether dialogues are left to begin
+        self._later: Planned | None = None  # a dialogue that there was no room for
+        self._busy = 0  # dialogues that are not waiting for an answer
+        self._held = 0  # characters of the prompts of the dialogues held
         self._quiet = asyncio.Event()
-        self._again_at = 0.0  # loop time before which nothing is handed in
+        self._again_at = 0.0  # time of the event loop before which nothing is submitted
         self._failure: BaseException | None = None
 
     # --- for dialogues --------------------------------------------------------------------
 
     async def arrived(self, request: Request, dialogue: str) -> None:
-        """None: the provider keeps what batches bring."""
+        """Return ``None``: providers keep the results of batches, so no log is needed."""
 
     async def call(self, request: Request, dialogue: str) -> Call:
         """See :class:`~kgbench.engine.calls.Channel`."""
@@ -124,22 +126,22 @@ class Batching:
         self._patience.begun()
         failures = refusals = 0
         while True:
-            got, batch = await self._answer(_Waiting(key, request, dialogue, _future()))
+            answer, batch = await self._answer(_Waiting(key, request, dialogue, _future()))
             now = batches.now_after(batch)
-            if isinstance(got, Reply):
+            if isinstance(answer, Reply):
                 retries = failures + refusals
-                made = Call(batch.started, now, got, retries=retries, batch=batch.iri)
-                self._run.replies.received(made, request, dialogue)
+                call = Call(batch.started, now, answer, retries=retries, batch=batch.iri)
+                self._run.replies.received(call, request, dialogue)
                 k = len(request.messages) // 2
-                self._run.journal.reply(got, dialogue=dialogue, round=k, batch=batch.id)
-                return made
-            refusals += isinstance(got, RateLimited)
-            failures += not isinstance(got, RateLimited)
-            wait = self._patience.wait(failures, refusals, got)
-            error = f"{type(got).__name__}: {got}"
+                self._run.journal.reply(answer, dialogue=dialogue, round=k, batch=batch.id)
+                return call
+            refusals += isinstance(answer, RateLimited)
+            failures += not isinstance(answer, RateLimited)
+            wait = self._patience.wait(failures, refusals, answer)
+            error = f"{type(answer).__name__}: {answer}"
             self._run.journal.note("failure", dialogue=dialogue, error=error, wait=wait)
             if wait is None or self._run.stop.requested:
-                failure, retries = outcome(got), failures + refusals - 1
+                failure, retries = outcome(answer), failures + refusals - 1
                 return Call(
                     batch.started, now, None, failure, error, retries=retries, batch=batch.iri
                 )
@@ -152,31 +154,33 @@ class Batching:
         if self._giving_up.is_set():
             raise GivenUp
         self._gathered.append(waiting)
-        self._rests()
+        self._count_waiting()
         return await waiting.answered
 
-    def _rests(self) -> None:
+    def _count_waiting(self) -> None:
         self._busy -= 1
         if self._busy == 0:
             self._quiet.set()
 
-    def _tell(self, waiting: _Waiting, got: Reply | ProviderError | GivenUp, batch: Batch) -> None:
-        """Let a dialogue go on."""
+    def _resume(
+        self, waiting: _Waiting, answer: Reply | ProviderError | GivenUp, batch: Batch
+    ) -> None:
+        """Resume a dialogue with its answer."""
         if waiting.answered.done():
             return
         self._busy += 1
         self._quiet.clear()
-        if isinstance(got, GivenUp):
-            waiting.answered.set_exception(got)
+        if isinstance(answer, GivenUp):
+            waiting.answered.set_exception(answer)
         else:
-            waiting.answered.set_result((got, batch))
+            waiting.answered.set_result((answer, batch))
 
     def give_up(self) -> None:
-        """Wait for nothing any more; what is handed in goes on at the provider."""
+        """Stop waiting; submitted batches continue at the provider."""
         self._giving_up.set()
         nothing = Batch("", self._setup.iri, 0, datetime.now(UTC))
-        for waiting in (*self._gathered, *(w for ws in self._under_way.values() for w in ws)):
-            self._tell(waiting, GivenUp(), nothing)
+        for waiting in (*self._gathered, *(w for ws in self._submitted.values() for w in ws)):
+            self._resume(waiting, GivenUp(), nothing)
         self._gathered.clear()
 
     # --- the work -------------------------------------------------------------------------
@@ -188,7 +192,7 @@ class Batching:
         hold: _Hold,
         room: Callable[[], Awaitable[None]],
     ) -> None:
-        """Hold ``todo`` as long as ``begin`` says true; at ``None``, ask again after ``room``."""
+        """Hold ``todo`` while ``begin`` returns true; on ``None``, await ``room`` and try again."""
         try:
             await self._collect()
             while await self._step(todo, begin, hold):
@@ -206,7 +210,7 @@ class Batching:
             await asyncio.gather(*self._holding, *self._follows, return_exceptions=True)
 
     async def _step(self, todo: Iterator[Planned], begin: _Begin, hold: _Hold) -> bool:
-        """Begin what can be begun, wait until all wait, hand in what is asked; false at the end."""
+        """Begin dialogues, wait until all of them wait, submit their requests; false at the end."""
         while self._room():
             planned, self._later = self._later or next(todo, None), None
             if planned is None or not (begun := begin(planned)):
@@ -216,13 +220,13 @@ class Batching:
             self._busy += 1
             self._quiet.clear()
             self._held += len(planned.exercise.prompt)
-            self._holding.add(asyncio.create_task(self._one(planned, hold)))
+            self._holding.add(asyncio.create_task(self._hold_one(planned, hold)))
         await self._settled()
         await self._close_delivered()
         if self._gathered:
-            await self._hand_in()
+            await self._submit()
         elif self._follows:
-            await self._any_news()
+            await self._await_results()
         return bool(self._holding or self._gathered or self._follows or self._more)
 
     def _room(self) -> bool:
@@ -231,17 +235,17 @@ class Batching:
         self._more = self._more and not self._run.stop.requested
         return self._more and not full
 
-    async def _one(self, planned: Planned, hold: _Hold) -> None:
+    async def _hold_one(self, planned: Planned, hold: _Hold) -> None:
         try:
             await hold(planned)
-        except Exception as error:  # noqa: BLE001 - raised again by whoever waits for all
+        except Exception as error:  # noqa: BLE001 - raised again in _settled
             self._failure = self._failure or error
         finally:
             task = asyncio.current_task()
             assert task is not None
-            self._holding.discard(task)  # now: nobody waits for what has ended, not even to end
+            self._holding.discard(task)  # not in a callback: _step must not count ended ones
             self._held -= len(planned.exercise.prompt)
-            self._rests()
+            self._count_waiting()
 
     async def _settled(self) -> None:
         """Wait until every dialogue waits for an answer or has ended."""
@@ -251,110 +255,110 @@ class Batching:
         if self._failure is not None:
             raise self._failure
 
-    # --- handing in -----------------------------------------------------------------------
+    # --- submitting --------------------------------------------------------------------
 
-    async def _hand_in(self) -> None:
-        """Make batches of what is gathered, and follow each."""
+    async def _submit(self) -> None:
+        """Submit the gathered requests as batches, and wait for each in a task of its own."""
         await self._pause()
         while self._gathered and not self._giving_up.is_set():
-            waiting = self._portion()
+            waiting = self._next_requests()
             number = new_id()
             iri = self._run.recorder.iris.mint("batch", run=self._run.recorder.run_id, batch=number)
             batch = Batch(iri, self._setup.iri, len(waiting), datetime.now(UTC))
-            asked = [Asked(name(batch.token, one.key), one.request) for one in waiting]
-            self._under_way[batch.iri] = waiting
+            requests = [Asked(name(batch.token, item.key), item.request) for item in waiting]
+            self._submitted[batch.iri] = waiting
             self._count()
             await self._run.writer.put(batches.intended(self._run.recorder, self._setup, batch))
             try:
-                known = await self._following.submitted(batch, asked, self._known)
+                known = await self._following.submitted(batch, requests, self._known)
             except GivenUp:
-                return  # perhaps it is handed in: the next session finds out
+                return  # the batch may have been submitted: the next session asks the provider
             except NotMade:
-                self._gathered.extendleft(reversed(waiting))  # who is given up now
-                await self._never_left(batch)
+                self._gathered.extendleft(reversed(waiting))  # give_up resolves them
+                await self._close_unsubmitted(batch)
                 raise
             if known is None:
-                await self._never_left(batch)
+                await self._close_unsubmitted(batch)
                 return
             self._known.add(known.id or "")
             await self._run.writer.put([batches.known(self._run.recorder, known)])
-            for one in waiting:
-                self._run.journal.note("request", dialogue=one.dialogue, batch=known.id)
+            for item in waiting:
+                self._run.journal.note("request", dialogue=item.dialogue, batch=known.id)
             self._follow(known, self._deliver)
 
-    async def _never_left(self, batch: Batch) -> None:
-        """Record that the provider has no such batch: nothing is under way in it."""
-        del self._under_way[batch.iri]
+    async def _close_unsubmitted(self, batch: Batch) -> None:
+        """Record that the provider does not have the batch, so that nothing is under way in it."""
+        del self._submitted[batch.iri]
         self._count()
         await self._close(batch, batches.NOT_SUBMITTED)
 
-    def _portion(self) -> list[_Waiting]:
-        """The requests of the next batch."""
-        taken: list[_Waiting] = []
+    def _next_requests(self) -> list[_Waiting]:
+        """Remove and return the requests of the next batch."""
+        requests: list[_Waiting] = []
         characters = 0
-        while self._gathered and len(taken) < self.MOST:
+        while self._gathered and len(requests) < self.MOST:
             size = sum(map(len, self._gathered[0].request.messages))
-            if taken and characters + size > MOST_CHARACTERS:
+            if requests and characters + size > MOST_CHARACTERS:
                 break
             characters += size
-            taken.append(self._gathered.popleft())
-        return taken
+            requests.append(self._gathered.popleft())
+        return requests
 
     async def _pause(self) -> None:
         seconds = self._again_at - asyncio.get_running_loop().time()
         if seconds > 0:
             await self._following.pause(seconds)
 
-    # --- what comes back ------------------------------------------------------------------
+    # --- results ---------------------------------------------------------------
 
     def _follow(
         self, batch: Batch, deliver: Callable[[Batch], Coroutine[None, None, None]]
     ) -> None:
         self._follows.add(asyncio.create_task(deliver(batch)))
 
-    async def _any_news(self) -> None:
-        """Wait until a batch has come back."""
+    async def _await_results(self) -> None:
+        """Wait until the results of at least one batch are here."""
         done, self._follows = await asyncio.wait(self._follows, return_when=asyncio.FIRST_COMPLETED)
         for task in done:
-            task.result()  # raises what it did
+            task.result()  # raises the task's exception
 
     async def _deliver(self, batch: Batch) -> None:
-        """Wait for a batch and give its results to those who wait for them."""
-        by_name = {name(batch.token, w.key): w for w in self._under_way[batch.iri]}
+        """Wait for a batch and pass its results to the waiting dialogues."""
+        by_name = {name(batch.token, w.key): w for w in self._submitted[batch.iri]}
         answers = 0
         try:
-            standing = await self._following.ended(batch)
-            async for result in self._following.results(batch, standing):
+            status = await self._following.ended(batch)
+            async for result in self._following.results(batch, status):
                 answers += isinstance(result.outcome, Reply)
                 waiting = by_name.pop(result.name, None)
                 if waiting is not None:
-                    self._tell(waiting, result.outcome, batch)
+                    self._resume(waiting, result.outcome, batch)
         except GivenUp:
             return
         except Stopped:
             for waiting in by_name.values():
-                self._tell(waiting, GivenUp(), batch)
+                self._resume(waiting, GivenUp(), batch)
             raise
         finally:
-            del self._under_way[batch.iri]
+            del self._submitted[batch.iri]
             self._count()
-        assert standing.missing is not None
+        assert status.missing is not None
         for waiting in by_name.values():
-            self._tell(waiting, standing.missing, batch)
-        self._delivered.append(_Delivered(batch, standing.state, answers))
+            self._resume(waiting, status.missing, batch)
+        self._delivered.append(_Delivered(batch, status.state, answers))
 
     async def _collect(self) -> None:
-        """The results of what earlier sessions handed in; nothing is asked before they are here."""
+        """Collect the open batches of earlier sessions, before anything new is submitted."""
         graph = self._run.recorder.run_graph
         recorded = batches.all_of(self._run.store, graph)
         self._known = {batch.id for batch in recorded if batch.id is not None}
         for batch in recorded:
             if batch.state is None and batch.model == self._setup.iri:
-                self._follow(batch, self._collected)
+                self._follow(batch, self._collect_one)
         while self._follows:
-            await self._any_news()
+            await self._await_results()
 
-    async def _collected(self, batch: Batch) -> None:
+    async def _collect_one(self, batch: Batch) -> None:
         try:
             if batch.id is None:
                 known = await self._following.found(batch, self._known)
@@ -363,27 +367,27 @@ class Batching:
                     return
                 await self._run.writer.put([batches.known(self._run.recorder, known)])
                 batch = known
-            standing = await self._following.ended(batch)
+            status = await self._following.ended(batch)
             answers = 0
             prefix = f"{batch.token}-"
-            async for result in self._following.results(batch, standing):
+            async for result in self._following.results(batch, status):
                 if isinstance(result.outcome, Reply) and result.name.startswith(prefix):
                     answers += 1
                     self._earlier[result.name.removeprefix(prefix)] = (result.outcome, batch)
         except GivenUp:
             return
-        self._delivered.append(_Delivered(batch, standing.state, answers))
+        self._delivered.append(_Delivered(batch, status.state, answers))
 
     async def _close_delivered(self) -> None:
-        """Record the end of batches of which all answers are stored; others stay open."""
+        """Record the end of the batches whose answers are all stored; the others stay open."""
         if not self._delivered:
             return
         await self._run.writer.put([])
         store, graph = self._run.store, self._run.recorder.run_graph
-        for one in list(self._delivered):
-            if batches.answers(store, graph, one.batch) >= one.answers:
-                await self._close(one.batch, one.state)
-                self._delivered.remove(one)
+        for delivered in list(self._delivered):
+            if batches.answers(store, graph, delivered.batch) >= delivered.answers:
+                await self._close(delivered.batch, delivered.state)
+                self._delivered.remove(delivered)
 
     async def _close(self, batch: Batch, state: str) -> None:
         graph, now = self._run.recorder.run_graph, batches.now_after(batch)
@@ -391,7 +395,7 @@ class Batching:
         self._run.journal.note("batch-closed", batch=batch.id, iri=batch.iri, state=state)
 
     def _count(self) -> None:
-        self._told(sum(map(len, self._under_way.values())))
+        self._report(sum(map(len, self._submitted.values())))
 
 
 def _future() -> asyncio.Future[tuple[Reply | ProviderError, Batch]]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Getting one answer: a place in the pace, a deadline, retries, and what to record of a failure."""
+"""Calls to one model: a slot of the rate limiter, a timeout, retries, and recorded failures."""
 
 from __future__ import annotations
 
@@ -28,42 +28,42 @@ from kgbench.net.receiving import given
 
 FIRST_WAIT = 1.0  # seconds
 LONGEST_WAIT = 60.0
-CHARACTERS_PER_TOKEN = 4  # of English text, about; only ever used for estimates
-PASSES = 8  # of the event loop, in which a reply that has arrived is read and safe
-_SPARE = 100  # repetitions beyond one for each call
-_REFUSALS_PER_RETRY = 4  # a refusal for the pace costs nothing, so it may come more often
+CHARACTERS_PER_TOKEN = 4  # about right for English text; used for estimates only
+PASSES = 8  # iterations of the event loop that suffice to read and log an arrived reply
+_SPARE = 100  # retries beyond one for each call
+_REFUSALS_PER_RETRY = 4  # rate-limited attempts cost nothing, so more of them are allowed
 
 
 class Connector(Protocol):
     """An open connection to a model."""
 
     async def ask(self, request: Request) -> Reply:
-        """The model's reply; raises :class:`~kgbench.errors.ProviderError`."""
+        """Return the model's reply; raises :class:`~kgbench.errors.ProviderError`."""
         ...
 
 
 class Channel(Protocol):
-    """By which a dialogue gets its answers: call by call, or in batches."""
+    """The way in which a dialogue gets its answers: by single calls, or in batches."""
 
     async def call(self, request: Request, dialogue: str) -> Call:
-        """Ask until there is a reply or patience ends; never raises for what a provider does.
+        """Ask until there is a reply or no retry is left; a provider's failure is in the call.
 
         Raises :class:`~kgbench.engine.pacing.GivenUp` when the run stops before there is either.
         """
         ...
 
     async def arrived(self, request: Request, dialogue: str) -> Call | None:
-        """The call that an earlier session made, where its response arrived and was not read."""
+        """Return a call of an earlier session whose response arrived but was not read, if any."""
         ...
 
 
 class Patience:
-    """How often and when calls to one model are repeated.
+    """The retries of calls to one model: how many, and after which wait.
 
-    Each call may be repeated ``max_retries`` times after failures, and four times as often where a
-    provider only asked for fewer calls. All calls together may be repeated as often as there were
-    calls, and a hundred times more: where a provider is down, that ends the knocking.
-    ``scale`` shortens the waits in tests.
+    Each call is retried up to ``max_retries`` times after failures, and up to four times as often
+    after rate limits. All calls together are retried at most as often as there were calls, plus a
+    hundred times, so that a run does not keep calling a provider that is down. ``scale``
+    multiplies the waits (tests shorten them).
     """
 
     def __init__(self, max_retries: int, scale: float) -> None:
@@ -72,13 +72,13 @@ class Patience:
         self._left = _SPARE
 
     def begun(self) -> None:
-        """A call was made for the first time."""
+        """Count a call that is made for the first time."""
         self._left += 1
 
     def wait(self, failures: int, refusals: int, error: ProviderError) -> float | None:
-        """Seconds until the call is repeated, or ``None`` when it shall not be.
+        """Return the seconds to wait before the next attempt, or ``None`` for no retry.
 
-        ``failures`` and ``refusals`` (for the pace) are how many it has had, this one included.
+        ``failures`` and ``refusals`` (rate limits) count those of this call, this one included.
         """
         if isinstance(error, ProviderRefused | ContextTooLong):
             return None
@@ -96,11 +96,11 @@ class Patience:
 
 
 class Line:
-    """The line to one model: whoever has it asks at the model's pace, with its patience.
+    """A client of one model that keeps its rate limits and retries failed calls.
 
-    ``deadline`` is in seconds, for each attempt. Once ``stopping`` is set no call is repeated.
-    What is answered goes to ``replies`` before anything else is done with it. ``waiting`` hears of
-    each wait for another attempt when it begins.
+    ``deadline`` is the timeout of each attempt, in seconds. Once ``stopping`` is set, no call is
+    retried. Replies go to ``replies`` (the write-ahead log) before anything else is done with
+    them. ``waiting`` is called at the beginning of each wait for another attempt.
     """
 
     def __init__(
@@ -128,21 +128,21 @@ class Line:
 
     async def arrived(self, request: Request, dialogue: str) -> Call | None:
         """See :class:`Channel`."""
-        found = self._replies.arrived(request, dialogue)
-        if found is None:
+        logged_reply = self._replies.arrived(request, dialogue)
+        if logged_reply is None:
             return None
-        logged, response = found
+        logged, response = logged_reply
         with given(response):
             try:
                 reply = await self._connector.ask(request)
-            except ProviderError:  # it was no answer, and the model is asked again
+            except ProviderError:  # the response is not an answer: the model is asked again
                 return None
-        made = Call(logged.started, logged.ended, reply, retries=logged.retries)
-        self._replies.received(made, request, dialogue)
-        return made
+        call = Call(logged.started, logged.ended, reply, retries=logged.retries)
+        self._replies.received(call, request, dialogue)
+        return call
 
     async def call(self, request: Request, dialogue: str) -> Call:
-        """Ask until there is a reply or patience ends; never raises for what a provider does.
+        """Ask until there is a reply or no retry is left; a provider's failure is in the call.
 
         The returned call spans all attempts. Raises :class:`~kgbench.engine.pacing.GivenUp` when
         the run stops before the first attempt has begun.
@@ -165,41 +165,41 @@ class Line:
             retries = failures + refusals
             logged = self._replies.exchange(request, dialogue, started, retries, self._secret)
             with logged as exchange:
-                got = await self._attempt(request, tokens, others)
+                result = await self._attempt(request, tokens, others)
             ended = datetime.now(UTC)
-            if isinstance(got, Reply):
-                made = Call(started, ended, got, retries=failures + refusals)
-                self._replies.received(made, request, dialogue, exchange)
-                await asyncio.sleep(0)  # other replies that have arrived are made safe first
+            if isinstance(result, Reply):
+                call = Call(started, ended, result, retries=failures + refusals)
+                self._replies.received(call, request, dialogue, exchange)
+                await asyncio.sleep(0)  # lets other replies that have arrived be logged first
                 seconds = round((ended - started).total_seconds(), 6)
-                self._journal.reply(got, **about, seconds=seconds)
-                return made
+                self._journal.reply(result, **about, seconds=seconds)
+                return call
             self._replies.dropped(exchange)
-            refusals += isinstance(got, RateLimited)
-            failures += not isinstance(got, RateLimited)
-            wait = self._patience.wait(failures, refusals, got)
+            refusals += isinstance(result, RateLimited)
+            failures += not isinstance(result, RateLimited)
+            wait = self._patience.wait(failures, refusals, result)
             self._journal.note(
                 "failure",
                 **about,
-                error=f"{type(got).__name__}: {got}",
+                error=f"{type(result).__name__}: {result}",
                 wait=wait,
                 limit=self.pace.limit,
             )
             if wait is not None:
-                self._waiting(Wait(self._why(got), time.monotonic() + wait))
-            place = None if wait is None else await self._again(tokens, wait, got)
-            if place is None:
+                self._waiting(Wait(self._describe(result), time.monotonic() + wait))
+            slot = None if wait is None else await self._again(tokens, wait, result)
+            if slot is None:
                 return Call(
                     started,
                     ended,
-                    failure=outcome(got),
-                    error=f"{type(got).__name__}: {got}",
+                    failure=outcome(result),
+                    error=f"{type(result).__name__}: {result}",
                     retries=failures + refusals - 1,
                 )
-            others = place
+            others = slot
 
     async def _attempt(self, request: Request, tokens: int, others: int) -> Reply | ProviderError:
-        """One attempt, made in a place of the pace, which is free again when it returns."""
+        """Make one attempt in a slot of the rate limiter, which is free again on return."""
         try:
             async with asyncio.timeout(self._deadline):
                 reply = await self._connector.ask(request)
@@ -220,8 +220,8 @@ class Line:
         self.pace.answered(tokens, known)
         return reply
 
-    def _why(self, error: ProviderError) -> str:
-        """What a failed attempt met, and at which host."""
+    def _describe(self, error: ProviderError) -> str:
+        """Describe a failed attempt and name its host."""
         host = (self._caller.host if self._caller is not None else "") or "the model"
         if error.status is not None:
             return f"{error.status} from {host}"
@@ -229,13 +229,13 @@ class Line:
         return f"no answer in time from {host}" if late else f"no usable answer from {host}"
 
     async def _again(self, tokens: int, wait: float, error: ProviderError) -> int | None:
-        """A place for another attempt, after ``wait``; ``None`` when the run stops meanwhile."""
+        """Wait for another attempt and its slot; ``None`` when the run stops meanwhile."""
         if self._stopping.is_set():
             return None
         try:
             if not isinstance(error, RateLimited) or error.retry_after is None:
                 if isinstance(error, RateLimited) and not self.pace.under_way:
-                    self.pace.pause(wait)  # nothing else is under way: too much even so
+                    self.pace.pause(wait)  # refused although it was the only call: pause all calls
                 elif await self._stopped_within(wait):
                     return None
             return await self.pace.enter(tokens, first=True)
@@ -251,7 +251,7 @@ class Line:
 
 
 def outcome(error: ProviderError) -> Outcome:
-    """What a failed call is recorded as."""
+    """Return the outcome as which a failed call is recorded."""
     if isinstance(error, ContextTooLong):
         return Outcome.CONTEXT_TOO_LONG
     return Outcome.TIMEOUT if isinstance(error, ProviderTimeout) else Outcome.PROVIDER_ERROR

@@ -39,7 +39,7 @@ from kgbench.tool_servers.servers import ToolServers
 from kgbench.tools.budget import Cost
 
 FINAL_FAILURES = frozenset({Outcome.CONTEXT_TOO_LONG})
-_FEW, _MANY = 8, 16  # digits of a digest that tell dialogues with one iteration apart
+_FEW, _MANY = 8, 16  # hex digits of the digest in a dialogue's IRI
 
 
 class Ending(StrEnum):
@@ -52,10 +52,11 @@ class Ending(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Conversed:
-    """What became of a planned dialogue; ``failure`` is the last call's where it failed.
+    """The result of holding a planned dialogue.
 
-    ``uncounted`` are the tokens, estimated, of answers that came without counts. ``recovered`` are
-    answers that an earlier session had received and not stored; they are none of the ``calls``.
+    ``failure`` is the last call if it failed. ``uncounted`` estimates the tokens of answers that
+    came without token counts. ``recovered`` counts answers that an earlier session had received
+    but not stored; they are not among the ``calls``.
     """
 
     ending: Ending
@@ -68,10 +69,10 @@ class Conversed:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """What the store has of a dialogue already: its answered turns, and calls per round.
+    """The stored part of a dialogue: its answered turns, and the number of calls per round.
 
-    ``evaluations`` are the IRIs of those of its answers that are there.
-    ``again`` is how many dialogues of the same identity have been invalidated.
+    ``evaluations`` are the IRIs of the stored evaluations of its answers. ``again`` is the number
+    of invalidated dialogues with the same identity.
     """
 
     turns: Sequence[Turn] = ()
@@ -81,11 +82,11 @@ class Stored:
 
 
 class Conversations:
-    """Holds the dialogues of a run; everything that they share.
+    """The dialogues of a run, and the objects that they share.
 
-    ``costs`` give what tokens of a model (IRI) cost, for dialogues that may not exceed a cost.
-    ``counts`` mark evaluations, and are asked at the end of each dialogue for what else is to be
-    written with it.
+    ``costs`` are the cost functions of models (by IRI), for dialogues with a cost limit.
+    ``counts`` keeps counts of the evaluations up to date; blocks that it has due are written at
+    the end of a dialogue.
     """
 
     def __init__(
@@ -112,26 +113,26 @@ class Conversations:
         self._counts = counts
 
     async def hold(self, planned: Planned, line: Channel, stored: Stored) -> Conversed:
-        """Hold one dialogue to its end, or until a call fails for good, or the run stops."""
+        """Hold one dialogue until it ends, a call fails for good, or the run stops."""
         if not planned.tools:
             return await self._hold(planned, None, line, stored)
         began = datetime.now(UTC)
         try:
-            planned, tools = await self._equipped(planned)
+            planned, tools = await self._with_tools(planned)
         except ProviderError as error:
-            return await self._unequipped(planned, stored, error, began)
+            return await self._record_tool_failure(planned, stored, error, began)
         return await self._hold(planned, tools, line, stored)
 
     async def _hold(
         self, planned: Planned, tools: ToolTurns | None, line: Channel, stored: Stored
     ) -> Conversed:
-        """Ask, use tools, judge. An answer that calls tools is not judged: they reply to it."""
+        """Ask, use tools, judge. An answer with tool calls gets their results and is not judged."""
         dialogue = self._dialogue(planned, stored.again)
         name = succession.successor(planned.exercise.task.task_class)
         task_class = catalogue.task_class(name)
         prompt, feedback = planned.exercise.prompt, None
         verdicts: list[Verdict] = []
-        made: list[Call] = []
+        calls: list[Call] = []
         recovered = 0
         while True:
             k = len(dialogue.turns)
@@ -139,26 +140,26 @@ class Conversations:
                 turn = stored.turns[k]
                 dialogue = replace(dialogue, turns=(*dialogue.turns, turn))
             else:
-                asked = _request(planned, dialogue, prompt)
-                call = self._replies.take(asked, dialogue.iri)
-                call = call or await line.arrived(asked, dialogue.iri)
+                model_request = _request(planned, dialogue, prompt)
+                call = self._replies.take(model_request, dialogue.iri)
+                call = call or await line.arrived(model_request, dialogue.iri)
                 recovered += call is not None
                 try:
-                    call = call or await self._call(asked, dialogue, line)
+                    call = call or await self._call(model_request, dialogue, line)
                 except GivenUp:
                     await self._writer.put([])
-                    return _conversed(Ending.OPEN, made, recovered)
-                made.append(_extracted(planned, call))
-                turn = Turn(prompt, (made[-1],), feedback)
+                    return _result(Ending.OPEN, calls, recovered)
+                calls.append(_with_answer(planned, call))
+                turn = Turn(prompt, (calls[-1],), feedback)
                 dialogue = replace(dialogue, turns=(*dialogue.turns, turn))
                 self._write_turn(planned, dialogue, k, stored)
             if turn.answer is None:
-                failure = made[-1].failure
+                failure = calls[-1].failure
                 assert failure is not None
                 if failure not in FINAL_FAILURES:
                     await self._writer.put([])
-                    return _conversed(Ending.FAILED, made, recovered)
-                verdict = Verdict({}, {"error": made[-1].error}, failure)
+                    return _result(Ending.FAILED, calls, recovered)
+                verdict = Verdict({}, {"error": calls[-1].error}, failure)
             else:
                 if tools is not None:
                     replied = await tools.use(dialogue, turn.uses)
@@ -171,13 +172,13 @@ class Conversations:
             verdicts.append(verdict)
             if verdict.next_prompt is None or len(verdicts) == task_class.max_rounds:
                 break
-            self._writer.post(self._judged(task_class, dialogue, verdict, stored))
+            self._writer.post(self._evaluation_blocks(task_class, dialogue, verdict, stored))
             prompt, feedback = verdict.next_prompt, verdict.feedback
-        await self._writer.put(*self._closing(task_class, dialogue, verdicts, stored))
-        return _conversed(Ending.COMPLETE, made, recovered)
+        await self._writer.put(*self._end_blocks(task_class, dialogue, verdicts, stored))
+        return _result(Ending.COMPLETE, calls, recovered)
 
-    async def _equipped(self, planned: Planned) -> tuple[Planned, ToolTurns]:
-        """The dialogue with its tools: those of its case, or of the server of its model."""
+    async def _with_tools(self, planned: Planned) -> tuple[Planned, ToolTurns]:
+        """Return the dialogue with the tools of its case, or of the MCP server of its model."""
         ending = [tool.name for tool in planned.tools if tool.ends]
         equipment = await self._servers.equipment(planned.model, ending)
         if equipment is not None:
@@ -192,21 +193,21 @@ class Conversations:
             cost=cost,
         )
 
-    async def _unequipped(
+    async def _record_tool_failure(
         self, planned: Planned, stored: Stored, error: ProviderError, began: datetime
     ) -> Conversed:
-        """Record that the server of the tools failed, as a call that failed.
+        """Record a failure of the tool server as a failed call.
 
-        A dialogue that has answers stays as it is, for the next session.
+        A dialogue that already has answers is left for the next session.
         """
-        said = f"{type(error).__name__}: {error}"
-        call = Call(began, datetime.now(UTC), failure=outcome(error), error=said)
+        message = f"{type(error).__name__}: {error}"
+        call = Call(began, datetime.now(UTC), failure=outcome(error), error=message)
         if not stored.turns:
             turn = Turn(planned.exercise.prompt, (call,))
             dialogue = replace(self._dialogue(planned, stored.again), turns=(turn,))
             self._write_turn(planned, dialogue, 0, stored)
         await self._writer.put([])
-        return replace(_conversed(Ending.FAILED, [call], 0), calls=0)
+        return replace(_result(Ending.FAILED, [call], 0), calls=0)
 
     def _dialogue(self, planned: Planned, again: int) -> Dialogue:
         exercise, model = planned.exercise, planned.model
@@ -238,7 +239,7 @@ class Conversations:
         return Call(now, now, known[1], reused=known[0])
 
     def _write_turn(self, planned: Planned, dialogue: Dialogue, k: int, stored: Stored) -> None:
-        """Queue a turn; awaiting a later write says whether this one succeeded, too."""
+        """Queue a turn; a later awaited write fails if this one does."""
         lines = self._recorder.turn(dialogue, k, calls_before=stored.calls.get(k, 0))
         blocks = self._entries(planned, dialogue) if k == 0 else []
         if not stored.calls and k == 0:
@@ -249,7 +250,7 @@ class Conversations:
         self._writer.post(blocks, lambda: self._replies.stored(turn))
 
     def _write_uses(self, dialogue: Dialogue, uses: Sequence[ToolUse], stored: Stored) -> None:
-        """Queue the tool calls in the last answer, unless the store has them."""
+        """Queue the tool calls of the last answer, unless they are stored already."""
         turn = dialogue.turns[-1]
         if not uses or turn.uses:
             return
@@ -258,31 +259,31 @@ class Conversations:
         lines = self._recorder.tool_uses(dialogue, k, before + len(turn.calls) - 1, uses)
         self._writer.post([Block(self._recorder.run_graph, lines)])
 
-    def _judged(
+    def _evaluation_blocks(
         self, task_class: TaskClass, dialogue: Dialogue, verdict: Verdict, stored: Stored
     ) -> list[Block]:
-        """The evaluation of the last turn of ``dialogue``, unless the store has it."""
+        """Return the evaluation of the last turn of ``dialogue``, unless it is stored already."""
         k = len(dialogue.turns) - 1
         iri = self._recorder.evaluation_iri(dialogue.iri, k)
         if iri in stored.evaluations:
             return []
-        found = answer_evaluation(task_class, dialogue, k, verdict, iri)
-        return self._counts.judged(found, dialogue)
+        evaluation = answer_evaluation(task_class, dialogue, k, verdict, iri)
+        return self._counts.judged(evaluation, dialogue)
 
-    def _closing(
+    def _end_blocks(
         self,
         task_class: TaskClass,
         dialogue: Dialogue,
         verdicts: Sequence[Verdict],
         stored: Stored,
     ) -> Due:
-        """The evaluations of the last turn and of the whole, and the end of the dialogue."""
+        """Return the evaluations of the last turn and of the dialogue, and the dialogue's end."""
         recorder = self._recorder
-        blocks = self._judged(task_class, dialogue, verdicts[-1], stored)
+        blocks = self._evaluation_blocks(task_class, dialogue, verdicts[-1], stored)
         iri = recorder.evaluation_iri(dialogue.iri, None)
-        whole = dialogue_evaluation(task_class, dialogue, verdicts, iri)
-        if whole is not None:
-            blocks += self._counts.judged(whole, dialogue)
+        evaluation = dialogue_evaluation(task_class, dialogue, verdicts, iri)
+        if evaluation is not None:
+            blocks += self._counts.judged(evaluation, dialogue)
         ended = recorder.dialogue_end(dialogue, datetime.now(UTC))
         due = self._counts.folded()
         return Due([*blocks, Block(recorder.run_graph, [ended]), *due.blocks], due.then)
@@ -295,11 +296,11 @@ def _protocol(planned: Planned) -> str | None:
 
 
 def _request(planned: Planned, dialogue: Dialogue, prompt: str) -> Request:
-    """What is asked next in a dialogue."""
+    """Return the next request of a dialogue."""
     answered = [(t.prompt, reply) for t in dialogue.turns if (reply := t.calls[-1].reply)]
-    said = [text for before, reply in answered for text in (before, reply.answer)]
+    messages = [text for before, reply in answered for text in (before, reply.answer)]
     return Request(
-        messages=(*said, prompt),
+        messages=(*messages, prompt),
         case=planned.exercise.case,
         seed=digest(f"{planned.digest}/{len(dialogue.turns)}"),
         iteration=planned.iteration,
@@ -308,22 +309,22 @@ def _request(planned: Planned, dialogue: Dialogue, prompt: str) -> Request:
     )
 
 
-def _extracted(planned: Planned, call: Call) -> Call:
-    """``call`` with the answer separated from the rest of the reply, if there is one."""
+def _with_answer(planned: Planned, call: Call) -> Call:
+    """Return ``call`` with the answer extracted from its reply, if it has one."""
     if call.reply is None:
         return call
     return replace(call, reply=extraction.extracted(planned.model, call.reply))
 
 
-def _conversed(ending: Ending, made: Sequence[Call], recovered: int) -> Conversed:
-    failed = made[-1] if made and made[-1].failure is not None else None
-    asked = [call for call in made if call.reused is None]
+def _result(ending: Ending, all_calls: Sequence[Call], recovered: int) -> Conversed:
+    failed = all_calls[-1] if all_calls and all_calls[-1].failure is not None else None
+    live = [call for call in all_calls if call.reused is None]
     silent = sum(
-        len(call.reply.text) for call in asked if call.reply and call.reply.usage.input is None
+        len(call.reply.text) for call in live if call.reply and call.reply.usage.input is None
     )
-    calls = len(asked) - recovered
+    calls = len(live) - recovered
     uncounted = silent // CHARACTERS_PER_TOKEN
-    return Conversed(ending, _total(made), calls, recovered, failed, uncounted)
+    return Conversed(ending, _total(all_calls), calls, recovered, failed, uncounted)
 
 
 def _total(calls: Sequence[Call]) -> Usage:

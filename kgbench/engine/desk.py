@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where answers and tool calls wait: taken in batches, by the executor, off the event loop."""
+"""A queue of answers to judge and tools to run, done in batches by an executor."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from kgbench.execution.judging import (
 from kgbench.model import Verdict
 from kgbench.record.recorded_results import Asking
 
-_BATCH = 32
-_QUERIES = 4  # at once to an endpoint, which others use, too
+_BATCH = 32  # requests that one call of the executor takes at most
+_QUERIES = 4  # at once to an endpoint, which other users share
 
 
 class _Waiting(NamedTuple):
@@ -29,9 +29,11 @@ class _Waiting(NamedTuple):
 
 
 class Desk:
-    """Judges answers through a ``concurrent.futures.Executor``; what waits goes in one batch.
+    """Judges answers and runs tools in a ``concurrent.futures.Executor``, off the event loop.
 
-    ``asking`` is an endpoint, for cases that need one.
+    Requests that wait are taken together, up to 32. There is one task more than there are
+    ``workers``, so that the next batch is ready when a worker becomes free. ``asking`` queries an
+    endpoint for cases that need one.
     """
 
     def __init__(
@@ -46,12 +48,13 @@ class Desk:
         self._asking = asking
         self._queries = asyncio.Semaphore(_QUERIES)
         self._waiting: asyncio.Queue[_Waiting] = asyncio.Queue()
-        self._clerks = [asyncio.create_task(self._clerk()) for _ in range(workers + 1)]
+        self._tasks = [asyncio.create_task(self._work()) for _ in range(workers + 1)]
 
     async def judge(self, dialogue: str, request: JudgeRequest) -> Verdict:
-        """The verdict on the last answer in a dialogue (IRI); what a model wrote raises nothing.
+        """Return the verdict on the last answer of a dialogue (IRI).
 
-        Raises :class:`~kgbench.errors.EvaluationError` where an endpoint does not answer.
+        No answer raises an error. Raises :class:`~kgbench.errors.EvaluationError` if an endpoint
+        does not answer.
         """
         if self._asking is not None:
             last = request.answers[-1:]
@@ -60,28 +63,28 @@ class Desk:
                     self._asking.with_results, dialogue, request.case, last
                 )
             request = replace(request, case=case)
-        verdict = await self._done(request)
+        verdict = await self._submit(request)
         assert isinstance(verdict, Verdict)
         return verdict
 
     async def use(self, request: UseRequest) -> Used:
-        """What a tool gives; what a model asked of it raises nothing."""
-        used = await self._done(request)
+        """Run a tool and return its result; no arguments of a model raise an error."""
+        used = await self._submit(request)
         assert isinstance(used, Used)
         return used
 
-    async def _done(self, request: Asked) -> Verdict | Used:
+    async def _submit(self, request: Asked) -> Verdict | Used:
         waiting = _Waiting(request, asyncio.get_running_loop().create_future())
         self._waiting.put_nowait(waiting)
         return await waiting.done
 
     async def close(self) -> None:
-        """Stop; whatever still waits is given up."""
-        for clerk in self._clerks:
-            clerk.cancel()
-        await asyncio.gather(*self._clerks, return_exceptions=True)
+        """Stop the tasks; requests that still wait are abandoned."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    async def _clerk(self) -> None:
+    async def _work(self) -> None:
         while True:
             batch = [await self._waiting.get()]
             while len(batch) < _BATCH and not self._waiting.empty():
@@ -91,7 +94,7 @@ class Desk:
                     answer_batch, [w.request for w in batch], self._limits
                 )
                 answers = await asyncio.wrap_future(future)
-            except Exception as error:  # noqa: BLE001 - each dialogue that waits learns of it
+            except Exception as error:  # noqa: BLE001 - passed on to every dialogue of the batch
                 for waiting in batch:
                     if not waiting.done.done():
                         waiting.done.set_exception(error)

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a plan will cost, before anything is asked.
+"""Estimates of calls, tokens and cost of a plan, made before any model is asked.
 
-The rule: a token is four characters. A dialogue reads its first prompt and writes the case's
-reference answer (``least``); at most, it goes through all rounds of its task class, each of which
-reads all that was said before, a feedback prompt as long as the first, and writes as much again.
-Reasoning is not foreseen. What the store has complete already costs nothing.
+A token is taken as four characters. The lower estimate (``least``) of a dialogue reads the first
+prompt and writes the case's reference answer. The upper one (``most``) goes through all rounds of
+the task class: each round reads all messages before it and a feedback prompt as long as the first
+prompt, and writes another answer. Reasoning tokens are not estimated. Dialogues that are complete
+in the store cost nothing.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ RULE = (
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """Calls and tokens, and USD where the price is known."""
+    """Calls, tokens and cost (USD); ``cost`` is ``None`` if the price is unknown."""
 
     calls: int
     input_tokens: int
@@ -39,7 +40,7 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Foreseen:
-    """What one model will be asked: ``dialogues`` of ``planned`` are still to do."""
+    """The estimate for one model; ``dialogues`` of the ``planned`` ones are still to be held."""
 
     model: ModelSetup
     planned: int
@@ -54,22 +55,23 @@ def foreseen(
     prices: Sequence[Entry],
     asked: Mapping[str, Sequence[Exercise]],
 ) -> Iterator[Foreseen]:
-    """The estimate of each model; ``complete`` are the digests of dialogues that are done.
+    """Yield the estimate for each model of ``plan``.
 
-    ``asked`` are the exercises of each task label.
+    ``complete`` are the digests of the dialogues that are done, ``asked`` the exercises of each
+    task label.
     """
     sizes = {iri: _size(e) for es in asked.values() for e in es for iri in (e.case.iri,)}
     for model in plan.models:
         todo = list(planning.planned(plan, asked, model))
-        open_ = [one for one in todo if one.digest not in complete]
+        unfinished = [dialogue for dialogue in todo if dialogue.digest not in complete]
         price = price_of(model, prices)
         if plan.batch and price is not None:
             price = price.in_batches()
-        yield _of_model(model, len(todo), [sizes[o.exercise.case.iri] for o in open_], price)
+        yield _of_model(model, len(todo), [sizes[o.exercise.case.iri] for o in unfinished], price)
 
 
 def _size(exercise: Exercise) -> tuple[int, int, int]:
-    """Tokens of prompt and reference answer, and the number of rounds at most."""
+    """Return the tokens of prompt and reference answer, and the maximal number of rounds."""
     name = succession.successor(exercise.task.task_class)
     answer = catalogue.module(name).reference(exercise.case)
     rounds = catalogue.task_class(name).max_rounds
@@ -79,7 +81,7 @@ def _size(exercise: Exercise) -> tuple[int, int, int]:
 
 
 def most(exercise: Exercise) -> tuple[int, int]:
-    """The tokens that a dialogue reads and writes at most, by the rule."""
+    """Return the upper estimates of the tokens that a dialogue reads and writes."""
     return _most(*_size(exercise))
 
 
@@ -96,8 +98,8 @@ def _of_model(
     read = sum(prompt for prompt, _, _ in sizes)
     written = sum(answer for _, answer, _ in sizes)
     calls = sum(rounds for _, _, rounds in sizes)
-    whole = [_most(*size) for size in sizes]
-    read_most, written_most = sum(read for read, _ in whole), sum(written for _, written in whole)
+    bounds = [_most(*size) for size in sizes]
+    read_most, written_most = sum(read for read, _ in bounds), sum(written for _, written in bounds)
     return Foreseen(
         model,
         planned,

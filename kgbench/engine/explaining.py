@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Why a dialogue of a plan would be held (again), though the run has others that look like it."""
+"""Reasons why dialogues of a plan would be held (again) although a run has similar ones."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from kgbench.store.protocol import Store
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """An ingredient of the identity that differs, as it was stored and as it is planned."""
+    """An ingredient of a dialogue's identity that differs: its stored and its planned value."""
 
     ingredient: str
     before: Json
@@ -32,11 +32,11 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why one planned dialogue is not done.
+    """The reason why a planned dialogue is not complete.
 
-    ``why`` is ``failed`` (``detail`` has the provider's words), ``interrupted``, ``changed``
-    (``changes`` against the stored ``dialogue``), ``new model``, ``new task`` or
-    ``new iteration``; or ``invalidated``, and then it is held only when that is asked for.
+    ``why`` is ``failed`` (``detail`` is the provider's message), ``interrupted``, ``changed``
+    (``changes`` compares it with the stored ``dialogue``), ``new model``, ``new task``,
+    ``new iteration`` or ``invalidated``. An invalidated dialogue is repeated on request only.
     """
 
     model: str
@@ -49,10 +49,10 @@ class Reason:
 
 
 def stored_plan(store: Store, run: RunInfo) -> Plan:
-    """The plan that the newest configuration of a run makes today.
+    """Load the newest configuration of a run as a plan.
 
-    Raises :class:`~kgbench.errors.StoreError` for a run without one, and
-    :class:`~kgbench.errors.ConfigurationError` where it no longer is one.
+    Raises :class:`~kgbench.errors.StoreError` for a run without a configuration, and
+    :class:`~kgbench.errors.ConfigurationError` if it is no longer valid.
     """
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "configuration.ttl"
@@ -61,11 +61,11 @@ def stored_plan(store: Store, run: RunInfo) -> Plan:
 
 
 def reasons(store: Store, run: RunInfo, plan: Plan) -> Iterator[Reason]:
-    """Every dialogue of ``plan`` that is not complete in ``run``, and why it would be held."""
+    """Yield the reason for every dialogue of ``plan`` that is not complete in ``run``."""
     states = reading.dialogue_states(store, run.graph)
     failed = accounts.failed_dialogues(store, run.graph)
     invalid = invalidation.invalid(store, run.graph)
-    known = _Known(store, run)
+    known = _Identities(store, run)
     asked = published.asked(store, plan, endpoint=True).exercises
     for model in plan.models:
         for planned in planning.planned(plan, asked, model):
@@ -80,31 +80,33 @@ def reasons(store: Store, run: RunInfo, plan: Plan) -> Iterator[Reason]:
                 yield _reason(planned, why, dialogue=state.iri, detail=error)
 
 
-class _Known:
-    """The identities in a run, by what they are compared with."""
+class _Identities:
+    """The identities of the dialogues of a run, indexed for comparison."""
 
     def __init__(self, store: Store, run: RunInfo) -> None:
         self._store = store
-        self._like: dict[tuple[str, int], list[Ingredients]] = defaultdict(list)
+        self._by_task: dict[tuple[str, int], list[Ingredients]] = defaultdict(list)
         self._models: set[str] = set()
         self._labels: set[tuple[str, str]] = set()
-        for one in identity.ingredients(store, run.graph):
-            self._like[one.label, one.iteration].append(one)
-            for name in (one.model_id, one.model_label):
+        for stored in identity.ingredients(store, run.graph):
+            self._by_task[stored.label, stored.iteration].append(stored)
+            for name in (stored.model_id, stored.model_label):
                 self._models.add(name)
-                self._labels.add((name, one.label))
+                self._labels.add((name, stored.label))
 
     def missing(self, planned: Planned) -> Reason:
-        """Why ``planned``, which is not stored, is not the same as what is."""
+        """Return the reason why no stored dialogue is identical to ``planned``."""
         label, model = planned.exercise.task.label, planned.model
         names = {model.model_id, model.label}
-        like = [
-            (self._changes(one, planned), one)
-            for one in self._like[label, planned.iteration]
-            if names & {one.model_id, one.model_label}
+        candidates = [
+            (self._changes(stored, planned), stored)
+            for stored in self._by_task[label, planned.iteration]
+            if names & {stored.model_id, stored.model_label}
         ]
-        if like:
-            changes, nearest = min(like, key=lambda found: (len(found[0]), found[1].dialogue))
+        if candidates:
+            changes, nearest = min(
+                candidates, key=lambda candidate: (len(candidate[0]), candidate[1].dialogue)
+            )
             return _reason(planned, "changed", dialogue=nearest.dialogue, changes=changes)
         if not names & self._models:
             return _reason(planned, "new model")
@@ -127,10 +129,10 @@ class _Known:
             ("sampling", stored.asked, {**model.options, **model.sampling}),
             ("model", stored.model, model.iri),
         )
-        found = [Change(*p) for p in pairs if canonical_json(p[1]) != canonical_json(p[2])]
-        if any(change.ingredient == "sampling" for change in found):
-            found = [change for change in found if change.ingredient != "model"]
-        return tuple(found)
+        changes = [Change(*p) for p in pairs if canonical_json(p[1]) != canonical_json(p[2])]
+        if any(change.ingredient == "sampling" for change in changes):
+            changes = [change for change in changes if change.ingredient != "model"]
+        return tuple(changes)
 
 
 def _reason(

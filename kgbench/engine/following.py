@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dealing with a provider about batches for as long as it takes: patient, and never in doubt.
+"""Submission, polling and collection of provider batches, with retries that never submit twice.
 
-Whether a batch was handed in may be unclear when the connection fails. Then the provider is asked,
-and only when it surely has no batch of ours is it handed in again.
+When the connection fails during a submission, it is unclear whether the provider has the batch.
+The provider is then asked, and the batch is submitted again only if the provider does not have it.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from kgbench.errors import ContextTooLong, ProviderError, ProviderRefused, RateL
 from kgbench.net.limits import LONGEST_WAIT as LONGEST_PAUSE
 from kgbench.record.batches import Batch
 
-FIRST_WAIT = 2.0  # seconds between two looks at a batch
+FIRST_WAIT = 2.0  # seconds between two polls of a batch
 LONGEST_WAIT = 60.0
 _GROWTH = 1.5
-_ATTEMPTS = 8  # to hand a batch in
-_FAILURES = 60  # of looks at a batch, one after the other: about an hour of them
+_ATTEMPTS = 8  # to submit a batch
+_FAILURES = 60  # of polls in a row, which take about an hour
 
 _T = TypeVar("_T")
 
 
 class Stopped(Exception):
-    """The provider refuses to deal with batches; ``why`` says so in its words."""
+    """The provider accepts no batches or no longer serves them; ``why`` is its message."""
 
     def __init__(self, why: str) -> None:
         self.why = why
@@ -38,15 +38,15 @@ class Stopped(Exception):
 
 
 class NotMade(Stopped):
-    """... and surely has no batch of it."""
+    """The provider rejected the batch before creating it."""
 
 
 class Following:
-    """One model's provider; ``scale`` shortens the waits in tests.
+    """A client for the batches of one model; ``scale`` multiplies its waits.
 
-    All methods raise :class:`Stopped` for what waiting does not cure, and
-    :class:`~kgbench.engine.pacing.GivenUp` once ``giving_up`` is set, but never in the middle of
-    handing in.
+    All methods raise :class:`Stopped` for failures that no retry cures, and
+    :class:`~kgbench.engine.pacing.GivenUp` once ``giving_up`` is set, but never during a
+    submission.
     """
 
     def __init__(
@@ -60,9 +60,10 @@ class Following:
     async def submitted(
         self, batch: Batch, asked: Sequence[Asked], others: Collection[str]
     ) -> Batch | None:
-        """Hand ``batch`` in; it with its id, or ``None`` when that was given up in time.
+        """Submit ``batch`` and return it with its id.
 
-        ``others`` are the ids of other batches.
+        Returns ``None`` if the run is given up before the provider has the batch. ``others`` are
+        the ids of other known batches.
         """
         for attempt in range(_ATTEMPTS):
             try:
@@ -77,7 +78,7 @@ class Following:
                         return known
                 last = error
                 with suppress(GivenUp):
-                    await self._wait(attempt, error)
+                    await self._back_off(attempt, error)
                 if self._giving_up.is_set():
                     return None
             else:
@@ -86,46 +87,46 @@ class Following:
         raise NotMade(f"{type(last).__name__}: {last}")
 
     async def found(self, batch: Batch, others: Collection[str]) -> Batch | None:
-        """``batch`` with its id, if the provider has it and it is none of ``others``."""
-        looks = 0
+        """Return ``batch`` with its id if the provider has it and the id is not in ``others``."""
+        polls = 0
         while True:
             try:
-                made = await self._trying(
+                batch_id = await self._retry(
                     lambda: self._provider.find(batch.token, batch.requests, batch.started, others)
                 )
             except Undecided:
-                looks += 1
-                await self._wait(looks, None)
+                polls += 1
+                await self._back_off(polls, None)
                 continue
-            self._journal.note("batch-sought", iri=batch.iri, batch=made)
-            return None if made is None else replace(batch, id=made)
+            self._journal.note("batch-sought", iri=batch.iri, batch=batch_id)
+            return None if batch_id is None else replace(batch, id=batch_id)
 
     async def ended(self, batch: Batch) -> Standing:
-        """How the batch has ended, once it has."""
+        """Poll ``batch`` until it has ended, and return its final status."""
         assert batch.id is not None
-        number = batch.id
-        looks, before = 0, ""
+        batch_id = batch.id
+        polls, before = 0, ""
         while True:
-            standing = await self._trying(lambda: self._provider.standing(number))
-            said = f"{standing.state} {standing.done}"
-            if said != before:
-                looks, before = min(looks, 1), said
+            status = await self._retry(lambda: self._provider.status(batch_id))
+            state = f"{status.state} {status.done}"
+            if state != before:
+                polls, before = min(polls, 1), state
                 self._journal.note(
-                    "batch-state", batch=number, state=standing.state, done=standing.done
+                    "batch-state", batch=batch_id, state=status.state, done=status.done
                 )
-            if standing.missing is not None:
-                return standing
-            looks += 1
-            await self._wait(looks, None)
+            if status.missing is not None:
+                return status
+            polls += 1
+            await self._back_off(polls, None)
 
-    async def results(self, batch: Batch, standing: Standing) -> AsyncIterator[Result]:
-        """All results of the batch, each once, however often fetching them has to begin anew."""
+    async def results(self, batch: Batch, status: Standing) -> AsyncIterator[Result]:
+        """Yield every result of the batch once, although fetching may restart after failures."""
         assert batch.id is not None
         seen: set[str] = set()
         failures = 0
         while True:
             try:
-                async for result in self._provider.results(batch.id, standing):
+                async for result in self._provider.results(batch.id, status):
                     if result.name not in seen:
                         seen.add(result.name)
                         failures = 0
@@ -135,19 +136,19 @@ class Following:
             except ProviderError as error:
                 self._journal.note("batch-failure", batch=batch.id, error=str(error))
                 failures += 1
-                await self._after(failures, error)
+                await self._wait_after_failure(failures, error)
             else:
                 return
 
     async def pause(self, seconds: float) -> None:
-        """Wait, or until the run is given up."""
+        """Wait for ``seconds``, or until the run is given up."""
         try:
             await asyncio.wait_for(self._giving_up.wait(), seconds)
         except TimeoutError:
             return
 
-    async def _trying(self, call: Callable[[], Awaitable[_T]]) -> _T:
-        """What ``call`` gives, in the end."""
+    async def _retry(self, call: Callable[[], Awaitable[_T]]) -> _T:
+        """Repeat ``call`` until it succeeds, and return its result."""
         failures = 0
         while True:
             try:
@@ -157,16 +158,16 @@ class Following:
             except ProviderError as error:
                 self._journal.note("batch-failure", error=str(error))
                 failures += 1
-                await self._after(failures, error)
+                await self._wait_after_failure(failures, error)
 
-    async def _after(self, failures: int, error: ProviderError) -> None:
-        """Wait after so many failures, one after the other; too many are the end."""
+    async def _wait_after_failure(self, failures: int, error: ProviderError) -> None:
+        """Wait after a number of consecutive failures; raises after too many of them."""
         if failures >= _FAILURES:
             raise Stopped(f"{type(error).__name__}: {error}")
-        await self._wait(failures, error)
+        await self._back_off(failures, error)
 
-    async def _wait(self, looks: int, error: ProviderError | None) -> None:
-        seconds = self._scale * min(LONGEST_WAIT, FIRST_WAIT * _GROWTH**looks)
+    async def _back_off(self, attempt: int, error: ProviderError | None) -> None:
+        seconds = self._scale * min(LONGEST_WAIT, FIRST_WAIT * _GROWTH**attempt)
         if isinstance(error, RateLimited) and error.retry_after is not None:
             seconds = min(LONGEST_PAUSE, error.retry_after)
         await self.pause(seconds)

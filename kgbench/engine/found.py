@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run had when a session on it began: its dialogues, their turns, and what was spent."""
+"""The stored state of a run at the beginning of a session: dialogues, turns and spending."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ from kgbench.store.templates import fill
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a run's graph had when the session began.
+    """The content of a run's graph at the beginning of a session.
 
-    ``states`` are the dialogues that stand for their identity, ``closed`` those of them (by IRI)
-    that are not asked again as they are, ``invalid`` how many of an identity do not count.
+    ``states`` are the current dialogues by their identity (digest), ``closed`` the IRIs of
+    dialogues that are not continued, ``invalid`` the number of invalidated dialogues per identity,
+    ``usage`` the tokens by model IRI.
     """
 
     states: Mapping[str, DialogueState]
@@ -30,34 +31,37 @@ class Found:
     usage: Mapping[str, accounts.Usage]
 
     def stored(self, planned: Planned, store: Store, graph: str, pass_graph: str) -> Stored:
-        """What the graphs of the run and of its live pass have of a planned dialogue."""
+        """Read the stored part of a planned dialogue from the graphs of run and live pass."""
         state = self.states.get(planned.digest)
         again = self.invalid.get(planned.digest, 0)
         if state is None:
             return Stored(again=again)
-        if planned.tools:  # what was used of the budget counts
-            (whole,) = dialogues(store, [state.iri])
-            answered = tuple(turn for turn in whole.turns if turn.answer is not None)
+        if planned.tools:  # tool calls of earlier sessions count against the budget
+            (dialogue,) = dialogues(store, [state.iri])
+            answered = tuple(turn for turn in dialogue.turns if turn.answer is not None)
         else:
             answered = turns.of_dialogue(store, graph, state.iri)
         calls = reading.call_counts(store, graph, state.iri)
-        which = f"VALUES ?dialogue {{ <{state.iri}> }}"
-        rows = store.query(fill("dialogue-evaluations.rq", graph=pass_graph, which=which))
+        values = f"VALUES ?dialogue {{ <{state.iri}> }}"
+        rows = store.query(fill("dialogue-evaluations.rq", graph=pass_graph, which=values))
         return Stored(answered, calls, again, {row["entity"].value for row in rows})
 
 
 def found_before(store: Store, settings: Settings) -> Found:
-    """What the run that ``settings`` continue has; nothing where they begin one."""
+    """Read the state of the run that ``settings`` continue; it is empty for a new run."""
     if settings.run is None:
         return Found({}, (), {}, {})
     graph = settings.run.graph
     states = reading.all_states(store, graph)
-    wrong = invalidation.invalid(store, graph)
-    invalid = {d: sum(one.iri in wrong for one in found) for d, found in states.items()}
-    standing = {
-        digest: found[-1]
-        for digest, found in states.items()
-        if not (settings.redo_invalidated and found[-1].iri in wrong)
+    invalidated = invalidation.invalid(store, graph)
+    invalid = {
+        digest: sum(dialogue.iri in invalidated for dialogue in group)
+        for digest, group in states.items()
+    }
+    current = {
+        digest: group[-1]
+        for digest, group in states.items()
+        if not (settings.redo_invalidated and group[-1].iri in invalidated)
     }
     failed = () if settings.retry_errors else accounts.failed_dialogues(store, graph)
-    return Found(standing, {*wrong, *failed}, invalid, accounts.usage(store, graph))
+    return Found(current, {*invalidated, *failed}, invalid, accounts.usage(store, graph))

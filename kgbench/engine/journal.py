@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The log of a run: JSON lines for machines, words for people, keys for nobody.
+"""The log of a run, as JSON lines and as readable lines, with API keys removed.
 
-Every line has ``time`` (UTC) and ``event``; what concerns a dialogue names its IRI. Texts stay in
-the graph: a line has their length, and the IRI leads there.
+Every line has ``time`` (UTC) and ``event``; events of a dialogue have its IRI. Texts of prompts and
+answers are not logged: a line has their length, and the IRI leads to them in the store.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ Say = Callable[[str], None]
 
 
 class Journal:
-    """Notes events; without a ``path`` and ``say`` it does nothing.
+    """A log of events; without a ``path`` and ``say`` it does nothing.
 
-    ``path`` is appended to, line by line as things happen; ``say`` takes readable lines.
+    JSON lines are appended to ``path`` as events happen; ``say`` is called with readable lines.
     Raises :class:`~kgbench.errors.StoreError` when the file cannot be opened, and
-    :class:`~kgbench.errors.WriteFailed` when it cannot be written any more.
+    :class:`~kgbench.errors.WriteFailed` when a later write fails.
     """
 
     def __init__(self, path: Path | None = None, say: Say | None = None) -> None:
@@ -37,13 +37,15 @@ class Journal:
         self._secrets = names.of_environment()
         if path is not None:
             try:
-                self._file = path.open("ab", buffering=0)  # what is not written is not kept, either
+                self._file = path.open(
+                    "ab", buffering=0
+                )  # a write that fails raises here, not in close()
             except OSError as error:
                 raise StoreError(f"the log {path} cannot be written: {error.strerror}") from None
         self.silent = path is None and say is None
 
     def note(self, event: str, **facts: Any) -> None:
-        """Note ``event`` with ``facts``, which are JSON-shaped; ``None`` is left out."""
+        """Log ``event`` with ``facts``, which are JSON values; values of ``None`` are left out."""
         if self.silent:
             return
         clean = {k: self._clean(v) for k, v in facts.items() if v is not None}
@@ -56,7 +58,7 @@ class Journal:
             self._say(f"{now:%H:%M:%S} {event} {words}")
 
     def reply(self, reply: Reply, **about: Any) -> None:
-        """Note what a model replied, but not its text; ``about`` says to what."""
+        """Log a reply without its text; ``about`` names the dialogue and round."""
         self.note(
             "reply",
             **about,

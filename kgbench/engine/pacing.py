@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many calls to one model are under way at once, and how fast they begin.
+"""Rate limits of one model: how many calls are under way at once, and how fast they begin.
 
-A provider says that it was too much (429); nobody says how much would be right. But a call that is
-refused tells something: so many were under way when it began, and one more was too much. That is
-the limit then; it is never too low for a provider that counts parallel calls. After enough answers
-it is raised again, by one, then faster, until the next refusal. A refusal of a raised limit makes
-the next attempt come later. Before the first refusal, every answer raises it by one.
+A provider answers 429 when there are too many calls, but does not say how many it allows. The limit
+is learnt from refusals: if a call is refused, the number of calls that were under way when it began
+becomes the limit. For a provider that counts parallel calls this is never too low. After enough
+answers the limit is raised again, first by one, then in growing steps, until the next refusal.
+A refusal after a raise doubles the number of answers before the next raise. Before the first
+refusal, every answer raises the limit by one.
 
-A wait that a provider names holds for all calls to the model. Requests and tokens per minute are
-kept by two buckets that hold one second's worth.
+A wait that a provider asks for (Retry-After) holds for all calls to the model. Requests and tokens
+per minute are limited by two token buckets, each with a capacity of one second.
 """
 
 from __future__ import annotations
@@ -21,17 +22,17 @@ from collections.abc import Callable
 from kgbench.errors import RateLimited
 from kgbench.net.limits import LONGEST_WAIT
 
-FIRST = 16  # calls at once before anything is known, or a quarter of the most, if that is more
-PATIENT = 16  # answers, at least, before a limit is tried again
-_LONGEST_WINDOW = 8  # times as many answers, at most, when raising was in vain again and again
+FIRST = 16  # parallel calls at the start, or a quarter of the maximum, if that is more
+PATIENT = 16  # minimal number of answers before a limit is raised again
+_LONGEST_WINDOW = 8  # maximal factor on that number, after raises that were refused
 
 
 class GivenUp(Exception):
-    """The run stops, and this call has not begun."""
+    """The run stops before this call has begun."""
 
 
 class Bucket:
-    """Lets ``per_minute`` units through; a second's worth may come at once. Debts are paid off."""
+    """A token bucket: ``per_minute`` units, with a capacity of one second; it may go into debt."""
 
     def __init__(self, per_minute: float, clock: Callable[[], float]) -> None:
         self._rate = per_minute / 60
@@ -41,7 +42,7 @@ class Bucket:
         self._seen = clock()
 
     def wait(self) -> float:
-        """Seconds until the next unit may be taken."""
+        """Return the seconds until the next unit may be taken."""
         now = self._clock()
         self._level = min(self._most, self._level + (now - self._seen) * self._rate)
         self._seen = now
@@ -49,17 +50,18 @@ class Bucket:
         return 0.0 if self._level >= needed - 1e-9 else (needed - self._level) / self._rate
 
     def take(self, units: float) -> None:
-        """Take ``units``, more than there are if need be; negative ones are given back."""
+        """Take ``units``, even more than there are; a negative number gives units back."""
         self._level -= units
 
 
 class Pace:
-    """The pace of one model; ``most`` calls at once, at the very most.
+    """The rate limiter of one model; ``most`` is the maximal number of parallel calls.
 
-    Between the beginnings of two calls the event loop makes ``passes``: building a request takes
-    milliseconds, in which no reply is read, and reading one takes some passes.
+    The event loop runs ``passes`` iterations between the beginnings of two calls. Building a
+    request takes milliseconds in which no reply is read, and reading a reply takes several
+    iterations; without the gap, replies would wait while many requests are built.
 
-    ``limit`` is how many there may be now, ``under_way`` how many there are.
+    ``limit`` is the number of calls allowed now, ``under_way`` the number of current calls.
     """
 
     def __init__(
@@ -84,35 +86,35 @@ class Pace:
         self._closed = False
         self._ended = False
         self._passes = passes
-        self._left = 0  # passes of the event loop before the next call may begin
-        self._answers = 0  # since the limit last changed
+        self._left = 0  # iterations of the event loop before the next call may begin
+        self._answers = 0  # answers since the limit last changed
         self._step = 1
         self._window = 1
         self._raised = False
 
-    # --- coming and going -----------------------------------------------------------------
+    # --- calls -----------------------------------------------------------------
 
     async def enter(self, tokens: int, *, first: bool = False) -> int:
-        """Wait for a place; ``tokens`` is what the call will cost, about. ``first``: as the next.
+        """Wait for a slot for a call of about ``tokens``; ``first`` puts it ahead of the queue.
 
-        Returns how many other calls are under way when it begins. Raises :class:`GivenUp` when
-        the run stops before a wait is over that the provider or the person has asked for.
+        Returns the number of other calls under way when the call begins. Raises :class:`GivenUp`
+        when the run stops during a wait that the provider or a configured limit requires.
         """
-        place: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        slot: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         if first:
-            self._waiting.appendleft((place, tokens))
+            self._waiting.appendleft((slot, tokens))
         else:
-            self._waiting.append((place, tokens))
+            self._waiting.append((slot, tokens))
         self._admit()
         try:
-            return await place
+            return await slot
         except asyncio.CancelledError:
-            if place.done() and not place.cancelled() and place.exception() is None:
+            if slot.done() and not slot.cancelled() and slot.exception() is None:
                 self._free()
             raise
 
     def answered(self, estimated: int, used: int | None) -> None:
-        """A call ended with an answer that cost ``used`` tokens; frees its place."""
+        """Free the slot of a call whose answer cost ``used`` tokens; this may raise the limit."""
         if self._tokens is not None and used is not None:
             self._tokens.take(used - estimated)
         self._answers += 1
@@ -123,13 +125,14 @@ class Pace:
         self._free()
 
     def failed(self) -> None:
-        """A call ended in a failure that says nothing about the pace; frees its place."""
+        """Free the slot of a call that failed for a reason other than a rate limit."""
         self._free()
 
     def refused(self, error: RateLimited, others: int) -> None:
-        """A call that began beside ``others`` was refused as too much; frees its place.
+        """Free the slot of a rate-limited call, and lower the limit to ``others``.
 
-        A wait that the provider names holds for all calls.
+        ``others`` is the number of calls that were under way when it began. A wait that the
+        provider asks for holds for all calls.
         """
         if self._raised:
             self._window = min(_LONGEST_WINDOW, self._window * 2)
@@ -146,18 +149,18 @@ class Pace:
         self._paused_until = max(self._paused_until, self._clock() + seconds)
 
     def close(self, *, at_once: bool = False) -> None:
-        """The run stops: from now on nobody waits for a pause to end, or for a minute's share.
+        """Stop waiting for pauses and rate limits; such calls raise :class:`GivenUp`.
 
-        ``at_once``: nor for a place; no call begins any more.
+        With ``at_once``, calls do not wait for a slot either, and no call begins any more.
         """
         self._closed = True
         self._ended = self._ended or at_once
         self._admit()
 
-    # --- within ---------------------------------------------------------------------------
+    # --- internals ------------------------------------------------------------------------
 
     def _raise(self) -> None:
-        if self._raised:  # the last raise was survived
+        if self._raised:  # the last raise was not refused
             self._window = 1
             self._step = max(1, min(self._step * 2, self.limit // 2))
         self.limit = min(self._most, self.limit + self._step)
@@ -179,21 +182,21 @@ class Pace:
             if wait > 0:
                 self._wake_in(wait)
                 return
-            place, tokens = self._waiting.popleft()
-            if place.done():
+            slot, tokens = self._waiting.popleft()
+            if slot.done():
                 continue
             if self._requests is not None:
                 self._requests.take(1)
             if self._tokens is not None:
                 self._tokens.take(tokens)
-            place.set_result(self.under_way)
+            slot.set_result(self.under_way)
             self.under_way += 1
             if self._passes:
                 self._left = self._passes
                 asyncio.get_running_loop().call_soon(self._passed)
 
     def _passed(self) -> None:
-        """Count a pass of the event loop."""
+        """Count an iteration of the event loop."""
         self._left -= 1
         if self._left:
             asyncio.get_running_loop().call_soon(self._passed)
@@ -201,9 +204,9 @@ class Pace:
             self._admit()
 
     def _give_up(self) -> None:
-        for place, _ in self._waiting:
-            if not place.done():
-                place.set_exception(GivenUp())
+        for slot, _ in self._waiting:
+            if not slot.done():
+                slot.set_exception(GivenUp())
         self._waiting.clear()
 
     def _wake_in(self, seconds: float) -> None:

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a plan to its dialogues: which cases, in which order, with which identity.
+"""The dialogues of a plan: their cases, their order and their identity.
 
-A planned dialogue is the same one as a stored dialogue exactly when all ingredients of its digest
-are equal: task (class, version, label, parameters), case content, first prompt, model with
-sampling parameters and options, and iteration. All of these are in the store, so that a
-difference can be explained.
+A planned dialogue is identical to a stored one if and only if all ingredients of their digests are
+equal: task (class, version, label, parameters), case content, first prompt, model with sampling
+parameters and options, and iteration. The store has all of these, so that differences can be
+explained.
 """
 
 from __future__ import annotations
@@ -22,17 +22,16 @@ from kgbench.record.recorder import DIGEST_SCHEME
 from kgbench.tasks import catalogue, succession, tool_prompts
 from kgbench.tool_calls import Tool
 
-_KEPT = 256  # exercises of each task: more than models can be apart
+_KEPT = 256  # exercises cached per task: more than the distance between two models in a run
 
 
 @dataclass(frozen=True, slots=True)
 class Exercise:
-    """A case of a task with its first prompt: what every model is asked alike.
+    """A case of a task with its first prompt, the same for every model.
 
-    ``recorded`` says that the store has the case already, as it was published. With
-    ``counted_alone`` the iterations of the case are counted by themselves, so that the identity of
-    a dialogue does not depend on the place of its case among others; else they are counted for
-    all cases of a task label together.
+    ``recorded`` says that the store already has the case, as it was published. With
+    ``counted_alone`` the iterations are counted per case, so that a dialogue's identity does not
+    depend on the position of its case; otherwise they are counted over all cases of a task label.
     """
 
     task: Task
@@ -47,8 +46,8 @@ class Exercise:
 class Planned:
     """One dialogue of a plan; ``digest`` is its identity.
 
-    ``tools`` are what the case offers; ``native`` says that they are offered by the provider's own
-    tool calling, otherwise the prompt tells of them.
+    ``tools`` are the tools of the case; ``native`` says that they are offered by the provider's
+    own tool calling; otherwise the prompt describes them.
     """
 
     model: ModelSetup
@@ -60,7 +59,7 @@ class Planned:
 
 
 def ingredients(model: ModelSetup, exercise: Exercise, iteration: int) -> dict[str, object]:
-    """What the identity of a planned dialogue is made of."""
+    """Return the values from which the identity of a planned dialogue is computed."""
     return {
         "scheme": DIGEST_SCHEME,
         "task": exercise.task.iri,
@@ -74,28 +73,27 @@ def ingredients(model: ModelSetup, exercise: Exercise, iteration: int) -> dict[s
 
 
 def exercises(plan: Plan) -> dict[str, Sequence[Exercise]]:
-    """The exercises of each task label, in the order in which iterations take them.
+    """Return the exercises of each task label, in the order in which iterations take them.
 
-    Their cases are those that the module of the task gives, and are made when they are asked for.
-    Raises :class:`~kgbench.errors.TaskError` for a task without cases in the plan's suite, or
-    with parameters that allow none.
+    The task's module generates the cases lazily. Raises :class:`~kgbench.errors.TaskError` for a
+    task without cases in the plan's suite, or with parameters that allow none.
     """
-    found: dict[str, Sequence[Exercise]] = {}
+    by_label: dict[str, Sequence[Exercise]] = {}
     for task in plan.tasks:
         module = catalogue.module(task.task_class)
         cases = module.cases(task, plan.suite, plan.seed, plan.iterations)
         if not cases:
             raise TaskError(f"the task {task.label} has no cases in the suite {plan.suite}")
-        found[task.label] = asked = OnDemand(len(cases), _maker(task, cases))
+        by_label[task.label] = task_exercises = OnDemand(len(cases), _exercise_maker(task, cases))
         if task not in catalogue.task_class(task.task_class).tasks:
-            # Tests make cases of what classes declare. Other parameters may allow none, which
-            # shows in the first case: it is made before work starts.
-            _ = asked[0]
-    return found
+            # The tests generate cases of the declared tasks only. Other parameters may allow no
+            # case, which shows when the first one is generated: do that before work starts.
+            _ = task_exercises[0]
+    return by_label
 
 
-def _maker(task: Task, cases: Sequence[Case]) -> Callable[[int], Exercise]:
-    """Makes exercises when they are asked for and keeps the latest: memory stays flat."""
+def _exercise_maker(task: Task, cases: Sequence[Case]) -> Callable[[int], Exercise]:
+    """Return a function that makes an exercise by index, with a bounded cache."""
     prompt = catalogue.module(task.task_class).prompt
 
     @lru_cache(_KEPT)
@@ -108,7 +106,7 @@ def _maker(task: Task, cases: Sequence[Case]) -> Callable[[int], Exercise]:
 
 
 def dialogue_count(plan: Plan, asked: Mapping[str, Sequence[Exercise]]) -> int:
-    """How many dialogues each model of the plan has."""
+    """Return the number of dialogues per model of the plan."""
     if plan.iterations_per_case:
         return sum(plan.iterations * len(cases) for cases in asked.values())
     return plan.iterations * len(asked)
@@ -117,7 +115,7 @@ def dialogue_count(plan: Plan, asked: Mapping[str, Sequence[Exercise]]) -> int:
 def planned(
     plan: Plan, asked: Mapping[str, Sequence[Exercise]], model: ModelSetup
 ) -> Iterator[Planned]:
-    """The dialogues of one model, iteration by iteration over all task labels."""
+    """Yield the dialogues of one model, iteration by iteration over all task labels."""
     rounds = plan.iterations * (
         max(map(len, asked.values()), default=0) if plan.iterations_per_case else 1
     )
@@ -131,49 +129,49 @@ def planned(
             native = bool(tools) and tool_protocol.is_native(model, plan.tool_protocol)
             if tools:
                 exercise = _with_tools(exercise, tools, native=native)
-            made_of = ingredients(model, exercise, number)
-            identity = digest(canonical_json(made_of))
+            values = ingredients(model, exercise, number)
+            identity = digest(canonical_json(values))
             yield Planned(model, exercise, number, identity, tools, native)
 
 
-def equipped(planned: Planned, tools: Sequence[Tool]) -> Planned:
-    """``planned`` with the ``tools`` of a server in place of those of its case that do not end it.
+def equipped(dialogue: Planned, tools: Sequence[Tool]) -> Planned:
+    """Replace the tools of a dialogue by those of a server, except tools that end the dialogue.
 
-    Its identity stays: the plan names the server, which may offer something else another time.
+    The identity stays the same: the plan names the server, whose tools may change over time.
     """
-    ending = [tool for tool in planned.tools if tool.ends]
-    case = planned.exercise.case
+    ending = [tool for tool in dialogue.tools if tool.ends]
+    case = dialogue.exercise.case
     offered = (*tools, *ending)
-    asked = catalogue.module(case.task_class).prompt(case)
-    text = tool_prompts.prompt(case, asked, offered, native=planned.native)
-    return replace(planned, exercise=replace(planned.exercise, prompt=text), tools=offered)
+    case_prompt = catalogue.module(case.task_class).prompt(case)
+    prompt = tool_prompts.prompt(case, case_prompt, offered, native=dialogue.native)
+    return replace(dialogue, exercise=replace(dialogue.exercise, prompt=prompt), tools=offered)
 
 
 def tool_protocols(plan: Plan, asked: Mapping[str, Sequence[Exercise]]) -> dict[str, list[str]]:
-    """The models (labels) of a plan by how they are offered tools; empty where none are offered.
+    """Return the labels of the plan's models by tool protocol; empty if no task offers tools.
 
-    Raises :class:`~kgbench.errors.ModelSpecError` for a model that cannot be asked as the plan
-    says. Whether a task offers tools is seen from its first case, which is made only where the
-    task class can offer any.
+    Raises :class:`~kgbench.errors.ModelSpecError` for a model that does not support the plan's
+    protocol. Whether a task offers tools is read off its first case, which is generated only if
+    the task class can offer any.
     """
     if not any(_offers_tools(task, asked.get(task.label, ())) for task in plan.tasks):
         return {}
-    found: dict[str, list[str]] = {}
+    labels: dict[str, list[str]] = {}
     for model in plan.models:
         native = tool_protocol.is_native(model, plan.tool_protocol)
         name = tool_protocol.NATIVE if native else tool_protocol.TEXT
-        found.setdefault(name, []).append(model.label)
-    return found
+        labels.setdefault(name, []).append(model.label)
+    return labels
 
 
 def _offers_tools(task: Task, exercises: Sequence[Exercise]) -> bool:
     if not exercises or not tool_prompts.may_offer(succession.successor(task.task_class)):
-        return False  # and its first case, which can take seconds, need not be made
+        return False  # without generating the first case, which can take seconds
     return bool(tool_prompts.tools_of(exercises[0].case))
 
 
 def told(protocols: Mapping[str, Sequence[str]]) -> Iterator[str]:
-    """What :func:`tool_protocols` found, in words: a line for each protocol."""
+    """Yield a readable line for each protocol in the result of :func:`tool_protocols`."""
     words = {
         tool_protocol.NATIVE: "the provider's tool calling",
         tool_protocol.TEXT: "text in the prompt",
@@ -183,7 +181,7 @@ def told(protocols: Mapping[str, Sequence[str]]) -> Iterator[str]:
 
 
 def _with_tools(exercise: Exercise, tools: Sequence[Tool], *, native: bool) -> Exercise:
-    """``exercise`` with the prompt that tells of its tools; one that was recorded tells already."""
+    """Add the description of the tools to the prompt, unless it is a recorded prompt."""
     if exercise.recorded:
         return exercise
     text = tool_prompts.prompt(exercise.case, exercise.prompt, tools, native=native)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The plan of a run that is asked for: a configuration, the quick start, or a suite of results."""
+"""Plans of runs: from a configuration, the quick start, or a suite of imported results."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ def plan_of(
     iterations: int | None = None,
     **chosen: Any,
 ) -> Plan:
-    """The plan of the configuration at ``config``, with what is ``chosen`` in place of its own.
+    """Return the plan of the configuration at ``config``, with the fields in ``chosen`` replaced.
 
     Without a configuration it is the plan of the quick start, or of all imported cases of the
-    suite that is ``chosen``, in the store that ``reader`` opens. Such a plan is named after
-    ``tasks`` and ``models``, which mean what they mean to :func:`kgbench.config.load`. ``chosen``
-    has fields of :class:`~kgbench.model.Plan`; ``None`` leaves the plan's own. Raises
-    :class:`~kgbench.errors.TaskError` for a suite that is not declared, and what
-    :func:`kgbench.config.load` raises.
+    suite in ``chosen``, in the store that ``reader`` opens. Such a plan is named after ``tasks``
+    and ``models``, which have the same meaning as in :func:`kgbench.config.load`. ``chosen`` has
+    fields of :class:`~kgbench.model.Plan`; a value of ``None`` keeps the plan's own. Raises
+    :class:`~kgbench.errors.TaskError` for a suite that is not declared, and the errors of
+    :func:`kgbench.config.load`.
     """
     chosen = {key: value for key, value in chosen.items() if value is not None}
     suite = chosen.get("suite")
@@ -61,9 +61,9 @@ def plan_of(
 
 
 def continued(store: Store, plan: Plan, run: str | None, *, new: bool) -> RunInfo | None:
-    """The run that goes on: the one called ``run``, else the newest of the plan's name.
+    """Find the run to continue: the run called ``run``, else the newest with the plan's name.
 
-    It is ``None`` where there is none, or where a ``new`` one is wanted. Raises
+    Returns ``None`` if there is no such run, or if a ``new`` run is requested. Raises
     :class:`~kgbench.errors.StoreError` for a name that no run has.
     """
     if run is not None:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """One short call to each model before the first dialogue.
 
-A wrong address, key or model name shows here, in words, before anything is written or paid for.
+A wrong address, key or model name is reported here, before anything is written or paid for.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from kgbench.model import ModelSetup, Plan, Request
 
 PROMPT = "This is a test of the connection. Answer with the word OK."
 
-#: Is told, line by line, which server is asked for which model.
+#: Called with a line for each model, which names its server.
 Say = Callable[[str], None]
 
 
@@ -31,15 +31,17 @@ async def first_calls(
     connectors: Mapping[str, Connector],
     say: Say,
 ) -> None:
-    """A first call to each model that has anything left to do; see :func:`preflight`.
+    """Make a first call to each model that has dialogues left to hold; see :func:`preflight`.
 
-    ``complete`` are the digests of the dialogues that are done, ``connectors`` go by model IRI.
+    ``complete`` are the digests of the complete dialogues; ``connectors`` are keyed by model IRI.
     """
     to_ask = [
         (setup, connectors[setup.iri])
         for setup in plan.models
         if setup.iri in connectors
-        and any(one.digest not in complete for one in planning.planned(plan, asked, setup))
+        and any(
+            dialogue.digest not in complete for dialogue in planning.planned(plan, asked, setup)
+        )
     ]
     await preflight(to_ask, next(exercises[0] for exercises in asked.values()), say)
 
@@ -47,39 +49,39 @@ async def first_calls(
 async def preflight(
     models: Sequence[tuple[ModelSetup, Connector]], exercise: Exercise, say: Say
 ) -> None:
-    """Ask each of ``models`` that has a server once, and ``say`` where and with what.
+    """Call each of ``models`` that has a server once, after announcing it with ``say``.
 
-    A rate limit passes, because the server knows the key. Raises
+    A rate limit is not a failure, because it shows that the server accepts the key. Raises
     :class:`~kgbench.errors.ProviderRefused` with the address, the model, whether a key was sent
-    and the reason of each call that failed.
+    and the reason of each failed call.
     """
-    asked = []
+    servers = []
     for setup, connector in models:
         caller: Caller | None = getattr(connector, "caller", None)
         if caller is not None and caller.url:
-            asked.append((setup, _about(setup, caller), connector))
-    for _, about, _ in asked:
+            servers.append((setup, _about(setup, caller), connector))
+    for _, about, _ in servers:
         say(f"first call: {about}")
     request = Request(messages=(PROMPT,), case=exercise.case, seed="0")
-    calls = (connector.ask(request) for *_, connector in asked)
+    calls = (connector.ask(request) for *_, connector in servers)
     results = await asyncio.gather(*calls, return_exceptions=True)
-    wrong = []
-    for (setup, about, _), result in zip(asked, results, strict=True):
+    failures = []
+    for (setup, about, _), result in zip(servers, results, strict=True):
         if isinstance(result, BaseException) and not isinstance(result, ProviderError):
             raise result
         if isinstance(result, ProviderError) and not isinstance(result, RateLimited):
-            wrong.append(f"the first call failed: {about}: {result}{_advice(setup, result)}")
-    if wrong:
-        raise ProviderRefused("; ".join([*wrong, "nothing was asked or written"]))
+            failures.append(f"the first call failed: {about}: {result}{_advice(setup, result)}")
+    if failures:
+        raise ProviderRefused("; ".join([*failures, "nothing was asked or written"]))
 
 
 def _advice(setup: ModelSetup, error: ProviderError) -> str:
-    """What to look at, where the status of the response says that."""
+    """Return what to check after a failed call, as far as the HTTP status tells."""
     if error.status in (401, 403):
         declared = declarations().get(setup.connector)
         service = declared.service if declared is not None else None
-        named = setup.options.get("key_env") or " or ".join(service.keys if service else ())
-        return f"; look at the key in {named}" if named else ""
+        variables = setup.options.get("key_env") or " or ".join(service.keys if service else ())
+        return f"; look at the key in {variables}" if variables else ""
     if error.status in (404, 405):
         return "; look at the name of the model and the path of the address (option api_version)"
     return ""

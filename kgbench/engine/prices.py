@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tokens cost: declared tables with date and source, and whose price is known.
+"""Prices of tokens, from declared tables with date and source.
 
-The shipped table (``ontology/prices.ttl``) holds list prices of a provider's own service; a model
-behind another address has no known price, unless a table of one's own names its label,
-specification or id. An unknown price is ``None`` and never counts as nothing.
+The shipped table (``ontology/prices.ttl``) holds list prices of the providers' own services. A
+model at another address has no known price unless the user's own table names its label,
+specification or id. An unknown price is ``None`` and is never counted as zero.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ _DATED = re.compile(r"(?:-\d{4}-\d{2}-\d{2}|-\d{8}|-\d{3}|@\d{8})$")
 class Price:
     """USD per million tokens read, written, and read from the provider's cache.
 
-    ``date`` (ISO) is when this was the price and ``source`` (IRI) where it stood. ``batch`` is what
-    the amounts are multiplied by for requests in batches.
+    ``date`` (ISO) is the day on which the price was valid, ``source`` the IRI of the price list.
+    ``batch`` is the factor for requests in batches.
     """
 
     input: Decimal
@@ -43,12 +43,12 @@ class Price:
     batch: Decimal = Decimal(1)
 
     def in_batches(self) -> Price:
-        """The price of requests in batches."""
+        """Return the price of requests in batches."""
         amounts = (self.input * self.batch, self.output * self.batch, self.cached * self.batch)
         return Price(*amounts, self.date, self.source, self.batch)
 
     def cost(self, usage: Usage) -> Decimal | None:
-        """USD for ``usage``, whose input includes what was cached; ``None`` without counts."""
+        """Return the USD for ``usage``, whose input includes cached tokens, if it has counts."""
         if usage.input is None or usage.output is None:
             return None
         cached = min(usage.cached or 0, usage.input)
@@ -58,7 +58,7 @@ class Price:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A price with whose it is: a connector's model, or any so named (``None``)."""
+    """The price of a model; ``connector`` is ``None`` if it holds for any model of that name."""
 
     name: str
     connector: str | None
@@ -66,16 +66,16 @@ class Entry:
 
 
 def declared(own: Path | None = None) -> list[Entry]:
-    """The entries of the file ``own``, which go first, and of the shipped table.
+    """Read the entries of the file ``own``, which take precedence, and of the shipped table.
 
-    Raises :class:`~kgbench.errors.ResourceError` for a file that is missing or no price table.
+    Raises :class:`~kgbench.errors.ResourceError` for a file that is missing or not a price table.
     """
     shipped = _entries(resources.path("ontology", "prices.ttl"))
     return shipped if own is None else [*_entries(own, own=True), *shipped]
 
 
 def price_of(setup: ModelSetup, entries: Sequence[Entry]) -> Price | None:
-    """The price of a model, or ``None`` where nobody has declared it."""
+    """Return the price of a model, or ``None`` if no entry declares it."""
     if setup.connector in WITHOUT_PROVIDER:
         return Price(Decimal(0), Decimal(0), Decimal(0), "", "")
     names = (setup.label, setup.spec, setup.model_id)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a run stands while it is under way."""
+"""The progress of a session: counts, waits and the time left."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from decimal import Decimal
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """A failed call that is made again later.
+    """A wait before the retry of a failed call.
 
-    ``why`` names what happened and the host (``429 from 127.0.0.1:4111``), ``until`` is a time of
+    ``why`` is the failure and the host (``429 from 127.0.0.1:4111``), ``until`` a time of
     :func:`time.monotonic`.
     """
 
@@ -23,7 +23,7 @@ class Wait:
 
     @property
     def seconds_left(self) -> float:
-        """Seconds until the next attempt, 0 where its time has come."""
+        """Seconds until the next attempt, at least 0."""
         return max(0.0, self.until - time.monotonic())
 
     def __str__(self) -> str:
@@ -32,15 +32,15 @@ class Wait:
 
 @dataclass(slots=True)
 class Progress:
-    """Counts of a session; ``before`` were complete when it began.
+    """The counts of a session.
 
-    ``left_open`` failed in an earlier session and are not asked again, as was wished. ``awaited``
-    answers are under way in batches. ``recovered`` answers had been received by an earlier session,
-    and were not asked for again; ``kept`` ones, in the write-ahead log, belong to no dialogue that
-    this session has held. Tokens and ``cost`` (USD) are this session's; ``unpriced`` names the
-    models that it leaves out. ``waits`` has the last wait of each model, by its label, which may be
-    over. ``passed_over`` says which imported cases are not asked, ``tool_protocols`` which models
-    (labels) are offered tools by which protocol.
+    ``before`` dialogues were complete when it began; ``left_open`` ones failed in an earlier
+    session and are not retried, as requested. ``awaited`` answers are under way in batches.
+    ``recovered`` answers had been received by an earlier session and were not requested again;
+    ``kept`` ones are in the write-ahead log and belong to no dialogue of this session. Tokens and
+    ``cost`` (USD) are this session's; ``unpriced`` names the models without a price. ``waits`` has
+    the last wait of each model by label, even if it is over. ``passed_over`` lists the imported
+    cases that are left out, ``tool_protocols`` the models (labels) by tool protocol.
     """
 
     run: str
@@ -73,18 +73,18 @@ class Progress:
 
     @property
     def rate(self) -> float:
-        """Dialogues per second in this session, those that failed included."""
+        """Dialogues per second in this session, failed ones included."""
         return (self.complete + self.failed) / max(time.monotonic() - self.began, 1e-9)
 
     @property
     def seconds_left(self) -> float | None:
-        """How long the rest takes at this rate; ``None`` before there is one."""
+        """Estimated seconds for the remaining dialogues; ``None`` before the first has ended."""
         left = self.planned - self.before - self.complete - self.failed - self.left_open
         return left / self.rate if self.rate > 0 else None
 
     @property
     def waiting(self) -> Wait | None:
-        """Of the waits that are not over, the one that ends last."""
+        """The current wait that ends last, or ``None``."""
         waits = [wait for wait in self.waits.values() if wait.seconds_left > 0]
         return max(waits, key=lambda wait: wait.until, default=None)
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Exercises of a suite whose results were imported: its cases, asked exactly as they were asked.
+"""Exercises of suites with imported results: their cases, with the prompts that were published.
 
-The prompt of a case is the stored one of the earliest dialogue about it, so that a new model gets
-what the published ones got, graphs that only the prompt shows included. The task is the recorded
-one, too, so that scores stand beside the published ones; where its class has another name or
-version by now, today's class judges, by metrics that stand in the place of the recorded ones.
+The prompt of a case is that of the earliest stored dialogue about it, so that a new model gets the
+same text as the published models, including graphs that only the prompt shows. The task is the
+recorded one, so that scores are comparable with the published ones. If the task class has a new
+name or version since, today's class judges, and its metrics take the place of the recorded ones.
 """
 
 from __future__ import annotations
@@ -32,11 +32,10 @@ from kgbench.tasks import catalogue, graphs, sealed_classes, succession
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The exercises of each task label, and a line for each label of which cases are left out.
+    """The exercises of each task label, and notes about cases that are left out.
 
-    ``later_metrics`` are the metrics (IRIs) of today's task classes that stand in the place of
-    those that the tasks were recorded with. ``judged`` are the runs (IRIs) whose dialogues judges
-    are asked about.
+    ``later_metrics`` maps metrics (IRIs) of today's task classes to the recorded metrics that they
+    replace. ``judged`` are the IRIs of the runs whose dialogues are put before judge models.
     """
 
     exercises: Mapping[str, Sequence[Exercise]]
@@ -46,11 +45,11 @@ class Asked:
 
 
 def asked(store: Store, plan: Plan, *, endpoint: bool) -> Asked:
-    """What ``plan`` asks: the cases of its task classes, or those of imported results.
+    """Return the exercises of ``plan``: cases of its task classes, or those of imported results.
 
-    With ``endpoint`` there is one for the cases whose graph only an endpoint has. Raises
-    :class:`~kgbench.errors.TaskError` where a task class has no cases in the plan's suite, and
-    where none of the imported cases can be run here.
+    ``endpoint`` says whether an endpoint is available for cases whose graph only an endpoint has.
+    Raises :class:`~kgbench.errors.TaskError` if a task class has no cases in the plan's suite, or
+    if none of the imported cases can be run here.
     """
     if plan.suite in suites_of_results():
         return stored_exercises(store, plan, endpoint=endpoint)
@@ -65,15 +64,15 @@ def whole_suite(
     models: Sequence[str] | None = None,
     iterations: int | None = None,
 ) -> Plan:
-    """A plan for all imported cases of ``suite`` under their published labels, each once.
+    """Return a plan for all imported cases of ``suite`` under their published labels, each once.
 
     ``tasks`` are globs over labels and task classes; ``models`` are specifications, or globs over
-    the models of the quick start; ``iterations`` asks for so many dialogues per label instead.
-    Raises :class:`~kgbench.errors.TaskError` where the store has no such cases, and
+    the models of the quick start; ``iterations`` is a number of dialogues per label instead.
+    Raises :class:`~kgbench.errors.TaskError` if the store has no such cases, and
     :class:`~kgbench.errors.ConfigurationError` for unknown models.
     """
-    today = (succession.asked_as(task) for task, _ in _recorded(store, suite))
-    recorded = list({task.iri: task for task in today}.values())
+    current = (succession.asked_as(task) for task, _ in _recorded(store, suite))
+    recorded = list({task.iri: task for task in current}.values())
     if not recorded:
         raise TaskError(f"the store {store.location} has no published results of the suite {suite}")
     for glob in tasks or ():
@@ -81,9 +80,9 @@ def whole_suite(
             hint = nearest(glob, {task.label for task in recorded})
             raise TaskError(f"no task of the suite {suite} fits {glob}: {hint}")
     chosen = [t for t in recorded if not tasks or any(_matches(t, glob) for glob in tasks)]
-    often = config.quick_start(models=models, iterations=iterations)
+    base = config.quick_start(models=models, iterations=iterations)
     plan = replace(
-        often,
+        base,
         name=suite,
         suite=suite,
         tasks=tuple(chosen),
@@ -98,15 +97,15 @@ def _matches(task: Task, glob: str) -> bool:
 
 
 def stored_exercises(store: Store, plan: Plan, *, endpoint: bool) -> Asked:
-    """What ``plan`` asks in a suite of imported results, as it was first asked.
+    """Return the exercises of ``plan`` in a suite of imported results, with their first prompts.
 
-    Left out are tasks that the store has no case of in the suite, and cases that cannot be judged
-    here: their task class is unknown, they lack what their judge needs, their graph is not
-    installed, or only an endpoint can say whether an answer is right and there is no ``endpoint``.
-    Raises :class:`~kgbench.errors.TaskError` where nothing is left.
+    Tasks without a stored case in the suite are left out, and so are cases that cannot be judged
+    here: their task class is unknown, they lack data that their judge needs, their graph is not
+    installed, or they need an endpoint and there is no ``endpoint``. Raises
+    :class:`~kgbench.errors.TaskError` if nothing is left.
     """
     recorded = _recorded(store, plan.suite)
-    found: dict[str, Sequence[Exercise]] = {}
+    kept: dict[str, Sequence[Exercise]] = {}
     passed_over = []
     for task in plan.tasks:
         prompts = {
@@ -115,33 +114,35 @@ def stored_exercises(store: Store, plan: Plan, *, endpoint: bool) -> Asked:
             if _same(task, of_task)
             for prompt in prompts
         }
-        cases = [_exercise(store, *one) for one in prompts.values()]
-        obstacles = [_obstacle(one.case, endpoint=endpoint) for one in cases]
-        left = [one for one, why in zip(cases, obstacles, strict=True) if why is None]
+        cases = [_exercise(store, *exercise) for exercise in prompts.values()]
+        obstacles = [_obstacle(exercise.case, endpoint=endpoint) for exercise in cases]
+        left = [exercise for exercise, why in zip(cases, obstacles, strict=True) if why is None]
         if left:
-            found[task.label] = left
+            kept[task.label] = left
         elif not cases:
             passed_over.append(
                 f"the store {store.location} has no cases of {task.label} in the suite "
                 f"{plan.suite}: import its published results first, or choose other tasks"
             )
-        for why, times in Counter(why for why in obstacles if why is not None).items():
-            part = f", {times} of {len(cases)} cases" if left else ""
+        for why, count in Counter(why for why in obstacles if why is not None).items():
+            part = f", {count} of {len(cases)} cases" if left else ""
             passed_over.append(f"{task.label}{part}: {why}")
-    if not found:
+    if not kept:
         raise TaskError("; ".join(passed_over))
-    tasks = {one.task.iri: one.task for exercises in found.values() for one in exercises}
+    tasks = {
+        exercise.task.iri: exercise.task for exercises in kept.values() for exercise in exercises
+    }
     later = {
         metric: earlier
         for task in tasks.values()
         for earlier, metric in succession.renamed_metrics(task, store.iris).items()
         if earlier in reading.class_metrics(store, task)
     }
-    return Asked(found, tuple(passed_over), later)
+    return Asked(kept, tuple(passed_over), later)
 
 
 def _same(task: Task, recorded: Task) -> bool:
-    """Whether ``recorded`` is ``task`` by label, class of today and all parameters of both."""
+    """Return whether the tasks agree in label, today's class and all parameters of both."""
     name = succession.successor(recorded.task_class)
     if (task.label, succession.successor(task.task_class)) != (recorded.label, name):
         return False
@@ -150,28 +151,28 @@ def _same(task: Task, recorded: Task) -> bool:
 
 
 def _recorded(store: Store, suite: str) -> list[tuple[Task, list[StoredPrompt]]]:
-    """Each task of a suite, by label, with the earliest prompts of its cases."""
+    """Return the tasks of a suite, sorted by label, with the earliest prompts of their cases."""
     iri = store.iris.mint("suite", suite=suite)
-    first: dict[tuple[str, str], StoredPrompt] = {}
+    earliest: dict[tuple[str, str], StoredPrompt] = {}
     for run in reading.runs(store):
         if run.suite == iri:
-            for one in reading.suite_prompts(store, run.graph, iri):
-                key = (one.task, one.case)
-                first[key] = min(first.get(key, one), one)
-    found: dict[str, list[StoredPrompt]] = {}
-    for one in sorted(first.values()):
-        found.setdefault(one.task, []).append(one)
-    tasks = [(reading.task(store, task), prompts) for task, prompts in found.items()]
-    return sorted(tasks, key=lambda one: (one[0].label, one[0].version, one[0].iri))
+            for prompt in reading.suite_prompts(store, run.graph, iri):
+                key = (prompt.task, prompt.case)
+                earliest[key] = min(earliest.get(key, prompt), prompt)
+    by_task: dict[str, list[StoredPrompt]] = {}
+    for prompt in sorted(earliest.values()):
+        by_task.setdefault(prompt.task, []).append(prompt)
+    tasks = [(reading.task(store, task), prompts) for task, prompts in by_task.items()]
+    return sorted(tasks, key=lambda prompt: (prompt[0].label, prompt[0].version, prompt[0].iri))
 
 
-def _exercise(store: Store, task: Task, asked: StoredPrompt) -> Exercise:
-    case = succession.case_judged_as(reading.case(store, asked.case))
-    return Exercise(task, case, asked.text, digest(asked.text), recorded=True)
+def _exercise(store: Store, task: Task, prompt: StoredPrompt) -> Exercise:
+    case = succession.case_judged_as(reading.case(store, prompt.case))
+    return Exercise(task, case, prompt.text, digest(prompt.text), recorded=True)
 
 
 def _obstacle(case: Case, *, endpoint: bool) -> str | None:
-    """Why answers about ``case`` cannot be judged here; ``None`` where they can."""
+    """Return the reason why answers to ``case`` cannot be judged here, or ``None``."""
     if case.task_class not in catalogue.task_classes():
         return f"kgbench has no judge for the task class {case.task_class}"
     if sealed := sealed_classes.why_sealed(case.task_class):

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Replies between their arrival and their place in the store: in a write-ahead log, so never lost.
+"""The write-ahead log of replies, which keeps each reply from its arrival until it is stored.
 
-A reply goes into the log by one ``write()`` before anything else is done with it, and out of it
-when its turn is in the store. What comes over HTTP is logged before that, as it arrives, by the
-process that receives it (:mod:`kgbench.net.receiver`). What a process that was killed left there is
-given to the same turns of the next session instead of asking again.
+A reply is appended to the log by one ``write()`` before anything else is done with it, and removed
+when its turn is in the store. HTTP responses are logged even earlier, as their bytes arrive, by the
+receiver process (:mod:`kgbench.net.receiver`). If a process is killed, the next session takes the
+replies of the same turns from the log instead of asking the model again.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ from kgbench.store import reply_log
 from kgbench.store.protocol import Store
 from kgbench.write_ahead import Record, WriteAhead, records
 
-_SUCCESS = 2  # the class of HTTP status codes
-_ARRIVALS = "arrivals"  # the folder of the receiver's log, in that of the log
+_SUCCESS = 2  # the first digit of HTTP status codes of success (RFC 9110, section 15)
+_ARRIVALS = "arrivals"  # the folder of the receiver's log, within the folder of this log
 
 Failed = Callable[[BaseException], None]
 
 
 class Replies:
-    """The replies that a run has received and not stored; without a ``log`` it keeps nothing.
+    """The replies that a run has received but not stored; without a ``log`` it keeps nothing.
 
-    ``waiting`` are those of earlier sessions, of this run and of others, by turn. ``failed`` hears
-    that the log cannot be written.
+    ``waiting`` are the replies of earlier sessions, of this run and of others, by turn. ``failed``
+    is called with the error if the log cannot be written.
     """
 
     def __init__(
@@ -56,19 +56,19 @@ class Replies:
 
     @property
     def folder(self) -> Path | None:
-        """Where the log is."""
+        """The folder of the log."""
         return None if self._log is None else self._log.folder
 
     def unstored(self) -> int:
-        """How many replies the log has that are not in the store, those of earlier sessions too."""
+        """Return the number of unstored replies in the log, those of earlier sessions included."""
         return 0 if self._log is None else len(self._log)
 
     def received(
         self, call: Call, request: Request, dialogue: str, exchange: Exchange | None = None
     ) -> None:
-        """Keep a call that was just answered; where that fails, ``failed`` hears why.
+        """Log a call that was just answered, and drop the raw response of its ``exchange``.
 
-        Then what was logged of the ``exchange`` is needed no more.
+        If the log cannot be written, ``failed`` is called and the raw response is kept.
         """
         if self._log is None:
             return
@@ -76,44 +76,44 @@ class Replies:
         line = replies.written(Received(self._run, turn, request_digest(request), call))
         try:
             self._log.append(turn, line)
-        except WriteFailed as error:  # perhaps the store still takes it
+        except WriteFailed as error:  # the store may still be writable
             self._failed(error)
         else:
             self.dropped(exchange)
 
     def take(self, request: Request, dialogue: str) -> Call | None:
-        """The call of an earlier session that answered this request, if there is one."""
+        """Remove and return a call of an earlier session that answered this request, if any."""
         if not self._waiting:
             return None
         turn = turn_of(request, dialogue)
-        found = self._waiting.get(turn)
-        if not isinstance(found, Received) or found.asked != request_digest(request):
+        reply = self._waiting.get(turn)
+        if not isinstance(reply, Received) or reply.asked != request_digest(request):
             return None
         del self._waiting[turn]
-        return found.call
+        return reply.call
 
     def arrived(self, request: Request, dialogue: str) -> tuple[Arrived, Response] | None:
-        """What arrived for this request in an earlier session, and was not read, if anything did.
+        """Remove and return a response to this request that an earlier session did not read.
 
-        It is not taken where it is encrypted with a key that this session does not have.
+        A response that is encrypted with a key that this session does not have is left alone.
         """
         turn = turn_of(request, dialogue)
-        found = self._waiting.get(turn)
-        if not isinstance(found, Arrived) or found.asked != request_digest(request):
+        reply = self._waiting.get(turn)
+        if not isinstance(reply, Arrived) or reply.asked != request_digest(request):
             return None
         try:
-            response = found.response.response(keys.given())
+            response = reply.response.response(keys.given())
         except Sealed:
             return None
         del self._waiting[turn]
-        return None if response is None else (found, response)
+        return None if response is None else (reply, response)
 
     def exchange(
         self, request: Request, dialogue: str, started: datetime, retries: int, secret: str
     ) -> AbstractContextManager[Exchange | None]:
-        """Have the calls made inside of ``with`` be logged as they are answered.
+        """Log the responses to the calls made inside the ``with`` block as they arrive.
 
-        ``secret`` is the key that they bear, if any.
+        ``secret`` is the API key of the calls, ``""`` without one.
         """
         if self._log is None or RECEIVER.get() is None:
             return nullcontext()
@@ -122,23 +122,23 @@ class Replies:
         return receiving.exchange(about, secret)
 
     def dropped(self, exchange: Exchange | None) -> None:
-        """What came of an exchange, if anything did, is needed no more."""
+        """Tell the receiver that it need not keep the responses of an exchange any longer."""
         receiver = RECEIVER.get()
         if receiver is not None and exchange is not None:
             receiver.done(exchange.number)
 
     def stored(self, turn: str) -> None:
-        """The store has this turn (IRI); may be called from another thread."""
+        """Remove a turn (IRI) that is stored now; may be called from another thread."""
         if self._log is not None:
             self._log.done((turn,))
 
 
 @contextmanager
 def opened(store: Store, run: str, *, sync: bool, failed: Failed) -> Iterator[Replies]:
-    """The replies of the run with the id ``run``, kept in the log that belongs to ``store``.
+    """Open the replies of the run with the id ``run`` in the log that belongs to ``store``.
 
-    ``sync``: bring them to the disk itself. Raises :class:`~kgbench.errors.StoreError` where the
-    log cannot be read.
+    With ``sync``, records are synced to disk (``fsync``). Raises
+    :class:`~kgbench.errors.StoreError` if the log cannot be read.
     """
     folder = reply_log.folder(store.location)
     if folder is None:
@@ -146,8 +146,8 @@ def opened(store: Store, run: str, *, sync: bool, failed: Failed) -> Iterator[Re
         return
     log = WriteAhead(folder, settle=store.settle if sync else None)
     try:
-        with arrivals.left(folder / _ARRIVALS) as found:
-            for arrived in map(replies.arrived, found):
+        with arrivals.left(folder / _ARRIVALS) as left:
+            for arrived in map(replies.arrived, left):
                 if _is_whole(arrived):
                     log.append(arrived.turn, arrived.written())
         yield Replies(run, log, _recovered(log, store), failed)
@@ -159,75 +159,77 @@ def opened(store: Store, run: str, *, sync: bool, failed: Failed) -> Iterator[Re
 
 
 def receiver_of(store: Store, *, sync: bool) -> Receiving | None:
-    """The receiver of the responses to a run on ``store``; ``None`` where nothing is logged."""
+    """Return the receiver of a run's responses, or ``None`` if ``store`` has no log."""
     folder = reply_log.folder(store.location)
     return None if folder is None else Receiving(folder / _ARRIVALS, sync=sync)
 
 
 def waiting(store: Store) -> Counter[str]:
-    """How many replies the log of ``store`` has that a reader does not see, by IRI of the run.
+    """Count the replies in the log of ``store`` that are not stored yet, by IRI of the run.
 
-    Those that arrived and were not read are among them. Where they are encrypted with a key that is
-    not at hand, it is not known whether all of a response has arrived, and it counts.
+    Raw responses that arrived but were not read are included. If such a response is encrypted with
+    an unavailable key, it is unknown whether it is complete, and it is counted.
 
-    Raises :class:`~kgbench.errors.StoreError` where the log cannot be read.
+    Raises :class:`~kgbench.errors.StoreError` if the log cannot be read.
     """
     folder = reply_log.folder(store.location)
     if folder is None:
         return Counter()
-    found = {one.turn: one for one in map(replies.read, records(folder))}
+    by_turn = {reply.turn: reply for reply in map(replies.read, records(folder))}
     for arrived in map(replies.arrived, arrivals.unread(folder / _ARRIVALS)):
         if _is_whole(arrived):
-            found.setdefault(arrived.turn, arrived)
-    return Counter(store.iris.mint("run", run=one.run) for one in _unstored(store, found).values())
+            by_turn.setdefault(arrived.turn, arrived)
+    return Counter(
+        store.iris.mint("run", run=reply.run) for reply in _unstored(store, by_turn).values()
+    )
 
 
 def turn_of(request: Request, dialogue: str) -> str:
-    """The IRI of the turn that ``request`` is made for."""
+    """Return the IRI of the turn that ``request`` belongs to."""
     return f"{dialogue}/{len(request.messages) // 2}"
 
 
 def request_digest(request: Request) -> str:
-    """What tells a request from one with other words."""
+    """Return a digest of the messages of a request."""
     return digest(canonical_json(list(request.messages)))
 
 
 def _is_whole(arrived: Arrived) -> bool:
-    """Whether a response is an answer, all of it, as far as it can be read."""
+    """Return whether a response is complete and successful, as far as it can be decrypted."""
     try:
         response = arrived.response.response(keys.given())
-    except Sealed:  # perhaps another session has the key
+    except Sealed:  # another session may have the key
         return True
     return response is not None and response.status // 100 == _SUCCESS
 
 
 def _recovered(log: WriteAhead, store: Store) -> dict[str, Received | Arrived]:
-    """What ``log`` has and ``store`` has not, by turn; all else is removed from the log.
+    """Return the replies in ``log`` that are not in ``store``, by turn, and remove all others.
 
-    A reply that was read goes before what arrived.
+    A reply that was read takes precedence over the raw response of the same turn.
     """
     kept: dict[str, Record] = {}
-    found: dict[str, Received | Arrived] = {}
+    by_turn: dict[str, Received | Arrived] = {}
     for record in log.recovered():
         received = replies.read(record.content)
-        if isinstance(received, Arrived) and isinstance(found.get(received.turn), Received):
+        if isinstance(received, Arrived) and isinstance(by_turn.get(received.turn), Received):
             continue
-        kept[received.turn], found[received.turn] = record, received
-    found = _unstored(store, found)
-    log.keep({turn: kept[turn] for turn in found})
-    return found
+        kept[received.turn], by_turn[received.turn] = record, received
+    by_turn = _unstored(store, by_turn)
+    log.keep({turn: kept[turn] for turn in by_turn})
+    return by_turn
 
 
 def _unstored(
     store: Store, received: Mapping[str, Received | Arrived]
 ) -> dict[str, Received | Arrived]:
-    """Those of the replies (by turn) whose turn ``store`` does not have."""
-    found = dict(received)
+    """Return the replies (by turn) whose turn is not in ``store``."""
+    unstored = dict(received)
     for run, of_run in groupby(sorted(received.values(), key=_run_of), key=_run_of):
         graph = store.iris.mint("runGraph", run=run)
-        for turn in reading.answered(store, graph, [one.turn for one in of_run]):
-            del found[turn]
-    return found
+        for turn in reading.answered(store, graph, [reply.turn for reply in of_run]):
+            del unstored[turn]
+    return unstored
 
 
 def _run_of(received: Received | Arrived) -> str:

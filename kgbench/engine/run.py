@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Running a plan: which run it belongs to, and every dialogue that is still to do."""
+"""Execution of a plan: the run that it continues, and all dialogues that are not complete."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ from kgbench.store import known_keys
 from kgbench.store.protocol import Store
 from kgbench.tool_servers.servers import ToolServers
 
-_REFUSALS = 3  # refusals in a row after which a model is not asked any more
-_HOLDERS = 2  # dialogues held for each call there may be, so that judging keeps no model waiting
+_REFUSALS = 3  # refusals in a row after which a model is not called any more
+_HOLDERS = 2  # dialogues per allowed call, so that judging does not leave call slots unused
 
 
 def run_to_continue(store: Store, plan: Plan) -> RunInfo | None:
-    """The newest live run of a plan's name and suite, which the same command continues."""
+    """Return the newest live run with a plan's name and suite, which the same command continues."""
     suite = store.iris.mint("suite", suite=plan.suite)
     for run in reading.runs(store):
         if run.label == plan.name and run.suite == suite:
-            kinds = {one.kind for one in reading.passes(store, run)}
+            kinds = {pass_.kind for pass_ in reading.passes(store, run)}
             if "live" in kinds:
                 return run
     return None
@@ -59,23 +59,23 @@ async def run_plan(
 ) -> Progress:
     """Run every dialogue of ``plan`` that is not complete yet, and return the final counts.
 
-    What is asked are the exercises ``given``, or else those of the plan's tasks.
+    ``given`` are the exercises; without them, those of the plan's tasks are used.
 
     Raises :class:`~kgbench.errors.TaskError`, :class:`~kgbench.errors.ModelSpecError` or
     :class:`~kgbench.errors.ResourceError` before anything is written, and
-    :class:`~kgbench.errors.StoreError` when the store cannot be opened for that. Where a write
-    fails later nothing more is asked, replies under way are waited for and kept, and
-    :class:`~kgbench.errors.WriteFailed` says what can be done.
+    :class:`~kgbench.errors.StoreError` when the store cannot be opened for writing. If a write
+    fails later, no further call is made, replies under way are awaited and kept, and
+    :class:`~kgbench.errors.WriteFailed` says what to do.
     """
     stop = stop or Stop()
-    whole = given or published.asked(store, plan, endpoint=settings.endpoint is not None)
-    asked = whole.exercises
+    selection = given or published.asked(store, plan, endpoint=settings.endpoint is not None)
+    asked = selection.exercises
     replay.SOURCE.set(store.location)
-    found = found_before(store, settings)
+    before = found_before(store, settings)
     limits = Limits(plan.max_cost, plan.max_tokens)
     batched = {s.iri for s in plan.models if plan.batch and s.connector not in WITHOUT_PROVIDER}
     entries = prices.declared(plan.prices)
-    spending = Spending(plan.models, entries, found.usage, limits, batched=batched)
+    spending = Spending(plan.models, entries, before.usage, limits, batched=batched)
     spending.check_budgets(plan)
     protocols = planning.tool_protocols(plan, asked)
     async with AsyncExitStack() as stack:
@@ -104,7 +104,7 @@ async def run_plan(
         elif settings.run is not None:
             refuse_beside(store, settings.run, plan, batched)
         if settings.preflight is not None and spending.reached is None:
-            complete = {digest for digest, state in found.states.items() if state.complete}
+            complete = {digest for digest, state in before.states.items() if state.complete}
             await first_calls(plan, asked, complete, connectors, settings.preflight)
         dialogues = planning.dialogue_count(plan, asked) * len(plan.models)
         opened = await stack.enter_async_context(
@@ -114,8 +114,8 @@ async def run_plan(
                 settings,
                 dialogues=dialogues,
                 prices=spending.taken(plan.models),
-                later_metrics=whole.later_metrics,
-                judged=whole.judged,
+                later_metrics=selection.later_metrics,
+                judged=selection.judged,
                 servers=servers,
                 failed=stop.failed,
                 costs={iri: p.cost for iri, p in spending.prices.items() if p is not None},
@@ -124,7 +124,7 @@ async def run_plan(
         progress = Progress(
             opened.recorder.run,
             dialogues,
-            passed_over=whole.passed_over,
+            passed_over=selection.passed_over,
             tool_protocols=protocols,
         )
         for line in planning.told(protocols):
@@ -135,13 +135,13 @@ async def run_plan(
             plan,
             asked,
             settings=settings,
-            found=found,
+            found=before,
             spending=spending,
             progress=progress,
             stop=stop,
             watch=watch or (lambda _: None),
         )
-        await work.through(connectors, providers)
+        await work.run_all(connectors, providers)
     progress.kept = opened.replies.unstored()
     settings.journal.note("end", run=progress.run, complete=progress.complete, why=progress.limit)
     return progress
@@ -175,32 +175,32 @@ class _Work:
         self._refused: dict[str, int] = {}
         self._awaited: dict[str, int] = {}
 
-    async def through(
+    async def run_all(
         self, connectors: Mapping[str, Connector], providers: Mapping[str, Batches]
     ) -> None:
-        """Hold all dialogues; returns when there is none left, or when asked to stop.
+        """Hold all dialogues; return when none is left, or when a stop is requested.
 
-        ``connectors`` are those of models that are asked call by call, ``providers`` of the others.
+        ``connectors`` are for models called directly, ``providers`` for models asked in batches.
         """
         setups = {setup.iri: setup for setup in self._plan.models}
         lines = {iri: self._line(setups[iri], connector) for iri, connector in connectors.items()}
-        batching = {iri: self._batching(setups[iri], one) for iri, one in providers.items()}
+        batching = {iri: self._batching(setups[iri], work) for iri, work in providers.items()}
         tasks = []
         for setup in self._plan.models:
             todo = self._todo(setup)
             if setup.iri in batching:
-                works = [self._in_batches(setup, todo, batching)]
+                works = [self._work_in_batches(setup, todo, batching)]
             else:
                 line = lines[setup.iri]
                 holders = self._plan.concurrency * _HOLDERS
                 works = [self._worker(todo, line) for _ in range(holders)]
-            tasks += [asyncio.create_task(self._stopping_all(one)) for one in works]
+            tasks += [asyncio.create_task(self._stopping_all(work)) for work in works]
 
         def stopping() -> None:
             for line in lines.values():
                 line.pace.close(at_once=self._stop.failure is not None)
-            for one in batching.values() if self._stop.reason is None else ():
-                one.give_up()
+            for work in batching.values() if self._stop.reason is None else ():
+                work.give_up()
 
         self._stop.watch(tasks, stopping)
         results = await asyncio.gather(*tasks, return_exceptions=True)
@@ -208,34 +208,34 @@ class _Work:
         self._progress.limit = self._stop.reason if unfinished else None
         self._progress.interrupted = unfinished and self._stop.reason is None
         if self._stop.failure is not None:
-            raise self._told(self._stop.failure)
+            raise self._explained(self._stop.failure)
         for result in results:
             if isinstance(result, BaseException) and not isinstance(result, asyncio.CancelledError):
                 raise result
 
     async def _stopping_all(self, work: Coroutine[None, None, None]) -> None:
-        """Do ``work``; where it fails, the others ask nothing more."""
+        """Do ``work``; if it fails, the other workers make no further calls."""
         try:
             await work
         except Exception as error:
             self._stop.failed(error)
             raise
 
-    def _told(self, failure: BaseException) -> BaseException:
-        """``failure``, and where a write failed, what became of replies and what can be done."""
+    def _explained(self, failure: BaseException) -> BaseException:
+        """Add to a failed write how many replies the log keeps, and how to continue."""
         if not isinstance(failure, WriteFailed):
             return failure
         replies = self._session.replies
-        said = f"{failure}; nothing more was asked"
+        message = f"{failure}; nothing more was asked"
         if kept := replies.unstored():
-            said += f", and {kept} replies that the store does not have are in {replies.folder}"
-        told = WriteFailed(f"{said}: make room, and the same command continues")
-        told.__cause__ = failure
-        return told
+            message += f", and {kept} replies that the store does not have are in {replies.folder}"
+        error = WriteFailed(f"{message}: make room, and the same command continues")
+        error.__cause__ = failure
+        return error
 
     def _line(self, setup: ModelSetup, connector: Connector) -> Line:
         settings, plan = self._settings, self._plan
-        free = setup.connector in WITHOUT_PROVIDER  # it says the same again
+        free = setup.connector in WITHOUT_PROVIDER  # repeating its calls costs nothing
 
         def waiting(wait: Wait) -> None:
             self._progress.waits[setup.label] = wait
@@ -270,7 +270,7 @@ class _Work:
     def _batching(self, setup: ModelSetup, provider: Batches) -> Batching:
         session, settings = self._session, self._settings
 
-        def told(awaited: int) -> None:
+        def report(awaited: int) -> None:
             self._awaited[setup.iri] = awaited
             self._progress.awaited = sum(self._awaited.values())
             self._watch(self._progress)
@@ -284,9 +284,9 @@ class _Work:
             self._stop,
         )
         patience = Patience(self._plan.max_retries, settings.patience_scale)
-        return Batching(setup, provider, run, patience, scale=settings.patience_scale, told=told)
+        return Batching(setup, provider, run, patience, scale=settings.patience_scale, told=report)
 
-    async def _in_batches(
+    async def _work_in_batches(
         self, setup: ModelSetup, todo: Iterator[Planned], batching: Mapping[str, Batching]
     ) -> None:
         channel = batching[setup.iri]
@@ -295,7 +295,7 @@ class _Work:
             await self._hold(planned, channel)
 
         def begun(planned: Planned) -> bool | None:
-            return self._begun(planned, *estimating.most(planned.exercise))
+            return self._may_begin(planned, *estimating.most(planned.exercise))
 
         await channel.work(todo, begun, hold, self._room)
         if channel.refused is not None:
@@ -306,16 +306,16 @@ class _Work:
             if self._stop.requested:
                 return
             read = len(planned.exercise.prompt) // CHARACTERS_PER_TOKEN
-            while (begun := self._begun(planned, read)) is None:
+            while (begun := self._may_begin(planned, read)) is None:
                 await self._room()
             if not begun:
                 return
             await self._hold(planned, line)
 
-    def _begun(self, planned: Planned, read: int, written: int = 0) -> bool | None:
-        """Whether a dialogue of about so many tokens may begin; ``None`` if not yet.
+    def _may_begin(self, planned: Planned, read: int, written: int = 0) -> bool | None:
+        """Return whether a dialogue of about these tokens may begin; ``None`` means not yet.
 
-        Where a limit leaves no room for it although nothing is under way, the run stops.
+        If a limit leaves no room for it although no dialogue is under way, the run stops.
         """
         if self._stop.requested:
             return False
@@ -327,7 +327,7 @@ class _Work:
         return limit is None
 
     async def _room(self) -> None:
-        """Wait until a dialogue ends, which may leave room for another, or the run stops."""
+        """Wait until a dialogue ends, which may make room for another, or the run stops."""
         if self._spending.under_way:
             await self._stop.or_else(self._spending.one_ended())
 
@@ -335,7 +335,9 @@ class _Work:
         session = self._session
         recorder = session.recorder
         known = (planned, session.store, recorder.run_graph, recorder.pass_graph)
-        if planned.digest in self._found.states:  # queries: replies are read meanwhile
+        if (
+            planned.digest in self._found.states
+        ):  # queries: in a thread, so that replies are read meanwhile
             stored = await asyncio.to_thread(self._found.stored, *known)
         else:
             stored = self._found.stored(*known)
@@ -359,16 +361,16 @@ class _Work:
         self._watch(progress)
 
     def _note_failure(self, model: ModelSetup, failure: Call | None) -> None:
-        """A model that refuses several calls in a row (a wrong key or name) is asked no more."""
+        """Count a failure; stop a model that refuses several calls in a row (wrong key or name)."""
         if failure is None:
             self._refused.pop(model.iri, None)
             return
         assert failure.failure is not None
-        said = failure.error or str(failure.failure)
-        self._progress.failures[said] = self._progress.failures.get(said, 0) + 1
-        refused = failure.failure is Outcome.PROVIDER_ERROR and said.startswith(
+        message = failure.error or str(failure.failure)
+        self._progress.failures[message] = self._progress.failures.get(message, 0) + 1
+        refused = failure.failure is Outcome.PROVIDER_ERROR and message.startswith(
             ProviderRefused.__name__
         )
         self._refused[model.iri] = self._refused.get(model.iri, 0) + 1 if refused else 0
         if self._refused[model.iri] >= _REFUSALS:
-            self._progress.stopped_models[model.label] = said
+            self._progress.stopped_models[model.label] = message

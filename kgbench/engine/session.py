@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One stretch of work on a run: begun and ended in the store, with writer and judges between."""
+"""A session of work on a run: its recorded begin and end, and the writer and judges between."""
 
 from __future__ import annotations
 
@@ -38,22 +38,22 @@ from kgbench.tools.budget import Cost
 
 _SWITCH = 0.0005  # seconds
 _switching = threading.Lock()
-_intervals: list[float] = []  # what each open session found
+_intervals: list[float] = []  # the switch interval at the begin of each open session
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How a plan is run on this machine; but for the endpoint, nothing here can change a score.
+    """The settings of a run on this machine; only ``endpoint`` can change a score.
 
-    ``retry_errors``: ask again what failed in earlier sessions. ``redo_invalidated``: ask again
-    what has been marked as not to be counted. ``reuse_answers``: take the answers of other runs in
-    the store to identical requests. ``abandon_batches``: give up what earlier sessions have under
-    way. ``endpoint`` executes the queries about cases whose graph only an endpoint has.
-    ``preflight``, where given, is told of a first call to each model, whose failure ends the run.
-    ``executor`` says where to judge; it is shut down with the session, also where it was given.
-    ``start_tool_servers``: start the commands that models name as MCP servers.
-    ``tell`` hears in words how models are offered tools, where a task has any.
-    ``fsync``: bring replies to the disk itself, not only to the system, as they come.
+    ``retry_errors``: repeat dialogues that failed in earlier sessions. ``redo_invalidated``: repeat
+    dialogues that have been invalidated. ``reuse_answers``: take answers to identical requests from
+    other runs in the store. ``abandon_batches``: cancel open batches of earlier sessions.
+    ``endpoint`` executes the queries about cases whose graph only an endpoint has. ``preflight``,
+    if given, enables a first call to each model, whose failure ends the run, and is called with a
+    line about each. ``executor`` runs the judges; it is shut down with the session, even if the
+    caller passed an instance. ``start_tool_servers``: start the commands that models name as MCP
+    servers. ``tell`` is called with readable lines about the tool protocols of the models.
+    ``fsync``: sync replies to disk as they arrive, not only to the operating system's cache.
     """
 
     run: RunInfo | None = None
@@ -74,7 +74,7 @@ class Settings:
 
 @dataclass(slots=True)
 class Session:
-    """What the work on a run shares."""
+    """The objects that the dialogues of a session share."""
 
     store: Store
     recorder: Recorder
@@ -97,19 +97,17 @@ async def session(
     failed: Failed,
     costs: Mapping[str, Cost] | None = None,
 ) -> AsyncIterator[Session]:
-    """Begin a session on a run of ``dialogues`` in all, and end it in order.
+    """Begin a session on a run of ``dialogues`` dialogues in total, and end it in order.
 
-    ``later_metrics`` stand in the place of others, and ``judged`` are the runs that judges are
-    asked about; see :class:`~kgbench.engine.published.Asked`.
-    ``servers`` give tools to models.
-    ``costs`` are those of :class:`~kgbench.engine.conversation.Conversations`.
-    ``failed`` hears, in the event loop, that what has to be written cannot be written.
+    See :class:`~kgbench.engine.published.Asked` for ``later_metrics`` and ``judged``, and
+    :class:`~kgbench.engine.conversation.Conversations` for ``costs``. ``servers`` offer tools to
+    models. ``failed`` is called in the event loop with the error of a failed write.
     """
     run_id = new_id() if settings.run is None else settings.run.id
     recorder = Recorder(store.iris, run_id, id_from(f"live/{run_id}"))
     with (
-        _quick_switching(),
-        _settled_memory(),
+        _short_switch_interval(),
+        _frozen_memory(),
         opened(store, run_id, sync=settings.fsync, failed=failed) as replies,
     ):
         async with _judging(store, recorder, plan, settings) as desk:
@@ -153,11 +151,12 @@ async def session(
 
 
 @contextmanager
-def _quick_switching() -> Iterator[None]:
-    """Let threads that have written or judged wait less for the interpreter than is usual.
+def _short_switch_interval() -> Iterator[None]:
+    """Shorten the interpreter's thread switch interval during a session.
 
-    Each comes back from work outside the interpreter many times a second, and would wait for the
-    event loop for 5 ms each time: a tenth of all the time where answers come at once.
+    The threads that write and judge return from work outside the interpreter many times a second.
+    With the default interval of 5 ms each return waits that long for the event loop, which costs a
+    tenth of the run time when answers come immediately.
     """
     with _switching:
         _intervals.append(sys.getswitchinterval())
@@ -173,10 +172,10 @@ def _quick_switching() -> Iterator[None]:
 
 
 @contextmanager
-def _settled_memory() -> Iterator[None]:
-    """Keep what is in memory now out of garbage collections, which stop the event loop.
+def _frozen_memory() -> Iterator[None]:
+    """Exclude the objects that exist now from garbage collection, which stops the event loop.
 
-    Going through all modules takes 40 ms, in which no reply that has arrived is read.
+    A full collection over all modules takes 40 ms, in which no arrived reply is read.
     """
     gc.freeze()
     try:
@@ -189,10 +188,10 @@ def _settled_memory() -> Iterator[None]:
 async def _judging(
     store: Store, recorder: Recorder, plan: Plan, settings: Settings
 ) -> AsyncIterator[Desk]:
-    """The judges, who end with the session."""
+    """Start the judges, and shut them down at the end of the session."""
     limits = JudgeLimits(seconds=plan.judge_timeout, engine=settings.engine)
-    given = settings.executor
-    pool = executor(given) if isinstance(given, str) else given
+    pool_setting = settings.executor
+    pool = executor(pool_setting) if isinstance(pool_setting, str) else pool_setting
     begin(pool, limits)
     try:
         yield Desk(pool, limits, workers(pool), _asking(store, recorder, plan, settings))
@@ -208,7 +207,7 @@ def _start(
 
 
 def _opening(store: Store, recorder: Recorder, plan: Plan, settings: Settings) -> list[Block]:
-    """The software, and where the run is new, the run and its live evaluation pass."""
+    """Return blocks that describe the software and, for a new run, the run and its live pass."""
     software = this_software()
     blocks = [Block(store.iris.catalogue, software.entry(store.iris))]
     if settings.run is None:
@@ -227,7 +226,7 @@ def _opening(store: Store, recorder: Recorder, plan: Plan, settings: Settings) -
 
 
 def _asking(store: Store, recorder: Recorder, plan: Plan, settings: Settings) -> Asking | None:
-    """The endpoint, if there is one, with what it found before for the answers of the run."""
+    """Return the endpoint, if any, with its recorded results for the answers of the run."""
     if settings.endpoint is None:
         return None
     noted: dict[str, Results] = {}

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run may still spend: its totals so far, prices, and limits on both.
+"""Spending of a run: its cost and tokens so far, and the limits on both.
 
-The limits are the run's, not the session's: the same command, given again after an interruption,
-does not begin a new budget.
+The limits hold for the run, not for a session: repeating the command after an interruption does
+not start a new budget.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from kgbench.tools import budget
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Where a run stops: USD and tokens (read and written) of the whole run, or ``None``."""
+    """The limits of a whole run in USD and in tokens (read and written); ``None`` is no limit."""
 
     max_cost: Decimal | None = None
     max_tokens: int | None = None
@@ -31,14 +31,14 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Total:
-    """What a model has cost; ``cost`` (USD) is ``None`` where price or counts are unknown."""
+    """The usage and cost of a model; ``cost`` (USD) is ``None`` if price or counts are unknown."""
 
     usage: Usage
     cost: Decimal | None
 
 
 def total(usage: Usage, price: Price | None, *, free: bool = False) -> Total:
-    """The cost of ``usage`` by a price; ``free`` models cost nothing whatever they count."""
+    """Return the cost of ``usage`` at ``price``; ``free`` models always cost nothing."""
     if free:
         return Total(usage, Decimal(0))
     if price is None or usage.uncounted:
@@ -47,7 +47,7 @@ def total(usage: Usage, price: Price | None, *, free: bool = False) -> Total:
 
 
 def counted(usage: Usage, price: Price) -> Decimal:
-    """USD for the counts in ``usage``, those of batches at the price of batches."""
+    """Return the USD for the counts in ``usage``, with batches at the price of batches."""
     read, written = usage.input - usage.batch_input, usage.output - usage.batch_output
     live = price.cost(CallUsage(read, written, usage.cached - usage.batch_cached))
     batched = CallUsage(usage.batch_input, usage.batch_output, usage.batch_cached)
@@ -55,14 +55,14 @@ def counted(usage: Usage, price: Price) -> Decimal:
 
 
 def recorded_price(paid: Paid) -> Price:
-    """The price that a session took."""
+    """Return the price that a session recorded."""
     read, written, cached = map(Decimal, (paid.input, paid.output, paid.cached))
     return Price(read, written, cached, paid.date, paid.source, Decimal(paid.batch))
 
 
 @dataclass(slots=True)
 class _Spent:
-    """What a model has cost in this session; ``estimate`` is of the dialogue begun last."""
+    """The spending of a model in this session; ``estimate`` belongs to the newest dialogue."""
 
     dialogues: int = 0
     tokens: int = 0
@@ -76,15 +76,15 @@ class _Spent:
 
 
 class Spending:
-    """Counts what a run spends against its limits.
+    """Counts the spending of a run against its limits.
 
-    A dialogue under way counts as much as the model's average, or as its estimate, if that is more.
-    An estimate knows the prompt but no answer. So with a limit a model begins with one dialogue,
-    and never has more under way than twice those that have ended.
+    A dialogue under way counts as the model's average or as its estimate, whichever is more. An
+    estimate includes the prompt but no answer. Therefore, with a limit, a model starts with one
+    dialogue and never has more than twice as many under way as have ended.
 
-    ``before`` is what the run's graph has already, by model IRI; ``batched`` are the models that
-    this session asks in batches. Raises :class:`~kgbench.errors.ModelSpecError` when cost is
-    limited and a model has no known price.
+    ``before`` is the recorded usage of the run by model IRI; ``batched`` are the models that this
+    session asks in batches. Raises :class:`~kgbench.errors.ModelSpecError` if cost is limited and
+    a model has no known price.
     """
 
     def __init__(
@@ -120,7 +120,7 @@ class Spending:
         self._ended = asyncio.Event()
 
     def check_budgets(self, plan: Plan) -> None:
-        """Refuse a plan with tasks that limit the dollars of a dialogue of an unpriced model.
+        """Refuse a plan whose tasks limit the dollars per dialogue if a model has no known price.
 
         Raises :class:`~kgbench.errors.ModelSpecError`.
         """
@@ -135,28 +135,28 @@ class Spending:
 
     @property
     def under_way(self) -> bool:
-        """Whether dialogues are under way that count against a limit."""
+        """Whether dialogues that count against a limit are under way."""
         return any(self._under_way.values())
 
     def one_ended(self) -> Coroutine[None, None, bool]:
-        """Wait for the next end of a dialogue: it may have used less than was held for it."""
+        """Wait until a dialogue ends, which may have used less than was reserved for it."""
         return self._ended.wait()
 
     def taken(self, models: Sequence[ModelSetup]) -> list[Paid]:
-        """The prices to record: of every model with a provider and a known price."""
-        found = []
+        """Return the prices to record: those of models with a provider and a known price."""
+        paid = []
         for model in models:
             price = self._listed[model.iri]
             if price is not None and price.source:
                 amounts = (str(price.input), str(price.output), str(price.cached))
                 where = (price.date, price.source)
-                found.append(Paid(model.iri, *amounts, *where, str(price.batch)))
-        return found
+                paid.append(Paid(model.iri, *amounts, *where, str(price.batch)))
+        return paid
 
     def begin(self, model: str, read: int, written: int = 0) -> str | None:
-        """Begin a dialogue of about so many tokens, or say which limit stands against it now.
+        """Begin a dialogue of about these tokens, or return the limit that prevents it now.
 
-        The limit is reached only where nothing is :attr:`under_way`.
+        The limit is reached for good only if nothing is :attr:`under_way`.
         """
         if model in self._free:
             return None
@@ -168,7 +168,7 @@ class Spending:
         return reached
 
     def end(self, model: str, usage: CallUsage, uncounted: int) -> Decimal | None:
-        """A dialogue ended that used this much, ``uncounted`` tokens estimated; its cost in USD."""
+        """End a dialogue and return its cost in USD; ``uncounted`` is an estimate of tokens."""
         if model in self._free:
             return Decimal(0)
         self._under_way[model] -= 1
@@ -190,39 +190,41 @@ class Spending:
 
     @property
     def reached(self) -> str | None:
-        """The limit that leaves no room for one dialogue more of any model, as far as is known."""
+        """The limit that leaves no room for another dialogue of any model, or ``None``."""
         limits = self._limits
-        costs = [self._each(iri) for iri in self._now if iri not in self._free]
+        costs = [self._reserved(iri) for iri in self._now if iri not in self._free]
         if limits.max_tokens is not None:
             left = limits.max_tokens - self._tokens
             if left <= 0 or left < min((tokens for tokens, _ in costs), default=0):
-                return _named(limits.max_tokens)
+                return _option(limits.max_tokens)
         if limits.max_cost is not None:
             room = limits.max_cost - self._cost
             if room <= 0 or room < min((cost for _, cost in costs), default=room):
-                return _named(limits.max_cost)
+                return _option(limits.max_cost)
         return None
 
     def _reached(self, model: str) -> str | None:
         limits = self._limits
-        flying = {iri: number for iri, number in self._under_way.items() if number}
+        under_way = {iri: number for iri, number in self._under_way.items() if number}
         if limits.max_tokens is not None:
-            held = sum(number * self._each(iri)[0] for iri, number in flying.items())
+            held = sum(number * self._reserved(iri)[0] for iri, number in under_way.items())
             if self._tokens + held > limits.max_tokens or self._too_many(model):
-                return _named(limits.max_tokens)
+                return _option(limits.max_tokens)
         if limits.max_cost is not None:
-            cost = sum((number * self._each(iri)[1] for iri, number in flying.items()), Decimal(0))
+            cost = sum(
+                (number * self._reserved(iri)[1] for iri, number in under_way.items()), Decimal(0)
+            )
             if self._cost + cost > limits.max_cost or self._too_many(model):
-                return _named(limits.max_cost)
+                return _option(limits.max_cost)
         return None
 
     def _too_many(self, model: str) -> bool:
-        """Whether a model has more under way than its dialogues so far tell about."""
+        """Return whether a model has too many dialogues under way for its average to be known."""
         most = max(1, 2 * self._now[model].dialogues)
         return model not in self._batched and self._under_way[model] > most
 
-    def _each(self, model: str) -> tuple[int, Decimal]:
-        """Tokens and USD that a dialogue of a model costs, about."""
+    def _reserved(self, model: str) -> tuple[int, Decimal]:
+        """Return the tokens and USD that are reserved for a dialogue of a model."""
         now, price = self._now[model], self.prices[model]
         read, written = now.estimate
         guess = price.cost(CallUsage(read, written)) if price is not None else None
@@ -240,8 +242,8 @@ class Spending:
         return (used.input + used.output) // used.answers, self._paid(model, used) / used.answers
 
 
-def _named(limit: Decimal | int) -> str:
-    """The option that sets a limit, as the command line takes it."""
+def _option(limit: Decimal | int) -> str:
+    """Return the command-line option that sets a limit."""
     if isinstance(limit, Decimal):
         return f"--max-cost {limit.normalize():f}"
     return f"--max-tokens {limit}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stopping a run: in order, and then at once."""
+"""The signal that stops a run, in order at first and then immediately."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from collections.abc import Callable, Coroutine, Sequence
 
 
 class Stop:
-    """Asked once: no dialogue is begun any more. Asked again: those in flight are given up.
+    """A request to stop a run.
 
-    ``reason`` says why, where it was not a person who asked. ``failure`` is what makes going on
-    pointless: then no call is begun any more, and only those in flight are waited for.
+    After the first request no dialogue is begun; a second one cancels the dialogues in flight.
+    ``reason`` is set when a limit stopped the run, not a person. ``failure`` is an error that
+    prevents the run from going on: no call is begun, and only calls in flight are awaited.
     """
 
     def __init__(self) -> None:
@@ -20,10 +21,10 @@ class Stop:
         self.failure: BaseException | None = None
         self.event = asyncio.Event()
         self._tasks: Sequence[asyncio.Task[None]] = ()
-        self._told: Callable[[], None] = lambda: None
+        self._on_request: Callable[[], None] = lambda: None
 
     def request(self) -> None:
-        """What Ctrl-C does."""
+        """Request a stop, as Ctrl-C does; a second request cancels the tasks."""
         if self.requested and self.reason is None:
             for task in self._tasks:
                 task.cancel()
@@ -31,31 +32,31 @@ class Stop:
         self._begin()
 
     def limit_reached(self, reason: str) -> None:
-        """A limit that the run was given is reached."""
+        """Stop the run because a limit is reached; ``reason`` names it."""
         if not self.requested:
             self.reason = reason
             self._begin()
 
     def failed(self, failure: BaseException) -> None:
-        """Something failed that the run needs; the first of several failures counts."""
+        """Stop the run because of an error; only the first error is kept."""
         if self.failure is None:
             self.failure, self.reason = failure, None
             self._begin()
 
     def watch(self, tasks: Sequence[asyncio.Task[None]], told: Callable[[], None]) -> None:
-        """The tasks to cancel at the second request, and whom to tell of the first."""
-        self._tasks, self._told = tasks, told
+        """Set the tasks to cancel at a second request, and a function to call at the first."""
+        self._tasks, self._on_request = tasks, told
 
     async def or_else(self, event: Coroutine[None, None, bool]) -> None:
-        """Wait until there is a request to stop, or else for ``event``."""
-        waiting = [asyncio.ensure_future(each) for each in (self.event.wait(), event)]
+        """Wait for ``event`` or for a request to stop, whichever comes first."""
+        waiting = [asyncio.ensure_future(coroutine) for coroutine in (self.event.wait(), event)]
         try:
             await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            for one in waiting:
-                one.cancel()
+            for task in waiting:
+                task.cancel()
 
     def _begin(self) -> None:
         self.requested = True
         self.event.set()
-        self._told()
+        self._on_request()

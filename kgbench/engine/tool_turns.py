@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tools of one dialogue: what an answer asks of them, what they give, and what is left.
+"""Tool use in one dialogue: the calls of an answer, their results, and the remaining budget.
 
-A call that cannot be read, that names no tool of the case, or whose arguments do not fit goes back
-to the model as an error and counts as a call. When the budget is spent the model is told, and has
-one more answer; tools that it asks for then are refused. A dialogue ends with a call of a tool that
-ends it, with an empty answer, with one that the provider cut off or refused, in native tool calling
-with an answer without calls, and when the answer after the budget is spent calls tools again.
+A call that cannot be parsed, names no tool of the case, or has invalid arguments returns an error
+to the model and counts against the budget. When the budget is spent, the model is informed and has
+one more answer, whose tool calls are refused. A dialogue ends with a call of a tool that ends it,
+with an empty answer, with an answer that the provider truncated or refused, with an answer without
+calls (in native tool calling), and with tool calls after the budget is spent.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ _SPENT = "The budget of {} is spent: answer or give up now."
 
 
 class Used(NamedTuple):
-    """What became of the calls in an answer; no ``prompt`` where the dialogue is over."""
+    """The results of the calls in an answer; ``prompt`` is ``None`` if the dialogue is over."""
 
     uses: tuple[ToolUse, ...]
     prompt: str | None
 
 
 class _ServerRequest(NamedTuple):
-    """A tool of an MCP server is to be used with these arguments."""
+    """A call of a tool of an MCP server."""
 
     name: str
     arguments: Mapping[str, Json]
@@ -45,18 +45,18 @@ _Request: TypeAlias = "UseRequest | _ServerRequest"
 
 
 class Desk(Protocol):
-    """Whatever has the tools of cases used."""
+    """A runner of the tools of cases."""
 
     async def use(self, request: UseRequest) -> judging.Used:
-        """What a tool gives, and how long it took; what a model asked of it raises nothing."""
+        """Run a tool and return its result and duration; no arguments of a model raise an error."""
         ...
 
 
 class ToolTurns:
-    """The ``tools`` of one dialogue about ``case`` and what it has used of its budget.
+    """The ``tools`` of one dialogue about ``case``, and the budget that it has used.
 
     ``native`` says that they are offered by the provider's own tool calling. With ``equipment`` all
-    tools but those that end the dialogue are those of an MCP server.
+    tools except those that end the dialogue belong to an MCP server.
     """
 
     def __init__(
@@ -77,12 +77,13 @@ class ToolTurns:
         self._equipment = equipment
         self._calls = 0
         self._cost = cost
-        self._exhausted: tuple[str, ...] = ()  # when the answer at hand was asked for
+        self._exhausted: tuple[str, ...] = ()  # budgets spent when the current answer was requested
 
     async def use(self, dialogue: Dialogue, known: Sequence[ToolUse] = ()) -> Used:
-        """Use what the last answer of ``dialogue`` calls; ``known`` are its recorded uses.
+        """Execute the tool calls of the last answer of ``dialogue``.
 
-        Answers have to be given in their order, each once.
+        ``known`` are the recorded uses of that answer, which are not repeated. The method must be
+        called once for each answer, in their order.
         """
         turn = dialogue.turns[-1]
         calls = self._calls_of(turn)
@@ -92,7 +93,7 @@ class ToolTurns:
             uses = tuple(known)
             self._calls += sum(self._counts(use.call, use.result) for use in uses)
         else:
-            uses = await self._all(calls)
+            uses = await self._execute_all(calls)
         ends = any(self._ends(use.call, use.result) for use in uses)
         if ends or self._exhausted:
             return Used(uses, None)
@@ -114,14 +115,14 @@ class ToolTurns:
             return (ToolCall("", reply.answer, malformed=wording.NO_CALL),)
         return calls
 
-    async def _all(self, calls: Sequence[ToolCall]) -> tuple[ToolUse, ...]:
-        """Uses the calls of one answer, at once as far as the budget goes."""
-        settled = [self._settled(call) for call in calls]
-        uses = [self._used(call, done) for call, done in zip(calls, settled, strict=True)]
+    async def _execute_all(self, calls: Sequence[ToolCall]) -> tuple[ToolUse, ...]:
+        """Execute the calls of one answer in parallel, as far as the budget goes."""
+        prepared = [self._prepared(call) for call in calls]
+        uses = [self._execute(call, item) for call, item in zip(calls, prepared, strict=True)]
         return tuple(await asyncio.gather(*uses))
 
-    def _settled(self, call: ToolCall) -> ToolResult | _Request:
-        """The result of a call that no tool is needed for, or what a tool has to do."""
+    def _prepared(self, call: ToolCall) -> ToolResult | _Request:
+        """Return the result of a call that runs no tool, or else the request to a tool."""
         over = self._exhausted or (("tool calls",) if self._calls >= self._budget.calls else ())
         tool = self._tools.get(call.name)
         fault = request = None
@@ -147,25 +148,25 @@ class ToolTurns:
         self, call: ToolCall, tool: Tool
     ) -> tuple[_Request | None, tuple[Fault, str] | None]:
         try:
-            given = arguments.read(call.arguments)
+            values = arguments.read(call.arguments)
         except ValueError as error:
             return None, (Fault.MALFORMED, str(error))
         if self._equipment is not None and call.name in self._equipment.names:
-            return _ServerRequest(call.name, given), None  # the server checks its arguments itself
-        if why := arguments.fault(tool, given):
+            return _ServerRequest(call.name, values), None  # the server checks its arguments itself
+        if why := arguments.fault(tool, values):
             return None, (Fault.ARGUMENTS, why)
-        return UseRequest(self._case, call, given), None
+        return UseRequest(self._case, call, values), None
 
-    async def _used(self, call: ToolCall, settled: ToolResult | _Request) -> ToolUse:
-        if isinstance(settled, ToolResult):
+    async def _execute(self, call: ToolCall, prepared: ToolResult | _Request) -> ToolUse:
+        if isinstance(prepared, ToolResult):
             now = datetime.now(UTC)
-            return ToolUse(call, settled, now, now)
-        if isinstance(settled, _ServerRequest):
+            return ToolUse(call, prepared, now, now)
+        if isinstance(prepared, _ServerRequest):
             assert self._equipment is not None
             began = datetime.now(UTC)
-            result = await self._equipment.use(settled.name, settled.arguments)
+            result = await self._equipment.use(prepared.name, prepared.arguments)
             return ToolUse(call, result, began, datetime.now(UTC), self._equipment.server)
-        result, seconds = await self._desk.use(settled)
+        result, seconds = await self._desk.use(prepared)
         ended = datetime.now(UTC)
         return ToolUse(call, result, ended - timedelta(seconds=seconds), ended)
 

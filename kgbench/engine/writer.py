@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The one thread that writes a run's store: atomic, in order, what queues up together."""
+"""The single thread that writes a run's store: atomic writes, in order, queued ones together."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import NamedTuple
 from kgbench.errors import StoreError, WriteFailed
 from kgbench.store.protocol import Block, Store
 
-_BATCH = 1_000_000  # characters written at once, at most, beyond the first item
+_BATCH = 1_000_000  # characters at which a write takes no further item
 
 
 class _Item(NamedTuple):
@@ -22,11 +22,11 @@ class _Item(NamedTuple):
 
 
 class Writer:
-    """Writes blocks in the order in which they come; each is atomic, and durable once awaited.
+    """Writes blocks in the order in which they are queued; each is atomic, durable once awaited.
 
-    What queues up while a write is under way goes into the next write together. After a failed
-    write every later put fails with the same error: nothing is written out of order. ``failed``
-    hears of the first failure, in the event loop.
+    Items that queue up during a write are written together in the next one. After a failed write
+    every later :meth:`put` fails with the same error, so that nothing is written out of order.
+    ``failed`` is called with the first failure, in the event loop.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class Writer:
         self._thread.start()
 
     def post(self, blocks: Sequence[Block], then: Callable[[], None] | None = None) -> None:
-        """Queue ``blocks``; a failure shows in the next :meth:`put` that is awaited.
+        """Queue ``blocks``; a failure is raised by the next :meth:`put` that is awaited.
 
         ``then`` is called once they are durable, in the thread that writes.
         """
@@ -60,31 +60,31 @@ class Writer:
 
     @property
     def has_failed(self) -> bool:
-        """Whether a write failed, and none after it was tried."""
+        """Whether a write has failed; no later one is attempted."""
         return self._failure is not None
 
     async def close(self) -> None:
-        """Write what is queued, then end."""
+        """Write the queued items, then end the thread."""
         self._items.put(None)
         await self._loop.run_in_executor(None, self._thread.join)
 
     def _work(self) -> None:
         while (item := self._items.get()) is not None:
-            batch, ends = self._more(item)
+            batch, ends = self._next_batch(item)
             if self._failure is None:
                 try:
                     self._store.write(_merged(batch))
-                    for written in batch:
-                        if written.then is not None:
-                            written.then()
-                except BaseException as error:  # noqa: BLE001 - handed to whoever awaits the write
-                    self._failure = _in_words(error, self._store)
+                    for item_ in batch:
+                        if item_.then is not None:
+                            item_.then()
+                except BaseException as error:  # noqa: BLE001 - passed on to the future of each item
+                    self._failure = _as_write_failure(error, self._store)
                     self._loop.call_soon_threadsafe(self._failed, self._failure)
-            self._loop.call_soon_threadsafe(_settle, batch, self._failure)
+            self._loop.call_soon_threadsafe(_resolve, batch, self._failure)
             if ends:
                 return
 
-    def _more(self, first: _Item) -> tuple[list[_Item], bool]:
+    def _next_batch(self, first: _Item) -> tuple[list[_Item], bool]:
         batch, size = [first], 0
         while size < _BATCH:
             try:
@@ -98,8 +98,8 @@ class Writer:
         return batch, False
 
 
-def _in_words(error: BaseException, store: Store) -> BaseException:
-    """A failure of the store as a failed write; anything else is a defect and stays as it is."""
+def _as_write_failure(error: BaseException, store: Store) -> BaseException:
+    """Turn an error of the store into :class:`WriteFailed`; other errors are defects and stay."""
     if isinstance(error, WriteFailed) or not isinstance(error, OSError | StoreError):
         return error
     failed = WriteFailed(f"the store {store.location} cannot be written: {error}")
@@ -115,7 +115,7 @@ def _merged(batch: Sequence[_Item]) -> list[Block]:
     return [Block(graph, triples) for graph, triples in merged.items()]
 
 
-def _settle(batch: Sequence[_Item], failure: BaseException | None) -> None:
+def _resolve(batch: Sequence[_Item], failure: BaseException | None) -> None:
     for item in batch:
         if item.done is None or item.done.done():
             continue

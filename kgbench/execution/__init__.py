@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Running what models write: engines under limits, in child processes that can be killed."""
+"""Execution of queries and judging of answers, in child processes with limits."""

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Casts to the integer types derived from ``xsd:integer``, which SPARQL 1.1 leaves out.
+"""Casts to the integer types derived from ``xsd:integer``, which SPARQL 1.1 does not define.
 
-Most endpoints know them, so published queries use them (``xsd:int(?price)``). The value is that of
-the cast to ``xsd:integer`` (XPath and XQuery Functions and Operators 3.1, section 19.1), as such
-an integer, so that arithmetic goes on with it.
+Most endpoints support them, so published queries use them (``xsd:int(?price)``). The result is that
+of the cast to ``xsd:integer`` (XPath and XQuery Functions and Operators 3.1, section 19.1), typed
+as ``xsd:integer``, so that arithmetic works with it.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ _DERIVED: Final = (
     *("unsignedInt", "unsignedLong", "unsignedShort", "unsignedByte"),
     *("nonPositiveInteger", "negativeInteger"),
 )
-_LONGEST: Final = 40  # digits of a value; hostile exponents would fill the memory
+_LONGEST: Final = 40  # digits of a value; values with huge exponents would fill the memory
 
 
 def to_integer(*terms: object) -> ox.Literal | None:
-    """The one term of ``terms`` as an ``xsd:integer``; ``None`` is an error of the expression."""
+    """Cast the only term of ``terms`` to ``xsd:integer``; ``None`` is an expression error."""
     term = terms[0] if len(terms) == 1 else None
     if not isinstance(term, ox.Literal):
         return None

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What updates change and what CONSTRUCT queries build, as rows, with pyoxigraph.
+"""The changes of updates and the triples of CONSTRUCT queries, as rows, with pyoxigraph.
 
-An update runs on a copy of its graph, which is thrown away. Nothing that could reach another
-machine is executed: neither LOAD nor SERVICE.
+An update runs on a temporary copy of its graph. Operations that contact another machine, LOAD and
+SERVICE, are never executed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from kgbench.rdf.triple_terms import written
 COLUMNS: Final = ("change", "subject", "predicate", "object", "graph")
 ADDED: Final = '"added"'
 REMOVED: Final = '"removed"'
-MOST: Final = 300_000  # triples that one text may build, remove or add
+MOST: Final = 300_000  # triples that a query or update may build, remove or add
 LOADS: Final = "LOAD fetches a document: such an update is never executed"
 NO_CHANGE: Final = "this is neither an update nor a CONSTRUCT query: nothing else is executed"
 _TOO_MANY: Final = f"more than {MOST:,} triples are built, removed or added"
@@ -30,7 +30,7 @@ Row = tuple[str | None, ...]
 
 
 def refusal(text: str) -> str | None:
-    """Why an update or a CONSTRUCT query is never executed, or ``None`` where it may be.
+    """Return why an update or a CONSTRUCT query is never executed, or ``None`` if it may be.
 
     >>> refusal("CONSTRUCT WHERE { ?s ?p ?o }"), refusal("CLEAR ALL")
     (None, None)
@@ -47,26 +47,26 @@ def refusal(text: str) -> str | None:
 
 
 def is_construct(text: str) -> bool:
-    """Whether a text is a CONSTRUCT query by its first word."""
+    """Return whether the first word of a text makes it a CONSTRUCT query."""
     return lexer.first_word(text).startswith("CONSTRUCT")
 
 
 def changes(
     store: ox.Store, text: str, prefixes: Mapping[str, str], functions: Functions
 ) -> QueryResult:
-    """What ``text`` adds to and removes from a copy of ``store``, in columns :data:`COLUMNS`.
+    """Return what ``text`` adds to and removes from a copy of ``store``.
 
-    Raises what the engine raises.
+    The result has the columns :data:`COLUMNS`. Raises the errors of the engine.
     """
     if is_construct(text):
-        found = store.query(
+        triples = store.query(
             text,
             base_iri=documents.BASE_IRI,
             prefixes=dict(prefixes),
             custom_functions=dict(functions),
         )
-        assert isinstance(found, ox.QueryTriples)
-        return result(built(found))
+        assert isinstance(triples, ox.QueryTriples)
+        return result(built(triples))
     before = frozenset(store)
     copy = ox.Store()
     copy.bulk_extend(before)
@@ -84,21 +84,21 @@ def changes(
 
 
 def result(rows: Iterable[Row]) -> QueryResult:
-    """Rows, each once, as a result; labels of blank nodes mean nothing outside of it."""
-    found = tuple(dict.fromkeys(islice(rows, MOST + 1)))
-    if len(found) > MOST:
+    """Return distinct rows as a result; blank node labels are local to it."""
+    distinct = tuple(dict.fromkeys(islice(rows, MOST + 1)))
+    if len(distinct) > MOST:
         return QueryResult(COLUMNS, error=_TOO_MANY)
-    return QueryResult(COLUMNS, found)
+    return QueryResult(COLUMNS, distinct)
 
 
 def built(triples: Iterable[ox.Triple]) -> Iterator[Row]:
-    """The triples of a CONSTRUCT as rows."""
-    for one in triples:
-        yield ADDED, str(one.subject), str(one.predicate), written(one.object), None
+    """Yield the triples of a CONSTRUCT as rows."""
+    for triple in triples:
+        yield ADDED, str(triple.subject), str(triple.predicate), written(triple.object), None
 
 
 def _rows(change: str, quads: Iterable[ox.Quad]) -> Iterator[Row]:
     default = ox.DefaultGraph()
-    for one in quads:
-        graph = None if one.graph_name == default else str(one.graph_name)
-        yield change, str(one.subject), str(one.predicate), written(one.object), graph
+    for quad in quads:
+        graph = None if quad.graph_name == default else str(quad.graph_name)
+        yield change, str(quad.subject), str(quad.predicate), written(quad.object), graph

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The process that judges: ``python -m kgbench.execution.child``, started by ``process``.
+"""The judging child process, ``python -m kgbench.execution.child``, started by ``process``.
 
-It takes requests from standard input and gives answers on standard output, in frames. The first
-frame says what to load. When everything is loaded, the process locks itself down; from then on it
-can open nothing, and what hostile input does to it stays in it.
+It reads requests from standard input and writes answers to standard output, in frames. The first
+frame names what to load. When everything is loaded, the process locks itself down: it can open
+neither files nor sockets, so that hostile input can only harm the process itself.
 """
 
 from __future__ import annotations
@@ -45,23 +45,23 @@ def main() -> None:
     lockdown.die_with_parent(setup["parent"])
     lockdown.let_others_go_first()
     try:
-        desk = _Desk(setup)
-    except BaseException as error:  # noqa: BLE001 - the parent can say it to somebody
+        judge = _Judge(setup)
+    except BaseException as error:  # noqa: BLE001 - reported by the parent
         _send(answers, {"failed": _summary(error)})
         return
     logging.disable()
     lockdown.lock_down(setup["memory_bytes"])
     _send(answers, {"ready": True})
-    with contextlib.suppress(BrokenPipeError):  # nobody waits for the answer any more
+    with contextlib.suppress(BrokenPipeError):  # the parent has closed the pipe
         try:
             while (request := frames.read(requests)) is not None:
-                _send(answers, desk.answer(request))
+                _send(answers, judge.answer(request))
         except MemoryError:
             os._exit(lockdown.OUT_OF_MEMORY)
 
 
-class _Desk:
-    """Judges with what was loaded; knows the cases that it was sent before by number."""
+class _Judge:
+    """Answers requests, with the loaded modules and the cases received so far, by number."""
 
     def __init__(self, setup: Mapping[str, Any]) -> None:
         self._engine: Executor = make_engine(setup["engine"], InstalledGraphs(setup["graphs"]))
@@ -80,7 +80,7 @@ class _Desk:
         self._cases: dict[int, Case] = {}
 
     def answer(self, request: Mapping[str, Any]) -> Json:
-        """A verdict, or an error of the judge, as JSON."""
+        """Return a verdict, the result of a tool, or an error of the judge, as JSON."""
         if "forget" in request:
             self._cases.clear()
         if "case" in request:
@@ -93,18 +93,18 @@ class _Desk:
         executor = WatchedExecutor(self._engine, self._board, request["expired"])
         try:
             if "use" in request:
-                return _used(module, case, request, executor)
+                return _run_tool(module, case, request, executor)
             verdict = self._verdict(module, case, request, executor)
-            return {"verdict": frames.verdict_to_json(_sound(verdict))}
+            return {"verdict": frames.verdict_to_json(_checked(verdict))}
         except MemoryError:
             raise
-        except BaseException as error:  # noqa: BLE001 - a panic of an engine is one, too
+        except BaseException as error:  # noqa: BLE001 - panics of pyoxigraph are BaseExceptions
             return {"error": _summary(error)}
 
     def _verdict(
         self, module: TaskModule, case: Case, request: Mapping[str, Any], executor: Executor
     ) -> Verdict:
-        """The verdict of the task class, or of the policy that this process judges by."""
+        """Return the verdict of the task class, or of the policy of this process."""
         answers: Sequence[str] = request["answers"]
         if on_variants.ASKED in case.data:
             return on_variants.judge(case, answers, executor, module)
@@ -118,17 +118,17 @@ class _Desk:
         )
 
 
-def _used(
+def _run_tool(
     module: TaskModule, case: Case, request: Mapping[str, Any], executor: Executor
 ) -> dict[str, Json]:
-    """What a tool of ``case`` gives, and the seconds that it took."""
+    """Run a tool of ``case``; return its result and the seconds that it took."""
     started = time.monotonic()
     result = cast("ToolModule", module).use(case, request["use"], request["arguments"], executor)
     return {"result": frames.result_to_json(result), "seconds": time.monotonic() - started}
 
 
-def _sound(verdict: Verdict) -> Verdict:
-    """``verdict`` if its scores are numbers and its outcome is one; an error otherwise."""
+def _checked(verdict: Verdict) -> Verdict:
+    """Return ``verdict`` with converted types; raises if a score or the outcome is invalid."""
     scores = {str(name): float(value) for name, value in verdict.scores.items()}
     return replace(verdict, scores=scores, outcome=Outcome(verdict.outcome))
 
@@ -143,14 +143,14 @@ def _send(stream: BinaryIO, message: Json) -> None:
 
 
 def _summary(error: BaseException) -> str:
-    """Kind, message and place of an error, without the values around it."""
+    """Return type, message and position of an error, without values of variables."""
     frame = traceback.extract_tb(error.__traceback__)[-1:]
-    place = f" ({Path(frame[0].filename).name}, line {frame[0].lineno})" if frame else ""
-    return f"{type(error).__name__}: {error}"[:_LONGEST_MESSAGE] + place
+    position = f" ({Path(frame[0].filename).name}, line {frame[0].lineno})" if frame else ""
+    return f"{type(error).__name__}: {error}"[:_LONGEST_MESSAGE] + position
 
 
 def _own_streams() -> tuple[BinaryIO, BinaryIO]:
-    """The pipes to the parent, out of reach of whatever reads standard input or prints."""
+    """Return the pipes to the parent, and detach standard input and output from them."""
     requests, answers = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, 0)

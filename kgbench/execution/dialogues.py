@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Judging whole dialogues, a few batches ahead of whoever uses the verdicts."""
+"""Judging of whole dialogues, some batches ahead of the consumer of the verdicts."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from kgbench.model import Case, Dialogue, Verdict
 from kgbench.tool_calls import TOOL_RESULTS
 
 _BATCH = 64  # dialogues judged by one call of the executor
-_AHEAD = 8  # batches under way while an earlier one is used, at least
-_EACH = 2  # batches for each worker: one that it judges, one that waits for it
+_AHEAD = 8  # minimal number of batches under way ahead of the consumer
+_EACH = 2  # batches per worker: one being judged, one waiting
 Part: TypeAlias = Sequence[tuple[Dialogue, Case]]
 Of = TypeVar("Of")
 
 
 def in_parts(todo: Iterable[tuple[Dialogue, Case]]) -> Iterator[Part]:
-    """The same dialogues, in parts of the size that is judged by one call of an executor."""
+    """Split dialogues into parts that one call of an executor judges."""
     left = iter(todo)
     while part := list(islice(left, _BATCH)):
         yield part
 
 
 def request(dialogue: Dialogue, case: Case, k: int) -> JudgeRequest:
-    """What is judged of ``dialogue``: answer ``k``, with what tools said before it."""
+    """Return the request to judge answer ``k`` of ``dialogue``, with tool results before it."""
     with_tools = any(turn.feedback == TOOL_RESULTS for turn in dialogue.turns)
     prompts = tuple(turn.prompt for turn in dialogue.turns[: k + 1]) if with_tools else ()
     return JudgeRequest(case, dialogue.answers[: k + 1], prompts)
@@ -41,20 +41,20 @@ def judged(
     executor: concurrent.futures.Executor,
     limits: JudgeLimits,
 ) -> Iterator[tuple[Dialogue, list[Verdict]]]:
-    """Every dialogue with the verdicts on all judged answers, in order; a few batches run ahead."""
+    """Yield each dialogue with the verdicts on all judged answers, in order."""
     parts = ((None, part) for part in in_parts(todo))
     for _, part, verdicts in judged_parts(parts, executor, limits):
-        for (dialogue, _), said in zip(part, verdicts, strict=True):
-            yield dialogue, said
+        for (dialogue, _), dialogue_verdicts in zip(part, verdicts, strict=True):
+            yield dialogue, dialogue_verdicts
 
 
 def judged_parts(
     parts: Iterable[tuple[Of, Part]], executor: concurrent.futures.Executor, limits: JudgeLimits
 ) -> Iterator[tuple[Of, Part, list[list[Verdict]]]]:
-    """Each part with the verdicts on each answer of each dialogue, in order.
+    """Yield each part with the verdicts on each answer of each dialogue, in order.
 
-    While a part is used, those after it are read and judged. A part of no dialogues is passed on as
-    it is, in its place.
+    Later parts are read and judged while the consumer uses an earlier one. Empty parts are passed
+    on in their place.
     """
     waiting: deque[tuple[Of, Part, Future[list[Verdict]] | None]] = deque()
     for of, part in parts:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every engine does before and after parsing a document: refuse, locate, relabel.
+"""Checks of documents before parsing, and relabelling of blank nodes after it, for all engines.
 
-RDF/XML must be well-formed and may declare no entities; JSON-LD may name no remote context. No
-engine is asked before that has been seen, so that none can be made to fetch or to expand.
+RDF/XML must be well-formed and must not declare entities; JSON-LD must not name remote contexts.
+This is checked before an engine gets the document, so that no engine fetches or expands anything.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 
 from kgbench.model import Json
 
-# Relative IRIs in documents and queries are resolved against this; nobody can own it (RFC 6761).
+# The base of relative IRIs in documents and queries; ".invalid" is reserved (RFC 6761, 6.4).
 BASE_IRI = "https://document.invalid/"
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -22,28 +22,28 @@ _TERM = re.compile(r'"(?:[^"\\]|\\.)*"|<[^<>\s]*>|(_:[^\s<>"]+)')
 
 
 class RefusedDocument(ValueError):
-    """A document is not given to any parser; the message says why and where."""
+    """A document is refused before parsing; the message says why and where."""
 
 
 def place(text: str, offset: int) -> str:
-    """``line 2, column 7`` of the character at ``offset``, both counted from 1."""
+    """Return ``line 2, column 7`` for the character at ``offset``, both counted from 1."""
     line = text.count("\n", 0, offset) + 1
     column = offset - text.rfind("\n", 0, offset)
     return f"line {line}, column {column}"
 
 
 def refuse_surrogates(text: str) -> None:
-    """Raise :class:`RefusedDocument` where ``text`` holds what Unicode cannot carry."""
-    found = None if text.isascii() else _SURROGATE.search(text)
-    if found is not None:
-        code = ord(found.group())
-        raise RefusedDocument(f"{place(text, found.start())}: U+{code:04X} is not a character")
+    """Raise :class:`RefusedDocument` if ``text`` has surrogates, which are not characters."""
+    match = None if text.isascii() else _SURROGATE.search(text)
+    if match is not None:
+        code = ord(match.group())
+        raise RefusedDocument(f"{place(text, match.start())}: U+{code:04X} is not a character")
 
 
 def checked_xml(text: str) -> str:
-    """``text`` without its encoding declaration; refused if not well-formed or with entities.
+    """Return ``text`` without its encoding declaration; refuse entities and malformed XML.
 
-    The document has been decoded already, so what it says of its encoding is blanked out.
+    The document has been decoded already, so its declared encoding is replaced by blanks.
     """
     import pyexpat
 
@@ -51,22 +51,22 @@ def checked_xml(text: str) -> str:
     parser = pyexpat.ParserCreate(encoding="utf-8", namespace_separator=" ")
 
     def entity_declared(name: str, *_: object) -> None:
-        where = f"line {parser.CurrentLineNumber}, column {parser.CurrentColumnNumber + 1}"
-        raise RefusedDocument(f"{where}: entities are not resolved, and '{name}' is declared")
+        position = f"line {parser.CurrentLineNumber}, column {parser.CurrentColumnNumber + 1}"
+        raise RefusedDocument(f"{position}: entities are not resolved, and '{name}' is declared")
 
     parser.EntityDeclHandler = entity_declared
     try:
         parser.Parse(text.encode("utf-8"), True)  # noqa: FBT003 - the interface of expat
     except pyexpat.ExpatError as error:
-        where = f"line {error.lineno}, column {error.offset + 1}"
-        raise RefusedDocument(f"{where}: {pyexpat.ErrorString(error.code)}") from None
+        position = f"line {error.lineno}, column {error.offset + 1}"
+        raise RefusedDocument(f"{position}: {pyexpat.ErrorString(error.code)}") from None
     return text
 
 
 def refuse_remote_contexts(text: str) -> None:
-    """Raise :class:`RefusedDocument` where a JSON-LD document names a context to be fetched.
+    """Raise :class:`RefusedDocument` if a JSON-LD document names a remote context.
 
-    A document that is not JSON is left to the parser, which says where it is wrong.
+    A document that is not JSON is left to the parser, which reports the position of the error.
     """
     if '"@context"' not in text and '"@import"' not in text and "\\u" not in text:
         return
@@ -74,18 +74,18 @@ def refuse_remote_contexts(text: str) -> None:
         document = json.loads(text)
     except (ValueError, RecursionError):
         return
-    for named in _remote_contexts(document):
-        offset = max(text.find(json.dumps(named, ensure_ascii=False)), 0)
+    for context in _remote_contexts(document):
+        offset = max(text.find(json.dumps(context, ensure_ascii=False)), 0)
         raise RefusedDocument(
-            f"{place(text, offset)}: the remote context {named[:200]} is not loaded"
+            f"{place(text, offset)}: the remote context {context[:200]} is not loaded"
         )
 
 
 def relabelled(lines: Iterable[str]) -> Iterator[str]:
-    """N-Triples lines with blank nodes called ``_:b0``, ``_:b1`` ... in the order they occur.
+    """Relabel blank nodes in N-Triples lines to ``_:b0``, ``_:b1`` ... in order of occurrence.
 
-    Parsers make labels up, often at random. Where they give triples in the order of the document,
-    as Oxigraph does, the same document gives the same lines.
+    Parsers generate labels, often at random. If a parser yields triples in document order, as
+    Oxigraph does, the same document always gives the same lines.
     """
     labels: dict[str, str] = {}
 
@@ -98,14 +98,14 @@ def relabelled(lines: Iterable[str]) -> Iterator[str]:
 
 
 def _remote_contexts(document: Json) -> Iterator[str]:
-    """Every context of a JSON-LD document that is named and not given, in no particular order."""
+    """Yield the contexts of a JSON-LD document that are IRIs, in no particular order."""
     waiting: list[Json] = [document]
     while waiting:
         value = waiting.pop()
         if isinstance(value, dict):
             context = value.get("@context")
             contexts = context if isinstance(context, list) else [context]
-            yield from (each for each in contexts if isinstance(each, str))
+            yield from (item for item in contexts if isinstance(item, str))
             if isinstance(value.get("@import"), str):
                 yield value["@import"]
             waiting.extend(value.values())

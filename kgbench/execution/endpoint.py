@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A SPARQL endpoint that the user named, for cases whose graph only an endpoint has.
+"""A SPARQL endpoint named by the user, for cases whose graph only an endpoint has.
 
-What models write is sent there, so the same lexer refuses what the engines refuse: a query of
-another form, and one that asks a third party. Answers are read up to a limit, and redirections are
-not followed: nothing but the named address is ever asked.
+It gets queries that models wrote, so the same lexer refuses what the engines refuse: other forms of
+queries, and SERVICE. Responses are read up to a limit, and redirects are not followed, so that only
+the named address is contacted.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ _ATTEMPTS: Final = 5
 _TEMPORARY: Final = frozenset((408, 425, 429, 500, 502, 503))
 _EXPIRED: Final = HTTPStatus.GATEWAY_TIMEOUT
 _LONGEST_WAIT: Final = 60.0
-_MESSAGE: Final = 300  # characters of what an endpoint says of an error
+_MESSAGE: Final = 300  # characters kept of an endpoint's error message
 
 
 class Endpoint:
-    """Executes queries at ``url``.
+    """A client that executes queries at ``url``.
 
-    ``seconds`` is how long one query may take; ``pause`` the wait before the second attempt, which
-    doubles with each further one. :class:`~kgbench.errors.ConfigurationError` where ``url`` is not
-    the address of an endpoint.
+    ``seconds`` is the timeout of a query; ``pause`` the wait before the second attempt, which
+    doubles with each further one. Raises :class:`~kgbench.errors.ConfigurationError` if ``url`` is
+    not the address of an endpoint.
     """
 
     def __init__(self, url: str, seconds: float = 60.0, *, pause: float = 1.0) -> None:
@@ -50,22 +50,22 @@ class Endpoint:
         self._pause = pause
 
     def select(self, query: str, prefixes: Mapping[str, str]) -> QueryResult:
-        """The rows of a SELECT; see :class:`kgbench.model.QueryResult`.
+        """Return the rows of a SELECT; see :class:`kgbench.model.QueryResult`.
 
-        A query that the endpoint refuses has an error and no rows, one that takes too long is
-        expired. :class:`~kgbench.errors.EvaluationError` where the endpoint does not answer, which
-        says nothing about the query.
+        A query that the endpoint refuses has an error and no rows; one that takes too long is
+        expired. Raises :class:`~kgbench.errors.EvaluationError` if the endpoint does not answer,
+        which says nothing about the query.
         """
-        return self._executed(query, prefixes, lexer.refusal(query))
+        return self._execute(query, prefixes, lexer.refusal(query))
 
     def results(self, query: str, prefixes: Mapping[str, str]) -> QueryResult:
-        """The rows of a SELECT, as of :meth:`select`, or the truth value of an ASK."""
+        """Return the rows of a SELECT, like :meth:`select`, or the truth value of an ASK."""
         refused = lexer.refusal(query)
         if refused != lexer.NO_QUERY:
-            return self._executed(query, prefixes, refused)
-        return self._executed(query, prefixes, lexer.result_refusal(query), is_ask=True)
+            return self._execute(query, prefixes, refused)
+        return self._execute(query, prefixes, lexer.result_refusal(query), is_ask=True)
 
-    def _executed(
+    def _execute(
         self, query: str, prefixes: Mapping[str, str], refused: str | None, *, is_ask: bool = False
     ) -> QueryResult:
         if refused is not None:
@@ -82,9 +82,9 @@ class Endpoint:
             body = urlencode({"query": "".join(declarations) + query}).encode("ascii")
         except UnicodeEncodeError:
             return QueryResult(error="the query has lone surrogates, which are not characters")
-        return self._answered(body, is_ask=is_ask)
+        return self._ask_repeatedly(body, is_ask=is_ask)
 
-    def _answered(self, body: bytes, *, is_ask: bool) -> QueryResult:
+    def _ask_repeatedly(self, body: bytes, *, is_ask: bool) -> QueryResult:
         why = ""
         for attempt in range(_ATTEMPTS):
             try:
@@ -115,16 +115,16 @@ class Endpoint:
             return QueryResult(error=f"the result has more than {MOST_BYTES >> 20} MB")
         except (TooSlow, TimeoutError):
             return _expired(self._seconds)
-        except (OSError, Misbehaviour) as error:  # also where none is made in time
+        except (OSError, Misbehaviour) as error:  # includes connect timeouts
             raise _Later(str(error) or type(error).__name__) from None
 
     def _read(self, body: bytes, *, is_ask: bool) -> QueryResult:
         try:
-            found = ox.parse_query_results(body, format=ox.QueryResultsFormat.JSON)
-            if isinstance(found, ox.QuerySolutions) and not is_ask:
-                return rows(found)
-            if isinstance(found, ox.QueryBoolean) and is_ask:
-                return QueryResult(boolean=bool(found))
+            results = ox.parse_query_results(body, format=ox.QueryResultsFormat.JSON)
+            if isinstance(results, ox.QuerySolutions) and not is_ask:
+                return rows(results)
+            if isinstance(results, ox.QueryBoolean) and is_ask:
+                return QueryResult(boolean=bool(results))
             why = "it is that of another query"
         except (SyntaxError, ValueError) as error:
             why = str(error)
@@ -133,7 +133,7 @@ class Endpoint:
 
 
 class _Later(Exception):
-    """The endpoint did not answer this time; ``wait`` are the seconds that it asked for."""
+    """A temporary failure of the endpoint; ``wait`` are the seconds that it asks to wait."""
 
     def __init__(self, why: str, wait: float | None = None) -> None:
         super().__init__(why)
@@ -141,21 +141,21 @@ class _Later(Exception):
 
 
 def _refused(response: Response) -> QueryResult:
-    """What a status says: about the query, or that the endpoint is to be asked later."""
+    """Return the result for an error status; raises :class:`_Later` for temporary ones."""
     status = response.status
-    said = response.text(_MESSAGE)
+    message = response.text(_MESSAGE)
     if status == _EXPIRED:
         return QueryResult(error="the endpoint's limit of time was hit", expired=True)
     if status in (HTTPStatus.BAD_REQUEST, HTTPStatus.REQUEST_ENTITY_TOO_LARGE):
-        return QueryResult(error=f"the endpoint refuses the query: {said}")
+        return QueryResult(error=f"the endpoint refuses the query: {message}")
     if status in _TEMPORARY:
         after = response.headers.get("Retry-After", "")
         raise _Later(f"HTTP {status}", float(after) if after.isdecimal() else None)
     if to := response.headers.get("Location"):
-        said = f"it redirects to {bare(to)}, which is not followed"
+        message = f"it redirects to {bare(to)}, which is not followed"
     raise EvaluationError(
         f"the endpoint answered HTTP {status}, so it cannot be used: "
-        f"{said or 'it does not say why'}"
+        f"{message or 'it does not say why'}"
     )
 
 

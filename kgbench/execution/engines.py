@@ -11,12 +11,12 @@ ENGINES = {"oxigraph": "pyoxigraph", "rdflib": "rdflib"}
 
 
 def engine(name: str, installed: InstalledGraphs | None = None) -> Executor:
-    """The engine called ``name`` (one of :data:`ENGINES`) for the graphs in ``installed``.
+    """Return the engine called ``name`` (one of :data:`ENGINES`) for the graphs in ``installed``.
 
-    It runs in this process and knows no limits: answers of models go through
+    It runs in this process without limits; answers of models must go through
     :func:`kgbench.execution.judging.judge_batch`.
     """
-    _known(name)
+    _package(name)
     if name == "rdflib":
         from kgbench.execution.rdflib_engine import RdflibExecutor
 
@@ -27,13 +27,13 @@ def engine(name: str, installed: InstalledGraphs | None = None) -> Executor:
 
 
 def engine_label(name: str) -> str:
-    """Name and version of an engine as they are recorded, for example ``oxigraph 0.5.13``."""
+    """Return name and version of an engine as recorded, for example ``oxigraph 0.5.13``."""
     from importlib import metadata
 
-    return f"{name} {metadata.version(_known(name))}"
+    return f"{name} {metadata.version(_package(name))}"
 
 
-def _known(name: str) -> str:
+def _package(name: str) -> str:
     try:
         return ENGINES[name]
     except KeyError:

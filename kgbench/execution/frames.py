@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-r"""What goes through the pipes between kgbench and a judging child: JSON in frames.
+r"""The protocol of the pipes between kgbench and a judging child: JSON in frames.
 
-A frame is its length (four bytes, big-endian) and that many bytes of JSON. Texts go as UTF-8 with
-surrogates passed through: escaped as ``\ud83d\ude00`` two lone surrogates would come back as one
+A frame is its length (four bytes, big-endian) and that many bytes of JSON. Texts are UTF-8 with
+surrogates passed through: escaped as ``\ud83d\ude00``, two lone surrogates would be decoded as one
 character.
 """
 
@@ -20,14 +20,14 @@ _LENGTH = struct.Struct("!I")
 
 
 def encode(message: Json) -> bytes:
-    """``message`` as one frame."""
+    """Encode ``message`` as a frame."""
     text = json.dumps(message, ensure_ascii=False, separators=(",", ":"))
     body = text.encode("utf-8", "surrogatepass")
     return _LENGTH.pack(len(body)) + body
 
 
 def read(stream: BinaryIO) -> Json | None:
-    """The next message of a stream, ``None`` at its end."""
+    """Read the next message of a stream; ``None`` at its end."""
     head = stream.read(_LENGTH.size)
     if len(head) < _LENGTH.size:
         return None
@@ -37,13 +37,13 @@ def read(stream: BinaryIO) -> Json | None:
 
 
 class Decoder:
-    """Puts frames together from what arrives, however it is cut."""
+    """An incremental decoder of frames from chunks of any size."""
 
     def __init__(self) -> None:
         self._buffer = bytearray()
 
     def feed(self, data: bytes) -> Iterator[Json]:
-        """The messages that ``data`` completes."""
+        """Yield the messages that ``data`` completes."""
         self._buffer += data
         while len(self._buffer) >= _LENGTH.size:
             (length,) = _LENGTH.unpack_from(self._buffer)
@@ -56,7 +56,7 @@ class Decoder:
 
 
 def case_to_json(case: Case) -> dict[str, Json]:
-    """A case as JSON; :func:`case_from_json` reverses it."""
+    """Convert a case to JSON; :func:`case_from_json` reverses it."""
     return {
         "iri": case.iri,
         "suite": case.suite,
@@ -69,12 +69,12 @@ def case_to_json(case: Case) -> dict[str, Json]:
 
 
 def case_from_json(value: Mapping[str, Any]) -> Case:
-    """The case that :func:`case_to_json` was given."""
+    """Restore a case from :func:`case_to_json`."""
     return Case(**value)
 
 
 def verdict_to_json(verdict: Verdict) -> dict[str, Json]:
-    """A verdict as JSON; :func:`verdict_from_json` reverses it."""
+    """Convert a verdict to JSON; :func:`verdict_from_json` reverses it."""
     return {
         "scores": dict(verdict.scores),
         "infos": dict(verdict.infos),
@@ -85,17 +85,17 @@ def verdict_to_json(verdict: Verdict) -> dict[str, Json]:
 
 
 def verdict_from_json(value: Mapping[str, Any]) -> Verdict:
-    """The verdict that :func:`verdict_to_json` was given."""
+    """Restore a verdict from :func:`verdict_to_json`."""
     return Verdict(**{**value, "outcome": Outcome(value["outcome"])})
 
 
 def result_to_json(result: ToolResult) -> dict[str, Json]:
-    """A tool's result as JSON; :func:`result_from_json` reverses it."""
+    """Convert a tool's result to JSON; :func:`result_from_json` reverses it."""
     return {"text": result.text, "outcome": result.outcome}
 
 
 def result_from_json(value: Mapping[str, Any]) -> ToolResult:
-    """The result that :func:`result_to_json` was given."""
+    """Restore a tool's result from :func:`result_to_json`."""
     return ToolResult(value["text"], ToolOutcome(value["outcome"]))
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which graph a judge means: Turtle text, or the name of a graph that is installed in a file.
+"""Graphs of cases: Turtle text, or the name of a graph that is installed in a file.
 
-A child process can open no file once it is locked down. So installed graphs are opened before
-and read when a query first needs them.
+A child process cannot open files once it is locked down. Therefore the files of installed graphs
+are opened before, and read when a query first needs them.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ _FORMATS = {
     ".owl": "xml",
     ".jsonld": "json-ld",
 }
-_KEPT = 8  # graphs that are kept, however large they are
-_KEPT_SIZE = 40_000_000  # characters of the graphs that are kept beside these
+_KEPT = 8  # graphs that are kept regardless of their size
+_KEPT_SIZE = 40_000_000  # characters of all graphs up to which more are kept
 
 Loaded = TypeVar("Loaded")
 
@@ -39,7 +39,7 @@ class GraphText(NamedTuple):
 
 
 class InstalledGraphs:
-    """The graphs that can be named, each an open file; ``paths`` holds (name, path) pairs."""
+    """The graphs that cases can name, as open files; ``paths`` has (name, path) pairs."""
 
     def __init__(self, paths: Iterable[tuple[str, str]] = ()) -> None:
         self._open: dict[str, tuple[int, str]] = {}
@@ -56,7 +56,7 @@ class InstalledGraphs:
                 raise EvaluationError(f"the graph '{name}' cannot be read: {error}") from error
 
     def resolve(self, graph: str) -> GraphText:
-        """The document that ``graph`` means; :class:`EvaluationError` for an unknown name."""
+        """Return the document for a text or name; :class:`EvaluationError` for an unknown name."""
         if graph in self._open:
             descriptor, rdf_format = self._open[graph]
             size = os.fstat(descriptor).st_size
@@ -74,7 +74,7 @@ class InstalledGraphs:
 
 
 class GraphCache(Generic[Loaded]):
-    """Keeps the graphs that were used last in the form in which an engine queries them."""
+    """An LRU cache of graphs in the form in which an engine queries them."""
 
     def __init__(self, installed: InstalledGraphs, load: Callable[[GraphText], Loaded]) -> None:
         self._installed = installed
@@ -83,15 +83,15 @@ class GraphCache(Generic[Loaded]):
         self._size = 0
 
     def __getitem__(self, graph: str) -> Loaded:
-        # A text is its own key: its hash is computed once, and equal texts are mostly one object.
-        found = self._loaded.get(graph)
-        if found is None:
-            found = self._load(self._installed.resolve(graph))
-            self._loaded[graph] = found
+        # The text is the key: str caches its hash, and equal texts are mostly the same object.
+        loaded = self._loaded.get(graph)
+        if loaded is None:
+            loaded = self._load(self._installed.resolve(graph))
+            self._loaded[graph] = loaded
             self._size += len(graph)
             while len(self._loaded) > _KEPT and self._size > _KEPT_SIZE:
                 oldest, _ = self._loaded.popitem(last=False)
                 self._size -= len(oldest)
         else:
             self._loaded.move_to_end(graph)
-        return found
+        return loaded

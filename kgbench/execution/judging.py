@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Judging answers, and using tools, in child processes that are ended when they exceed a limit.
+"""Judging of answers and running of tools in child processes, which are killed at a limit.
 
-:func:`judge_batch` is what an executor is handed, in a thread, in another process or on another
-machine. Each thread that calls it owns one child, which stays for the next batch.
+Executors run :func:`judge_batch`, in a thread, in another process or on another machine. Each
+calling thread owns one child, which it keeps for the next batch.
 
 An answer that exceeds a limit gets the outcome ``timeout`` and ``limit`` among its infos: ``time``,
-``memory``, or ``stack`` (nested too deeply for the engine). Where that happened inside a query, the
-answer is judged once more as if the query had no rows, so it has scores nevertheless. A child
-that ends for another reason is started again and the answer tried once more; then it is an
-``evaluator-error``, as is every exception of a judge. For a tool call it is the same: a query that
-exceeds a limit gives an error that says so, and so does whatever else ends a tool.
+``memory``, or ``stack`` (nested too deeply for the engine). If that happened inside a query, the
+answer is judged again as if the query had no rows, so that it has scores nevertheless. If a child
+ends for another reason, it is restarted and the answer tried once more; after that the outcome is
+``evaluator-error``, as for every exception of a judge. Tool calls work alike: a query that exceeds
+a limit, or another failure, gives an error as the tool's result.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ from kgbench.tasks import catalogue
 from kgbench.tool_calls import ToolCall, ToolOutcome, ToolResult
 
 _AHEAD = 1 << 18  # bytes of requests that may wait for the pipe
-_MOST_CASES = 512  # that a child remembers
-_MOST_EXPIRED = 4  # queries of one answer that may hit a limit
+_MOST_CASES = 512  # cases that a child remembers
+_MOST_EXPIRED = 4  # queries of one answer that may exceed a limit before it is given up
 
 
 @dataclass(frozen=True, slots=True)
 class JudgeRequest:
-    """The last of ``answers`` to ``case`` is to be judged; the earlier ones are its context.
+    """A request to judge the last of ``answers`` to ``case``; the earlier ones are its context.
 
-    ``prompts`` are what was said before each answer, where tools spoke in some of them.
+    ``prompts`` are the prompts before each answer, given only in dialogues with tools.
     """
 
     case: Case
@@ -48,7 +48,7 @@ class JudgeRequest:
 
 @dataclass(frozen=True, slots=True)
 class UseRequest:
-    """A tool that ``case`` offers is to be used as ``call`` says, with the arguments as read."""
+    """A request to run a tool that ``case`` offers, with the parsed ``arguments`` of ``call``."""
 
     case: Case
     call: ToolCall
@@ -56,7 +56,7 @@ class UseRequest:
 
 
 class Used(NamedTuple):
-    """What a tool gave, and how many seconds it took in its process."""
+    """The result of a tool, and the seconds that it took in its process."""
 
     result: ToolResult
     seconds: float
@@ -67,13 +67,11 @@ Asked: TypeAlias = "JudgeRequest | UseRequest"
 
 @dataclass(frozen=True, slots=True)
 class JudgeLimits:
-    """How long one answer may take, how much memory the child may use, with which engine.
+    """The limits and the setup of judging: ``seconds`` per answer, memory, and the engine.
 
-    Where ``policy`` names a comparison policy, it judges queries by their results instead of the
-    rule of their task class.
-
-    ``memory_bytes`` is the address space of the whole child, of which about 150 MB are used from
-    the start. ``graphs`` are installed graphs that a case may name, as pairs of name and path.
+    ``policy`` names a comparison policy, which then judges queries by their results in place of
+    the task class. ``memory_bytes`` limits the address space of a child, of which about 150 MB are
+    used from the start. ``graphs`` are installed graphs that a case may name, as (name, path).
     """
 
     seconds: float = 30.0
@@ -84,16 +82,16 @@ class JudgeLimits:
 
 
 def judge_batch(batch: Sequence[JudgeRequest], limits: JudgeLimits) -> list[Verdict]:
-    """One verdict for each request, in order.
+    """Judge a batch and return one verdict for each request, in order.
 
-    Raises :class:`~kgbench.errors.EvaluationError` only where no child can be started.
+    Raises :class:`~kgbench.errors.EvaluationError` only if no child can be started.
     """
-    return [one for one in answer_batch(batch, limits) if isinstance(one, Verdict)]
+    return [verdict for verdict in answer_batch(batch, limits) if isinstance(verdict, Verdict)]
 
 
 def answer_batch(batch: Sequence[Asked], limits: JudgeLimits) -> list[Verdict | Used]:
-    """One verdict or result of a tool for each request, in order; raises as :func:`judge_batch`."""
-    conversation = _Conversation(batch, limits)
+    """Return a verdict or a tool's result for each request, in order; see :func:`judge_batch`."""
+    conversation = _BatchRun(batch, limits)
     try:
         return conversation.run()
     except BaseException:
@@ -102,15 +100,15 @@ def answer_batch(batch: Sequence[Asked], limits: JudgeLimits) -> list[Verdict | 
 
 
 def ready(limits: JudgeLimits) -> None:
-    """Start the child of the calling thread, where it has none that fits; returns when it waits.
+    """Start the child of the calling thread, unless it has a suitable one, and wait until ready.
 
-    Raises :class:`~kgbench.errors.EvaluationError` where it cannot be started.
+    Raises :class:`~kgbench.errors.EvaluationError` if it cannot be started.
     """
     _process(limits)
 
 
 def end_child() -> None:
-    """End the child that the calling thread owns, if any."""
+    """Kill the child of the calling thread, if any."""
     process: Process | None = getattr(_own, "process", None)
     if process is not None:
         process.kill()
@@ -118,7 +116,7 @@ def end_child() -> None:
 
 
 class _Own(threading.local):
-    """The child of the current thread and the cases that it knows."""
+    """The child of the current thread and the cases that it has received."""
 
     process: Process | None = None
     cases: dict[tuple[str, str], tuple[int, Case]]
@@ -129,14 +127,14 @@ _own = _Own()
 
 @dataclass(slots=True)
 class _Trial:
-    """What has been tried with one request: queries that hit a limit, and unexplained ends."""
+    """The attempts at one request: its queries that exceeded a limit, and unexplained ends."""
 
     expired: dict[str, str] = field(default_factory=dict)
     ends: int = 0
 
 
-class _Conversation:
-    """A batch on its way through a child: requests run ahead, answers come back in order."""
+class _BatchRun:
+    """The processing of a batch by a child: requests are sent ahead, answers come in order."""
 
     def __init__(self, batch: Sequence[Asked], limits: JudgeLimits) -> None:
         self._batch = batch
@@ -155,12 +153,12 @@ class _Conversation:
                 self._send_ahead(process)
                 answer = process.receive(time.monotonic() + self._limits.seconds)
             except Expired:
-                self._hit(process, "time")
+                self._limit_exceeded(process, "time")
             except Ended as ended:
                 if ended.limit is None:
                     self._retry(process, str(ended))
                 else:
-                    self._hit(process, ended.limit)
+                    self._limit_exceeded(process, ended.limit)
             else:
                 self._done(self._verdict(answer))
         return self._verdicts
@@ -170,22 +168,22 @@ class _Conversation:
             request = self._batch[self._sent]
             first = self._sent == len(self._verdicts)
             expired = self._trial.expired if first else {}
-            process.send({"expired": expired, **_words(request), **_reference(request.case)})
+            process.send({"expired": expired, **_fields(request), **_reference(request.case)})
             self._sent += 1
 
     def _done(self, verdict: Verdict | Used) -> None:
         self._verdicts.append(verdict)
         self._trial = _Trial()
 
-    def _again(self, process: Process) -> None:
-        """Send the first request that has no verdict, and those behind it, to a new child."""
+    def _restart(self, process: Process) -> None:
+        """Kill the child, so that the unanswered requests are sent again to a new one."""
         process.kill()
         self._sent = len(self._verdicts)
 
-    def _hit(self, process: Process, limit: str) -> None:
+    def _limit_exceeded(self, process: Process, limit: str) -> None:
         query = process.query
         expired = self._trial.expired
-        self._again(process)
+        self._restart(process)
         if query is not None and query not in expired and len(expired) < _MOST_EXPIRED:
             expired[query] = limit
         else:
@@ -193,7 +191,7 @@ class _Conversation:
             self._skip(infos, Outcome.TIMEOUT)
 
     def _retry(self, process: Process, message: str) -> None:
-        self._again(process)
+        self._restart(process)
         self._trial.ends += 1
         if self._trial.ends > 1:
             self._skip({"message": message}, Outcome.EVALUATOR_ERROR)
@@ -219,8 +217,8 @@ class _Conversation:
         return replace(verdict, outcome=Outcome.TIMEOUT, infos={**verdict.infos, "limit": limit})
 
 
-def _words(request: Asked) -> dict[str, Json]:
-    """What a request is about, apart from its case."""
+def _fields(request: Asked) -> dict[str, Json]:
+    """Return the fields of a request, except its case."""
     if isinstance(request, UseRequest):
         return {"use": request.call.name, "arguments": dict(request.arguments)}
     if not request.prompts:
@@ -229,9 +227,9 @@ def _words(request: Asked) -> dict[str, Json]:
 
 
 def _loads(batch: Sequence[Asked], limits: JudgeLimits) -> frozenset[str]:
-    """What judging ``batch`` needs that most children do not load.
+    """Return the names of the optional parts that a child must load to judge ``batch``.
 
-    A task class says it with ``LOADS``, names of :data:`kgbench.execution.warming.LOADERS`.
+    Task classes declare them in ``LOADS``; see :data:`kgbench.execution.warming.LOADERS`.
     """
     if limits.policy is not None:
         matches = policies()[limits.policy].columns == "within-row"
@@ -241,13 +239,13 @@ def _loads(batch: Sequence[Asked], limits: JudgeLimits) -> frozenset[str]:
 
 
 def _process(limits: JudgeLimits, loads: frozenset[str] = frozenset()) -> Process:
-    """The child of this thread, started if there is none that fits ``limits``."""
+    """Return the child of this thread, and start one if there is none for these limits."""
     process = _own.process
     if process is not None and process.alive:
         known = process.setup
-        wanted = (limits.engine, limits.memory_bytes, limits.graphs, limits.policy)
-        fits = (known.engine, known.memory_bytes, known.graphs, known.policy) == wanted
-        if fits and known.loads >= loads:
+        required = (limits.engine, limits.memory_bytes, limits.graphs, limits.policy)
+        matches = (known.engine, known.memory_bytes, known.graphs, known.policy) == required
+        if matches and known.loads >= loads:
             return process
     if process is not None:
         process.kill()
@@ -261,7 +259,7 @@ def _process(limits: JudgeLimits, loads: frozenset[str] = frozenset()) -> Proces
 
 
 def _reference(case: Case) -> dict[str, Json]:
-    """How a request names its case: by number, with the case itself where the child lacks it."""
+    """Return the number of a case for the child, with the case itself if the child lacks it."""
     message: dict[str, Json] = {}
     key = (case.iri, case.digest)
     number, known = _own.cases.get(key, (-1, None))

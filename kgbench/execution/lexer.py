@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-r"""Reading SPARQL token by token, to tell which queries are never executed.
+r"""A SPARQL lexer, which decides which queries are never executed.
 
-The engines behind kgbench have no tokeniser of their own: their grammars read character by
-character. So ``SERVICEex:x``, ``trueSERVICE<x>`` or an ``a<?b#>`` that starts a comment in one
-place and is an IRI in another are decided by what surrounds them. Where this lexer could read a
-text otherwise than an engine does, and the text speaks of SERVICE, the query is refused.
+The engines of kgbench have no tokeniser: their grammars read character by character. How
+``SERVICEex:x``, ``trueSERVICE<x>`` or ``a<?b#>`` (a comment in one place, an IRI in another) are
+read therefore depends on the context. If this lexer might read a text differently from an engine,
+and the text contains SERVICE, the query is refused.
 
 >>> refusal("SELECT * { SERVICE # far away\n SILENT <http://example.org/> { ?s ?p ?o } }")
 'SERVICE asks another endpoint: such a query is never executed'
@@ -31,7 +31,7 @@ _PROLOGUE = frozenset(("BASE", "PREFIX", "VERSION"))
 
 
 class Kind(Enum):
-    """What a token is; ``WORD`` is a keyword, a function's name, ``a``, ``true`` or ``false``."""
+    """The kind of a token; ``WORD`` is a keyword, a function name, ``a``, ``true`` or ``false``."""
 
     BLANK = "blank"
     COMMENT = "comment"
@@ -47,7 +47,7 @@ class Kind(Enum):
 
 
 class Token(NamedTuple):
-    """A piece of the query: all pieces, blanks and comments included, make up the whole text."""
+    """A token of a query; all tokens, blanks and comments included, make up the whole text."""
 
     kind: Kind
     text: str
@@ -62,9 +62,9 @@ _PREFIX = rf"(?:{_LETTER}{_IN_NAME}*+)?"
 
 
 def _pattern(prefix: str, beyond: str) -> re.Pattern[str]:
-    """The pattern of every token but strings.
+    """Return the pattern of all tokens except strings.
 
-    ``prefix`` is what a name may have before its colon, ``beyond`` what is looked for after a word.
+    ``prefix`` matches the part of a name before its colon, ``beyond`` a lookahead after a word.
     """
     return re.compile(
         rf"""
@@ -83,10 +83,10 @@ def _pattern(prefix: str, beyond: str) -> re.Pattern[str]:
     )
 
 
-# Where no colon follows as far as a prefix could go, the group "run" says how far that is.
+# If no colon follows as far as a prefix could reach, the group "run" ends at that position.
 _TOKEN = _pattern(_PREFIX, rf"(?:(?=(?P<run>{_IN_NAME}++)(?!:))|)")
 _IN_RUN = _pattern("", "")
-# A string's body, and its end if it has one.
+# The body of a string, and its closing quotation mark if it has one.
 _SHORT = {
     '"': re.compile(r'"(?:[^"\\\n\r]++|\\.)*+("?)', re.DOTALL),
     "'": re.compile(r"'(?:[^'\\\n\r]++|\\.)*+('?)", re.DOTALL),
@@ -108,32 +108,32 @@ _HIERARCHICAL = re.compile(r"<[A-Za-z][A-Za-z0-9+.-]*://")
 
 
 class TooManyTokens(ValueError):
-    """A text has more tokens than its reader takes."""
+    """A text has more tokens than allowed."""
 
 
 def tokens(query: str, most: int | None = None) -> Iterator[Token]:
-    r"""All tokens of ``query`` in order; a character of no other kind is a mark.
+    r"""Yield all tokens of ``query`` in order; a character of no other kind is a mark.
 
-    Takes time that is linear in the length of any text: what could be read anew from each of its
-    places is read once. Raises :class:`TooManyTokens` beyond ``most``.
+    Takes linear time for any text, because failed searches are remembered. Raises
+    :class:`TooManyTokens` beyond ``most``.
 
-    A string without an end is a mark, its quotation mark, and what follows is read as if no string
-    had begun. Every other quotation mark before the place where it had to end is escaped, so that a
-    string that began there would read on as the first one did and find no end either; the same
-    holds for long strings until the end of the text. In a run of characters of a prefix without a
-    colon behind it, as ``a.b.c``, no later name has one either.
+    The opening mark of an unterminated string becomes a mark, and the text after it is read as if
+    no string had begun. All further quotation marks up to the position where the string had to end
+    are escaped, so a string that began at one of them would be unterminated, too; the same holds
+    for long strings up to the end of the text. Likewise, in a run of prefix characters without a
+    colon after it, such as ``a.b.c``, no later name has a colon either.
     """
     position, count = 0, 0
-    run = 0  # before it no name with a prefix begins
-    open_until: dict[str, int] = {}  # for how strings begin: before it none has an end
+    run = 0  # no name with a prefix begins before this position
+    open_until: dict[str, int] = {}  # by opening mark: strings that begin before are unterminated
     while position < len(query):
-        found = (_TOKEN if position >= run else _IN_RUN).match(query, position)
-        assert found is not None
-        kind = found.lastgroup
+        match = (_TOKEN if position >= run else _IN_RUN).match(query, position)
+        assert match is not None
+        kind = match.lastgroup
         assert kind is not None
-        end = found.end()
+        end = match.end()
         if kind == "word" and position >= run:
-            run = found.end("run")
+            run = match.end("run")
         elif kind == "mark" and query[position] in _SHORT:
             string = _string_end(query, position, open_until)
             if string is not None:
@@ -146,63 +146,62 @@ def tokens(query: str, most: int | None = None) -> Iterator[Token]:
 
 
 def _string_end(query: str, start: int, open_until: dict[str, int]) -> int | None:
-    """Where the string that begins at ``start`` ends, or ``None``; ``open_until`` is kept."""
+    """Return the end of the string at ``start``, or ``None``; updates ``open_until``."""
     quote = query[start]
     for opening, patterns in ((3 * quote, _LONG), (quote, _SHORT)):
         if start < open_until.get(opening, 0) or not query.startswith(opening, start):
             continue
-        found = patterns[quote].match(query, start)
-        assert found is not None
-        if found[1]:
-            return found.end()
-        open_until[opening] = len(query) if opening != quote else found.end()
+        match = patterns[quote].match(query, start)
+        assert match is not None
+        if match[1]:
+            return match.end()
+        open_until[opening] = len(query) if opening != quote else match.end()
     return None
 
 
 def refusal(query: str, read: Sequence[Token] | None = None, most: int | None = None) -> str | None:
-    """Why ``query`` is never executed, or ``None`` when it may be (its syntax is not checked).
+    """Return why ``query`` is never executed, or ``None`` if it may be (without a syntax check).
 
-    Only SELECT queries are executed, and none that names another endpoint with SERVICE. ``read``
-    are the tokens of ``query`` where they are known. Raises :class:`TooManyTokens` where there are
-    more than ``most``.
+    Only SELECT queries without SERVICE are executed. ``read`` are the tokens of ``query`` if they
+    are known. Raises :class:`TooManyTokens` for more than ``most``.
     """
     verdict = None
     for text, known in _readings(query, read, most):
-        said = _refusal(text, known, most)
-        if said == ASKS_ELSEWHERE:
-            return said
-        verdict = verdict or said
+        reason = _refusal(text, known, most)
+        if reason == ASKS_ELSEWHERE:
+            return reason
+        verdict = verdict or reason
     return verdict
 
 
 def result_refusal(query: str) -> str | None:
-    """Why ``query`` is not executed where SELECT and ASK are, or ``None``; see :func:`refusal`.
+    """Return why ``query`` is neither an allowed SELECT nor ASK, or ``None``; see :func:`refusal`.
 
     >>> result_refusal("ASK {}"), result_refusal("DESCRIBE <urn:a>") == NO_RESULT_QUERY
     (None, True)
     """
-    said = refusal(query)
-    if said != NO_QUERY:
-        return said
+    reason = refusal(query)
+    if reason != NO_QUERY:
+        return reason
     return None if _first_word(tokens(query)).startswith("ASK") else NO_RESULT_QUERY
 
 
 def exploring_refusal(query: str) -> str | None:
-    """Why ``query`` is not executed where CONSTRUCT is, too, or ``None``; see :func:`refusal`.
+    """Return why ``query`` is not executed, or ``None``, where CONSTRUCT is allowed as well.
 
     >>> exploring_refusal("CONSTRUCT WHERE {?s ?p ?o}") is None
     True
     >>> exploring_refusal("DESCRIBE <urn:a>") == NO_EXPLORING
     True
     """
-    said = result_refusal(query)
-    if said != NO_RESULT_QUERY:
-        return said
+    reason = result_refusal(query)
+    if reason != NO_RESULT_QUERY:
+        return reason
     return None if _first_word(tokens(query)).startswith("CONSTRUCT") else NO_EXPLORING
 
 
 def loads(update: str, read: Sequence[Token] | None = None, most: int | None = None) -> bool:
-    """Whether an engine may find the operation LOAD, which fetches a document, in ``update``.
+    """Return whether an engine may find the operation LOAD, which fetches a document.
 
     The arguments are those of :func:`refusal`.
 
@@ -217,9 +216,9 @@ def loads(update: str, read: Sequence[Token] | None = None, most: int | None = N
 
 
 def without_service(query: str) -> str:
-    """``query`` with each SERVICE (SILENT) written as GRAPH, which has the same grammar.
+    """Replace each SERVICE (SILENT) by GRAPH, which has the same grammar.
 
-    Lines and columns stay as they are. Serves to check the syntax of what is never executed.
+    Lines and columns stay the same. Used to check the syntax of queries that are never executed.
     """
     pieces: list[str] = []
     after_service = False
@@ -236,12 +235,12 @@ def without_service(query: str) -> str:
 
 
 def first_word(text: str) -> str:
-    """The first word behind the prologue, in upper case; empty where there is none."""
+    """Return the first word after the prologue, in upper case, or an empty string."""
     return _first_word(tokens(text))
 
 
 def undeclared(query: str, prefixes: Mapping[str, str]) -> list[str]:
-    """The prefixes that ``query`` uses and neither declares itself nor finds in ``prefixes``."""
+    """Return the prefixes that ``query`` uses and that neither it nor ``prefixes`` declares."""
     declared = set(prefixes)
     used: dict[str, None] = {}
     before = ""
@@ -258,9 +257,9 @@ def undeclared(query: str, prefixes: Mapping[str, str]) -> list[str]:
 
 
 def is_deeper(query: str, levels: int, read: Sequence[Token] | None = None) -> bool:
-    """Whether brackets of any kind are nested in ``query`` deeper than ``levels``.
+    """Return whether brackets of any kind in ``query`` are nested deeper than ``levels``.
 
-    ``read`` are the tokens of ``query`` where they are known.
+    ``read`` are the tokens of ``query`` if they are known.
     """
     if sum(map(query.count, "([{")) <= levels:
         return False
@@ -278,24 +277,24 @@ def is_deeper(query: str, levels: int, read: Sequence[Token] | None = None) -> b
 def _readings(
     query: str, read: Sequence[Token] | None, most: int | None
 ) -> Iterator[tuple[str, Sequence[Token] | None]]:
-    r"""What an engine may read: with ``\u0041`` resolved or not, CR ending a line or not.
+    r"""Yield the texts that an engine may read: ``\u0041`` decoded or not, CR as a line end or not.
 
-    Each reading with its tokens where they are known. Readings in which nothing but letters within
-    strings, IRIs and comments differ have the same tokens, and are left out.
+    Each reading comes with its tokens if they are known. Readings that only differ in letters
+    within strings, IRIs and comments have the same tokens, and are left out.
     """
     yield query, read
-    found = {query}
+    texts = {query}
     if _GREEDY_ESCAPE.search(query) and not _escapes_only_letters(
         query, tokens(query, most) if read is None else read
     ):
-        found |= {_standard_escapes(query), _greedy_escapes(query)}
-    for text in sorted(found | {_LONE_CR.sub(" ", text) for text in found}):
+        texts |= {_standard_escapes(query), _greedy_escapes(query)}
+    for text in sorted(texts | {_LONE_CR.sub(" ", text) for text in texts}):
         if text != query:
             yield text, None
 
 
 def _escapes_only_letters(query: str, read: Iterable[Token]) -> bool:
-    """Whether all escapes stand in strings, IRIs and comments, for what ends none of these."""
+    """Return whether all escapes are in strings, IRIs and comments and cannot end these."""
     texts = [token.text for token in read if token.kind in _ESCAPING and "\\" in token.text]
     for escape in (_STANDARD_ESCAPE, _GREEDY_ESCAPE):
         inside = [match for text in texts for match in escape.finditer(text)]
@@ -315,7 +314,7 @@ def _standard_escapes(query: str) -> str:
 
 
 def _greedy_escapes(query: str) -> str:
-    """As rdflib reads them: any case of the letter, eight digits where there are eight."""
+    """Decode escapes as rdflib does: any case of the letter, eight digits if there are eight."""
     return _GREEDY_ESCAPE.sub(_character, query)
 
 
@@ -339,13 +338,13 @@ def _refusal(query: str, read: Sequence[Token] | None, most: int | None) -> str 
 
 
 def _first_word(read: Iterable[Token]) -> str:
-    """The first word behind the prologue, in upper case; empty where there is none."""
+    """Return the first word after the prologue, in upper case, or an empty string."""
     words = (token.text.upper() for token in read if token.kind is Kind.WORD)
     return next((word for word in words if word not in _PROLOGUE), "")
 
 
 def _may_find(keyword: str, read: Iterable[Token]) -> bool:
-    """Whether an engine may find ``keyword``, which is that of SERVICE or LOAD, in these tokens."""
+    """Return whether an engine may find ``keyword`` (SERVICE or LOAD) in these tokens."""
     brackets: list[str] = []
     previous = before_that = Token(Kind.BLANK, "", 0)
     for token in read:
@@ -368,16 +367,16 @@ def _may_find(keyword: str, read: Iterable[Token]) -> bool:
 
 
 def _glued(name: Token, before: Token) -> bool:
-    """Whether ``name``, found before ``{``, may be SERVICE and a prefixed name without a blank."""
+    """Return whether ``name`` before ``{`` may be SERVICE and a prefixed name without a blank."""
     prefix = name.text.partition(":")[0].lower()
     return name.kind is Kind.NAME and "service" in prefix and before.text.upper() != "GRAPH"
 
 
 def _begins_with_load(name: Token, before: Token) -> bool:
-    """Whether ``name`` may be LOAD (SILENT) and a prefixed name without a blank.
+    """Return whether ``name`` may be LOAD (SILENT) and a prefixed name without a blank.
 
-    LOAD begins an operation, so that no keyword stands before it; one stands before each name that
-    is an operand (WITH, GRAPH, TO ...) or is being declared.
+    LOAD begins an operation, so no keyword precedes it; names that are operands (of WITH, GRAPH,
+    TO ...) or declared prefixes have a keyword before them.
     """
     return (
         name.kind is Kind.NAME
@@ -387,10 +386,10 @@ def _begins_with_load(name: Token, before: Token) -> bool:
 
 
 def _is_ambiguous(token: Token, previous: Token, brackets: list[str]) -> bool:
-    """Whether an IRI may as well be "less than", with a comment or a string that begins inside.
+    """Return whether an IRI may also be "less than" followed by a comment or a string.
 
-    So it is inside parentheses and after an operand, except for ``scheme://...``, which no
-    expression can begin with; and after ``<``, where a triple term may begin.
+    This is the case in parentheses after an operand, except for ``scheme://...``, which cannot
+    begin an expression; and after ``<``, where a triple term may begin.
     """
     if not ("#" in token.text or "'" in token.text) or _HIERARCHICAL.match(token.text):
         return False

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a judging child gives up what it does not need: files, sockets, memory, its own survival.
+"""Restrictions of a judging child: no new files or sockets, limited memory, death with its parent.
 
-With as many descriptors allowed as are open, nothing can be opened: no file, no socket. That needs
-no privilege and holds for native code as well. Limits of memory are kept by Linux; macOS takes
-no notice of them.
+If the limit of descriptors (RLIMIT_NOFILE) equals the number of open ones, neither files nor
+sockets can be opened. That needs no privilege and holds for native code as well. Linux enforces
+the memory limit (RLIMIT_AS); macOS ignores it.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ import sys
 import threading
 import time
 
-OUT_OF_MEMORY = 77  # exit status; a process cannot be trusted once memory was short
+OUT_OF_MEMORY = 77  # exit status; after a failed allocation a process is not used any more
 
 _SET_PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of Linux
-_MOST_STDERR = 1 << 20  # bytes; standard error is a file, which nobody may fill
-_GLANCE = 1.0  # seconds between looks at the parent, where the system does not tell
+_MOST_STDERR = 1 << 20  # bytes; standard error is a file, whose size is limited
+_GLANCE = 1.0  # seconds between checks of the parent, on systems without PR_SET_PDEATHSIG
 
 
 def die_with_parent(parent: int) -> None:
-    """End this process when its parent ends, even in the middle of a query that never does."""
+    """Make this process end with its parent, even during an endless query."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
     else:
@@ -35,34 +35,36 @@ def die_with_parent(parent: int) -> None:
 
 
 def lock_down(memory_bytes: int) -> None:
-    """Open nothing from now on, use at most ``memory_bytes`` of address space, leave no core."""
+    """Forbid opening files and sockets, limit the address space, and write no core dump."""
     _limit(resource.RLIMIT_CORE, 0)
     _limit(resource.RLIMIT_FSIZE, _MOST_STDERR)
     _limit(resource.RLIMIT_AS, memory_bytes)
-    _close_the_door()
+    _forbid_new_descriptors()
 
 
 def let_others_go_first() -> None:
-    """Interrupt no other process when there is work again.
+    """Use Linux's batch scheduling, so that this process does not preempt others when it wakes.
 
-    The share of the processor stays the same, unlike with a lower priority: judging has limits of
-    time, which a busy machine must not make tighter.
+    The share of the processor stays the same, unlike with a lower priority: judging has time
+    limits, which a busy machine must not tighten.
     """
     if sys.platform == "linux":
-        with contextlib.suppress(OSError):  # perhaps the policy is another one, or not ours to set
+        with contextlib.suppress(
+            OSError
+        ):  # the policy may be another one, or setting it not permitted
             os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
 
 
-def _close_the_door() -> None:
-    """Fill every gap between the open descriptors, then allow no more than there are."""
-    taken = []
+def _forbid_new_descriptors() -> None:
+    """Fill all gaps between the open descriptors, then set the limit to their number."""
+    open_ = []
     for descriptor in range(min(resource.getrlimit(resource.RLIMIT_NOFILE)[0], 1 << 16)):
         with contextlib.suppress(OSError):
             os.fstat(descriptor)
-            taken.append(descriptor)
-    allowed = taken[-1] + 1
+            open_.append(descriptor)
+    allowed = open_[-1] + 1
     nothing = os.open(os.devnull, os.O_RDWR)
-    for descriptor in set(range(allowed)) - set(taken) - {nothing}:
+    for descriptor in set(range(allowed)) - set(open_) - {nothing}:
         os.dup2(nothing, descriptor, inheritable=False)
     if nothing >= allowed:
         os.close(nothing)
@@ -73,7 +75,7 @@ def _limit(which: int, value: int) -> None:
     _, hard = resource.getrlimit(which)
     if hard != resource.RLIM_INFINITY:
         value = min(value, hard)
-    with contextlib.suppress(ValueError, OSError):  # what a platform does not know
+    with contextlib.suppress(ValueError, OSError):  # not supported on this platform
         resource.setrlimit(which, (value, value))
 
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Judging a query on variants of its graph as well, to see that it is right for a reason.
+"""Judging of queries on variants of their graph, to find answers that are right by accident.
 
-An answer whose result equals that of the reference query on the graph of the case is executed on
-variants of this graph as well, and so is the reference query. It is right if the two agree on all
-of them. What becomes of each answer is one of :class:`VariantOutcome`.
+If the result of an answer equals that of the reference query on the graph of the case, both queries
+are also executed on variants of the graph. The answer is right if they agree on all of them. Each
+answer gets a :class:`VariantOutcome`.
 """
 
 from __future__ import annotations
@@ -32,22 +32,22 @@ from kgbench.variants.kinds import VariantKind
 from kgbench.variants.rules import NONE, Rules, planned
 
 ASKED: Final = "onVariants"
-"""The key of a case's data that holds the variants to judge on."""
+"""The key of a case's data with the variants to judge on."""
 
 COMPARED_BY: Final = "rows"
-"""The policy that compares the results on each graph."""
-_REMEMBERED: Final = 2_000  # results of reference queries
-_MOST_CELLS: Final = 50_000  # of a result that is remembered
+"""The policy that compares results on each graph."""
+_REMEMBERED: Final = 2_000  # cached results of reference queries
+_MOST_CELLS: Final = 50_000  # cells of the largest result that is cached
 
 
 class VariantOutcome(StrEnum):
-    """What the variants show about an answer.
+    """The outcome of judging an answer on variants.
 
-    ``holds``: it equals the reference everywhere. ``tie``: it does, where the reference itself
-    leaves a choice. ``untestable``: it does, but the reference is the same on all variants.
-    ``constant``: it writes out the expected values. ``entity-hard-coded``: it names an instance
-    that the question does not name. ``accident``: it fails on a variant for another reason.
-    ``wrong``: it is not right on the published graph.
+    ``holds``: the answer equals the reference everywhere. ``tie``: it does, and the reference
+    itself leaves a choice of rows. ``untestable``: it does, but the reference has the same result
+    on all variants. ``constant``: it contains the expected values as constants.
+    ``entity-hard-coded``: it names an instance that the question does not name. ``accident``: it
+    fails on a variant for another reason. ``wrong``: it is not right on the published graph.
     """
 
     HOLDS = "holds"
@@ -59,7 +59,7 @@ class VariantOutcome(StrEnum):
     WRONG = "wrong"
 
 
-#: The outcomes of answers that are right on the published graph and not on all variants.
+#: The outcomes of answers that are right on the published graph but not on all variants.
 FAILING: Final = frozenset(
     (VariantOutcome.CONSTANT, VariantOutcome.ENTITY, VariantOutcome.ACCIDENT)
 )
@@ -67,10 +67,9 @@ FAILING: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Variants:
-    """Which variants are asked for: ``count`` of each of ``kinds``.
+    """A selection of variants: ``count`` of each of ``kinds``, with seeds from ``seed`` on.
 
-    Their seeds are ``seed``, ``seed + 1`` ... ``named`` are the instances (IRIs) that stay in all
-    of them.
+    ``named`` are the instances (IRIs) that stay in all of them.
     """
 
     count: int
@@ -80,7 +79,7 @@ class Variants:
     rules: Rules = NONE
 
     def recipes(self, properties: Sequence[str]) -> list[Recipe]:
-        """The recipe of each; ``properties`` are IRIs that the reference query names."""
+        """Return the recipe of each variant; ``properties`` are IRIs in the reference query."""
         return [
             Recipe(
                 kind,
@@ -93,15 +92,15 @@ class Variants:
         ]
 
 
-def limits(given: JudgeLimits, asked: Variants) -> JudgeLimits:
-    """``given`` for answers that are executed on so many graphs as a trial takes at most."""
+def limits(base: JudgeLimits, asked: Variants) -> JudgeLimits:
+    """Return limits with the time for executing answers on all variants, too."""
     return replace(
-        given, seconds=given.seconds * (1 + asked.count * len(asked.kinds)), policy=COMPARED_BY
+        base, seconds=base.seconds * (1 + asked.count * len(asked.kinds)), policy=COMPARED_BY
     )
 
 
 def with_variants(case: Case, asked: Variants) -> Case:
-    """``case`` with the variants that answers to it are to be judged on."""
+    """Return ``case`` with the variants to judge its answers on."""
     value = {
         "count": asked.count,
         "seed": asked.seed,
@@ -114,19 +113,19 @@ def with_variants(case: Case, asked: Variants) -> Case:
 
 
 def named_by(case: Case, module: TaskModule, rules: Rules) -> set[str]:
-    """The IRIs of the instances that the question of ``case`` or its reference query names."""
+    """Return the IRIs of the instances that the question or the reference query names."""
     graph = triples.read(
         typed_answers.graph_of(case, cast("typed_answers.AnswersWithQueries", module))
     )
-    wrote = written(case.data["refSparql"], typed_answers.prefixes_of(case, module))
-    found = mentions.named(graph, wrote.iris, wrote.texts, case.data.get("question", ""), rules)
-    return {term[1:-1] for term in found if term.startswith("<")}
+    terms = written(case.data["refSparql"], typed_answers.prefixes_of(case, module))
+    mentioned = mentions.named(graph, terms.iris, terms.texts, case.data.get("question", ""), rules)
+    return {term[1:-1] for term in mentioned if term.startswith("<")}
 
 
 def judge(case: Case, answers: Sequence[str], executor: Executor, module: TaskModule) -> Verdict:
-    """The verdict on the last of ``answers`` on the published graph and on its variants.
+    """Judge the last of ``answers`` on the published graph and on its variants.
 
-    Raises :class:`~kgbench.errors.EvaluationError` where the reference query cannot be executed.
+    Raises :class:`~kgbench.errors.EvaluationError` if the reference query cannot be executed.
     """
     query = cast("typed_answers.AnswersWithQueries", module).query(answers[-1])
     trial = _Trial(case, executor, module)
@@ -139,10 +138,10 @@ def judge(case: Case, answers: Sequence[str], executor: Executor, module: TaskMo
     if first.scores["exact"] < 1:
         infos = _infos(case, query, VariantOutcome.WRONG) | {"reason": first.reason}
         return Verdict(_scores(first.scores["f1"], exact=False), infos, outcome)
-    seen = [(recipe, trial.on_variant(recipe, query)) for recipe in trial.recipes]
-    failed = [(recipe, each) for recipe, each in seen if each.compared.scores["exact"] < 1]
-    tied = [(recipe, each) for recipe, each in seen if each.is_tied]
-    changes = sum(trial.is_changed(published, each) for _, each in seen)
+    results = [(recipe, trial.on_variant(recipe, query)) for recipe in trial.recipes]
+    failed = [(recipe, result) for recipe, result in results if result.compared.scores["exact"] < 1]
+    tied = [(recipe, result) for recipe, result in results if result.is_tied]
+    changes = sum(trial.is_changed(published, result) for _, result in results)
     kind = _outcome(trial, query, published, changes, failed=bool(failed), tied=bool(tied))
     infos = _infos(case, query, kind) | {
         "referenceChanges": changes,
@@ -150,19 +149,19 @@ def judge(case: Case, answers: Sequence[str], executor: Executor, module: TaskMo
         "failing": [_name(recipe) for recipe, _ in failed],
     }
     if shown := (failed or tied):
-        recipe, each = shown[0]
-        infos["witness"] = {"variant": _name(recipe), "reason": each.compared.reason}
-        infos["columns"] = {_name(r): each.columns for r, each in shown}
-    if any(each.answer.expired for _, each in seen):
+        recipe, result = shown[0]
+        infos["witness"] = {"variant": _name(recipe), "reason": result.compared.reason}
+        infos["columns"] = {_name(r): result.columns for r, result in shown}
+    if any(result.answer.expired for _, result in results):
         outcome = Outcome.TIMEOUT
-    f1 = min([first.scores["f1"], *(each.compared.scores["f1"] for _, each in seen)])
+    f1 = min([first.scores["f1"], *(result.compared.scores["f1"] for _, result in results)])
     exact = not failed and kind is not VariantOutcome.CONSTANT
     return Verdict(_scores(f1, exact=exact), infos, outcome)
 
 
 @dataclass(frozen=True, slots=True)
 class _Result:
-    """The results of both queries on one graph, and how they compare."""
+    """The results of both queries on one graph, and their comparison."""
 
     reference: Reference
     answer: QueryResult
@@ -171,7 +170,7 @@ class _Result:
 
     @property
     def columns(self) -> list[str]:
-        """A digest of the values of each column of the answer, by which answers can be compared."""
+        """Digests of the values of each column of the answer, to compare answers by."""
         if self.answer.boolean is not None:
             return [str(self.answer.boolean).lower()]
         return [
@@ -183,7 +182,7 @@ class _Result:
 
 
 class _Trial:
-    """One case, its graph and its variants."""
+    """A case, its graph and its variants."""
 
     def __init__(self, case: Case, executor: Executor, module: TaskModule) -> None:
         self.graph = typed_answers.graph_of(case, cast("typed_answers.AnswersWithQueries", module))
@@ -200,15 +199,15 @@ class _Trial:
 
     @property
     def reference_terms(self) -> Written:
-        """What the reference query writes out."""
+        """The terms in the reference query."""
         return written(self.gold, self.prefixes)
 
     def on_published(self, query: str) -> _Result:
-        """The results of both queries on the graph of the case."""
+        """Execute both queries on the graph of the case."""
         return self._on(self.graph, self.gold, query)
 
     def on_variant(self, recipe: Recipe, query: str) -> _Result:
-        """The results of both queries on a variant, under the names that it has for things."""
+        """Execute both queries on a variant, with its IRIs in place of renamed ones."""
         graph = variant(self.graph, "turtle", recipe)
         gold = self.gold
         if recipe.kind is VariantKind.OPAQUE:
@@ -231,45 +230,45 @@ class _Trial:
         return _Result(reference, answer, compared, is_tied)
 
     def values(self, expected: QueryResult) -> set[str]:
-        """The values of an expected result; of triples that are written, all their terms."""
+        """Return the values of an expected result; for updates and CONSTRUCT, all their terms."""
         rows = [row[1:] for row in expected.rows] if self._writes else expected.rows
         cells = {cell for row in rows for cell in row if cell is not None}
         return {cell for cell in cells if not (self._writes and cell.startswith("_:"))}
 
     def is_changed(self, published: _Result, other: _Result) -> bool:
-        """Whether the reference has another result in ``other`` than on the published graph."""
+        """Return whether the reference result in ``other`` differs from the published one."""
         before, after = published.reference, other.reference.result
-        found = (
+        comparison = (
             compare_changes(before.result, after)
             if self._writes
             else compare(self._policy, before, after)
         )
-        return found.scores["exact"] < 1
+        return comparison.scores["exact"] < 1
 
     def _reference(self, graph: str, gold: str) -> Reference:
         ordered = bool(self._case.data.get("ordered"))
         key = (graph, gold, ordered, tuple(sorted(self.prefixes.items())))
-        found = _references.get(key)
-        if found is None:
-            found = (
+        reference = _references.get(key)
+        if reference is None:
+            reference = (
                 Reference(self._executor.changes(gold, graph, self.prefixes))
                 if self._writes
                 else ties.reference(gold, graph, self.prefixes, self._executor, ordered=ordered)
             )
-            if found.result.error is not None:
+            if reference.result.error is not None:
                 raise EvaluationError(
                     f"the reference query of {self._case.iri} cannot be executed: "
-                    f"{found.result.error}"
+                    f"{reference.result.error}"
                 )
-            if len(found.result.rows) * len(found.result.variables) <= _MOST_CELLS:
-                _references[key] = found
+            if len(reference.result.rows) * len(reference.result.variables) <= _MOST_CELLS:
+                _references[key] = reference
             if len(_references) > _REMEMBERED:
                 _references.popitem(last=False)
-        return found
+        return reference
 
 
 _Key = tuple[str, str, bool, tuple[tuple[str, str], ...]]
-# What reference queries gave, because many answers are judged by each.
+# A cache of results of reference queries, because many answers are judged by each.
 _references: OrderedDict[_Key, Reference] = OrderedDict()
 
 
@@ -279,19 +278,19 @@ def _outcome(
     if not reads_graph(query) and reads_graph(trial.gold):
         return VariantOutcome.CONSTANT
     if failed:
-        wrote = written(query, trial.prefixes)
-        if _writes_out(wrote, trial.values(published.reference.result)):
+        terms = written(query, trial.prefixes)
+        if _writes_out(terms, trial.values(published.reference.result)):
             return VariantOutcome.CONSTANT
-        return VariantOutcome.ENTITY if _foreign(trial, wrote) else VariantOutcome.ACCIDENT
+        return VariantOutcome.ENTITY if _foreign(trial, terms) else VariantOutcome.ACCIDENT
     if not changes:
         return VariantOutcome.UNTESTABLE
     return VariantOutcome.TIE if tied else VariantOutcome.HOLDS
 
 
-def _writes_out(wrote: Written, values: set[str]) -> bool:
-    """Whether all expected values are written in a query."""
-    texts = {by_value(f'"{text}"^^<{_DECIMAL}>') for text in wrote.texts} | wrote.texts
-    return bool(values) and all(_is_written(cell, wrote.iris, texts) for cell in values)
+def _writes_out(terms: Written, values: set[str]) -> bool:
+    """Return whether a query contains all expected values as constants."""
+    texts = {by_value(f'"{text}"^^<{_DECIMAL}>') for text in terms.texts} | terms.texts
+    return bool(values) and all(_is_written(cell, terms.iris, texts) for cell in values)
 
 
 def _is_written(cell: str, iris: frozenset[str], texts: set[str]) -> bool:
@@ -301,8 +300,8 @@ def _is_written(cell: str, iris: frozenset[str], texts: set[str]) -> bool:
     )
 
 
-def _foreign(trial: _Trial, wrote: Written) -> bool:
-    """Whether a query names an instance that neither the question nor the reference names."""
+def _foreign(trial: _Trial, terms: Written) -> bool:
+    """Return whether a query names an instance that is neither in question nor reference."""
     graph = triples.read(trial.graph)
     theirs = trial.reference_terms
     names = mentions.names(graph, trial.rules)
@@ -310,13 +309,13 @@ def _foreign(trial: _Trial, wrote: Written) -> bool:
     known |= _called(names, theirs.texts)
     instances = planned(graph, trial.rules).profile.kinds.keys()
     return (
-        not (({f"<{iri}>" for iri in wrote.iris} & instances) | _called(names, wrote.texts))
+        not (({f"<{iri}>" for iri in terms.iris} & instances) | _called(names, terms.texts))
         <= known
     )
 
 
 def _called(names: Mapping[str, frozenset[str]], texts: Iterable[str]) -> set[str]:
-    """The instances that have one of ``texts`` as their whole name."""
+    """Return the instances whose name is one of ``texts``."""
     return set().union(*(names.get(triples.words(text), ()) for text in texts))
 
 
@@ -336,12 +335,12 @@ def _infos(case: Case, query: str | None, outcome: VariantOutcome) -> dict[str, 
 
 
 def _name(recipe: Recipe) -> str:
-    """A variant by kind and seed: ``shuffled-7``."""
+    """Return the name of a variant by kind and seed: ``shuffled-7``."""
     return f"{recipe.kind.value}-{recipe.seed}"
 
 
 def _read(value: Json) -> Variants:
-    """What :func:`with_variants` wrote, before or after a journey as JSON."""
+    """Parse the value that :func:`with_variants` wrote, also after a round trip through JSON."""
     rules = value["rules"]
     return Variants(
         value["count"],

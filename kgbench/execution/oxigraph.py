@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The default engine: parsing, checking and querying with pyoxigraph.
 
-What the grammar of Oxigraph leaves open to a judge is decided here. Relative IRIs are resolved
-against :data:`~kgbench.execution.documents.BASE_IRI`. A prefix that is declared nowhere is no error
-of syntax, as with rdflib: the query passes the check and fails when it is run.
+Relative IRIs are resolved against :data:`~kgbench.execution.documents.BASE_IRI`. An undeclared
+prefix is not a syntax error, as in rdflib, although Oxigraph's grammar rejects it: the query passes
+the check and fails when it is executed.
 """
 
 from __future__ import annotations
@@ -22,13 +22,15 @@ from kgbench.execution.prefixes import complete
 from kgbench.model import ParsedGraph, QueryResult
 from kgbench.rdf import triple_terms
 
-MOST_VALUES = 1_500_000  # of one result: rows times variables, about 200 MB as terms
+MOST_VALUES = 1_500_000  # values of one result (rows times variables), about 200 MB as terms
 TRIPLE = ("subject", "predicate", "object")
 """The variables of a CONSTRUCT's rows."""
-DEEPEST = 400  # brackets; the engine descends recursively and its stack holds about thrice as many
+DEEPEST = (
+    400  # nested brackets; the engine's recursive parser overflows its stack at thrice as many
+)
 
-_SHORT = 1 << 16  # characters of a document whose triples are kept
-_KEPT = 64  # documents
+_SHORT = 1 << 16  # characters of the longest document whose triples are cached
+_KEPT = 64  # cached documents
 _FORMATS = {
     "turtle": ox.RdfFormat.TURTLE,
     "json-ld": ox.RdfFormat.JSON_LD,
@@ -45,10 +47,10 @@ _LINE = re.compile(
 
 
 class OxigraphExecutor:
-    """Implements :class:`kgbench.model.Executor` with pyoxigraph.
+    """An implementation of :class:`kgbench.model.Executor` with pyoxigraph.
 
-    ``installed`` are the graphs that can be named; ``refusal`` says which queries are never
-    executed (replaced only to show that nothing else depends on it).
+    ``installed`` are the graphs that can be named; ``refusal`` returns why a query is never
+    executed (tests replace it to show that the sandbox does not depend on it).
     """
 
     def __init__(
@@ -61,14 +63,14 @@ class OxigraphExecutor:
         self._nothing = ox.Store()
 
     def parse(self, text: str, rdf_format: str) -> ParsedGraph:
-        """The triples of a document's default graph, each once, or the parser's message."""
-        # The right document of a case comes again with every answer to it.
+        """Return the distinct triples of a document's default graph, or the parser's message."""
+        # The reference document of a case is parsed with every answer to it.
         return (
-            _parsed_before(text, rdf_format) if len(text) <= _SHORT else _parsed(text, rdf_format)
+            _parsed_cached(text, rdf_format) if len(text) <= _SHORT else _parsed(text, rdf_format)
         )
 
     def check(self, query: str, prefixes: Mapping[str, str], *, update: bool = False) -> str | None:
-        """The syntax error of a query or update, with line and column, or ``None``."""
+        """Return the syntax error of a query or update, with line and column, or ``None``."""
         known = complete(prefixes)
         if update:
             return self._check_update(query, known)
@@ -80,14 +82,14 @@ class OxigraphExecutor:
         except SyntaxError as error:
             missing = lexer.undeclared(query, known)
             return self._check_undeclared(query, known, missing) or (
-                None if missing else self._said(query, str(error), known)
+                None if missing else self._syntax_error(query, str(error), known)
             )
         except _EVALUATION_ERRORS:
             return None  # evaluation began, so the grammar has accepted the query
         return None
 
     def changes(self, text: str, graph: str, prefixes: Mapping[str, str]) -> QueryResult:
-        """What an update or a CONSTRUCT changes; see :mod:`kgbench.execution.changing`."""
+        """Return the changes of an update or CONSTRUCT; see :mod:`kgbench.execution.changing`."""
         refused = changing.refusal(text)
         if refused is not None:
             return QueryResult(error=refused, refused=True)
@@ -97,12 +99,12 @@ class OxigraphExecutor:
             _refuse_unreadable(text)
             return changing.changes(store, text, known, casts.FUNCTIONS)
         except SyntaxError as error:
-            return QueryResult(error=_said_of_update(text, str(error), known))
+            return QueryResult(error=_update_error(text, str(error), known))
         except _EVALUATION_ERRORS as error:
             return QueryResult(error=str(error))
 
     def select(self, query: str, graph: str, prefixes: Mapping[str, str]) -> QueryResult:
-        """The rows of a SELECT over ``graph``; see :class:`kgbench.model.QueryResult`."""
+        """Return the rows of a SELECT over ``graph``; see :class:`kgbench.model.QueryResult`."""
         refused = self._refusal(query)
         if refused is not None:
             return QueryResult(error=refused, refused=True)
@@ -112,9 +114,9 @@ class OxigraphExecutor:
         return result
 
     def results(self, query: str, graph: str, prefixes: Mapping[str, str]) -> QueryResult:
-        """The rows of a SELECT or the truth value of an ASK; see :class:`kgbench.model.Executor`.
+        """Return the rows of a SELECT or the value of an ASK; see :class:`kgbench.model.Executor`.
 
-        A replaced ``refusal`` is heard before the rule about kinds of queries.
+        A replaced ``refusal`` takes precedence over the rule about forms of queries.
         """
         refused = self._refusal(query)
         if refused == lexer.NO_QUERY:
@@ -124,7 +126,7 @@ class OxigraphExecutor:
         return self._result(query, graph, prefixes, casts.FUNCTIONS)
 
     def explore(self, query: str, graph: str, prefixes: Mapping[str, str]) -> QueryResult:
-        """As :meth:`results`, and the triples of a CONSTRUCT."""
+        """Return the same as :meth:`results`, or the triples of a CONSTRUCT."""
         refused = self._refusal(query)
         if refused == lexer.NO_QUERY:
             refused = lexer.exploring_refusal(query)
@@ -145,21 +147,21 @@ class OxigraphExecutor:
         store = self._graphs[graph]
         try:
             _refuse_unreadable(query)
-            found = self._run(store, query, known, functions)
-            if isinstance(found, ox.QueryTriples) and not constructs:
+            results = self._run(store, query, known, functions)
+            if isinstance(results, ox.QueryTriples) and not constructs:
                 return QueryResult(error=lexer.NO_RESULT_QUERY, refused=True)
-            return _results(found)
+            return _results(results)
         except SyntaxError as error:
             missing = lexer.undeclared(query, known)
             if missing:
                 return QueryResult(error=f"the prefix '{missing[0]}:' is not declared")
-            return QueryResult(error=_spoken(query, str(error)))
+            return QueryResult(error=_rephrased(query, str(error)))
         except _EVALUATION_ERRORS as error:
             return QueryResult(error=str(error))
 
     @staticmethod
     def _check_update(update: str, known: Mapping[str, str]) -> str | None:
-        """The syntax error of an update: also that a prefix is not declared."""
+        """Return the syntax error of an update; an undeclared prefix is one, too."""
         try:
             _refuse_unreadable(update)
             if changing.refusal(update) == lexer.ASKS_ELSEWHERE:
@@ -170,13 +172,13 @@ class OxigraphExecutor:
         except documents.RefusedDocument as error:
             return str(error)
         except SyntaxError as error:
-            return _said_of_update(update, str(error), known)
+            return _update_error(update, str(error), known)
         except _EVALUATION_ERRORS:
             return None  # evaluation began, so the grammar has accepted the update
         return None
 
     def _checkable(self, query: str) -> str:
-        """``query`` without what must not reach the engine even to be checked."""
+        """Return ``query`` without SERVICE, which must not reach the engine even for a check."""
         _refuse_unreadable(query)
         if self._refusal(query) == lexer.ASKS_ELSEWHERE:
             query = lexer.without_service(query)
@@ -187,7 +189,7 @@ class OxigraphExecutor:
     def _check_undeclared(
         self, query: str, known: Mapping[str, str], missing: list[str]
     ) -> str | None:
-        """The syntax error that remains when the ``missing`` prefixes are declared."""
+        """Return the syntax error that remains when the ``missing`` prefixes are declared."""
         if not missing:
             return None
         invented = {prefix: f"{_UNDECLARED}{number}#" for number, prefix in enumerate(missing)}
@@ -195,13 +197,13 @@ class OxigraphExecutor:
         try:
             self._run(self._nothing, query, declared)
         except SyntaxError as error:
-            return self._said(query, str(error), declared)
+            return self._syntax_error(query, str(error), declared)
         except _EVALUATION_ERRORS:
             return None
         return None
 
-    def _said(self, query: str, message: str, prefixes: Mapping[str, str]) -> str:
-        """What the engine's ``message`` says of a refused query, in words."""
+    def _syntax_error(self, query: str, message: str, prefixes: Mapping[str, str]) -> str:
+        """Rephrase the engine's ``message`` about a query with a syntax error."""
 
         def accepts(other: str) -> bool:
             try:
@@ -212,11 +214,11 @@ class OxigraphExecutor:
                 pass  # evaluation began
             return True
 
-        found = _AT.match(message)
-        wrong = scope.explained(query, message, accepts) if found else None
-        if found is None or wrong is None:
-            return _spoken(query, message)
-        return f"line {found.group(1)}, column {found.group(2)}: {wrong}"
+        match = _AT.match(message)
+        explanation = scope.explained(query, message, accepts) if match else None
+        if match is None or explanation is None:
+            return _rephrased(query, message)
+        return f"line {match.group(1)}, column {match.group(2)}: {explanation}"
 
     @staticmethod
     def _run(
@@ -240,28 +242,28 @@ def _parsed(text: str, rdf_format: str) -> ParsedGraph:
             text = documents.checked_xml(text)
         parsed = ox.parse(text.encode("utf-8"), _format(rdf_format), base_iri=documents.BASE_IRI)
         quads: Iterable[ox.Quad] = parsed
-        if rdf_format == "json-ld":  # the only one of the formats that has named graphs
+        if rdf_format == "json-ld":  # the only format here with named graphs
             default = ox.DefaultGraph()
             quads = (quad for quad in parsed if quad.graph_name == default)
-        # As N-Quads, triples of the default graph are the lines of N-Triples.
+        # In N-Quads, triples of the default graph are written as in N-Triples.
         lines = ox.serialize(quads, format=ox.RdfFormat.N_QUADS)
     except documents.RefusedDocument as error:
         return ParsedGraph(None, str(error))
     except (SyntaxError, ValueError) as error:
         return ParsedGraph(None, _message(text, error, rdf_format))
     assert lines is not None
-    found = lines.decode("utf-8").split("\n")[:-1]
-    return ParsedGraph(tuple(dict.fromkeys(documents.relabelled(found))))
+    triples = lines.decode("utf-8").split("\n")[:-1]
+    return ParsedGraph(tuple(dict.fromkeys(documents.relabelled(triples))))
 
 
-_parsed_before = lru_cache(maxsize=_KEPT)(_parsed)
+_parsed_cached = lru_cache(maxsize=_KEPT)(_parsed)
 
 
-def _said_of_update(update: str, message: str, known: Mapping[str, str]) -> str:
+def _update_error(update: str, message: str, known: Mapping[str, str]) -> str:
     missing = lexer.undeclared(update, known)
     if missing and "Prefix not found" in message:
         return f"the prefix '{missing[0]}:' is not declared"
-    return _spoken(update, message)
+    return _rephrased(update, message)
 
 
 def _format(rdf_format: str) -> ox.RdfFormat:
@@ -273,7 +275,7 @@ def _format(rdf_format: str) -> ox.RdfFormat:
 
 
 def _refuse_unreadable(query: str) -> None:
-    """Refuse a query that the engine cannot take, or whose reading would exhaust its stack."""
+    """Refuse a query with surrogates, or one whose nesting would overflow the engine's stack."""
     documents.refuse_surrogates(query)
     if lexer.is_deeper(query, DEEPEST):
         raise documents.RefusedDocument(f"brackets are nested deeper than {DEEPEST} levels")
@@ -293,26 +295,26 @@ def _store(graph: GraphText) -> ox.Store:
 
 
 def rows(solutions: ox.QuerySolutions) -> QueryResult:
-    """Solutions as a result of plain N-Triples terms, up to :data:`MOST_VALUES`."""
+    """Convert solutions to a result with N-Triples terms, up to :data:`MOST_VALUES`."""
     return _as_rows(tuple(variable.value for variable in solutions.variables), solutions)
 
 
-def _results(found: ox.QuerySolutions | ox.QueryBoolean | ox.QueryTriples) -> QueryResult:
-    if isinstance(found, ox.QueryBoolean):
-        return QueryResult(boolean=bool(found))
-    if isinstance(found, ox.QuerySolutions):
-        return rows(found)
-    triples = _as_rows(TRIPLE, found)  # each may come several times
+def _results(results: ox.QuerySolutions | ox.QueryBoolean | ox.QueryTriples) -> QueryResult:
+    if isinstance(results, ox.QueryBoolean):
+        return QueryResult(boolean=bool(results))
+    if isinstance(results, ox.QuerySolutions):
+        return rows(results)
+    triples = _as_rows(TRIPLE, results)  # may contain duplicates
     return replace(triples, rows=tuple(dict.fromkeys(triples.rows)))
 
 
 def _as_rows(variables: tuple[str, ...], solutions: Iterable[Iterable[object]]) -> QueryResult:
     most = MOST_VALUES // max(len(variables), 1)
-    found: list[tuple[str | None, ...]] = []
+    rows_: list[tuple[str | None, ...]] = []
     labels: dict[str, str] = {}
 
     def leaf(term: object) -> str:
-        if isinstance(term, ox.BlankNode):  # labels are made up, so they are told by occurrence
+        if isinstance(term, ox.BlankNode):  # labels are generated: number them by occurrence
             return labels.setdefault(term.value, f"_:b{len(labels)}")
         return str(term)
 
@@ -320,40 +322,40 @@ def _as_rows(variables: tuple[str, ...], solutions: Iterable[Iterable[object]]) 
         return None if term is None else triple_terms.written(term, leaf)
 
     for solution in solutions:
-        if len(found) == most:
+        if len(rows_) == most:
             return QueryResult(variables, error=f"the result has more than {most} rows")
-        found.append(tuple([written(term) for term in solution]))
-    return QueryResult(variables, tuple(found))
+        rows_.append(tuple([written(term) for term in solution]))
+    return QueryResult(variables, tuple(rows_))
 
 
 def _message(text: str, error: Exception, rdf_format: str) -> str:
-    """What is wrong with a document, with line and column where the engine or we can tell."""
+    """Return the error of a document, with line and column if they are known."""
     message = str(error.msg if isinstance(error, SyntaxError) else error)
     if rdf_format == "json-ld" and "LoadDocumentCallback" in message:
         try:
             documents.refuse_remote_contexts(text)
         except documents.RefusedDocument as refused:
             return str(refused)
-    found = _LINE.match(message)
-    if found is None:
+    match = _LINE.match(message)
+    if match is None:
         return message
-    return f"line {found.group(1)}, column {found.group(2)}: {message[found.end() :]}"
+    return f"line {match.group(1)}, column {match.group(2)}: {message[match.end() :]}"
 
 
-def _spoken(query: str, message: str) -> str:
-    """An error of the SPARQL grammar: where, what stands there, which marks would be allowed.
+def _rephrased(query: str, message: str) -> str:
+    """Rephrase a syntax error: its position, the text there, and the marks that are allowed.
 
-    The grammar also lists classes of characters and a few of the allowed keywords, which mislead.
+    The engine also lists classes of characters and some of the allowed keywords, which mislead.
     """
-    found = _AT.match(message)
-    if found is None:
+    match = _AT.match(message)
+    if match is None:
         return message
-    line, column = int(found.group(1)), int(found.group(2))
+    line, column = int(match.group(1)), int(match.group(2))
     lines = query.split("\n")
     rest = lines[line - 1][column - 1 :].split() if line <= len(lines) else []
     stands = f"'{rest[0][:40]}' stands" if rest else "the line ends"
     if line >= len(lines) and not rest:
         stands = "the query ends"
-    marks = list(dict.fromkeys(_MARK.findall(found.group(3))))[:12]
+    marks = list(dict.fromkeys(_MARK.findall(match.group(3))))[:12]
     tail = f" instead of {' or '.join(marks)}" if marks else ""
     return f"line {line}, column {column}: syntax error, {stands} here{tail}"

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Batches for workers of a cluster, with each case sent once and not with every batch.
+"""Batches for workers of a cluster, which send each case once instead of with every batch.
 
-A case may hold a graph of megabytes, and its answers come in many batches. A case is named by a
-digest of its bytes; a worker keeps the cases that it was sent. One that lacks a case (it came later
-or took the place of a lost one) says which, and the batch is sent to it again with all its cases.
+A case may contain a graph of megabytes, and its answers come in many batches. Cases are identified
+by a digest of their bytes, and workers cache them. A worker that lacks a case (because it was
+started later) returns its key, and the batch is sent again with all its cases.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Judge: TypeAlias = "Callable[[Sequence[Asked], JudgeLimits], T]"
 
 @dataclass(frozen=True, slots=True)
 class Parcel:
-    """Requests without their cases, the key of each one's case, and the cases to be sent along."""
+    """Requests without their cases, the keys of these cases, and the cases that are sent along."""
 
     requests: tuple[Asked, ...]
     keys: tuple[bytes, ...]
@@ -38,13 +38,13 @@ class Parcel:
 
 @dataclass(frozen=True, slots=True)
 class Lacking:
-    """The keys of cases that a worker does not have."""
+    """The keys of the cases that a worker lacks."""
 
     keys: tuple[bytes, ...]
 
 
 class Sender:
-    """Makes parcels, and remembers which cases were in one before."""
+    """Makes parcels, and remembers which cases it has sent."""
 
     def __init__(self) -> None:
         self._known: OrderedDict[int, tuple[Case, bytes]] = OrderedDict()
@@ -52,7 +52,7 @@ class Sender:
         self._lock = threading.Lock()
 
     def parcel(self, batch: Sequence[Asked], *, whole: bool = False) -> Parcel:
-        """``batch`` with the cases that were in no parcel before, or with all of its cases."""
+        """Return ``batch`` with the cases that were not sent before, or with all of its cases."""
         cases: dict[bytes, bytes] = {}
         with self._lock:
             keys = tuple(self._key(request.case) for request in batch)
@@ -61,21 +61,21 @@ class Sender:
                     cases[key] = pickle.dumps(request.case)
             for key in cases:
                 self._sent[key] = None
-            _shorten(self._sent)
+            _trim(self._sent)
         requests = tuple(replace(request, case=_NO_CASE) for request in batch)
         return Parcel(requests, keys, cases)
 
     def _key(self, case: Case) -> bytes:
-        known = self._known.get(id(case))  # which it keeps, so that no other has its id
+        known = self._known.get(id(case))  # keeps the case alive, so that its id is not reused
         if known is None:
             known = case, hashlib.sha256(pickle.dumps(case)).digest()
             self._known[id(case)] = known
-            _shorten(self._known)
+            _trim(self._known)
         return known[1]
 
 
 class Shelf:
-    """The cases that a worker was sent, the most recently used; for all of its threads."""
+    """An LRU cache of the cases that a worker received, shared by its threads."""
 
     def __init__(self, most: int = _MOST_KEPT) -> None:
         self._most = most
@@ -84,29 +84,29 @@ class Shelf:
         self._lock = threading.Lock()
 
     def take(self, sent: Mapping[bytes, bytes], wanted: Iterable[bytes]) -> dict[bytes, Case]:
-        """Those of the ``wanted`` cases that are here, once what was ``sent`` is on the shelf."""
+        """Add the ``sent`` cases, and return the ``wanted`` ones that are in the cache."""
         with self._lock:
             for key, content in sent.items():
                 if key not in self._cases:
                     self._cases[key] = pickle.loads(content), len(content)  # noqa: S301 - our own
                     self._size += len(content)
-            found = {}
+            cases = {}
             for key in wanted:
                 if key in self._cases:
                     self._cases.move_to_end(key)
-                    found[key] = self._cases[key][0]
+                    cases[key] = self._cases[key][0]
             while self._size > self._most:
                 _, (_, size) = self._cases.popitem(last=False)
                 self._size -= size
-        return found
+        return cases
 
 
-_shelf = Shelf()
+_cache = Shelf()
 
 
 def opened(judge: Judge[T], parcel: Parcel, limits: JudgeLimits) -> T | Lacking:
-    """What ``judge`` says of the batch in ``parcel``; runs on the worker."""
-    cases = _shelf.take(parcel.cases, parcel.keys)
+    """Judge the batch in ``parcel`` on a worker, or return which cases it lacks."""
+    cases = _cache.take(parcel.cases, parcel.keys)
     if lacking := tuple(dict.fromkeys(key for key in parcel.keys if key not in cases)):
         return Lacking(lacking)
     batch = [
@@ -116,6 +116,6 @@ def opened(judge: Judge[T], parcel: Parcel, limits: JudgeLimits) -> T | Lacking:
     return judge(batch, limits)
 
 
-def _shorten(kept: OrderedDict[Any, Any]) -> None:
+def _trim(kept: OrderedDict[Any, Any]) -> None:
     while len(kept) > _MOST_KNOWN:
         kept.popitem(last=False)

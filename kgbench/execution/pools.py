@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where judging happens: in threads of this process, each with a child, or on a Dask cluster.
+"""Executors for judging: threads of this process, each with a child, or a Dask cluster.
 
-Both are a ``concurrent.futures.Executor``; batches go in by ``submit(judge_batch, batch, limits)``.
+Both are a ``concurrent.futures.Executor``; use ``submit(judge_batch, batch, limits)``.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ T = TypeVar("T")
 _LOCAL = "local"
 _DASK = "dask:"
 _RECOUNT = 2.0  # seconds after which the workers of a cluster are counted again
-_LOOK = 0.2  # seconds between two looks at the connection to a scheduler
-_EARLY = 2  # children that are started before there is something to judge
+_LOOK = 0.2  # seconds between two checks of the connection to a scheduler
+_EARLY = 2  # children that are started before the first answer
 
 
 def executor(spec: str) -> Executor:
-    """The executor that ``spec`` names; shut it down to end its children.
+    """Return the executor that ``spec`` names; shut it down to end its children.
 
     ``local`` and ``local:N`` judge in N threads (by default one per processor), each with a child
-    process; ``dask:tcp://host:port`` on the workers of a running Dask cluster.
-    :class:`~kgbench.errors.ConfigurationError` for anything else.
+    process; ``dask:tcp://host:port`` judges on the workers of a running Dask cluster. Raises
+    :class:`~kgbench.errors.ConfigurationError` for any other value.
     """
     if spec.startswith(_DASK):
         return DaskPool(spec.removeprefix(_DASK))
@@ -43,33 +43,33 @@ def executor(spec: str) -> Executor:
     if name != _LOCAL or not (number == "" or (number.isdecimal() and int(number) > 0)):
         raise _unusable(spec, "it is neither local, local:N nor dask:tcp://host:port")
     workers = int(number) if number else os.cpu_count() or 1
-    # A thread that ends takes its child along: the child is a value of the thread's own.
+    # A child ends with its thread, because the thread's local storage owns it.
     return ThreadPoolExecutor(workers, thread_name_prefix="kgbench-judge")
 
 
 def workers(pool: Executor) -> int:
-    """How many batches an executor judges at a time."""
+    """Return how many batches an executor judges in parallel."""
     if isinstance(pool, DaskPool):
         return pool.workers
-    found: int = getattr(pool, "_max_workers", 2)
-    return found
+    number: int = getattr(pool, "_max_workers", 2)
+    return number
 
 
 def begin(pool: Executor, limits: JudgeLimits) -> None:
-    """Start the first children now, not when there are answers to judge; waits for none.
+    """Start the first children before there are answers to judge, without waiting for them.
 
-    More are started by batches that find the first ones busy. A child that cannot be started is
-    told of by the batch that needs it.
+    Later batches start more children if the first ones are busy. If a child cannot be started, the
+    batch that needs it raises the error.
     """
     for _ in range(min(workers(pool), _EARLY)):
         pool.submit(ready, limits)
 
 
 class DaskPool(Executor):
-    """Judges on the Dask cluster at ``address``, whose workers have kgbench installed.
+    """An executor on the Dask cluster at ``address``, whose workers have kgbench installed.
 
-    Cases go to each worker once (:mod:`kgbench.execution.parcels`). Where the cluster gives up a
-    batch, because its scheduler is gone, the future raises
+    Each worker receives a case once (:mod:`kgbench.execution.parcels`). If the cluster abandons a
+    batch because its scheduler is gone, the future raises
     :class:`~kgbench.errors.EvaluationError`.
     """
 
@@ -97,11 +97,11 @@ class DaskPool(Executor):
 
     @property
     def workers(self) -> int:
-        """How many batches are judged at a time now: workers may come and go."""
+        """The number of batches judged in parallel; it changes as workers join and leave."""
         now = time.monotonic()
         if now - self._counted > _RECOUNT:
             self._counted = now
-            with suppress(OSError, TimeoutError):  # a lost scheduler is told of by the batches
+            with suppress(OSError, TimeoutError):  # batches report a lost scheduler
                 self._max_workers = sum(self._client.nthreads().values())
         return max(self._max_workers, 1)
 
@@ -109,9 +109,9 @@ class DaskPool(Executor):
         """Run ``fn`` on a worker."""
         if self._is_lost:
             raise self._lost()
-        whole: Future[T] = Future()
-        self._unanswered.add(whole)
-        whole.add_done_callback(self._unanswered.discard)
+        outer: Future[T] = Future()
+        self._unanswered.add(outer)
+        outer.add_done_callback(self._unanswered.discard)
         again: Callable[[Any], Future[Any] | None] = _never
         if fn in {judge_batch, answer_batch}:
             batch, limits = cast("tuple[Sequence[Asked], JudgeLimits]", args)
@@ -119,49 +119,51 @@ class DaskPool(Executor):
             def with_cases(result: Any) -> Future[Any] | None:
                 if not isinstance(result, Lacking):
                     return None
-                return self._sent(opened, fn, self._sender.parcel(batch, whole=True), limits)
+                return self._submit(opened, fn, self._sender.parcel(batch, whole=True), limits)
 
             again = with_cases
-            first = self._sent(opened, fn, self._sender.parcel(batch), limits)
+            first = self._submit(opened, fn, self._sender.parcel(batch), limits)
         else:
-            first = self._sent(fn, *args, **kwargs)
-        first.add_done_callback(lambda future: self._hand_on(future, whole, again))
-        whole.add_done_callback(lambda future: first.cancel() if future.cancelled() else None)
-        return whole
+            first = self._submit(fn, *args, **kwargs)
+        first.add_done_callback(lambda future: self._copy_outcome(future, outer, again))
+        outer.add_done_callback(lambda future: first.cancel() if future.cancelled() else None)
+        return outer
 
-    def _sent(self, fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Future[Any]:
+    def _submit(self, fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Future[Any]:
         future: Future[Any] = self._executor.submit(fn, *args, **kwargs)
         self._waiting.add(future)
         future.add_done_callback(self._waiting.discard)
         return future
 
-    def _hand_on(
-        self, future: Future[Any], whole: Future[Any], again: Callable[[Any], Future[Any] | None]
+    def _copy_outcome(
+        self, future: Future[Any], outer: Future[Any], again: Callable[[Any], Future[Any] | None]
     ) -> None:
-        """Give what came of ``future`` to ``whole``, unless it has to be asked ``again``."""
-        with suppress(InvalidStateError):  # cancelled or told of the loss of the cluster
+        """Copy the outcome of ``future`` to ``whole``, unless ``again`` submits it once more."""
+        with suppress(InvalidStateError):  # already cancelled or failed because the cluster is lost
             try:
                 if future.cancelled():
                     if self._ended.is_set():
-                        whole.cancel()
+                        outer.cancel()
                     else:
-                        whole.set_exception(self._lost())
+                        outer.set_exception(self._lost())
                 elif (error := future.exception()) is not None:
-                    whole.set_exception(error)
+                    outer.set_exception(error)
                 elif (once_more := again(future.result())) is None:
-                    whole.set_result(future.result())
+                    outer.set_result(future.result())
                 else:
-                    once_more.add_done_callback(lambda last: self._hand_on(last, whole, _never))
+                    once_more.add_done_callback(
+                        lambda last: self._copy_outcome(last, outer, _never)
+                    )
             except InvalidStateError:
                 raise
-            except Exception as error:  # noqa: BLE001 - who waits has to learn of it
-                whole.set_exception(error)
+            except Exception as error:  # noqa: BLE001 - passed on to the waiting caller
+                outer.set_exception(error)
 
     def _watch(self) -> None:
-        """Tell those who wait when the scheduler is gone.
+        """Fail all waiting futures when the scheduler is gone.
 
-        It forgets what a client has asked as soon as their connection ends, and Dask never ends a
-        future whose result was on its way at that moment.
+        The scheduler forgets the tasks of a client when their connection ends, and Dask never
+        completes a future whose result was being transferred at that moment.
         """
         while not self._ended.wait(_LOOK):
             if self._client.status == "running":
@@ -180,13 +182,13 @@ class DaskPool(Executor):
         )
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Let go of the cluster, which goes on running."""
+        """Disconnect from the cluster, which keeps running."""
         if cancel_futures or not wait:
             self._ended.set()
-        if cancel_futures:  # which the executor of a Dask client cannot do by itself
+        if cancel_futures:  # not supported by the executor of a Dask client
             for future in tuple(self._waiting):
                 future.cancel()
-        if not self._is_lost:  # else Dask would wait for what never comes
+        if not self._is_lost:  # else Dask would wait forever
             self._executor.shutdown(wait=wait)
         self._ended.set()
         with suppress(*([OSError, TimeoutError] if self._is_lost else [])):
@@ -194,7 +196,7 @@ class DaskPool(Executor):
 
 
 def _never(_: Any) -> None:
-    """Nothing has to be asked again."""
+    """Return ``None``: nothing is submitted again."""
 
 
 def _unusable(spec: str, why: str) -> ConfigurationError:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prefixes that a query may use without declaring them, in every engine alike.
+"""Prefixes that queries may use without declaring them, in every engine.
 
-They are the ones that rdflib knows by itself. LLM-KG-Bench ran its queries with rdflib, so the
-published answers could rely on them; what a judge passes takes precedence.
+They are the built-in prefixes of rdflib. LLM-KG-Bench executed queries with rdflib, so published
+answers could rely on them. Prefixes that a judge passes take precedence.
 """
 
 from __future__ import annotations
@@ -45,5 +45,5 @@ WELL_KNOWN: Mapping[str, str] = {
 
 
 def complete(prefixes: Mapping[str, str]) -> dict[str, str]:
-    """``prefixes`` together with the well-known ones."""
+    """Return ``prefixes`` together with the well-known ones."""
     return {**WELL_KNOWN, **prefixes}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A judging child as its parent sees it: start, talk, end, and why it is gone."""
+"""The parent's side of a judging child: start, messages, end, and the reason of its end."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ _PASSED_ON = (
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """What a child is started with: engine, memory, task classes, graphs as (name, path).
+    """The setup of a child: engine, memory, task classes, graphs as (name, path).
 
-    ``policy`` is the comparison policy that it judges by, where it is one; ``loads`` is
-    what it loads that most children do not need (:data:`kgbench.execution.warming.LOADERS`).
+    ``policy`` is the comparison policy that it judges by, if any; ``loads`` names optional parts
+    to load (:data:`kgbench.execution.warming.LOADERS`).
     """
 
     engine: str
@@ -49,11 +49,11 @@ class Setup:
 
 
 class Expired(Exception):
-    """The child did not answer in time."""
+    """A child did not answer in time."""
 
 
 class Ended(Exception):
-    """The child is gone. ``limit`` is ``memory`` or ``stack`` where it hit one, else ``None``."""
+    """A child has ended; ``limit`` is ``memory`` or ``stack`` if it exceeded one, else ``None``."""
 
     def __init__(self, limit: str | None, message: str) -> None:
         self.limit = limit
@@ -61,10 +61,10 @@ class Ended(Exception):
 
 
 class Process:
-    """One child; used by one thread at a time.
+    """A child process; used by one thread at a time.
 
-    Queue requests with :meth:`send`, take answers with :meth:`receive`. The pipes are never waited
-    for alone, so that neither side can block the other, whatever the size of the messages.
+    Queue requests with :meth:`send`, take answers with :meth:`receive`. Both pipes are polled
+    together, so that messages of any size cannot make the two sides block each other.
     """
 
     def __init__(self, setup: Setup) -> None:
@@ -84,7 +84,7 @@ class Process:
                 pass_fds=(board,),
                 env=environment(),
                 bufsize=0,
-                start_new_session=True,  # Ctrl-C is for the parent to deal with
+                start_new_session=True,  # the parent handles Ctrl-C
             )
         finally:
             os.close(board)
@@ -100,30 +100,30 @@ class Process:
 
     @property
     def waiting(self) -> int:
-        """How many bytes are queued and not yet in the pipe."""
+        """The number of bytes that are queued but not yet in the pipe."""
         return sum(map(len, self._outgoing))
 
     @property
     def running(self) -> bool:
-        """Whether the child has not been ended from here; it may be gone nevertheless."""
+        """Whether the child has not been killed from here; it may have ended by itself."""
         return self._end.alive
 
     @property
     def alive(self) -> bool:
-        """Whether the child is there to be talked to."""
+        """Whether the child process exists."""
         return self._end.alive and self._child.poll() is None
 
     @property
     def query(self) -> str | None:
-        """The digest of the query that the child is in, or was in when it ended."""
+        """The digest of the child's current query, or of that in which it ended."""
         return self._board.read() if self._end.alive else None
 
     def send(self, message: Json) -> None:
-        """Queue a message; it leaves while answers are waited for."""
+        """Queue a message, which is written during :meth:`receive`."""
         self._outgoing.append(memoryview(frames.encode(message)))
 
     def receive(self, deadline: float) -> Json:
-        """The next answer; raises :class:`Expired` after ``deadline`` (monotonic time)."""
+        """Return the next answer; raises :class:`Expired` after ``deadline`` (monotonic time)."""
         while not self._incoming:
             remaining = deadline - time.monotonic()
             readable, writable = _ready(
@@ -138,7 +138,7 @@ class Process:
         return self._incoming.popleft()
 
     def kill(self) -> None:
-        """End the child at once; harmless where it has ended."""
+        """Kill the child; does nothing if it has ended."""
         self._end()
 
     def _start(self, board: int) -> None:
@@ -172,7 +172,7 @@ class Process:
         except BlockingIOError:
             return
         except BrokenPipeError:
-            self._outgoing.clear()  # reading will tell that the child is gone
+            self._outgoing.clear()  # the next read finds that the child is gone
             return
         if written == len(piece):
             self._outgoing.popleft()
@@ -185,46 +185,46 @@ class Process:
         except BlockingIOError:
             return
         if not data:
-            raise self._obituary()
+            raise self._reason_of_end()
         self._incoming.extend(self._decoder.feed(data))
 
-    def _obituary(self) -> Ended:
-        """Why the child is gone, from how it ended and what it said."""
+    def _reason_of_end(self) -> Ended:
+        """Return the reason of the child's end, from its exit status and standard error."""
         status = self._child.wait()
-        said = self._said()
-        if status == OUT_OF_MEMORY or "memory allocation of" in said or "MemoryError" in said:
+        message = self._standard_error()
+        if status == OUT_OF_MEMORY or "memory allocation of" in message or "MemoryError" in message:
             return Ended("memory", "the memory limit was reached")
-        if -status in _STACK_SIGNALS or "stack overflow" in said:
+        if -status in _STACK_SIGNALS or "stack overflow" in message:
             return Ended("stack", "the input is nested too deeply for the engine")
         how = signal.Signals(-status).name if status < 0 else f"exit status {status}"
-        return Ended(None, f"the judging process ended with {how}: {said}".removesuffix(": "))
+        return Ended(None, f"the judging process ended with {how}: {message}".removesuffix(": "))
 
-    def _said(self) -> str:
-        """The end of what the child wrote on standard error."""
+    def _standard_error(self) -> str:
+        """Return the end of the child's standard error."""
         size = os.fstat(self._errors.fileno()).st_size
         tail = os.pread(self._errors.fileno(), 2_000, max(size - 2_000, 0))
         return tail.decode("utf-8", "replace").strip()
 
 
 def _ready(reading: int, writing: int | None, seconds: float) -> tuple[bool, bool]:
-    """Which of the two descriptors can be used, after at most ``seconds``."""
+    """Return which of the two descriptors are ready, after at most ``seconds``."""
     poll = select.poll()
     poll.register(reading, select.POLLIN)
     if writing is not None:
         poll.register(writing, select.POLLOUT)
-    found = dict(poll.poll(min(seconds, 86_400.0) * 1_000))
-    return reading in found, writing in found
+    events = dict(poll.poll(min(seconds, 86_400.0) * 1_000))
+    return reading in events, writing in events
 
 
 def _shared_file() -> int:
-    """The descriptor of a new nameless file for a blackboard."""
+    """Return the descriptor of a new anonymous file for shared memory."""
     with tempfile.TemporaryFile() as file:
         file.truncate(SIZE)
         return os.dup(file.fileno())
 
 
 def environment() -> dict[str, str]:
-    """The environment of a child: where to find code and the language, and never a key."""
+    """Return the environment of a child: paths and locale, but no keys."""
     passed = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
     path = os.pathsep.join(entry for entry in sys.path if entry)
     return passed | {"PYTHONPATH": path, "PYTHONHASHSEED": "0", "PYTHONUTF8": "1"}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The terms that a query writes out, and whether it reads the graph at all."""
+"""The terms in the text of a query, and whether the query reads the graph at all."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ _MODIFIERS: Final = frozenset(("ORDER", "GROUP", "HAVING", "LIMIT", "OFFSET"))
 
 
 class Written(NamedTuple):
-    """The IRIs that a query names, and the texts of its strings and numbers."""
+    """The IRIs in a query, and the texts of its strings and numbers."""
 
     iris: frozenset[str]
     texts: frozenset[str]
 
 
 def significant(query: str) -> list[Token]:
-    """The tokens of a query without blanks and comments."""
+    """Return the tokens of a query without blanks and comments."""
     return [token for token in tokens(query) if token.kind not in _SILENT]
 
 
 def written(query: str, prefixes: Mapping[str, str]) -> Written:
-    """What ``query`` writes out; the numbers of LIMIT and OFFSET do not count.
+    """Return the terms in ``query``, except the numbers of LIMIT and OFFSET.
 
     >>> found = written('SELECT * { <urn:a> rdf:value "b", 3 } LIMIT 2', {})
     >>> sorted(found.iris), sorted(found.texts)
@@ -45,7 +45,7 @@ def written(query: str, prefixes: Mapping[str, str]) -> Written:
 
 
 def renamed(query: str, prefixes: Mapping[str, str], names: Mapping[str, str]) -> str:
-    """``query`` with other IRIs for those that are keys of ``names``, both in angle brackets.
+    """Replace IRIs in ``query`` by ``names``, whose keys and values are in angle brackets.
 
     >>> renamed("SELECT * { ?s rdf:value <urn:b> }", {}, {"<urn:b>": "<urn:c>"})
     'SELECT * { ?s rdf:value <urn:c> }'
@@ -59,28 +59,28 @@ def renamed(query: str, prefixes: Mapping[str, str], names: Mapping[str, str]) -
 
 
 def _named(read: Sequence[Token], prefixes: Mapping[str, str]) -> Iterator[tuple[Token, str]]:
-    """The tokens that name an IRI outside of the prologue, with this IRI."""
+    """Yield the tokens that name an IRI outside of the prologue, with the IRI."""
     known = dict(complete(prefixes))
-    place = 0
-    while place < len(read):
-        token = read[place]
+    index = 0
+    while index < len(read):
+        token = read[index]
         word = token.text.upper() if token.kind is Kind.WORD else ""
-        if word == "PREFIX" and place + 2 < len(read):
-            known[read[place + 1].text[:-1]] = read[place + 2].text[1:-1]
-            place += 2
+        if word == "PREFIX" and index + 2 < len(read):
+            known[read[index + 1].text[:-1]] = read[index + 2].text[1:-1]
+            index += 2
         elif word == "BASE":
-            place += 1
+            index += 1
         elif token.kind is Kind.IRI:
             yield token, token.text[1:-1]
         elif token.kind is Kind.NAME:
             prefix, _, local = token.text.partition(":")
             if prefix in known:
                 yield token, known[prefix] + local.replace("\\", "")
-        place += 1
+        index += 1
 
 
 def reads_graph(query: str) -> bool:
-    """Whether a query that parses has a triple pattern, so that its result depends on the graph.
+    """Return whether a valid query has a triple pattern, so that its result depends on the graph.
 
     >>> reads_graph("SELECT ?x { VALUES ?x { <urn:a> } BIND(1 AS ?y) }")
     False
@@ -88,46 +88,46 @@ def reads_graph(query: str) -> bool:
     True
     """
     read = significant(query)
-    inside: list[str] = []  # what each open bracket holds: a group, values or an expression
-    place = 0
-    while place < len(read):
-        token = read[place]
+    inside: list[str] = []  # the content of each open bracket: a group, values or an expression
+    index = 0
+    while index < len(read):
+        token = read[index]
         word = token.text.upper() if token.kind is Kind.WORD else ""
         at_group = bool(inside) and inside[-1] == "group"
         if token.text == "{":
-            inside.append("values" if _follows_values(read, place) else "group")
+            inside.append("values" if _follows_values(read, index) else "group")
         elif token.text == "(":
             inside.append("values" if inside and inside[-1] == "values" else "expression")
         elif token.text in {"}", ")"} and inside:
             inside.pop()
         elif word == "VALUES":
-            place = _until(read, place, "{") - 1
+            index = _until(read, index, "{") - 1
         elif word == "SELECT":
-            place = _until(read, place, "{", "WHERE") - 1
+            index = _until(read, index, "{", "WHERE") - 1
         elif at_group and word in _MODIFIERS:
-            place = _until(read, place, "}") - 1
+            index = _until(read, index, "}") - 1
         elif word in {"GRAPH", "FILTER"}:
-            place += read[place + 1 : place + 2] != [] and read[place + 1].kind in _TERMS
+            index += read[index + 1 : index + 2] != [] and read[index + 1].kind in _TERMS
         elif at_group and (token.kind in _TERMS or token.text == "a"):
             return True
-        place += 1
+        index += 1
     return False
 
 
-def _follows_values(read: Sequence[Token], place: int) -> bool:
-    """Whether the brace at ``place`` opens data: ``VALUES ?x {``, ``VALUES (?x ?y) {``."""
-    place -= 1
-    if place >= 0 and read[place].text == ")":
-        while place >= 0 and read[place].text != "(":
-            place -= 1
-        return place > 0 and read[place - 1].text.upper() == "VALUES"
-    return place > 0 and read[place - 1].text.upper() == "VALUES"
+def _follows_values(read: Sequence[Token], index: int) -> bool:
+    """Return whether the brace at ``index`` opens data: ``VALUES ?x {``, ``VALUES (?x ?y) {``."""
+    index -= 1
+    if index >= 0 and read[index].text == ")":
+        while index >= 0 and read[index].text != "(":
+            index -= 1
+        return index > 0 and read[index - 1].text.upper() == "VALUES"
+    return index > 0 and read[index - 1].text.upper() == "VALUES"
 
 
-def _until(read: Sequence[Token], place: int, *ends: str) -> int:
-    """The place of the first of ``ends`` behind ``place``, within the same brackets."""
+def _until(read: Sequence[Token], index: int, *ends: str) -> int:
+    """Return the index of the first of ``ends`` after ``index``, within the same brackets."""
     depth = 0
-    for later in range(place + 1, len(read)):
+    for later in range(index + 1, len(read)):
         text = read[later].text
         if depth == 0 and text.upper() in ends:
             return later

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What in a query lets engines give different results, read from its text alone.
+"""Traits of queries for which engines may give different results, found in the text alone.
 
-So each trait says why a score may differ from a published one, not what happened.
+A trait is a possible reason why a score differs from a published one, not a diagnosis.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _LONG: Final = frozenset("*+")
 
 
 def traits(query: str) -> list[str]:
-    """What engines may take differently in ``query``, each with the reason, the likeliest first.
+    """Return the traits of ``query`` with their reasons, the most likely first.
 
     >>> traits("SELECT ?x { ?x ?p ?y } LIMIT 1")
     ['limit without order: LIMIT without ORDER BY leaves the choice of rows to the engine']
@@ -52,7 +52,7 @@ def _names(query: str) -> Iterator[str]:
 
 
 def _ends_step(token: Token) -> bool:
-    """Whether a path step may end here, so that ``*`` or ``+`` behind it repeats the step."""
+    """Return whether a path step may end here, so that a following ``*`` or ``+`` repeats it."""
     return token.kind in {Kind.IRI, Kind.NAME}
 
 

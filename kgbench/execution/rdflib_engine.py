@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The engine that reproduces published verdicts: parsing, checking and querying with rdflib.
 
-The check is rdflib's grammar alone, so that undeclared prefixes and errors of scope pass, as they
-did when LLM-KG-Bench judged. Nothing is fetched: remote contexts, entities and the graphs that a
-query names with FROM are not loaded.
+The check uses rdflib's grammar only, so undeclared prefixes and errors of scope pass, as they did
+in LLM-KG-Bench. Nothing is fetched: remote contexts, entities and graphs that a query names with
+FROM are not loaded.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _OX_FORMATS = {
     "ntriples": ox.RdfFormat.N_TRIPLES,
 }
 
-# Strings, comments and IRIs of Turtle; a tag that is followed by ^^ stands in the second group.
+# Strings, comments and IRIs of Turtle; the second group is a language tag followed by ^^.
 _TAGGED_AND_TYPED = re.compile(
     r"""(\"\"\"(?:[^"\\]|\\.|"{1,2}(?!"))*+\"\"\"|'''(?:[^'\\]|\\.|'{1,2}(?!'))*+'''"""
     r"""|"(?:[^"\\\n]|\\.)*+"|'(?:[^'\\\n]|\\.)*+')(@[A-Za-z]++(?:-[A-Za-z0-9]++)*+\^\^)?+"""
@@ -46,7 +46,7 @@ _ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r"})
 
 
 class RdflibExecutor:
-    """Implements :class:`kgbench.model.Executor` with rdflib.
+    """An implementation of :class:`kgbench.model.Executor` with rdflib.
 
     ``installed`` are the graphs that can be named.
     """
@@ -58,7 +58,7 @@ class RdflibExecutor:
         self._graphs = GraphCache(installed or InstalledGraphs(), _graph)
 
     def parse(self, text: str, rdf_format: str) -> ParsedGraph:
-        """The triples of a document's default graph, or the parser's message."""
+        """Return the triples of a document's default graph, or the parser's message."""
         if rdf_format not in _FORMATS:
             known = ", ".join(_FORMATS)
             raise EvaluationError(f"there is no format '{rdf_format}' (but {known})")
@@ -69,11 +69,11 @@ class RdflibExecutor:
             return ParsedGraph(None, str(error))
         except MemoryError:
             raise
-        except Exception as error:  # noqa: BLE001 - parsers of rdflib raise what they like
+        except Exception as error:  # noqa: BLE001 - rdflib's parsers raise exceptions of any class
             return ParsedGraph(None, str(error) or type(error).__name__)
 
     def check(self, query: str, prefixes: Mapping[str, str], *, update: bool = False) -> str | None:  # noqa: ARG002 - grammar
-        """The message of rdflib's grammar, with line and column, or ``None``."""
+        """Return the message of rdflib's grammar, with line and column, or ``None``."""
         from rdflib.plugins.sparql.parser import parseQuery, parseUpdate
 
         try:
@@ -86,7 +86,7 @@ class RdflibExecutor:
         return None
 
     def changes(self, text: str, graph: str, prefixes: Mapping[str, str]) -> QueryResult:
-        """What an update or a CONSTRUCT changes; see :mod:`kgbench.execution.changing`."""
+        """Return the changes of an update or CONSTRUCT; see :mod:`kgbench.execution.changing`."""
         refused = changing.refusal(text)
         if refused is not None:
             return QueryResult(error=refused, refused=True)
@@ -101,21 +101,21 @@ class RdflibExecutor:
             return QueryResult(error=str(error) or type(error).__name__)
 
     def select(self, query: str, graph: str, prefixes: Mapping[str, str]) -> QueryResult:
-        """The rows of a SELECT over ``graph``; see :class:`kgbench.model.QueryResult`."""
+        """Return the rows of a SELECT over ``graph``; see :class:`kgbench.model.QueryResult`."""
         refused = lexer.refusal(query)
         if refused is not None:
             return QueryResult(error=refused, refused=True)
         return self._result(query, graph, prefixes)
 
     def results(self, query: str, graph: str, prefixes: Mapping[str, str]) -> QueryResult:
-        """The rows of a SELECT or the truth value of an ASK; casts are those of rdflib."""
+        """Return the rows of a SELECT or the value of an ASK; casts are those of rdflib."""
         refused = lexer.result_refusal(query)
         if refused is not None:
             return QueryResult(error=refused, refused=True)
         return self._result(query, graph, prefixes)
 
     def explore(self, query: str, graph: str, prefixes: Mapping[str, str]) -> QueryResult:
-        """As :meth:`results`, and the triples of a CONSTRUCT."""
+        """Return the same as :meth:`results`, or the triples of a CONSTRUCT."""
         refused = lexer.exploring_refusal(query)
         if refused is not None:
             return QueryResult(error=refused, refused=True)
@@ -140,14 +140,14 @@ class RdflibExecutor:
 
 @contextlib.contextmanager
 def _quietly() -> Iterator[None]:
-    """Ignore warnings: rdflib itself uses what it deprecates."""
+    """Ignore warnings, because rdflib uses functions that it has deprecated itself."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
 
 
 def _changes(loaded: Graph, text: str, prefixes: Mapping[str, str]) -> Iterator[changing.Row]:
-    """The rows of :mod:`kgbench.execution.changing`; an update runs on a copy."""
+    """Yield the rows of :mod:`kgbench.execution.changing`; an update runs on a copy."""
     from rdflib import Dataset
     from rdflib.graph import DATASET_DEFAULT_GRAPH_ID
 
@@ -157,11 +157,11 @@ def _changes(loaded: Graph, text: str, prefixes: Mapping[str, str]) -> Iterator[
         return
 
     class Copy(Dataset):
-        """A data set that INSERT DATA can add triples to; rdflib 7.6 takes them for quads."""
+        """A data set that INSERT DATA can add triples to; rdflib 7.6 treats them as quads."""
 
         def __iadd__(self, other: Iterable[Any]) -> Self:  # type: ignore[misc]
-            for each in other:
-                self.add(each)
+            for item in other:
+                self.add(item)
             return self
 
     copy = Copy()
@@ -188,49 +188,49 @@ def _parsed(text: str, rdf_format: str) -> Iterator[str]:
         _refuse_tagged_and_typed(text)
     graph = Graph(bind_namespaces="none")
     graph.parse(data=text, format=_FORMATS[rdf_format])
-    # rdflib resolves relative IRIs against the current folder, which is nobody's business.
-    here = str(graph.absolutize(""))
+    # rdflib resolves relative IRIs against the current folder, which must not be recorded.
+    base = str(graph.absolutize(""))
     for triple in graph:
         subject, predicate, obj = (
-            _term(term).replace(f"<{here}", f"<{documents.BASE_IRI}") for term in triple
+            _term(term).replace(f"<{base}", f"<{documents.BASE_IRI}") for term in triple
         )
         yield f"{subject} {predicate} {obj} ."
 
 
 def _refuse_tagged_and_typed(text: str) -> None:
-    """Refuse a literal with both a language tag and a datatype, which rdflib overlooks.
+    """Refuse a literal with both a language tag and a datatype, which rdflib accepts.
 
-    LLM-KG-Bench refused it too. A document that does not parse gets the parser's message first.
+    LLM-KG-Bench refused it, too.
     """
     for match in _TAGGED_AND_TYPED.finditer(text):
         if match.group(2) is not None:
-            where = documents.place(text, match.start(2))
+            position = documents.place(text, match.start(2))
             raise documents.RefusedDocument(
-                f"{where}: a literal has both a language tag and a datatype"
+                f"{position}: a literal has both a language tag and a datatype"
             )
 
 
 def _graph(graph: GraphText) -> Graph:
-    """The graph of a case; read by the faster parser, since it is ours and no model wrote it."""
+    """Load the graph of a case with the faster parser of pyoxigraph; no model wrote it."""
     from rdflib import BNode, Graph, Literal, URIRef
 
     terms: dict[object, Node] = {}
 
     def term(value: Any) -> Node:
-        found = terms.get(value)
-        if found is None:
+        node = terms.get(value)
+        if node is None:
             if isinstance(value, ox.NamedNode):
-                found = URIRef(value.value)
+                node = URIRef(value.value)
             elif isinstance(value, ox.BlankNode):
-                found = BNode(value.value)
+                node = BNode(value.value)
             elif value.language is not None:
-                found = Literal(value.value, lang=value.language)
+                node = Literal(value.value, lang=value.language)
             else:
                 plain = value.datatype.value == "http://www.w3.org/2001/XMLSchema#string"
                 datatype = None if plain else URIRef(value.datatype.value)
-                found = Literal(value.value, datatype=datatype)
-            terms[value] = found
-        return found
+                node = Literal(value.value, datatype=datatype)
+            terms[value] = node
+        return node
 
     try:
         quads = ox.parse(
@@ -255,8 +255,8 @@ def _rows(variables: Iterable[str], result: Any) -> QueryResult:
     def written(value: Node | None) -> str | None:
         if value is None:
             return None
-        found = _term(value)
-        return labels.setdefault(found, f"_:b{len(labels)}") if found.startswith("_:") else found
+        term = _term(value)
+        return labels.setdefault(term, f"_:b{len(labels)}") if term.startswith("_:") else term
 
     for row in result:
         if len(rows) == most:
@@ -266,7 +266,7 @@ def _rows(variables: Iterable[str], result: Any) -> QueryResult:
 
 
 def _term(term: Node) -> str:
-    """A term as N-Triples writes it; an invalid IRI, which rdflib lets pass, stays invalid."""
+    """Write a term as N-Triples; an invalid IRI, which rdflib accepts, stays invalid."""
     from rdflib import BNode, Literal
 
     if isinstance(term, Literal):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Telling errors of scope from errors of grammar in a query that the default engine refuses.
+"""Distinction between errors of scope and of grammar in queries that the default engine rejects.
 
-The engine checks both at once and often says no more than how far it has read. A query that it
-takes once no variable can be out of scope was grammatical.
+The engine checks both in one pass and often reports only the position. If it accepts the query
+after the variables are changed so that none can be out of scope, the grammar was correct.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ _PASSED: Final = frozenset((Kind.BLANK, Kind.COMMENT))
 
 
 def explained(query: str, message: str, accepts: Callable[[str], bool]) -> str | None:
-    """What is wrong with the scope of a variable in ``query``; ``None`` where nothing is.
+    """Describe the scope error in ``query``; ``None`` if the error is one of grammar.
 
-    ``message`` is what the engine says of the query, ``accepts`` whether it takes another one.
+    ``message`` is the engine's message, ``accepts`` returns whether the engine accepts a query.
     """
     free = freed(query)
     if free == query or not accepts(free):
         return None
-    hint = next((said for part, said in _HINTS.items() if part in message), _OTHER)
+    hint = next((text for pattern, text in _HINTS.items() if pattern in message), _OTHER)
     return f"{ERROR}, {hint}"
 
 
 def freed(query: str) -> str:
-    """``query`` with nothing that a rule of scope could forbid, of the same grammar.
+    """Return ``query`` changed so that no rule of scope can be violated, with the same grammar.
 
-    What SELECT names at its own level, and each variable after AS, becomes a new variable; within
-    the expressions of SELECT a variable becomes a number.
+    Each variable of a SELECT clause, and each variable after AS, becomes a new variable; variables
+    in the expressions of a SELECT clause become numbers.
 
     >>> freed("SELECT ?a (COUNT(?b) AS ?c) { BIND(?d AS ?a) }")
     'SELECT (1 AS ?free0) (COUNT(1) AS ?free1) { BIND(?d AS ?free2) }'

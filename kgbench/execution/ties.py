@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which rows of a reference query tie: those that its ORDER BY and LIMIT leave in any order.
+"""Ties in results of reference queries: rows that ORDER BY and LIMIT leave in any order.
 
-The query is executed once more without LIMIT and OFFSET, with the expressions of its ORDER BY as
-further columns. Rows that agree in these are one group, and each group has as many places as LIMIT
-and OFFSET leave it.
+The query is executed again without LIMIT and OFFSET, with the expressions of ORDER BY as further
+columns. Rows that agree in these columns form a group, and each group has as many places in the
+result as LIMIT and OFFSET leave it.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ _DIRECTIONS: Final = frozenset(("ASC", "DESC"))
 
 
 class Ranking(NamedTuple):
-    """A query in the parts that matter to ties.
+    """The parts of a query that determine ties.
 
-    ``unlimited`` is the query without LIMIT and OFFSET, and with a further column for each sort key
-    that is no column already; ``added`` is how many those are. ``keys`` are the columns of all.
+    ``unlimited`` is the query without LIMIT and OFFSET, with another column for each sort key that
+    is not a column already; ``added`` is their number. ``keys`` are the columns of all sort keys.
     """
 
     unlimited: str
@@ -40,7 +40,7 @@ class Ranking(NamedTuple):
 
 
 class ExecutesResults(Protocol):
-    """The part of :class:`kgbench.model.Executor` that finding ties needs."""
+    """The part of :class:`kgbench.model.Executor` that is needed to find ties."""
 
     def results(self, query: str, graph: str, prefixes: Mapping[str, str]) -> QueryResult:
         """Run a SELECT or an ASK."""
@@ -50,32 +50,32 @@ class ExecutesResults(Protocol):
 def reference(
     query: str, graph: str, prefixes: Mapping[str, str], executor: ExecutesResults, ordered: bool
 ) -> Reference:
-    """The result of a reference query with its ties, where an order or a LIMIT makes them matter.
+    """Execute a reference query, and find ties if it is ordered or limited.
 
-    Where ties cannot be found (``SELECT *`` sorted by an expression), the result has none.
+    If ties cannot be found (``SELECT *`` sorted by an expression), the result has none.
     """
     result = executor.results(query, graph, prefixes)
     ranking = None if result.boolean is not None or result.error is not None else ranked(query)
     if ranking is None or not (ordered or ranking.limit is not None or ranking.offset):
         return Reference(result, ordered)
-    whole = executor.results(ranking.unlimited, graph, prefixes)
-    groups = None if whole.error is not None else tie_groups(whole, ranking)
+    unlimited = executor.results(ranking.unlimited, graph, prefixes)
+    groups = None if unlimited.error is not None else tie_groups(unlimited, ranking)
     if groups is not None and sum(group.places for group in groups) != len(result.rows):
-        groups = None  # the engine reads the rewritten query otherwise than the query
+        groups = None  # the engine treats the rewritten query differently
     return Reference(result, ordered, groups)
 
 
-def tie_groups(whole: QueryResult, ranking: Ranking) -> tuple[TieGroup, ...]:
-    """The groups of rows of an unlimited result that LIMIT and OFFSET leave places."""
-    width = len(whole.variables) - ranking.added
-    places_of_keys = [whole.variables.index(name) for name in ranking.keys]
+def tie_groups(unlimited: QueryResult, ranking: Ranking) -> tuple[TieGroup, ...]:
+    """Return the groups of tied rows that have places within LIMIT and OFFSET."""
+    width = len(unlimited.variables) - ranking.added
+    key_columns = [unlimited.variables.index(name) for name in ranking.keys]
     seen: set[Row] = set()
     rows: list[tuple[Row, Row]] = []
-    for row in whole.rows:
+    for row in unlimited.rows:
         if ranking.distinct and row[:width] in seen:
-            continue  # it comes once for each of its keys
+            continue  # a distinct row occurs once per combination of sort keys
         seen.add(row[:width])
-        cells = (row[place] for place in places_of_keys)
+        cells = (row[index] for index in key_columns)
         keys = tuple(None if cell is None else by_value(cell) for cell in cells)
         rows.append((keys, row[:width]))
     first = ranking.offset
@@ -92,7 +92,7 @@ def tie_groups(whole: QueryResult, ranking: Ranking) -> tuple[TieGroup, ...]:
 
 
 def ranked(query: str) -> Ranking | None:
-    """The parts of a SELECT that matter to ties; ``None`` where nothing sorts or limits it.
+    """Return the parts of a SELECT that determine ties; ``None`` if it is not sorted or limited.
 
     >>> ranked("SELECT ?x { ?x ?p ?y } ORDER BY DESC(?y) LIMIT 2").unlimited
     'SELECT ?x (( ?y ) AS ?kgbenchTie0) { ?x ?p ?y } ORDER BY DESC(?y)  '
@@ -115,7 +115,7 @@ def ranked(query: str) -> Ranking | None:
         name = _variable(condition)
         if name is None or not (star or name in columns):
             if star:
-                return None  # nothing can stand beside the star
+                return None  # no column can be added to SELECT *
             name = f"{_KEY}{number}"
             added += f" ({' '.join(token.text for token in condition)} AS ?{name})"
         keys.append(name)
@@ -131,7 +131,7 @@ def ranked(query: str) -> Ranking | None:
 
 
 def _outer(read: Sequence[Token]) -> tuple[list[Token], list[Token]] | None:
-    """The tokens from SELECT to before WHERE, and those behind the group of the outer query."""
+    """Return the tokens of the outer SELECT clause, and those after the query's group."""
     starts = [k for k, token in enumerate(read) if _is(token, "SELECT")]
     if not starts:
         return None
@@ -166,7 +166,7 @@ def _clauses(modifiers: Sequence[Token]) -> Iterator[tuple[str, list[Token]]]:
 
 
 def _conditions(order: Sequence[Token]) -> Iterator[list[Token]]:
-    """The expressions of ORDER BY, without their directions."""
+    """Yield the expressions of ORDER BY, without their directions."""
     condition: list[Token] = []
     level = 0
     for token in order:
@@ -183,7 +183,7 @@ def _conditions(order: Sequence[Token]) -> Iterator[list[Token]]:
 
 
 def _variable(condition: Sequence[Token]) -> str | None:
-    """The name of the variable that an expression is, in brackets or not."""
+    """Return the name of the variable if an expression is one, in brackets or not."""
     marks = [token for token in condition if token.text not in "()"]
     return marks[0].text[1:] if len(marks) == 1 and marks[0].kind is Kind.VARIABLE else None
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Loading everything that judging may need while files can still be opened."""
+"""Warm-up of a judging child: loads everything it may need while files can still be opened."""
 
 from __future__ import annotations
 
@@ -53,12 +53,12 @@ LOADERS: Mapping[str, Callable[[], None]] = {
     "pySHACL": foreign.load_pyshacl,
     "PyLD": json_ld.load,
 }
-"""What a task class may name in ``LOADS``, because its judge needs it."""
-_MOST_TEXT = 1 << 20  # bytes; larger files beside a task are graphs, which cases carry
+"""Optional parts that task classes may name in ``LOADS``."""
+_MOST_TEXT = 1 << 20  # bytes; larger files beside a task are graphs, which are in the cases
 
 
 def warm_engine(engine: Executor) -> None:
-    """Parse every format, check and run queries of every kind, meet an error of each kind."""
+    """Parse every format, run queries of every kind, and provoke an error of each kind."""
     for rdf_format, document in _DOCUMENTS.items():
         engine.parse(document, rdf_format)
         engine.parse("<", rdf_format)
@@ -73,28 +73,28 @@ def warm_engine(engine: Executor) -> None:
 
 
 def load(names: Iterable[str]) -> None:
-    """Load what takes longer than all else, and few task classes need: names of :data:`LOADERS`."""
+    """Load slow optional parts that few task classes need, by their names in :data:`LOADERS`."""
     for name in names:
         LOADERS[name]()
 
 
 def warm_policies(name: str | None) -> Policy | None:
-    """The comparison policy called ``name``, if any; all declared policies are read."""
+    """Return the comparison policy called ``name``, if any, and read all declared policies."""
     known = policies()
     return None if name is None else known[name]
 
 
 def warm_task_class(name: str) -> TaskModule:
-    """The module of a task class, with its declaration and the texts beside it read.
+    """Load the module of a task class, its declaration and the texts beside it.
 
-    A module that reads more than that when it judges offers a function ``prepare()`` that reads it.
+    A module that reads other resources when judging has a function ``prepare()`` to load them.
     """
     module = catalogue.module(name)
     folder = catalogue.folder(name)
     for path in sorted(folder.iterdir()):
         file = path.name.removesuffix(SUFFIX)
         if file.endswith((".txt", ".json")) and path.stat().st_size <= _MOST_TEXT:
-            with contextlib.suppress(ResourceError):  # who needs it will say what is wrong with it
+            with contextlib.suppress(ResourceError):  # reported when the text is used
                 texts.text(name, file)
     prepare = getattr(module, "prepare", None)
     if prepare is not None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The executor that a judge meets in a child: it notes each query, and knows those that failed."""
+"""The executor for judges in a child, which notes each query and skips those that failed."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ REASONS = {
 
 
 class WatchedExecutor:
-    """An executor around ``engine``.
+    """An executor that wraps ``engine``.
 
-    ``expired`` maps digests of queries that ended a child before to the limit they hit, a key of
-    :data:`REASONS`. They are not run again: the grammar has accepted them, and they have no rows.
+    ``expired`` maps digests of queries that exceeded a limit in an earlier child to that limit, a
+    key of :data:`REASONS`. They are not executed again: they count as valid and have no rows.
     """
 
     def __init__(self, engine: Executor, board: Blackboard, expired: Mapping[str, str]) -> None:
@@ -28,11 +28,11 @@ class WatchedExecutor:
         self._expired = expired
 
     def parse(self, text: str, rdf_format: str) -> ParsedGraph:
-        """As the engine does."""
+        """Parse with the engine."""
         return self._engine.parse(text, rdf_format)
 
     def check(self, query: str, prefixes: Mapping[str, str], *, update: bool = False) -> str | None:
-        """As the engine does; checking may begin to evaluate, so it is noted too."""
+        """Check with the engine; the query is noted, because a check may begin its evaluation."""
         digest = query_digest(query)
         if digest in self._expired:
             return None
@@ -42,22 +42,22 @@ class WatchedExecutor:
         return error
 
     def changes(self, text: str, graph: str, prefixes: Mapping[str, str]) -> QueryResult:
-        """As the engine does, with the limits of :meth:`select`."""
-        return self._noted(text, lambda: self._engine.changes(text, graph, prefixes))
+        """Call the engine, except for queries that have exceeded a limit; see :meth:`select`."""
+        return self._run(text, lambda: self._engine.changes(text, graph, prefixes))
 
     def select(self, query: str, graph: str, prefixes: Mapping[str, str]) -> QueryResult:
-        """As the engine does; a query that hit a limit before gives no rows and says so."""
-        return self._noted(query, lambda: self._engine.select(query, graph, prefixes))
+        """Call the engine; a query that has exceeded a limit has no rows and an error instead."""
+        return self._run(query, lambda: self._engine.select(query, graph, prefixes))
 
     def results(self, query: str, graph: str, prefixes: Mapping[str, str]) -> QueryResult:
-        """As the engine does, with the limits of :meth:`select`."""
-        return self._noted(query, lambda: self._engine.results(query, graph, prefixes))
+        """Call the engine, except for queries that have exceeded a limit; see :meth:`select`."""
+        return self._run(query, lambda: self._engine.results(query, graph, prefixes))
 
     def explore(self, query: str, graph: str, prefixes: Mapping[str, str]) -> QueryResult:
-        """As the engine does, with the limits of :meth:`select`."""
-        return self._noted(query, lambda: self._engine.explore(query, graph, prefixes))
+        """Call the engine, except for queries that have exceeded a limit; see :meth:`select`."""
+        return self._run(query, lambda: self._engine.explore(query, graph, prefixes))
 
-    def _noted(self, query: str, run: Callable[[], QueryResult]) -> QueryResult:
+    def _run(self, query: str, run: Callable[[], QueryResult]) -> QueryResult:
         digest = query_digest(query)
         if digest in self._expired:
             return QueryResult(

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The log of responses as they arrive: appended to by a receiver, read by the next session.
+"""The log of raw responses, appended by the receiver process and read by the next session.
 
-A server may repeat the key that it was given, in any form. So a response to a request with a key is
-encrypted in the log, with a key that is derived from that one: whoever can read it knows it.
+A server may repeat the API key of a request in its response, in any form. Responses to requests
+with a key are therefore encrypted in the log, with a key derived from the API key, so that only a
+process that has the API key can read them.
 """
 
 from __future__ import annotations
@@ -23,19 +24,19 @@ from kgbench.errors import KgbenchError, StoreError, StoreInUse
 from kgbench.write_ahead import WriteAhead, records
 
 UNSEALED: Final = bytes(32)
-"""In the place of a key: not encrypted."""
+"""A key of zeros, which means that a response is not encrypted."""
 
-_PATIENCE: Final = 30.0  # seconds for a receiver whose run is gone to end
+_PATIENCE: Final = 30.0  # seconds to wait for an orphaned receiver to end
 _NONCE: Final = 12  # bytes
 
 Seal = Callable[[bytes, bytes], bytes]
 
 
 class Arrivals:
-    """The log of what arrives, and the pieces of it that are still needed, by exchange.
+    """The log of arriving responses, in pieces, by the number of their exchange.
 
-    Where the log cannot be written, a response is not kept in it. The run has a log beside it, and
-    ends with words where that cannot be written.
+    If the log cannot be written, the response is not logged. The run then notices that its own log
+    beside this one cannot be written, and reports the error.
     """
 
     def __init__(self, folder: Path, settle: Callable[[], None] | None) -> None:
@@ -46,7 +47,7 @@ class Arrivals:
         self._given_up: set[int] = set()
 
     def append(self, number: int, about: bytes, data: bytes, seal: Seal | None) -> None:
-        """Append a piece of the response to an exchange."""
+        """Append a piece of a response; ``about`` identifies its request, ``seal`` encrypts."""
         if number in self._given_up:
             return
         piece = self._pieces.get(number, 0)
@@ -68,20 +69,20 @@ class Arrivals:
         self._pieces[number] = piece + 1
 
     def done(self, number: int) -> None:
-        """The response to this exchange is needed no more."""
+        """Remove the response of an exchange from the log."""
         self._given_up.discard(number)
         pieces = self._pieces.pop(number, 0)
         if self._log is not None and pieces:
             self._log.done([_name(number, piece).decode() for piece in range(pieces)])
 
     def close(self) -> None:
-        """Give the log up; what is needed stays in it."""
+        """Close the log; responses that are still needed stay in it."""
         if self._log is not None:
             self._log.close()
 
 
 class Response(NamedTuple):
-    """A response as it arrived; its body is encoded as the headers say."""
+    """A complete response; its body still has the content coding that the headers name."""
 
     status: int
     headers: tuple[tuple[bytes, bytes], ...]
@@ -89,13 +90,14 @@ class Response(NamedTuple):
 
 
 class Sealed(Exception):
-    """A response is encrypted, and none of the keys is the right one."""
+    """A response is encrypted, and none of the given keys decrypts it."""
 
 
 class Logged(NamedTuple):
-    """What was logged of a response: ``about`` what, its number, and when its last piece came.
+    """A logged response: what it belongs to (``about``), its exchange number and its pieces.
 
-    ``ended`` is in seconds since 1970. ``pieces`` are encrypted where it is ``sealed``.
+    ``ended`` is the arrival of the last piece, in seconds since 1970. The ``pieces`` are encrypted
+    if it is ``sealed``.
     """
 
     about: Any
@@ -105,9 +107,9 @@ class Logged(NamedTuple):
     pieces: tuple[bytes, ...]
 
     def response(self, keys: Collection[str]) -> Response | None:
-        """The response, or ``None`` where not all of it is there.
+        """Decrypt and parse the response; ``None`` if it is incomplete.
 
-        Raises :class:`Sealed` where it is encrypted with another key than one of ``keys``.
+        Raises :class:`Sealed` if none of ``keys`` decrypts it.
         """
         if not self.sealed:
             return _parsed(b"".join(self.pieces))
@@ -126,21 +128,22 @@ class Logged(NamedTuple):
         raise Sealed
 
     def json(self) -> Any:
-        """All of it as JSON."""
+        """Return all fields as JSON values."""
         return self._asdict() | {"pieces": [b64encode(piece).decode() for piece in self.pieces]}
 
     @classmethod
-    def of_json(cls, said: Any) -> Logged:
-        """What :meth:`json` made; raises :class:`ValueError` or :class:`KeyError` otherwise."""
-        return cls(**{**said, "pieces": tuple(map(b64decode, said["pieces"]))})
+    def of_json(cls, value: Any) -> Logged:
+        """Restore the result of :meth:`json`; raises ``ValueError`` or ``KeyError`` if invalid."""
+        return cls(**{**value, "pieces": tuple(map(b64decode, value["pieces"]))})
 
 
 @contextmanager
 def left(folder: Path) -> Iterator[list[Logged]]:
-    """What earlier receivers left in ``folder``, in order; removed at the end, unless that fails.
+    """Yield the responses that earlier receivers left in ``folder``, and remove them at the end.
 
-    A receiver whose run is gone is told to end. Raises :class:`~kgbench.errors.StoreInUse` where
-    the run is not gone, and :class:`~kgbench.errors.StoreError` where a file cannot be read.
+    They are kept if the ``with`` block raises. An orphaned receiver is asked to end. Raises
+    :class:`~kgbench.errors.StoreInUse` if its run still exists, and
+    :class:`~kgbench.errors.StoreError` if a file cannot be read.
     """
     log = _owned(folder)
     if log is None:
@@ -154,9 +157,9 @@ def left(folder: Path) -> Iterator[list[Logged]]:
 
 
 def unread(folder: Path) -> list[Logged]:
-    """What the log in ``folder`` has, whoever writes it meanwhile; all of it stays.
+    """Return the responses in the log in ``folder``, which stays unchanged and may be in use.
 
-    Raises :class:`~kgbench.errors.StoreError` where a file cannot be read.
+    Raises :class:`~kgbench.errors.StoreError` if a file cannot be read.
     """
     return _logged(records(folder))
 
@@ -179,20 +182,22 @@ def _owned(folder: Path) -> WriteAhead | None:
 
 
 def _logged(contents: Iterable[bytes]) -> list[Logged]:
-    found: dict[int, Logged] = {}
+    responses: dict[int, Logged] = {}
     for content in contents:
-        said = json.loads(content)
-        number, data = said["exchange"], b64decode(said["data"])
-        if said["piece"] == 0:
-            found[number] = Logged(said["about"], number, said["sealed"], said["at"], (data,))
-        elif number in found and len(found[number].pieces) == said["piece"]:
-            before = found[number]
-            found[number] = before._replace(ended=said["at"], pieces=(*before.pieces, data))
-    return list(found.values())
+        record = json.loads(content)
+        number, data = record["exchange"], b64decode(record["data"])
+        if record["piece"] == 0:
+            responses[number] = Logged(
+                record["about"], number, record["sealed"], record["at"], (data,)
+            )
+        elif number in responses and len(responses[number].pieces) == record["piece"]:
+            before = responses[number]
+            responses[number] = before._replace(ended=record["at"], pieces=(*before.pieces, data))
+    return list(responses.values())
 
 
 def _parsed(data: bytes) -> Response | None:
-    """The response in ``data``, which answers a POST; ``None`` where it is not whole."""
+    """Parse the response to a POST in ``data``; ``None`` if it is incomplete or invalid."""
     import h11
 
     connection = h11.Connection(h11.CLIENT)
@@ -217,7 +222,7 @@ def _parsed(data: bytes) -> Response | None:
 
 @cache
 def sealing(key: bytes) -> Seal:
-    """Encrypts with ``key``; what it returns is the nonce and the encrypted bytes."""
+    """Return a function that encrypts with ``key``; its result is nonce and ciphertext."""
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
     cipher = AESGCM(key)
@@ -230,10 +235,10 @@ def sealing(key: bytes) -> Seal:
 
 
 def _name(number: int, piece: int) -> bytes:
-    """The key in the log of a piece of the response to an exchange."""
+    """Return the key of a piece in the log, which also authenticates it (associated data)."""
     return b"%d/%d" % (number, piece)
 
 
 def derived(key: str) -> bytes:
-    """What a response to a request with ``key`` is encrypted with."""
+    """Derive the encryption key of responses from the API key of their request."""
     return hashlib.blake2b(key.encode(), digest_size=32, person=b"kgbench-arrivals").digest()

@@ -20,7 +20,7 @@ AGENT: Final = "kgbench (benchmark of language models)"
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """The response to one request, whatever its status; the body is read piece by piece."""
+    """The response to a request, of any status; the body is read in pieces."""
 
     url: str
     status: int
@@ -29,14 +29,14 @@ class Response:
     _stream: Iterable[bytes]
 
     def pieces(self) -> Iterator[bytes]:
-        """The body, decompressed.
+        """Yield the decompressed body.
 
         Raises :class:`~kgbench.net.limits.Misbehaviour` or :class:`OSError`.
         """
         yield from self._stream
 
     def text(self, most: int) -> str:
-        """The beginning of the body, as far as it is text and can be read."""
+        """Return the beginning of the body as text, at most ``most`` bytes; errors end it early."""
         content = b""
         try:
             for piece in self.pieces():
@@ -44,15 +44,15 @@ class Response:
                 if len(content) >= most:
                     break
         except (OSError, Misbehaviour):
-            pass  # what was read so far is all that there is to tell
+            pass  # an excerpt for a message: what was read so far suffices
         return content[:most].decode("utf-8", "replace").strip()
 
 
 class Client:
-    """Sends requests, follows no redirects and keeps no cookies; may be used by several threads.
+    """An HTTP client without redirects and cookies; may be used by several threads.
 
-    ``connect`` and ``idle`` are the most seconds for a connection and without a byte. Up to
-    ``kept`` idle connections are kept. With ``proxied`` the proxies of the environment are used.
+    ``connect`` is the connect timeout and ``idle`` the read timeout, in seconds. Up to ``kept``
+    idle connections are kept. With ``proxied`` the proxies of the environment are used.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class Client:
         self.transport = Transport(connect=connect, idle=idle, kept=kept, proxied=proxied)
         self._http = httpx2.Client(
             cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
-            auth=auth or httpx2.Auth(),  # else httpx2 takes a name and password from the address
+            auth=auth or httpx2.Auth(),  # else httpx2 uses credentials in the address
             transport=self.transport,
             trust_env=False,
         )
@@ -88,17 +88,18 @@ class Client:
     ) -> Iterator[Response]:
         """Send a request; its response, measured by ``meter``, can be read inside ``with``.
 
-        Raises :class:`~kgbench.net.limits.Misbehaviour`; :class:`TimeoutError` where a connected
-        server is silent for too long; and :class:`OSError` where there is no connection.
+        Raises :class:`~kgbench.net.limits.Misbehaviour` for a response beyond the limits,
+        :class:`TimeoutError` if a connected server does not respond in time, and :class:`OSError`
+        if there is no connection.
         """
         try:
             address = _address(url)
         except (httpx2.InvalidURL, UnicodeError) as error:
             raise Unreadable(f"the address cannot be read: {error}") from None
-        # build_request() takes three times as long, for headers and addresses of the client.
-        named = {**self._headers, **(headers or {})}
+        # Client.build_request() takes three times as long, merging headers and URLs of the client.
+        merged = {**self._headers, **(headers or {})}
         request = httpx2.Request(
-            method, address, content=body, headers=named, extensions={"meter": meter}
+            method, address, content=body, headers=merged, extensions={"meter": meter}
         )
         response = self._http.send(request, stream=True)
         try:
@@ -123,5 +124,5 @@ class Client:
 
 @lru_cache(maxsize=16)
 def _address(url: str) -> httpx2.URL:
-    """The parsed address; a store is asked at two or three, thousands of times."""
+    """Parse an address, with a cache: a store has two or three, used thousands of times."""
     return httpx2.URL(url)

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Limits of one response: bytes as sent, bytes after decompression, and seconds.
+"""Limits of a response: bytes as sent, bytes after decompression, and seconds.
 
-A server may send without end, a byte a minute, or a few kilobytes that unpack to gigabytes. Each
-response has a :class:`Meter`; bytes are counted as they come, and decompressed in pieces of a
-bounded size.
+A server may send an endless response, a byte per minute, or a few kilobytes that decompress to
+gigabytes. Each response has a :class:`Meter`; bytes are counted as they arrive and decompressed in
+pieces of bounded size.
 
 ::
 
     Misbehaviour         never raised itself
-    ├── TooMuch          more bytes than are read
-    ├── TooSlow          more seconds than are waited
-    ├── LedAway          a redirect to another server, or without end
-    └── Unreadable       a content coding that was not asked for, or a body that is broken
+    ├── TooMuch          a response exceeds a limit of bytes
+    ├── TooSlow          a response exceeds its time limit
+    ├── LedAway          a redirect to another server, or too many of them
+    └── Unreadable       an unrequested content coding, or invalid headers or body
 """
 
 from __future__ import annotations
@@ -24,53 +24,53 @@ from typing import Final
 from urllib.parse import urljoin, urlsplit
 
 PIECE: Final = 1 << 16
-"""The most bytes that are decompressed at once."""
+"""Maximal bytes that are decompressed at once."""
 
 RATIO: Final = 500
-"""How many times larger a body may become; gzip reaches 1,030, and large RDF less than 100."""
+"""Maximal ratio of decompression; gzip can reach 1,030, large RDF files stay below 100."""
 
 REPLY: Final = 1 << 26
-"""The most bytes of a provider's reply, as sent and as decompressed."""
+"""Maximal bytes of a provider's reply, as sent and after decompression."""
 
 HEAD: Final = 1 << 17
-"""The most bytes that come before the body of a response; h11 takes 100 KB of one head."""
+"""Maximal bytes before the body of a response; h11 accepts 100 KB per header section."""
 
 REDIRECTS: Final = 5
-"""The most redirects that are followed, where any are."""
+"""Maximal number of redirects that are followed."""
 
 LONGEST_WAIT: Final = 3600.0
-"""The most seconds for which a server is left alone because it asks for that."""
+"""Maximal seconds to wait when a server asks for it (Retry-After)."""
 
 _EXEMPT: Final = 1 << 26  # bytes up to which any ratio is allowed
 _PORTS: Final = {"http": 80, "https": 443}
 
 
 class Misbehaviour(Exception):
-    """A server does not keep to what was agreed; never raised itself."""
+    """A server violates a limit or the protocol; never raised itself."""
 
 
 class TooMuch(Misbehaviour):
-    """A response is larger than what is read of one."""
+    """A response exceeds a limit of bytes."""
 
 
 class TooSlow(Misbehaviour):
-    """A response takes longer than is waited for one."""
+    """A response exceeds its time limit."""
 
 
 class LedAway(Misbehaviour):
-    """A server redirects to another one, which is not asked, or in circles."""
+    """A server redirects to another server, which is not contacted, or too often."""
 
 
 class Unreadable(Misbehaviour):
-    """A response has no end of headers, or a body that is broken, or coded as was not asked for."""
+    """A response has endless headers, an invalid body, or an unrequested content coding."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a response may cost.
+    """The limits of a response.
 
-    ``encoded`` and ``decoded`` are bytes before and after decompression. ``seconds`` is the time
-    in all; each ``slowest`` bytes that arrive add a second to it (0: nothing adds to it).
+    ``encoded`` and ``decoded`` are bytes before and after decompression. ``seconds`` is the total
+    time; every ``slowest`` bytes that arrive add a second to it (0 adds nothing).
     """
 
     encoded: int
@@ -80,7 +80,7 @@ class Limits:
 
 
 class Meter:
-    """Counts what one response costs; begins when it is made."""
+    """Counts the bytes and seconds of one response, from the creation of the meter."""
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
@@ -89,9 +89,9 @@ class Meter:
         self._began = time.monotonic()
 
     def left(self) -> float:
-        """Seconds until the response has taken too long; not positive where it has.
+        """Return the seconds until the time limit; zero or less means that it is exceeded.
 
-        Raises nothing, so that whoever waits decides how.
+        Raises nothing, so that the caller chooses the error.
         """
         earned = self.encoded / self.limits.slowest if self.limits.slowest else 0.0
         return self._began + self.limits.seconds + earned - time.monotonic()
@@ -114,43 +114,43 @@ class Meter:
 
 
 class Reads:
-    """The reads of one response from its connection: how long each waits, how long the head is.
+    """The limits of reading one response from its connection: time per read, size of the head.
 
-    No read waits longer than ``idle`` seconds, or than ``meter`` leaves. The timeout of a socket
-    alone is that of one read: a server that sends a byte now and then would be read for ever, also
-    in the headers. What comes before the body is limited by itself, because HTTP libraries pass
-    over any number of "100 Continue", however large a body may be.
+    No read waits longer than ``idle`` seconds, or than the time that ``meter`` leaves. A socket
+    timeout alone holds for a single read: a server could send a byte now and then forever, even in
+    the headers. The head has a limit of its own, because HTTP libraries skip any number of
+    "100 Continue" responses.
     """
 
     def __init__(self, meter: Meter, idle: float) -> None:
         self.meter = meter
         self._idle = idle
-        self._head: int | None = 0  # bytes before the body, None in it
+        self._head: int | None = 0  # bytes before the body; None within the body
 
     def wait(self) -> float:
-        """Seconds that the next read may wait. Raises :class:`TooSlow` where none are left."""
+        """Return the timeout of the next read in seconds. Raises :class:`TooSlow` at the limit."""
         left = self.meter.left()
         if left <= 0:
             raise TooSlow(f"the response was not whole after {self.meter.limits.seconds:g} s")
         return min(left, self._idle)
 
     def came(self, size: int) -> None:
-        """Take note of bytes from the connection. Raises :class:`Unreadable` in a long head."""
+        """Count bytes from the connection. Raises :class:`Unreadable` if the head is too long."""
         if self._head is not None:
             self._head += size
             if self._head > HEAD:
                 raise Unreadable(f"the response begins with more than {HEAD >> 10} KB of headers")
 
     def begin_body(self) -> None:
-        """The headers are complete."""
+        """End the head: the headers are complete."""
         self._head = None
 
 
 class Body:
-    """Undoes the content coding of a response that comes in pieces.
+    """A decoder of the content coding of a response that arrives in pieces.
 
-    ``coding`` is the header ``Content-Encoding``. Raises :class:`Unreadable` for any but gzip,
-    which is all that requests ask for.
+    ``coding`` is the header ``Content-Encoding``. Raises :class:`Unreadable` for any coding but
+    gzip, the only one in the ``Accept-Encoding`` of requests.
     """
 
     def __init__(self, coding: str | None, meter: Meter) -> None:
@@ -162,14 +162,14 @@ class Body:
         self._begun = False
 
     def pieces(self, data: bytes) -> Iterator[bytes]:
-        """What ``data`` from the network holds, in pieces of at most :data:`PIECE` bytes."""
+        """Decode ``data`` from the network, in pieces of at most :data:`PIECE` bytes."""
         if self._member is None:
             self._meter.unpacked(len(data))
             yield data
             return
         self._begun = self._begun or bool(data)
         while data:
-            if self._member.eof:  # one compressed text behind the other is one text
+            if self._member.eof:  # gzip data may have several members (RFC 1952, section 2.2)
                 self._member = _member()
             try:
                 piece = self._member.decompress(data, PIECE)
@@ -183,12 +183,12 @@ class Body:
             yield piece
 
     def end(self) -> None:
-        """Raise :class:`Unreadable` where the compressed text has not come to its end."""
+        """Raise :class:`Unreadable` if the compressed data is incomplete."""
         if self._member is not None and self._begun and not self._member.eof:
             raise Unreadable("the compressed response ends early")
 
     def _rest(self) -> bytes:
-        """What the decompressor holds back although it has all its input."""
+        """Return output that the decompressor still holds back after all its input."""
         if self._member is None or self._member.eof:
             return b""
         piece = self._member.decompress(b"", PIECE)
@@ -197,15 +197,15 @@ class Body:
 
 
 def origin(url: str) -> tuple[str, str, int]:
-    """Scheme, host and port of an address: what a credential is meant for."""
+    """Return scheme, host and port of an address, the scope of a credential (RFC 6454)."""
     parts = urlsplit(url)
     return parts.scheme, parts.hostname or "", parts.port or _PORTS.get(parts.scheme, 0)
 
 
 def redirected(url: str, location: str) -> str:
-    """The address that a response from ``url`` redirects to.
+    """Return the address that a response from ``url`` redirects to.
 
-    Raises :class:`LedAway` where it is of another origin: it would be sent the request with its
+    Raises :class:`LedAway` if it has another origin, which would get the request with its
     credentials.
     """
     try:
@@ -222,7 +222,7 @@ def redirected(url: str, location: str) -> str:
 
 
 def bare(url: str) -> str:
-    """An address as messages show it: scheme, host and path, of a bounded length."""
+    """Return an address for messages: scheme, host and path, of a bounded length."""
     try:
         parts = urlsplit(url)
     except ValueError:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Connections between a run and its providers, as their receiver holds them.
+"""Connections between a run and its providers, on the side of the receiver process.
 
-On the run's side a connection is a socket, over which come frames: a kind, the length of the
-content, and the content. What a server sends goes back as it is. The answers to :data:`CONNECT`
-and :data:`START_TLS` are lines, empty or with the reason why that failed.
+The run sends frames over a socket: a kind, the length of the content, and the content. Bytes from
+the server are passed to the run unchanged. The answers to :data:`CONNECT` and :data:`START_TLS` are
+lines, which are empty or contain an error message.
 """
 
 from __future__ import annotations
@@ -19,43 +19,43 @@ from typing import Any, Final, Protocol
 from kgbench.net.arrivals import UNSEALED, Arrivals, Seal, sealing
 
 CONNECT: Final = 1
-"""Connect to the host and port that the content names (JSON)."""
+"""Connect to the host and port in the content (JSON)."""
 START_TLS: Final = 2
-"""Go on encrypted, with a server of the name that the content names (JSON)."""
+"""Start TLS with the server name in the content (JSON)."""
 BEGIN: Final = 3
-"""A request follows; the content is a :data:`HEAD`, then what its response belongs to (JSON)."""
+"""A request follows; the content is a :data:`HEAD`, then a description of the request (JSON)."""
 DATA: Final = 4
 """Bytes for the server."""
 CLOSE: Final = 5
-"""The run needs the connection no more."""
+"""Close the connection."""
 FRAME: Final = struct.Struct("!BI")
 HEAD: Final = struct.Struct("!Q32s")
-"""The number of an exchange, and the key that its response is encrypted with in the log.
+"""The number of an exchange, and the key that encrypts its response in the log.
 
-Number 0: nothing is logged. The key is zeros: the response is not encrypted.
+Number 0 means no logging; a key of zeros means no encryption.
 """
-_LARGEST: Final = 1 << 26  # bytes of a response that are logged, as many as are read of a reply
-_AHEAD: Final = 1 << 23  # bytes of a response that are received before the run takes them
-_GRACE: Final = 2.0  # seconds until a link that ended without a word is taken for closed
+_LARGEST: Final = 1 << 26  # bytes of the largest response that is logged, as limits.REPLY
+_AHEAD: Final = 1 << 23  # bytes of a response that are buffered until the run reads them
+_GRACE: Final = 2.0  # seconds in which the control socket shows whether the run was killed
 
 
 class Links(Protocol):
-    """What a link needs of its receiver; ``orphaned``: the run is gone."""
+    """The part of the receiver that a link uses; ``orphaned`` says that the run is gone."""
 
     arrivals: Arrivals
     orphaned: bool
 
     def forget(self, link: Link) -> None:
-        """A link is closed."""
+        """Remove a closed link."""
         ...
 
     def hand_on_later(self, link: Link) -> None:
-        """Have a link hand on what has arrived, after all that can be read now has been."""
+        """Schedule passing on a link's data until all sockets that are readable now are read."""
         ...
 
 
 class Link(asyncio.Protocol):
-    """A connection as the run sees it: frames come, bytes of the server go."""
+    """The run's side of a connection: receives frames, sends bytes of the server."""
 
     def __init__(self, receiver: Links) -> None:
         self._receiver = receiver
@@ -68,46 +68,46 @@ class Link(asyncio.Protocol):
         self._about = b"null"
         self._seal: Seal | None = None
         self._size = 0
-        self._arrived: list[bytes] = []  # and not handed on
-        self._ended = False  # the run's side
+        self._arrived: list[bytes] = []  # data from the server that the run does not have yet
+        self._ended = False  # whether the run's side is closed
 
     @property
     def awaits(self) -> bool:
-        """Whether the response to some exchange is to be logged."""
+        """Whether a response that is to be logged may still arrive."""
         return self._number != 0 and self._server is not None
 
     # --- from the run -------------------------------------------------------------------------
 
     def connection_made(self, transport: Any) -> None:
-        """Take the socket of the run."""
+        """Store the transport of the run's socket."""
         self._transport = transport
         transport.set_write_buffer_limits(high=_AHEAD)
 
     def data_received(self, data: bytes) -> None:
-        """Take what the run sends."""
+        """Process data from the run."""
         self._buffer += data
-        self._take()
+        self._process_frames()
 
     def eof_received(self) -> bool:
-        """The run sends no more; what is under way goes on."""
-        self._run_is_gone()
+        """Note that the run sends no more; a response under way continues."""
+        self._handle_lost_run()
         return True
 
     def connection_lost(self, _: Exception | None) -> None:
-        """The run takes no more."""
-        self._run_is_gone()
+        """Note that the run reads no more."""
+        self._handle_lost_run()
 
     def pause_writing(self) -> None:
-        """The run does not keep up."""
+        """Stop reading from the server while the run does not keep up."""
         if self._server is not None:
             self._server.pause_reading()
 
     def resume_writing(self) -> None:
-        """The run has kept up again."""
+        """Resume reading from the server."""
         if self._server is not None:
             self._server.resume_reading()
 
-    def _take(self) -> None:
+    def _process_frames(self) -> None:
         buffer = self._buffer
         while self._work is None and len(buffer) >= FRAME.size:
             kind, size = FRAME.unpack_from(buffer)
@@ -125,48 +125,48 @@ class Link(asyncio.Protocol):
                 self.close()
             else:
                 connecting = self._connect if kind == CONNECT else self._start_tls
-                self._work = asyncio.ensure_future(self._do(connecting(**json.loads(content))))
+                self._work = asyncio.ensure_future(self._execute(connecting(**json.loads(content))))
 
     def _begin(self, content: bytes) -> None:
         self._number, key = HEAD.unpack_from(content)
-        self._receiver.arrivals.done(self._number)  # what a proxy said, or where it redirects to
+        self._receiver.arrivals.done(self._number)  # an earlier response: of a proxy, or a redirect
         self._about, self._size = content[HEAD.size :], 0
         self._seal = sealing(key) if key != UNSEALED else None
 
-    def _run_is_gone(self) -> None:
-        """The run closed the link without a word: it was killed, or is in a hurry."""
+    def _handle_lost_run(self) -> None:
+        """Handle a link that ended without :data:`CLOSE`, perhaps because the run was killed."""
         if self._ended:
             return
         self._ended = True
-        self.resume_writing()  # to the end, without the run
+        self.resume_writing()  # so that the response is received completely
         if self.awaits:
-            asyncio.get_running_loop().call_later(_GRACE, self._closed_unless_orphaned)
+            asyncio.get_running_loop().call_later(_GRACE, self._close_unless_orphaned)
         else:
             self.close()
 
-    def _closed_unless_orphaned(self) -> None:
+    def _close_unless_orphaned(self) -> None:
         if not self._receiver.orphaned:
             self.close()
 
     def done(self, number: int) -> None:
-        """The response to this exchange is needed no more."""
+        """Stop logging the response of an exchange."""
         if number == self._number:
             self._number = 0
 
     # --- connecting -----------------------------------------------------------------------------
 
-    async def _do(self, work: Coroutine[Any, Any, None]) -> None:
+    async def _execute(self, work: Coroutine[Any, Any, None]) -> None:
         try:
             await work
-            said = ""
+            message = ""
         except (OSError, ValueError) as error:  # ssl.SSLError is an OSError
-            said = " ".join(str(error).split()) or type(error).__name__
+            message = " ".join(str(error).split()) or type(error).__name__
         self._work = None
         if not self._ended:
-            self._transport.write(said.encode() + b"\n")
-            if said:
+            self._transport.write(message.encode() + b"\n")
+            if message:
                 self.close()
-        self._take()
+        self._process_frames()
 
     async def _connect(self, host: str, port: int, local: str | None) -> None:
         self._upstream = Upstream(self)
@@ -187,7 +187,7 @@ class Link(asyncio.Protocol):
     # --- from the server ------------------------------------------------------------------------
 
     def arrived(self, data: bytes) -> None:
-        """Log ``data``, then hand it on."""
+        """Log ``data`` from the server, then pass it on to the run."""
         if self._number:
             self._size += len(data)
             if self._size <= _LARGEST:
@@ -199,27 +199,27 @@ class Link(asyncio.Protocol):
         self._arrived.append(data)
 
     def hand_on(self) -> None:
-        """Give the run what has arrived.
+        """Send the data that has arrived to the run.
 
-        It wakes the run, for which the system may have this process wait.
+        This comes last because it wakes the run, and the scheduler may then preempt this process.
         """
         if not self._ended and self._arrived:
             self._transport.write(b"".join(self._arrived))
         self._arrived.clear()
 
     def server_closed(self) -> None:
-        """No more comes from the server."""
+        """Handle the end of the server's connection."""
         self._server = None
         if self._work is not None:
-            return  # which says so
+            return  # the pending command reports the failure
         self.hand_on()
         if self._ended:
             self.close()
         elif self._transport is not None:
-            self._transport.close()  # when all has been sent
+            self._transport.close()  # asyncio sends its buffer first
 
     def hold(self, *, paused: bool) -> None:
-        """Take no more from the run for now, or take it again."""
+        """Pause or resume reading from the run."""
         if paused:
             self._transport.pause_reading()
         else:
@@ -239,31 +239,31 @@ class Link(asyncio.Protocol):
 
 
 class Upstream(asyncio.Protocol):
-    """A connection as the server sees it."""
+    """The server's side of a connection."""
 
     def __init__(self, link: Link) -> None:
         self._link = link
 
     def data_received(self, data: bytes) -> None:
-        """Hand on what comes."""
+        """Pass on data from the server."""
         self._link.arrived(data)
 
     def connection_lost(self, _: Exception | None) -> None:
-        """The server has closed the connection."""
+        """Note that the server has closed the connection."""
         self._link.server_closed()
 
     def pause_writing(self) -> None:
-        """The server does not keep up."""
+        """Stop reading from the run while the server does not keep up."""
         self._link.hold(paused=True)
 
     def resume_writing(self) -> None:
-        """The server has kept up again."""
+        """Resume reading from the run."""
         self._link.hold(paused=False)
 
 
 @cache
 def _tls() -> ssl.SSLContext:
-    """The same trust as where there is no receiver."""
+    """Return the TLS context that httpcore2 uses without a receiver."""
     from httpcore2 import default_ssl_context
 
     context = default_ssl_context()

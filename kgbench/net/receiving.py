@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The receiver of a run (:mod:`kgbench.net.receiver`), as the run sees it."""
+"""The run's side of its receiver process (:mod:`kgbench.net.receiver`)."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from kgbench.net.links import BEGIN, FRAME, HEAD
 from kgbench.net.receiver import CONTROLS, DONE, END, LINK
 
 PROGRAM = ("-m", "kgbench.net.receiver")
-_PATIENCE: Final = 30.0  # seconds for a receiver to end, or to be spoken to
-_TOGETHER: Final = 0.05  # seconds for which it is gathered what is needed no more
+_PATIENCE: Final = 30.0  # seconds for a receiver to end, or to read a message
+_TOGETHER: Final = 0.05  # seconds during which finished exchanges are gathered
 _ENVIRONMENT: Final = ("PATH", "LANG", "LC_ALL", "SSL_CERT_FILE", "SSL_CERT_DIR")
 _numbers = count(1)
 
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """What is asked by the calls of a task, and under which ``number`` the receiver logs it.
+    """The exchange that the calls of an asyncio task belong to; the receiver logs its ``number``.
 
-    ``about`` is what the response belongs to (JSON), ``secret`` the key that the request bears, if
-    any. Where a response is ``given`` it is taken in the place of asking.
+    ``about`` describes the request (JSON), ``secret`` is its API key, if any. A ``given`` response
+    replaces the call.
     """
 
     number: int
@@ -42,20 +42,20 @@ class Exchange:
     given: Response | None = None
 
     def frame(self) -> bytes:
-        """What the receiver is told of it before the request."""
+        """Return the frame that announces the request to the receiver."""
         sealed = derived(self.secret) if self.secret else UNSEALED
         content = HEAD.pack(self.number, sealed) + json.dumps(self.about).encode()
         return FRAME.pack(BEGIN, len(content)) + content
 
 
 UNLOGGED: Final = FRAME.pack(BEGIN, HEAD.size) + HEAD.pack(0, UNSEALED)
-"""What the receiver is told before a request whose response is not logged."""
+"""The frame before a request whose response is not logged."""
 
 
 class Receiving:
-    """The receiver of a run, a process that is started when it is needed.
+    """The receiver process of a run, started on demand.
 
-    It logs in ``folder``; ``sync`` says that records are brought to the disk.
+    It logs to ``folder``; with ``sync``, records are synced to disk.
     """
 
     def __init__(self, folder: Path, *, sync: bool) -> None:
@@ -63,12 +63,12 @@ class Receiving:
         self._sync = sync
         self._control: socket.socket | None = None
         self._process: subprocess.Popen[bytes] | None = None
-        self._done: list[int] = []  # and not said yet
+        self._done: list[int] = []  # finished exchanges that the receiver does not know of
 
     def link(self) -> socket.socket:
-        """A socket to the receiver, for one connection.
+        """Return a socket to the receiver, for one connection.
 
-        Raises :class:`OSError` where there is no receiver and none can be started.
+        Raises :class:`OSError` if there is no receiver and none can be started.
         """
         mine, other = socket.socketpair()
         with other:
@@ -85,20 +85,20 @@ class Receiving:
         return mine
 
     def done(self, number: int) -> None:
-        """The response to the exchange of this number is needed no more.
+        """Release the response of the exchange with this number.
 
-        The receiver is told of several at once: what wakes it makes it wait for its next turn.
+        Several are sent in one message, because every wake-up delays the receiver's next turn.
         """
         self._done.append(number)
         if len(self._done) == 1:
             try:
-                asyncio.get_running_loop().call_later(_TOGETHER, self._say_done)
+                asyncio.get_running_loop().call_later(_TOGETHER, self._send_done)
             except RuntimeError:  # no loop is running
-                self._say_done()
+                self._send_done()
 
     def close(self) -> None:
-        """End the receiver, and wait until it is gone; it may be used again."""
-        self._say_done()
+        """End the receiver and wait for it; :meth:`link` starts another one."""
+        self._send_done()
         control, process = self._control, self._process
         self._control = self._process = None
         if control is None or process is None:
@@ -111,11 +111,11 @@ class Receiving:
             process.kill()
             process.wait()
 
-    def _say_done(self) -> None:
+    def _send_done(self) -> None:
         numbers, self._done = self._done, []
         if self._control is not None and numbers:
             with suppress(OSError):
-                self._control.sendall(b"".join(CONTROLS.pack(DONE, one) for one in numbers))
+                self._control.sendall(b"".join(CONTROLS.pack(DONE, number) for number in numbers))
 
     def _pass(self, end: socket.socket) -> None:
         if self._control is None:
@@ -129,16 +129,16 @@ class Receiving:
         passed = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
         path = os.pathsep.join(entry for entry in sys.path if entry)
         with other:
-            words = [str(other.fileno()), str(self._folder), "sync" if self._sync else ""]
+            arguments = [str(other.fileno()), str(self._folder), "sync" if self._sync else ""]
             try:
                 self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
-                    [sys.executable, "-P", *PROGRAM, *words],
+                    [sys.executable, "-P", *PROGRAM, *arguments],
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.DEVNULL,
                     stderr=subprocess.DEVNULL,
                     pass_fds=(other.fileno(),),
                     env=passed | {"PYTHONPATH": path, "PYTHONUTF8": "1"},
-                    start_new_session=True,  # it outlives what kills the run
+                    start_new_session=True,  # survives signals to the run's process group
                 )
             except BaseException:
                 mine.close()
@@ -147,25 +147,25 @@ class Receiving:
 
 
 RECEIVER: ContextVar[Receiving | None] = ContextVar("receiver", default=None)
-"""The receiver of the run."""
+"""The receiver process of the run, or ``None``."""
 
 EXCHANGE: ContextVar[Exchange | None] = ContextVar("exchange", default=None)
-"""What the calls of the task belong to."""
+"""The exchange of the calls of the current asyncio task."""
 
 
 @contextmanager
 def given(response: Response) -> Iterator[Exchange]:
-    """Have calls made inside of ``with`` take ``response`` in the place of asking."""
-    with exchange(None, given=response) as made:
-        yield made
+    """Use ``response`` in place of calls inside the ``with`` block."""
+    with exchange(None, given=response) as exchange_:
+        yield exchange_
 
 
 @contextmanager
 def exchange(about: Any, secret: str = "", *, given: Response | None = None) -> Iterator[Exchange]:
-    """Have the calls made inside of ``with`` belong to ``about``."""
-    made = Exchange(next(_numbers), about, secret, given)
-    before = EXCHANGE.set(made)
+    """Make calls inside the ``with`` block belong to ``about``."""
+    current = Exchange(next(_numbers), about, secret, given)
+    before = EXCHANGE.set(current)
     try:
-        yield made
+        yield current
     finally:
         EXCHANGE.reset(before)

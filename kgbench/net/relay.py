@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Connections that the receiver of a run holds (:mod:`kgbench.net.receiver`), for httpcore2.
+"""The network backend of httpcore2 for connections through the receiver process of a run.
 
-Where there is no receiver, connections are made as usual.
+See :mod:`kgbench.net.receiver`. Without a receiver, connections are made as usual.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _ENDED: Final = b"the process that receives responses has ended\n"
 
 
 class Relay(httpcore2.AnyIOBackend):
-    """Makes connections through the receiver that :data:`~kgbench.net.arrivals.RECEIVER` names."""
+    """A network backend that connects through :data:`~kgbench.net.receiving.RECEIVER`."""
 
     async def connect_tcp(
         self,
@@ -35,7 +35,7 @@ class Relay(httpcore2.AnyIOBackend):
         local_address: str | None = None,
         socket_options: Iterable[Any] | None = None,
     ) -> httpcore2.AsyncNetworkStream:
-        """A connection to a server."""
+        """Connect to a server, through the receiver if there is one."""
         receiver = RECEIVER.get()
         if receiver is None:
             return await super().connect_tcp(host, port, timeout, local_address, socket_options)
@@ -52,13 +52,13 @@ class _Stream(httpcore2.AsyncNetworkStream):
     def __init__(self, link: socket.socket) -> None:
         self._link = link
         self._unsent = b""
-        self._asking = False
-        self._torn = False  # a frame was sent in part
+        self._in_request = False
+        self._torn = False  # whether a frame may have been sent partly
 
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ASYNC109
-        if self._unsent:  # the end of a body in chunks is not empty
+        if self._unsent:  # a chunked body ends with "0", not with an empty buffer
             await self.write(b"", timeout)
-        self._asking = False
+        self._in_request = False
         try:
             async with asyncio.timeout(timeout):
                 return await asyncio.get_running_loop().sock_recv(self._link, max_bytes)
@@ -68,16 +68,16 @@ class _Stream(httpcore2.AsyncNetworkStream):
             raise httpcore2.ReadError(str(error)) from error
 
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ASYNC109
-        # A head goes together with a small body: h11 gives them apart, then nothing at the end.
+        # Sends a head together with a small body: h11 yields both separately, then b"" at the end.
         self._unsent += buffer
         if buffer and len(self._unsent) < TOGETHER:
             return
         frame = FRAME.pack(DATA, len(self._unsent)) + self._unsent
         self._unsent = b""
-        if not self._asking:
+        if not self._in_request:
             exchange = EXCHANGE.get()
             frame = (UNLOGGED if exchange is None else exchange.frame()) + frame
-        self._asking = True
+        self._in_request = True
         try:
             async with asyncio.timeout(timeout):
                 await self._send(frame)
@@ -88,36 +88,36 @@ class _Stream(httpcore2.AsyncNetworkStream):
 
     async def start_tls(
         self,
-        ssl_context: ssl.SSLContext,  # noqa: ARG002 - the receiver has the same
+        ssl_context: ssl.SSLContext,  # noqa: ARG002 - the receiver has its own
         server_hostname: str | None = None,
         timeout: float | None = None,  # noqa: ASYNC109
     ) -> httpcore2.AsyncNetworkStream:
         await self.order(START_TLS, timeout, hostname=server_hostname)
-        self._asking = False
+        self._in_request = False
         return self
 
     async def order(self, kind: int, timeout: float | None, **content: Any) -> None:  # noqa: ASYNC109
-        """Have the receiver do something; raises what httpcore2 raises where it cannot."""
-        data, said = json.dumps(content).encode(), b""
+        """Send a command to the receiver; raises the errors of httpcore2 if it fails."""
+        data, answer = json.dumps(content).encode(), b""
         try:
             async with asyncio.timeout(timeout):
                 await self._send(FRAME.pack(kind, len(data)) + data)
-                while not said.endswith(b"\n"):
+                while not answer.endswith(b"\n"):
                     byte = await asyncio.get_running_loop().sock_recv(self._link, 1)
-                    said += byte or _ENDED
+                    answer += byte or _ENDED
         except TimeoutError:
             await self.aclose()
             raise httpcore2.ConnectTimeout from None
         except ConnectionError:
-            said = _ENDED
+            answer = _ENDED
         except OSError as error:
-            said = f"{error}\n".encode()
+            answer = f"{error}\n".encode()
         except BaseException:
             await self.aclose()
             raise
-        if len(said) > 1:
+        if len(answer) > 1:
             await self.aclose()
-            raise httpcore2.ConnectError(said[:-1].decode("utf-8", "replace"))
+            raise httpcore2.ConnectError(answer[:-1].decode("utf-8", "replace"))
 
     async def _send(self, frame: bytes) -> None:
         self._torn = True

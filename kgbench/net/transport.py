@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Connections of httpx2 whose responses keep to limits of time and bytes as a whole.
+"""A transport for httpx2 that limits the time and bytes of whole responses.
 
-httpx2 limits single reads. So each request carries the meter of its response to the connection
-(:class:`_Timeout`), whose reads keep to it (:class:`_Stream`), and the body is counted and
-decompressed as it comes (:class:`Measured`, which the client of the providers' SDKs uses as well).
+httpx2 only has timeouts of single reads. Therefore each request carries the meter of its response
+to the connection (:class:`_Timeout`), whose reads obey it (:class:`_Stream`), and the body is
+counted and decompressed as it arrives (:class:`Measured`, which the client of the provider SDKs
+uses as well).
 """
 
 from __future__ import annotations
@@ -22,15 +23,15 @@ import httpx2
 
 from kgbench.net.limits import Body, Meter, Reads, Unreadable
 
-_REFUSAL: Final = 1 << 20  # bytes of a response that asks for credentials
+_REFUSAL: Final = 1 << 20  # bytes of a 401 response
 TOGETHER: Final = 1 << 16
-"""Bytes of a request that are sent at once."""
+"""Bytes of a request up to which head and body are sent in one write."""
 
 
 class Transport(httpx2.BaseTransport):
-    """Connections over which the responses keep to the ``meter`` in the extensions of requests.
+    """A transport whose responses obey the ``meter`` in the extensions of their requests.
 
-    What httpcore2 raises becomes :class:`OSError` and :class:`~kgbench.net.limits.Unreadable`.
+    Errors of httpcore2 become :class:`OSError` or :class:`~kgbench.net.limits.Unreadable`.
     """
 
     def __init__(self, *, connect: float, idle: float, kept: int, proxied: bool) -> None:
@@ -42,7 +43,7 @@ class Transport(httpx2.BaseTransport):
         self._lock = threading.Lock()
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
-        """Send ``request``; the body of the response is decompressed."""
+        """Send ``request`` and return the response, with a decompressed body."""
         meter: Meter = request.extensions["meter"]
         timeout = _Timeout(Reads(meter, self._idle))
         timeouts = {
@@ -61,11 +62,11 @@ class Transport(httpx2.BaseTransport):
             content=request.stream,
             extensions={"timeout": timeouts},
         )
-        with _plain_errors(timeouts["connect"]):
+        with _converted_errors(timeouts["connect"]):
             response = self._pool(url).handle_request(sent)
         timeout.reads.begin_body()
         if response.status == httpx2.codes.UNAUTHORIZED:
-            # Before httpx2 gives credentials it reads the response that asks for them whole.
+            # httpx2 reads a 401 response completely before it sends credentials.
             meter = Meter(replace(meter.limits, encoded=_REFUSAL, decoded=_REFUSAL))
         headers = httpx2.Headers(response.headers)
         coding = headers.pop("Content-Encoding", None)
@@ -95,24 +96,31 @@ class Transport(httpx2.BaseTransport):
         if proxy is None:
             return httpcore2.ConnectionPool(**options)
         try:
-            named = httpx2.Proxy(proxy if "://" in proxy else f"http://{proxy}")
+            parsed = httpx2.Proxy(proxy if "://" in proxy else f"http://{proxy}")
         except (httpx2.InvalidURL, ValueError):
             raise ConnectionError("the proxy in the environment has no http address") from None
-        if named.url.scheme not in ("http", "https"):
+        if parsed.url.scheme not in ("http", "https"):
             raise ConnectionError(
-                f"the proxy in the environment speaks {named.url.scheme}, not HTTP"
+                f"the proxy in the environment speaks {parsed.url.scheme}, not HTTP"
             )
-        if named.url.scheme == "https":
+        if parsed.url.scheme == "https":
             options["proxy_ssl_context"] = _tls()
         address = httpcore2.URL(
-            scheme=named.url.raw_scheme, host=named.url.raw_host, port=named.url.port, target=b"/"
+            scheme=parsed.url.raw_scheme,
+            host=parsed.url.raw_host,
+            port=parsed.url.port,
+            target=b"/",
         )
-        return httpcore2.HTTPProxy(address, proxy_auth=named.raw_auth, **options)
+        return httpcore2.HTTPProxy(address, proxy_auth=parsed.raw_auth, **options)
 
     def idle_connections(self) -> int:
-        """How many connections are kept for later requests."""
+        """Return the number of idle connections that are kept for later requests."""
         with self._lock:
-            return sum(one.is_idle() for pool in self._pools.values() for one in pool.connections)
+            return sum(
+                connection.is_idle()
+                for pool in self._pools.values()
+                for connection in pool.connections
+            )
 
     def close(self) -> None:
         """Close all connections."""
@@ -123,10 +131,10 @@ class Transport(httpx2.BaseTransport):
 
 
 class Measured(httpx2.SyncByteStream, httpx2.AsyncByteStream):
-    """The body of a response, counted and decompressed as it comes.
+    """The body of a response, counted and decompressed as it arrives.
 
-    ``inner`` is the stream of bytes as sent, ``coding`` the header ``Content-Encoding``. Raises
-    :class:`~kgbench.net.limits.Misbehaviour`.
+    ``inner`` is the stream of bytes as sent, ``coding`` the header ``Content-Encoding``. Iteration
+    raises :class:`~kgbench.net.limits.Misbehaviour`.
     """
 
     def __init__(self, inner: Any, meter: Meter, coding: str | None) -> None:
@@ -150,16 +158,16 @@ class Measured(httpx2.SyncByteStream, httpx2.AsyncByteStream):
         body.end()
 
     def close(self) -> None:
-        """Give the connection back, or close it where the body was not read to its end."""
+        """Return the connection to the pool, or close it if the body was not read completely."""
         self._inner.close()
 
     async def aclose(self) -> None:
-        """As :meth:`close`."""
+        """Do the same as :meth:`close` for asynchronous streams."""
         await self._inner.aclose()
 
 
 class _Content:
-    """The body of a response of httpcore2 as it was sent; ``length`` is what was promised."""
+    """The body of an httpcore2 response as sent; ``length`` is its Content-Length."""
 
     def __init__(self, response: httpcore2.Response, length: int) -> None:
         self._response = response
@@ -168,7 +176,7 @@ class _Content:
     def __iter__(self) -> Iterator[bytes]:
         size = 0
         try:
-            with _plain_errors():
+            with _converted_errors():
                 for data in self._response.iter_stream():
                     size += len(data)
                     yield data
@@ -183,22 +191,22 @@ class _Content:
 
 
 class _Timeout(float):
-    """The timeout of a request, which httpcore2 hands to each read and write of its connection.
+    """The timeout of a request, which httpcore2 passes to each read and write of its connection.
 
-    There it names the :class:`~kgbench.net.limits.Reads` of the response. A connection serves one
-    request after the other, so it cannot hold them itself.
+    It carries the :class:`~kgbench.net.limits.Reads` of the response, which the connection cannot
+    store because it serves several requests in turn.
     """
 
     reads: Reads
 
     def __new__(cls, reads: Reads) -> Self:
-        made = super().__new__(cls, reads.wait())
-        made.reads = reads
-        return made
+        timeout = super().__new__(cls, reads.wait())
+        timeout.reads = reads
+        return timeout
 
 
 class _Network(httpcore2.NetworkBackend):
-    """Connections whose reads keep to the limits of a response."""
+    """A network backend whose streams obey the limits of a response."""
 
     def __init__(self) -> None:
         self._plain = httpcore2.SyncBackend()
@@ -218,13 +226,13 @@ class _Stream(httpcore2.NetworkStream):
         try:
             data = self._plain.read(max_bytes, reads.wait())
         except httpcore2.ReadTimeout:
-            reads.wait()  # raises where it is the response that took too long
+            reads.wait()  # raises TooSlow if the limit of the whole response is exceeded
             raise
         reads.came(len(data))
         return data
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        """Send a head together with a small body: h11 gives them apart, then nothing at the end."""
+        """Send a head together with a small body; h11 yields them apart, then b"" at the end."""
         assert isinstance(timeout, _Timeout)
         self._unsent += buffer
         if buffer and len(self._unsent) < TOGETHER:
@@ -243,26 +251,26 @@ class _Stream(httpcore2.NetworkStream):
 
 
 @contextmanager
-def _plain_errors(connect: float = 0.0) -> Iterator[None]:
-    """Raise what httpcore2 raises as the errors of this module."""
+def _converted_errors(connect: float = 0.0) -> Iterator[None]:
+    """Convert the errors of httpcore2 to those of this module."""
     try:
         yield
-    except httpcore2.ConnectTimeout:  # not TimeoutError: nothing was asked yet
-        said = f"timed out: no connection within {connect:g} seconds"
-        raise ConnectionError(said) from None
+    except httpcore2.ConnectTimeout:  # not a TimeoutError, because no request was sent yet
+        message = f"timed out: no connection within {connect:g} seconds"
+        raise ConnectionError(message) from None
     except httpcore2.TimeoutException as error:
         raise TimeoutError(str(error) or "timed out") from None
     except (httpcore2.NetworkError, httpcore2.ProxyError) as error:
-        cause = error.__context__  # what the system said, as of a certificate
+        cause = error.__context__  # the error of the system, for example of a certificate
         raise (cause if isinstance(cause, OSError) else ConnectionError(str(error))) from None
-    except httpcore2.LocalProtocolError:  # which quotes headers, and so maybe a token
+    except httpcore2.LocalProtocolError:  # its message quotes headers and may contain a token
         raise Unreadable("the request cannot be sent: a header has unusable characters") from None
     except httpcore2.ProtocolError as error:
         raise Unreadable(str(error)) from None
 
 
 def _proxy(url: httpx2.URL) -> str | None:
-    """The proxy that the environment names for ``url``, by the rules of :mod:`urllib.request`."""
+    """Return the proxy of the environment for ``url``, by the rules of :mod:`urllib.request`."""
     if urllib.request.proxy_bypass(url.netloc.decode("ascii")):
         return None
     return urllib.request.getproxies().get(url.scheme)
@@ -270,5 +278,5 @@ def _proxy(url: httpx2.URL) -> str | None:
 
 @cache
 def _tls() -> ssl.SSLContext:
-    """The trusted certificates, read once."""
+    """Return the TLS context, cached because loading certificates takes long."""
     return ssl.create_default_context()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requests to an address that somebody named: an endpoint, a file to fetch, a server to probe.
+"""Single requests to addresses of users: endpoints, files to fetch, servers to probe.
 
-They carry no credentials, keep to limits, and use the proxies of the environment. Redirects are
-followed only where the caller says so, and never from https to http.
+They carry no credentials, have limits, and use the proxies of the environment. Redirects are
+followed only on request, and never from https to http.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ def request(
     idle: float = 60.0,
     follow: bool = False,
 ) -> Iterator[Response]:
-    """GET ``url``, or POST ``body`` to it; ``idle`` is the most seconds without a byte.
+    """GET ``url``, or POST ``body`` to it; ``idle`` is the read timeout in seconds.
 
-    With ``follow`` redirects of a GET are followed within http and https; else they are responses
-    like any other. Raises as :meth:`kgbench.net.client.Client.send`.
+    With ``follow``, redirects of a GET to http and https addresses are followed; otherwise they are
+    returned like other responses. Raises the errors of :meth:`kgbench.net.client.Client.send`.
     """
     if urlsplit(url).scheme not in ("http", "https"):
         raise ValueError(f"{bare(url)} is no address on the web")
@@ -46,21 +46,21 @@ def request(
             with ExitStack() as stack:
                 sent = client.send(method, url, meter, body=body, headers=headers)
                 response = stack.enter_context(sent)
-                to = response.headers.get("location")
-                if not follow or to is None or response.status not in _MOVED:
+                location = response.headers.get("location")
+                if not follow or location is None or response.status not in _MOVED:
                     yield response
                     return
-            url = _followed(url, to)
+            url = _redirect_target(url, location)
         raise LedAway(f"{bare(url)} redirects more than {REDIRECTS} times")
 
 
-def _followed(url: str, location: str) -> str:
-    """The address that a response from ``url`` redirects to. Raises :class:`LedAway`."""
+def _redirect_target(url: str, location: str) -> str:
+    """Return the address that ``url`` redirects to; raises :class:`LedAway` if it is refused."""
     try:
         target = urljoin(url, location)
-        after = urlsplit(target).scheme
+        scheme = urlsplit(target).scheme
     except ValueError:
         raise LedAway(f"{bare(url)} leads to an address that cannot be read") from None
-    if after not in ("http", "https") or (urlsplit(url).scheme, after) == ("https", "http"):
+    if scheme not in ("http", "https") or (urlsplit(url).scheme, scheme) == ("https", "http"):
         raise LedAway(f"{bare(url)} leads to {bare(target)}: not followed")
     return target

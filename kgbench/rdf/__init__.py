@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ground floor: RDF terms as text, and what Turtle files declare."""
+"""RDF terms as text, and readers of declarations in Turtle files."""
 
 from kgbench.rdf.terms import (
     Text,

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reading what Turtle files declare: the one way from declared RDF to Python values.
+"""A reader of declarations in Turtle files, which converts them to Python values.
 
 Task classes, score sets, prices, data sets, queries and known names are declared in Turtle. Each
-room makes its own dataclasses of them, and asks :class:`Declared` for the values.
+package has its own dataclasses for them, and uses :class:`Declared` to get the values.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ DERIVED = {
     b"aggregations": ("ontology", "metric-aggregates.rq"),
     b"kgb:axis": ("ontology", "collections.rq"),
 }
-"""Queries for what follows from declarations, by a word that stands in all these.
+"""Queries that derive triples from declarations, by a word that all relevant files contain.
 
-They give the metrics of whole dialogues, and the members of score sets.
+They derive the metrics of whole dialogues, and the members of score sets.
 """
 
 KINDS: dict[str, type] = {
@@ -42,26 +42,26 @@ KINDS: dict[str, type] = {
 
 
 def quads(content: bytes, base: str = BASE) -> list[ox.Quad]:
-    """The triples of a Turtle document, as written, and those that follow from them.
+    """Return the triples of a Turtle document, and those that :data:`DERIVED` derives from them.
 
-    Raises :class:`SyntaxError` where the document does not parse.
+    Raises :class:`SyntaxError` if the document does not parse.
     """
     written = list(ox.parse(content, ox.RdfFormat.TURTLE, base_iri=base, rename_blank_nodes=True))
-    found = list(written)
+    triples = list(written)
     for word, query in DERIVED.items():
-        if word in content:  # in few files, and a look at bytes is cheaper than a query
+        if word in content:  # true for few files, and cheaper than a query
             graph = ox.Store()
             graph.extend(written)
             derived: Any = graph.query(resources.text(*query))
-            found += (ox.Quad(*triple) for triple in derived)
-    return found
+            triples += (ox.Quad(*triple) for triple in derived)
+    return triples
 
 
 class Declared:
-    """What one or more Turtle files declare together.
+    """The declarations in one or more Turtle files.
 
     Every reading method raises :class:`~kgbench.errors.ResourceError`, which names the file, the
-    resource and the property, where what is declared is not what was asked for.
+    resource and the property, if a value is missing, invalid or ambiguous.
     """
 
     def __init__(self, *files: Path, base: str = BASE) -> None:
@@ -73,25 +73,25 @@ class Declared:
             except (SyntaxError, OSError) as error:
                 raise ResourceError(f"the declarations {file} cannot be read: {error}") from error
 
-    # Every loop over the engine's answers ends here: an error that kept one in its traceback
-    # could make another thread free it, which the engine forbids.
+    # Every loop over the engine's iterators is completed in these methods. If an error kept an
+    # iterator in its traceback, another thread could free it, which pyoxigraph forbids.
 
     def instances(self, kind: str) -> list[Any]:
-        """The resources of a class, in the order of their IRIs."""
+        """Return the resources of a class, in the order of their IRIs."""
         quads = self.graph.quads_for_pattern(None, ox.NamedNode(RDF.type), ox.NamedNode(kind))
         return sorted((quad.subject for quad in quads), key=str)
 
     def only(self, kind: str) -> Any:
-        """The one resource of a class."""
-        found = self.instances(kind)
-        if len(found) != 1:
-            raise ResourceError(f"{self.file} must describe one {_name(kind)}, not {len(found)}")
-        return found[0]
+        """Return the only resource of a class."""
+        nodes = self.instances(kind)
+        if len(nodes) != 1:
+            raise ResourceError(f"{self.file} must describe one {_name(kind)}, not {len(nodes)}")
+        return nodes[0]
 
     def named(self, kind: str, name: str) -> Any:
-        """The resource of a class with the notation ``name``.
+        """Return the resource of a class with the notation ``name``.
 
-        Raises :class:`~kgbench.errors.QueryError` with the names there are and the nearest.
+        Raises :class:`~kgbench.errors.QueryError` with the known names and the nearest ones.
         """
         known = {self.required(node, SKOS.notation): node for node in self.instances(kind)}
         if name not in known:
@@ -102,40 +102,40 @@ class Declared:
         return known[name]
 
     def subjects(self, predicate: str, value: Node | ox.Literal | None = None) -> list[Any]:
-        """The resources with a property, or with this value of it, in the order of their IRIs."""
+        """Return the resources with a property (and value), in the order of their IRIs."""
         quads = self.graph.quads_for_pattern(None, ox.NamedNode(predicate), value)
         return sorted({quad.subject for quad in quads}, key=str)
 
     def objects(self, node: Node, predicate: str) -> list[Any]:
-        """The values of a property, sorted."""
+        """Return the values of a property, sorted."""
         quads = self.graph.quads_for_pattern(node, ox.NamedNode(predicate), None)
         return sorted((quad.object for quad in quads), key=str)
 
     def ordered(self, node: Node, predicate: str) -> list[Any]:
-        """The values of a property in the order of their ``sh:order``."""
+        """Return the values of a property in the order of their ``sh:order``."""
         return sorted(
             self.objects(node, predicate),
             key=lambda part: (self.read(part, SH.order, float) or 0.0, str(part)),
         )
 
     def texts(self, node: Node, predicate: str) -> list[str]:
-        """The lexical values (of IRIs, their text) of a property, sorted."""
+        """Return the lexical values of a property (IRIs as text), sorted."""
         return sorted(str(value.value) for value in self.objects(node, predicate))
 
     def text(self, node: Node, predicate: str) -> str | None:
-        """The lexical value of a property that has at most one, or ``None``."""
-        found = self._at_most_one(node, predicate)
-        return None if found is None else str(found.value)
+        """Return the lexical value of a property with at most one value, or ``None``."""
+        term = self._at_most_one(node, predicate)
+        return None if term is None else str(term.value)
 
     def required(self, node: Node, predicate: str) -> str:
-        """The lexical value of a property that has exactly one."""
-        found = self.text(node, predicate)
-        if found is None:
+        """Return the lexical value of a property with exactly one value."""
+        text = self.text(node, predicate)
+        if text is None:
             raise self._lacks(node, predicate)
-        return found
+        return text
 
     def read(self, node: Node, predicate: str, kind: Callable[[str], T]) -> T | None:
-        """The value of a property that has at most one, by ``kind``, which raises ValueError."""
+        """Return the optional value of a property, converted by ``kind`` (may raise ValueError)."""
         text = self.text(node, predicate)
         try:
             return None if text is None else kind(text)
@@ -145,40 +145,40 @@ class Declared:
             ) from error
 
     def needed(self, node: Node, predicate: str, kind: Callable[[str], T]) -> T:
-        """The value of a property that has exactly one, by ``kind`` as for :meth:`read`."""
+        """Return the required value of a property, converted by ``kind``; see :meth:`read`."""
         self.required(node, predicate)
-        found = self.read(node, predicate, kind)
-        assert found is not None
-        return found
+        value = self.read(node, predicate, kind)
+        assert value is not None
+        return value
 
     def value(self, node: Node, predicate: str) -> Json:
-        """The Python value of a property that has at most one, or ``None``: see :data:`KINDS`."""
-        found = self._at_most_one(node, predicate)
-        return None if found is None else _python(found)
+        """Return the optional value of a property as a Python value; see :data:`KINDS`."""
+        term = self._at_most_one(node, predicate)
+        return None if term is None else _python(term)
 
     def required_value(self, node: Node, predicate: str) -> Json:
-        """The Python value of a property that has exactly one."""
-        found = self.value(node, predicate)
-        if found is None:
+        """Return the required value of a property as a Python value."""
+        value = self.value(node, predicate)
+        if value is None:
             raise self._lacks(node, predicate)
-        return found
+        return value
 
     def values(self, node: Node, predicate: str) -> list[Json]:
-        """The Python values of a property, in the order of their terms; of IRIs, their text."""
+        """Return the values of a property as Python values (IRIs as text), sorted by term."""
         return [_python(term) for term in self.objects(node, predicate)]
 
     def _at_most_one(self, node: Node, predicate: str) -> Any:
-        found = self.objects(node, predicate)
-        if len(found) > 1:
+        values = self.objects(node, predicate)
+        if len(values) > 1:
             raise ResourceError(f"{self.file}: {node} has several values of <{predicate}>")
-        return found[0] if found else None
+        return values[0] if values else None
 
     def _lacks(self, node: Node, predicate: str) -> ResourceError:
         return ResourceError(f"{self.file}: {node} has no <{predicate}>")
 
 
 def shipped(folder: str, *parts: str) -> Declared:
-    """What a file in a top-level folder of kgbench declares; each file is read once."""
+    """Return the declarations in a file of a top-level folder of kgbench, with a cache."""
     return _shipped(resources.path(folder, *parts))
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Terms of a user's own declarations: each must be one that its vocabulary has.
+"""A check that the terms in users' declarations exist in their vocabularies.
 
-RDF passes over what it does not know, so that a misspelt property would silently change numbers.
+RDF ignores unknown terms, so a misspelt property would silently change results.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from kgbench.vocab import BASE, DQV, KGB, PREFIXES, RDF, SCHEMA, SH, compact
 
 _TYPE = ox.NamedNode(RDF.type)
 _SHAPES = ("queries.ttl", "results.ttl")
-_PARTS = {  # the shapes of what these properties lead to, whether it has a type or not
+_PARTS = {  # the shapes of the values of these properties, typed or not
     KGB.axis: "Axis",
     KGB.scoreSelector: "ScoreSelector",
     KGB.formatPair: "FormatPair",
@@ -44,15 +44,15 @@ _WORDS = {
     "ScoreSelector": "a score selector",
     "ScoreSet": "a score set",
 }
-_SAME = 0.93  # likeness of two namespaces, one of which is a slip of the pen
+_SAME = 0.93  # similarity from which on a namespace counts as a misspelling of another
 
 
 def check_terms(graph: ox.Store, file: Path) -> None:
-    """Refuse a declaration with terms that their vocabularies do not have.
+    """Refuse a declaration with terms that their vocabularies do not define.
 
-    Properties and classes of the vocabularies that kgbench reads must exist there, and what is said
-    of a compass, axis, score set, selector, format comparison, model record or price must be
-    something that is read of it. Other vocabularies may say what they like. Raises
+    Properties and classes of the vocabularies that kgbench reads must exist in them, and the
+    properties of a compass, axis, score set, selector, format comparison, model record or price
+    must be allowed by its shape. Terms of other vocabularies are not checked. Raises
     :class:`~kgbench.errors.ResourceError` with the nearest name.
     """
     for message in _complaints(graph):
@@ -81,26 +81,26 @@ def _complaints(graph: ox.Store) -> Iterator[str]:
                 what = " and ".join(_WORDS[shape] for shape in sorted(shapes))
                 options = [compact(path) for path in allowed]
                 yield (
-                    f"{compact(predicate)} says nothing of {what} ({node}): "
+                    f"{compact(predicate)} is not a property of {what} ({node}): "
                     f"{nearest(compact(predicate), options)}"
                 )
 
 
 def _described(graph: ox.Store) -> dict[ox.NamedNode | ox.BlankNode, set[str]]:
-    """The shapes of the resources that a declaration describes."""
-    found: dict[ox.NamedNode | ox.BlankNode, set[str]] = {}
+    """Return the names of the shapes of the resources in a declaration."""
+    shapes: dict[ox.NamedNode | ox.BlankNode, set[str]] = {}
     for quad in graph:
         if quad.predicate == _TYPE and isinstance(quad.object, ox.NamedNode):
             node, shape = quad.subject, _KINDS.get(quad.object.value)
         else:
             node, shape = quad.object, _PARTS.get(quad.predicate.value)
         if shape is not None and isinstance(node, ox.NamedNode | ox.BlankNode):
-            found.setdefault(node, set()).add(shape)
-    return found
+            shapes.setdefault(node, set()).add(shape)
+    return shapes
 
 
 def _vocabulary(iri: str) -> tuple[str | None, frozenset[str]]:
-    """The namespace of a term, and the names in it; ``None`` for one that is not known."""
+    """Return the namespace of a term and its names; ``None`` for an unknown namespace."""
     space = next((s for s in _spaces() if iri.startswith(s)), None)
     return space, frozenset() if space is None else _names().get(space, frozenset())
 
@@ -113,33 +113,35 @@ def _near_namespace(iri: str) -> Iterator[str]:
 
 
 def _spaces() -> list[str]:
-    return ["".join(space) for space in PREFIXES.values()]  # plain text, without their attributes
+    return ["".join(space) for space in PREFIXES.values()]  # plain str instead of Namespace
 
 
 @cache
 def _names() -> dict[str, frozenset[str]]:
-    """The names of each vocabulary of which all are known, by its namespace."""
+    """Return the names of each completely known vocabulary, by namespace."""
     from rdflib import namespace
 
     lists = (namespace.RDF, namespace.RDFS, namespace.SKOS, namespace.DCTERMS, namespace.SH)
-    found = {str(each): frozenset(map(str, dir(each))) for each in lists}
-    found = {
+    names_by_space = {str(vocabulary): frozenset(map(str, dir(vocabulary))) for vocabulary in lists}
+    names_by_space = {
         space: frozenset(name.rpartition("#")[2].rpartition("/")[2] for name in names)
-        for space, names in found.items()
+        for space, names in names_by_space.items()
     }
-    found[SCHEMA] = frozenset(name.rpartition("/")[2] for name in map(str, dir(namespace.SDO)))
+    names_by_space[SCHEMA] = frozenset(
+        name.rpartition("/")[2] for name in map(str, dir(namespace.SDO))
+    )
     own = _read(resources.path("ontology", "kgbench.ttl"))
-    found[KGB] = frozenset(
+    names_by_space[KGB] = frozenset(
         quad.subject.value.removeprefix(KGB)
         for quad in own
         if isinstance(quad.subject, ox.NamedNode) and quad.subject.value.startswith(KGB)
     )
-    return found
+    return names_by_space
 
 
 @cache
 def _paths() -> dict[str, frozenset[str]]:
-    """The properties that each shape speaks of, by the name of the shape."""
+    """Return the properties that each shape mentions, by the name of the shape."""
     graph = _read(*(resources.path("shapes", name) for name in _SHAPES))
     return {
         shape: frozenset(_mentioned(graph, ox.NamedNode(f"{BASE}shapes/{shape}")))

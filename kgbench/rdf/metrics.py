@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reading the metrics that a task class or a comparison policy declares."""
+"""A reader of the metrics that a task class or a comparison policy declares."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from kgbench.vocab import KGB, SCHEMA, SKOS
 
 
 def metrics_of(declared: Declared, node: ox.NamedNode) -> dict[str, Metric]:
-    """The metrics of the resource ``node``, by short name."""
-    found = (_metric(declared, metric) for metric in declared.objects(node, KGB.metric))
-    return {metric.name: metric for metric in found}
+    """Return the metrics of the resource ``node``, by short name."""
+    metrics = (_metric(declared, metric) for metric in declared.objects(node, KGB.metric))
+    return {metric.name: metric for metric in metrics}
 
 
 def _metric(declared: Declared, node: ox.NamedNode) -> Metric:

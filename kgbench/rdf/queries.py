@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The questions in ``queries/``: finding, describing and parametrising them.
+"""The queries in ``queries/``: their texts, descriptions and parameters.
 
-``NAME.rq`` holds the text of a query, ``NAME.ttl`` its description. Parameters never enter the
-middle of a text: they become one ``VALUES`` block of serialised terms, put where the text has the
-line ``# PARAMETERS``.
+``NAME.rq`` has the text of a query, ``NAME.ttl`` its description. Parameters are never inserted
+into the text itself: they become one ``VALUES`` block of serialised terms, which replaces the line
+``# PARAMETERS``.
 
 >>> query = load("list-passes")
 >>> [column.name for column in query.columns][:3]
@@ -34,7 +34,7 @@ from kgbench.vocab import DCTERMS, PREFIXES, RDFS, SCHEMA, SH, SKOS, XSD, Namesp
 CSVW = Namespace("http://www.w3.org/ns/csvw#")
 
 Value: TypeAlias = str | int | float | bool | ox.NamedNode | ox.Literal
-"""One value of a parameter; text is read by the parameter's datatype."""
+"""A value of a parameter; strings are parsed according to the parameter's datatype."""
 
 _MARK = re.compile(r"^[ \t]*# PARAMETERS[ \t]*$", re.MULTILINE)
 _SELECT = re.compile(r"\bSELECT\b(?P<variables>.*?)\bWHERE\b", re.DOTALL)
@@ -46,7 +46,7 @@ _COLUMN = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class QueryParameter:
-    """A declared parameter; ``datatype`` is an XSD datatype, or ``None`` where an IRI is wanted."""
+    """A declared parameter; ``datatype`` is an XSD datatype, or ``None`` for IRIs."""
 
     name: str
     datatype: str | None
@@ -56,7 +56,7 @@ class QueryParameter:
 
 @dataclass(frozen=True, slots=True)
 class QueryColumn:
-    """A declared column of the answer."""
+    """A declared column of the result."""
 
     name: str
     description: str
@@ -64,7 +64,7 @@ class QueryColumn:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A question as ``queries/`` declares it."""
+    """A query declared in ``queries/``."""
 
     name: str
     text: str
@@ -82,62 +82,62 @@ class Query:
 
 @cache
 def names() -> tuple[str, ...]:
-    """The names of all queries, sorted."""
+    """Return the names of all queries, sorted."""
     return tuple(sorted(path.stem for path in resources.folder("queries").glob("*.rq")))
 
 
 @cache
 def digest() -> str:
-    """The SHA-256 over the texts of all queries, in hex."""
+    """Return the SHA-256 of the texts of all queries, in hex."""
     texts = "".join(f"{name}\n{resources.text('queries', f'{name}.rq')}" for name in names())
     return terms.digest(texts)
 
 
 @cache
 def load(name: str) -> Query:
-    """The query called ``name``.
+    """Load the query called ``name``.
 
-    Raises :class:`~kgbench.errors.QueryError` where there is none, and
-    :class:`~kgbench.errors.ResourceError` where its description is missing or disagrees with it.
+    Raises :class:`~kgbench.errors.QueryError` if there is none, and
+    :class:`~kgbench.errors.ResourceError` if its description is missing or contradicts its text.
     """
     if name not in names():
         raise QueryError(f"there is no query '{name}': {nearest(name, names())}")
     text = resources.text("queries", f"{name}.rq")
-    described = _Description(name)
+    description = _Description(name)
     columns = _projected(text)
-    declared = {column.name: column for column in described.columns()}
+    declared = {column.name: column for column in description.columns()}
     if set(columns) != set(declared):
         raise ResourceError(
             f"queries/{name}.ttl describes the columns {sorted(declared)}, "
-            f"but queries/{name}.rq answers with {sorted(columns)}"
+            f"but queries/{name}.rq has the columns {sorted(columns)}"
         )
-    if described.parameters() and not _MARK.search(text):
+    if description.parameters() and not _MARK.search(text):
         raise ResourceError(f"queries/{name}.rq has parameters but no line '# PARAMETERS'")
     return Query(
         name=name,
         text=text,
-        label=described.text(RDFS.label),
-        description=described.text(DCTERMS.description),
-        keywords=tuple(sorted(described.values(SCHEMA.keywords))),
-        parameters=tuple(described.parameters()),
+        label=description.text(RDFS.label),
+        description=description.text(DCTERMS.description),
+        keywords=tuple(sorted(description.values(SCHEMA.keywords))),
+        parameters=tuple(description.parameters()),
         columns=tuple(declared[name] for name in columns),
     )
 
 
 class Bound(str):
-    """The text of a query with its parameters; ``name`` is what ``queries/`` calls the query."""
+    """The text of a query with its parameters; ``name`` is the name of the query."""
 
     __slots__ = ("name",)
     name: str
 
 
 def bind(query: Query, **parameters: Value | Sequence[Value] | None) -> Bound:
-    """The text of ``query`` with ``parameters`` as its ``VALUES`` block.
+    """Return the text of ``query`` with ``parameters`` as its ``VALUES`` block.
 
-    Several values of one parameter are alternatives. A parameter that is not given, or is ``None``,
-    has no column in the block, which restricts it as little as ``UNDEF`` does. An empty sequence of
-    alternatives matches nothing. Raises :class:`~kgbench.errors.QueryError` for a parameter that is
-    unknown, missing, or not of its datatype.
+    Several values of a parameter are alternatives. A parameter that is missing or ``None`` has no
+    column in the block, which has the same effect as ``UNDEF``. An empty sequence of alternatives
+    matches nothing. Raises :class:`~kgbench.errors.QueryError` for a parameter that is unknown,
+    missing although required, or not of its datatype.
     """
     columns = _columns(query, parameters)
     text = Bound(_MARK.sub(lambda _: _values(columns), query.text, count=1))
@@ -148,11 +148,11 @@ def bind(query: Query, **parameters: Value | Sequence[Value] | None) -> Bound:
 def compact(
     query: Query, most: int | None = None, **parameters: Value | Sequence[Value] | None
 ) -> str:
-    """The text of ``query`` for people: no comments, and a ``VALUES`` block for each parameter.
+    """Return a readable text of ``query``: no comments, one ``VALUES`` block per parameter.
 
-    It asks the same as what :func:`bind` gives, and grows with the sum of the numbers of values
-    instead of their product. A parameter with more than ``most`` values becomes a comment that
-    says how many it has. Raises as :func:`bind` does.
+    It is equivalent to the result of :func:`bind`, but its size grows with the sum of the numbers
+    of values, not with their product. A parameter with more than ``most`` values becomes a comment
+    with their number. Raises the errors of :func:`bind`.
     """
     lines = []
     for name, values in _columns(query, parameters).items():
@@ -165,31 +165,31 @@ def compact(
 
 
 def run(store: Any, name: str, **parameters: Value | Sequence[Value] | None) -> Any:
-    """The answer of the store to the query called ``name``, as pyoxigraph gives it."""
+    """Execute the query called ``name`` on a store, and return pyoxigraph's result."""
     return store.query(bind(load(name), **parameters))
 
 
 def ask(store: Any, text: str, *, prefixed: bool = True) -> Any:
-    """The answer of the store to any query, as pyoxigraph gives it.
+    """Execute any query on a store, and return pyoxigraph's result.
 
-    The common prefixes are declared where ``prefixed``; those that the text declares override
-    them. A :class:`~kgbench.errors.QueryError` tells a syntax error by its place, without the
-    grammar.
+    With ``prefixed``, the common prefixes are declared; declarations in the text override them. The
+    message of a :class:`~kgbench.errors.QueryError` has the position of a syntax error, without the
+    engine's list of expected tokens.
     """
-    # On the first line: errors tell the lines of the text.
+    # On the first line, so that line numbers in errors are those of the text.
     common = "".join(f"PREFIX {name}: <{iri}> " for name, iri in PREFIXES.items())
-    whole = common + text if prefixed else text
+    query = common + text if prefixed else text
     try:
-        return store.query(whole)
+        return store.query(query)
     except QueryError as error:
-        place = re.search(r"error at (\d+):(\d+): (.*)", str(error), re.DOTALL)
-        if place is None:
+        match = re.search(r"error at (\d+):(\d+): (.*)", str(error), re.DOTALL)
+        if match is None:
             raise
-        line, column = int(place[1]), int(place[2])
-        before = whole.split("\n")[line - 1][: column - 1].removeprefix(common)
-        # The engine tells of a prefix, or of what it expects in place of a name that has one.
+        line, column = int(match[1]), int(match[2])
+        before = query.split("\n")[line - 1][: column - 1].removeprefix(common)
+        # The engine reports an undeclared prefix, or what it expects instead of the prefixed name.
         name = _PREFIXED.search(before)
-        if name is not None and not _is_declared(name[1], whole):
+        if name is not None and not _is_declared(name[1], query):
             raise QueryError(f"prefix {name[1]}: is not declared (line {line})") from error
         shown = before[-40:].lstrip()
         raise QueryError(f"the query is not SPARQL: line {line}, after '{shown}'") from error
@@ -202,7 +202,7 @@ def _is_declared(prefix: str, text: str) -> bool:
 def rows(
     store: Any, name: str, **parameters: Value | Sequence[Value] | None
 ) -> list[tuple[str | None, ...]]:
-    """The answer to the query called ``name`` as lexical values in the order of its columns."""
+    """Return the rows of the query called ``name``, as lexical values in column order."""
     columns = [column.name for column in load(name).columns]
     return [
         tuple(None if (term := solution[column]) is None else term.value for column in columns)
@@ -222,7 +222,7 @@ def _alternatives(given: Value | Sequence[Value]) -> Sequence[Value]:
 def _columns(
     query: Query, given: Mapping[str, Value | Sequence[Value] | None]
 ) -> dict[str, list[str]]:
-    """The serialised values of each parameter that is given, by name."""
+    """Return the serialised values of each given parameter, by name."""
     known = {parameter.name: parameter for parameter in query.parameters}
     for name in given:
         if name not in known:
@@ -237,7 +237,9 @@ def _columns(
             if not parameter.optional:
                 raise QueryError(f"query '{query.name}' needs a value for '{name}'")
             continue
-        columns[name] = [_term(query, parameter, one) for one in _alternatives(value)]
+        columns[name] = [
+            _term(query, parameter, alternative) for alternative in _alternatives(value)
+        ]
     return columns
 
 
@@ -273,19 +275,19 @@ def _serialised(parameter: QueryParameter, value: Value) -> str:
 
 def _integer(value: str | float) -> str:
     if isinstance(value, float) and not value.is_integer():
-        raise ValueError("it is no whole number")
+        raise ValueError("it is not a whole number")
     return terms.integer(int(value))
 
 
 def _boolean(value: str | float) -> str:
     words = {"true": True, "1": True, "false": False, "0": False}
-    found = words.get(str(value).lower())
-    if found is None:
+    truth = words.get(str(value).lower())
+    if truth is None:
         raise ValueError("neither true nor false")
-    return terms.boolean(found)
+    return terms.boolean(truth)
 
 
-#: The datatypes that parameters may have, and how their values are written.
+#: The datatypes of parameters, and the functions that serialise their values.
 _WRITERS: Mapping[str, Callable[[str | float], str]] = {
     XSD.string: lambda value: terms.string(str(value)),
     XSD.integer: _integer,
@@ -294,7 +296,7 @@ _WRITERS: Mapping[str, Callable[[str | float], str]] = {
 
 
 def _expanded(value: str) -> str:
-    """``value`` with a known prefix expanded: ``outcome:empty`` is an IRI that people write."""
+    """Expand a known prefix in ``value``, so that users may write ``outcome:empty``."""
     prefix, colon, local = value.partition(":")
     if colon and not local.startswith("//") and prefix in PREFIXES:
         return PREFIXES[prefix] + local
@@ -305,20 +307,20 @@ def _expanded(value: str) -> str:
 
 
 def _projected(text: str) -> list[str]:
-    found = _SELECT.search(text)
-    if found is None:
+    clause = _SELECT.search(text)
+    if clause is None:
         return []
-    return [match["alias"] or match["plain"] for match in _COLUMN.finditer(found["variables"])]
+    return [match["alias"] or match["plain"] for match in _COLUMN.finditer(clause["variables"])]
 
 
 @cache
 def _shared() -> Declared:
-    """The parameters and columns, which all queries share."""
+    """Return the declarations of parameters and columns, which all queries share."""
     return Declared(*(resources.path("queries", f"{n}.ttl") for n in ("parameters", "columns")))
 
 
 class _Description:
-    """What ``NAME.ttl`` says of a query."""
+    """The description of a query in ``NAME.ttl``."""
 
     def __init__(self, name: str) -> None:
         self._file = f"queries/{name}.ttl"
@@ -328,22 +330,22 @@ class _Description:
             raise ResourceError(f"{self._file} describes '{self.text(SKOS.notation)}'")
 
     def values(self, predicate: str) -> list[str]:
-        """The lexical values of a property, sorted."""
+        """Return the lexical values of a property, sorted."""
         return self._declared.texts(self._node, predicate)
 
     def text(self, predicate: str) -> str:
-        """The one value of a property."""
+        """Return the only value of a property."""
         return self._declared.required(self._node, predicate)
 
     def parameters(self) -> list[QueryParameter]:
-        """The declared parameters, by name."""
+        """Return the declared parameters, sorted by name."""
         return sorted(
             map(self._parameter, self._declared.objects(self._node, SH.parameter)),
             key=lambda p: p.name,
         )
 
     def columns(self) -> list[QueryColumn]:
-        """The declared columns, in no order."""
+        """Return the declared columns, unordered."""
         return [
             QueryColumn(self._one(node, CSVW.name), self._one(node, DCTERMS.description))
             for node in self._declared.objects(self._node, CSVW.column)
@@ -361,7 +363,7 @@ class _Description:
         )
 
     def _one(self, node: ox.NamedNode, predicate: str) -> str:
-        found = _shared().text(node, predicate)
-        if found is None:
+        value = _shared().text(node, predicate)
+        if value is None:
             raise ResourceError(f"{self._file} uses <{node.value}>, which has no <{predicate}>")
-        return found
+        return value

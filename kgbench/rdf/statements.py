@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Making quads by hand, for what a publication says of itself."""
+"""Helpers that make quads, for the metadata of publications."""
 
 from __future__ import annotations
 
@@ -14,48 +14,48 @@ Value = Any
 
 
 def node(iri: str) -> ox.NamedNode:
-    """An IRI."""
+    """Return an IRI."""
     return ox.NamedNode(iri)
 
 
 def text(value: str, language: str | None = None) -> ox.Literal:
-    """A text; lone surrogates, which no RDF can carry, become visible."""
-    whole = value.encode("utf-8", "backslashreplace").decode("utf-8")
-    return ox.Literal(whole, language=language) if language else ox.Literal(whole)
+    """Return a string literal; lone surrogates, which RDF does not allow, are escaped."""
+    clean = value.encode("utf-8", "backslashreplace").decode("utf-8")
+    return ox.Literal(clean, language=language) if language else ox.Literal(clean)
 
 
 def number(value: int) -> ox.Literal:
-    """An integer that is not negative."""
+    """Return an ``xsd:nonNegativeInteger``."""
     return ox.Literal(str(value), datatype=node(XSD.nonNegativeInteger))
 
 
 def integer(value: int) -> ox.Literal:
-    """An integer."""
+    """Return an ``xsd:integer``."""
     return ox.Literal(str(value), datatype=node(XSD.integer))
 
 
 def moment(value: str) -> ox.Literal:
-    """A date and time in ISO 8601."""
+    """Return an ``xsd:dateTime`` from a date and time in ISO 8601."""
     return ox.Literal(value, datatype=node(XSD.dateTime))
 
 
 def said(subject: Any, *pairs: tuple[str, Any]) -> list[ox.Quad]:
-    """Quads about ``subject``; values that are ``None`` are passed over, plain texts are IRIs."""
-    found = []
+    """Return quads about ``subject``; ``None`` values are skipped, plain strings are IRIs."""
+    quads = []
     for predicate, value in pairs:
         if value is None:
             continue
         term = node(value) if isinstance(value, str) else value
-        found.append(ox.Quad(subject, node(predicate), term))
-    return found
+        quads.append(ox.Quad(subject, node(predicate), term))
+    return quads
 
 
 def typed(subject: Any, *kinds: str) -> list[ox.Quad]:
-    """The classes of ``subject``."""
+    """Return quads with the classes of ``subject``."""
     return said(subject, *((RDF.type, kind) for kind in kinds))
 
 
 def from_stamp(stamp: str) -> str:
-    """The moment of a change stamp (nanoseconds since 1970), in ISO 8601 to the second."""
+    """Return the time of a change stamp (nanoseconds since 1970) in ISO 8601, in seconds."""
     seconds = int(stamp or 0) / 1e9
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

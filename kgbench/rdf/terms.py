@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writing RDF terms as N-Triples, and the few rules about text and numbers that go with it.
+"""Serialisation of RDF terms as N-Triples, and canonical forms of texts and numbers.
 
-What kgbench records is written as text, because a store (embedded or remote) takes a whole turn
-as one SPARQL update and parses it natively. All escaping is done here, by the serialiser of
-pyoxigraph, and nowhere else.
+kgbench records its data as text, because a store (embedded or remote) takes a whole turn as one
+SPARQL update and parses it natively. All escaping is done here, by pyoxigraph's serialiser.
 """
 
 from __future__ import annotations
@@ -28,63 +27,64 @@ _JSON = ox.NamedNode(RDF.JSON)
 
 
 class Text(NamedTuple):
-    """A text as a store can hold it; ``original`` is its base64 form where that differs."""
+    """A text that RDF can represent; ``original`` is the base64 of the original if it differs."""
 
     value: str
     original: str | None
 
     @property
     def original_literal(self) -> str:
-        """The original as an ``xsd:base64Binary`` literal; only where there is one."""
+        """The original as an ``xsd:base64Binary`` literal; only valid if there is one."""
         return f'"{self.original}"^^<{XSD.base64Binary}>'
 
 
 def iri(value: str) -> str:
-    """``<value>``, after checking that it is an absolute IRI; :class:`ValueError` otherwise."""
+    """Return ``<value>``; raises :class:`ValueError` unless it is an absolute IRI."""
     return str(ox.NamedNode(value))
 
 
 def string(value: str) -> str:
-    """A plain ``xsd:string`` literal, without lone surrogates (see :func:`storable`)."""
+    """Return an ``xsd:string`` literal; ``value`` must not have lone surrogates."""
     return str(ox.Literal(value))
 
 
 def integer(value: int) -> str:
-    """An ``xsd:integer`` literal."""
+    """Return an ``xsd:integer`` literal."""
     return f'"{value}"{_INTEGER}'
 
 
 def decimal(value: str) -> str:
-    """An ``xsd:decimal`` literal; ``value`` is digits with at most one point."""
+    """Return an ``xsd:decimal`` literal; ``value`` is digits with at most one point."""
     return f'"{value}"^^<{XSD.decimal}>'
 
 
 def double(value: float) -> str:
-    """An ``xsd:double`` literal in shortest round-trip form; NaN and infinities as in XSD."""
+    """Return an ``xsd:double`` literal in shortest round-trip form."""
     return f'"{number_text(value)}"{_DOUBLE}'
 
 
 def boolean(value: bool) -> str:
-    """An ``xsd:boolean`` literal."""
+    """Return an ``xsd:boolean`` literal."""
     return f'"{"true" if value else "false"}"{_BOOLEAN}'
 
 
 def moment(value: datetime) -> str:
-    """An ``xsd:dateTime`` literal; aware times are written in UTC, naive ones as they are."""
+    """Return an ``xsd:dateTime`` literal; aware times are converted to UTC, naive ones kept."""
     if value.tzinfo is not None:
         return f'"{value.astimezone(UTC).replace(tzinfo=None).isoformat()}Z"{_DATETIME}'
     return f'"{value.isoformat()}"{_DATETIME}'
 
 
 def json_literal(value: Json) -> str:
-    """A canonical ``rdf:JSON`` literal (see :func:`canonical_json`)."""
+    """Return a canonical ``rdf:JSON`` literal (see :func:`canonical_json`)."""
     return str(ox.Literal(canonical_json(value), datatype=_JSON))
 
 
 def canonical_json(value: Json) -> str:
-    r"""``value`` as JSON with sorted keys, no blanks and ASCII only, so that any text survives.
+    r"""Serialise ``value`` as JSON with sorted keys, without blanks, and in ASCII only.
 
-    JSON has neither infinities nor NaN; they become the texts that XSD has for them.
+    ASCII escapes preserve lone surrogates. Infinities and NaN, which JSON lacks, become the strings
+    of XSD.
 
     >>> canonical_json({"b": 1, "a": "\ud800", "c": [float("inf")]})
     '{"a":"\\ud800","b":1,"c":["INF"]}'
@@ -102,18 +102,18 @@ def _canonical(value: Json) -> str:
 
 
 def _finite(value: Json) -> Json:
-    """``value`` with infinities and NaN as texts, in objects and lists too."""
+    """Replace infinities and NaN by strings, in objects and lists, too."""
     if isinstance(value, dict):
-        return {key: _finite(each) for key, each in value.items()}
+        return {key: _finite(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_finite(each) for each in value]
+        return [_finite(item) for item in value]
     if isinstance(value, float) and not math.isfinite(value):
         return number_text(value)
     return value
 
 
 def number_text(value: float) -> str:
-    """A number as XSD writes it, in shortest round-trip form.
+    """Return a number in the form of XSD, in shortest round-trip form.
 
     >>> number_text(0.1), number_text(float("-inf")), number_text(float("nan"))
     ('0.1', '-INF', 'NaN')
@@ -124,12 +124,12 @@ def number_text(value: float) -> str:
 
 
 def digest(value: str) -> str:
-    """The SHA-256 of a text, in hex; lone surrogates count as their UTF-8-like three bytes."""
+    """Return the SHA-256 of a text, in hex; lone surrogates are encoded as three bytes each."""
     return hashlib.sha256(value.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def storable(value: str) -> Text:
-    """``value`` with what Unicode cannot carry as U+FFFD, and the original where needed.
+    """Replace lone surrogates by U+FFFD, and keep the original if that changes the text.
 
     The original is the base64 of the UTF-8 bytes with surrogates passed through
     (:func:`original_text` reverses it).
@@ -144,7 +144,7 @@ def storable(value: str) -> Text:
 
 
 def original_text(value: str, original: str | None) -> str:
-    """The text that :func:`storable` was given."""
+    """Return the text that was passed to :func:`storable`."""
     if original is None:
         return value
     return base64.b64decode(original).decode("utf-8", "surrogatepass")

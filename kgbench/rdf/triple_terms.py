@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Triple terms of RDF 1.2, whose ``str`` in pyoxigraph lacks the brackets and nests without end."""
+"""Triple terms of RDF 1.2; pyoxigraph's ``str`` omits their brackets and recurses without limit."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ CLOSES: Final = ")>>"
 
 
 def cells(*terms: Any, leaf: Callable[[Any], str] = str) -> Iterator[str]:
-    """Terms as N-Triples 1.2 writes them, the parts and the brackets of triple terms one by one.
+    """Yield terms in N-Triples 1.2, with the parts and brackets of triple terms separately.
 
-    ``leaf`` writes what is no triple term.
+    ``leaf`` serialises terms that are not triple terms.
 
     >>> list(cells(ox.Triple(ox.NamedNode("urn:a"), ox.NamedNode("urn:b"), ox.Literal("c"))))
     ['<<(', '<urn:a>', '<urn:b>', '"c"', ')>>']
@@ -31,5 +31,5 @@ def cells(*terms: Any, leaf: Callable[[Any], str] = str) -> Iterator[str]:
 
 
 def written(term: Any, leaf: Callable[[Any], str] = str) -> str:
-    """One term as N-Triples 1.2 writes it."""
+    """Return a term in N-Triples 1.2."""
     return " ".join(cells(term, leaf=leaf))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Statistics of a data set in VoID: how many triples, and how many of each class and property."""
+"""Statistics of a data set in VoID: numbers of triples, classes and properties."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from kgbench.rdf.statements import integer, node, said
 from kgbench.vocab import VOID
 
 Facts = Mapping[str, Any]
-"""``triples``, a number; ``classes`` and ``properties``, numbers of uses by IRI."""
+"""``triples`` is a number; ``classes`` and ``properties`` map IRIs to numbers of uses."""
 
 
 def counts(dataset: ox.NamedNode, facts: Facts) -> list[ox.Quad]:
-    """The totals of a data set."""
+    """Return quads with the totals of a data set."""
     return said(
         dataset,
         (VOID.triples, integer(facts["triples"])),
@@ -25,15 +25,15 @@ def counts(dataset: ox.NamedNode, facts: Facts) -> list[ox.Quad]:
     )
 
 
-def partitions(dataset: ox.NamedNode, facts: Facts, place: str) -> list[ox.Quad]:
-    """A partition of a data set for each class and property; their IRIs begin with ``place``."""
+def partitions(dataset: ox.NamedNode, facts: Facts, base: str) -> list[ox.Quad]:
+    """Return quads with a partition per class and property; their IRIs begin with ``base``."""
     quads = []
     for number, (iri, uses) in enumerate(sorted(facts["classes"].items())):
-        part = node(f"{place}class-{number}")
+        part = node(f"{base}class-{number}")
         quads += said(dataset, (VOID.classPartition, part))
         quads += said(part, (VOID["class"], iri), (VOID.entities, integer(uses)))
     for number, (iri, uses) in enumerate(sorted(facts["properties"].items())):
-        part = node(f"{place}property-{number}")
+        part = node(f"{base}property-{number}")
         quads += said(dataset, (VOID.propertyPartition, part))
         quads += said(part, (VOID.property, iri), (VOID.triples, integer(uses)))
     return quads

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stores: opening one by its location, for writing or for reading.
+"""Stores of results: opening them by location, for writing or for reading.
 
 A location is a folder (an embedded store), ``memory:``, the URL of a SPARQL 1.1 server, or a Turtle
 file that describes one (:mod:`kgbench.store.back_ends`).
@@ -37,60 +37,60 @@ __all__ = [
 
 
 def default_location() -> str:
-    """``store/results`` of the checkout this code runs from, else ``kgbench-results`` here."""
+    """Return ``store/results`` of the checkout, else ``kgbench-results`` in the current folder."""
     root = resources.checkout()
     return str(root / "store" / "results") if root is not None else "kgbench-results"
 
 
 def open_store(location: str | None = None) -> OwnedStore:
-    """Open a store as its one owner, making it where there is none.
+    """Open a store as its only owner, and create it if it does not exist.
 
-    Raises :class:`~kgbench.errors.StoreInUse` at once when another process owns it.
+    Raises :class:`~kgbench.errors.StoreInUse` immediately if another process owns it.
     """
-    found = default_location() if location is None else location
-    if back_ends.is_remote(found):
+    location = default_location() if location is None else location
+    if back_ends.is_remote(location):
         from kgbench.store.remote import RemoteStore
 
-        return RemoteStore(back_ends.find(found))
-    return EmbeddedStore(None if found == "memory:" else Path(found))
+        return RemoteStore(back_ends.find(location))
+    return EmbeddedStore(None if location == "memory:" else Path(location))
 
 
 def open_existing(location: str | None = None) -> OwnedStore:
-    """Open a store as its one owner, for what needs results: a mistyped folder makes no store.
+    """Open an existing store as its only owner, so that a mistyped folder creates no store.
 
-    Raises what :func:`open_store` raises, and :class:`~kgbench.errors.StoreError` where a folder is
-    not there or empty.
+    Raises the errors of :func:`open_store`, and :class:`~kgbench.errors.StoreError` if the folder
+    is missing or empty.
     """
-    found = default_location() if location is None else location
-    if found != "memory:" and not back_ends.is_remote(found):
-        path = Path(found)
+    location = default_location() if location is None else location
+    if location != "memory:" and not back_ends.is_remote(location):
+        path = Path(location)
         if not path.exists() or (path.is_dir() and not any(path.iterdir())):
             raise no_store(path)
-    return open_store(found)
+    return open_store(location)
 
 
 def open_reader(location: str | None = None) -> Store:
-    """Open a store for reading, beside whoever owns it."""
-    found = default_location() if location is None else location
-    if found == "memory:":
-        raise StoreError("a store in memory ends with the command that made it: name a folder")
-    if back_ends.is_remote(found):
+    """Open a store for reading; another process may own it."""
+    location = default_location() if location is None else location
+    if location == "memory:":
+        raise StoreError("a store in memory ends with the command that created it: name a folder")
+    if back_ends.is_remote(location):
         from kgbench.store.remote import RemoteReader
 
-        return RemoteReader(back_ends.find(found))
-    return SnapshotReader(Path(found))
+        return RemoteReader(back_ends.find(location))
+    return SnapshotReader(Path(location))
 
 
 def embedded_only(location: str, purpose: str) -> Path:
-    """The folder that ``location`` names, for what only an embedded store can do.
+    """Return the folder at ``location``, for a ``purpose`` that needs an embedded store.
 
-    Raises :class:`~kgbench.errors.StoreError` with words where it is a server, or memory.
+    Raises :class:`~kgbench.errors.StoreError` if the location is a server or memory.
     """
     if back_ends.is_remote(location):
         raise StoreError(
             f"the store {back_ends.shown(location)} is on a server: {purpose} needs an embedded "
-            f"store (`kgbench store copy` makes one of it)"
+            f"store (`kgbench store copy` makes an embedded copy)"
         )
     if location == "memory:":
-        raise StoreError(f"a store in memory ends with the command that made it: {purpose} cannot")
+        raise StoreError(f"{purpose} needs a store in a folder, not one in memory")
     return Path(location)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which server a location means: its addresses for queries, updates and graphs, and its ways.
+"""Servers that keep stores: their addresses for queries, updates and graphs, and their limits.
 
 A location is the URL of a server of a known kind (``store/back-ends.ttl``; the kind follows from
 the path, or is named as in ``http://host/sparql?engine=virtuoso``), or a Turtle file that describes
-one. Addresses can be given, or replaced, by environment variables. Credentials never stand in a
-location: see :mod:`kgbench.store.credentials`.
+a server. Environment variables can set or replace the addresses. A location never contains
+credentials: see :mod:`kgbench.store.credentials`.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ VARIABLES = {
     "data": "KGBENCH_STORE_DATA_URL",
 }
 FORMATS = ("json", "tsv")
-_SMALLEST = 10_000  # bytes; a request below this could not even hold one turn
-_AS_IT_IS = "/%:@!$&'()*+,;=?~[]{}|^`\\\"<>"  # all that is ASCII
+_SMALLEST = 10_000  # bytes; smaller requests could not contain a single turn
+_AS_IT_IS = "/%:@!$&'()*+,;=?~[]{}|^`\\\"<>"  # quote() escapes non-ASCII characters only
 _Values = Mapping[str, ox.NamedNode | ox.Literal]
 
 
 @dataclass(frozen=True, slots=True)
 class BackEnd:
-    """A server that keeps a store, and how to speak with it.
+    """A server that keeps a store: its addresses and properties.
 
-    ``location`` is what people are shown. ``data`` is ``None`` where the server has no Graph Store
-    Protocol. ``request_limit`` is in bytes. ``exact_double`` is a SPARQL expression over ``$value``
-    where the server rounds the doubles in its results.
+    ``location`` is the location as the user gave it. ``data`` is ``None`` if the server has no
+    Graph Store Protocol. ``request_limit`` is in bytes. ``exact_double`` is a SPARQL expression
+    over ``$value`` that gives all digits, for servers that round doubles in their results.
     """
 
     location: str
@@ -55,38 +55,38 @@ class BackEnd:
 
 
 def is_remote(location: str) -> bool:
-    """Whether a location is a server: a URL, or a Turtle file that describes one."""
+    """Return whether a location is a server: a URL, or a Turtle file that describes one."""
     if "://" in location:
         return True
     return location.endswith(".ttl") and Path(location).is_file()
 
 
 def find(location: str, environment: Mapping[str, str] | None = None) -> BackEnd:
-    """The back end at ``location``; raises :class:`~kgbench.errors.StoreError` with words."""
-    given = os.environ if environment is None else environment
-    found = _described(Path(location)) if "://" not in location else _by_url(location)
+    """Return the back end at ``location``; raises :class:`~kgbench.errors.StoreError`."""
+    variables = os.environ if environment is None else environment
+    back_end = _described(Path(location)) if "://" not in location else _by_url(location)
     addresses = {
-        part: checked(given[name], name)
+        part: checked(variables[name], name)
         for part, name in VARIABLES.items()
-        if given.get(name, "").strip()
+        if variables.get(name, "").strip()
     }
     return BackEnd(
-        location=found.location,
-        kind=found.kind,
-        query=addresses.get("query", found.query),
-        update=addresses.get("update", found.update),
-        data=addresses.get("data", found.data),
-        request_limit=found.request_limit,
-        result_format=found.result_format,
-        exact_double=found.exact_double,
+        location=back_end.location,
+        kind=back_end.kind,
+        query=addresses.get("query", back_end.query),
+        update=addresses.get("update", back_end.update),
+        data=addresses.get("data", back_end.data),
+        request_limit=back_end.request_limit,
+        result_format=back_end.result_format,
+        exact_double=back_end.exact_double,
     )
 
 
 def state_folder(kind: str, location: str) -> Path:
-    """Where this user keeps files of a ``kind`` on this machine, for a store on a server.
+    """Return the local folder for files of a ``kind`` that belong to a store on a server.
 
-    Below ``kgbench`` in the user's state folder (``XDG_STATE_HOME``, by default
-    ``~/.local/state``), named after the address for updates.
+    It is below ``kgbench`` in the user's state folder (``XDG_STATE_HOME``, by default
+    ``~/.local/state``) and named after the address for updates.
     """
     base = os.environ.get("XDG_STATE_HOME")
     state = Path(base) if base else Path.home() / ".local" / "state"
@@ -94,7 +94,7 @@ def state_folder(kind: str, location: str) -> Path:
 
 
 def checked(url: str, source: str) -> str:
-    """``url`` where it is an http(s) URL without credentials; :class:`StoreError` otherwise."""
+    """Return ``url`` if it is an http(s) URL without credentials, else raise ``StoreError``."""
     parts = _split(url.strip(), source)
     if parts.fragment:
         raise StoreError(f"{source}: the address {shown(url)} may have no fragment")
@@ -102,7 +102,7 @@ def checked(url: str, source: str) -> str:
 
 
 def shown(url: str) -> str:
-    """``url`` without what stands before an ``@`` in it, fit to be printed."""
+    """Return ``url`` without user and password, for messages."""
     return re.sub(r"(?<=//)[^/?#]*@", "", url)
 
 
@@ -124,24 +124,24 @@ def _split(url: str, source: str) -> SplitResult:
         )
     if re.search(r"[\x00-\x20\x7f]", url):
         raise StoreError(f"{source}: {shown(url)!r} holds blanks or control characters")
-    # A request can hold ASCII only; whatever is escaped already stays as it is.
+    # Requests are ASCII only; existing escapes are kept.
     path, query = quote(parts.path, safe=_AS_IT_IS), quote(parts.query, safe=_AS_IT_IS)
     return parts._replace(path=path, query=query)
 
 
 def _by_url(location: str) -> BackEnd:
     parts = _split(location, "--store")
-    asked = dict(parse_qsl(parts.query, keep_blank_values=True))
-    name = asked.pop("engine", None)
-    if asked or parts.fragment:
+    options = dict(parse_qsl(parts.query, keep_blank_values=True))
+    name = options.pop("engine", None)
+    if options or parts.fragment:
         raise StoreError(
-            f"the location {urlunsplit(parts._replace(query='', fragment=''))} may have '?engine=' "
-            "behind it, nothing else: describe the server in a Turtle file for more"
+            f"the location {urlunsplit(parts._replace(query='', fragment=''))} may be followed by "
+            "'?engine=' only: describe the server in a Turtle file to set more"
         )
     kind = _kind_of(parts.path) if name is None else _kind_named(name)
     if kind is None:
         raise StoreError(
-            f"the kind of the server at {location} does not show in its path: say it "
+            f"the kind of the server at {location} is not known from its path: name it "
             f"(?engine={'|'.join(sorted(_kinds()))}), or describe the server in a Turtle file"
         )
     base = urlunsplit(parts._replace(query="", fragment=""))
@@ -175,12 +175,12 @@ def _kind_named(name: str) -> _Values:
         return _kinds()[name]
     except KeyError:
         known = ", ".join(sorted(_kinds()))
-        raise StoreError(f"'{name}' is no kind of server that is known: {known}") from None
+        raise StoreError(f"'{name}' is not a known kind of server: known are {known}") from None
 
 
 @cache
 def _kinds() -> dict[str, _Values]:
-    """The known kinds in their declared order: the first whose pattern matches counts."""
+    """Return the known kinds in their declared order; the first matching pattern decides."""
     source = shipped("store", "back-ends.ttl")
     kinds = source.instances(KGB.BackEnd)
     return {
@@ -204,7 +204,7 @@ _OTHERS = ("http://www.w3.org/2000/01/rdf-schema#", "http://purl.org/dc/terms/",
 
 
 def _described(path: Path) -> BackEnd:
-    """The back end that a Turtle file describes."""
+    """Read the description of a back end from a Turtle file."""
     try:
         content = path.read_bytes()
     except OSError as error:
@@ -212,47 +212,47 @@ def _described(path: Path) -> BackEnd:
     try:
         quads = list(ox.parse(content, ox.RdfFormat.TURTLE, base_iri=path.absolute().as_uri()))
     except (SyntaxError, ValueError) as error:
-        raise StoreError(f"{path} is no Turtle: {error}") from None
+        raise StoreError(f"{path} is not valid Turtle: {error}") from None
     servers = {q.subject for q in quads if q.object == ox.NamedNode(KGB.BackEnd)}
     if len(servers) != 1:
         raise StoreError(f"{path} describes {len(servers)} servers (kgb:BackEnd), not one")
     (server,) = servers
-    said: dict[str, ox.NamedNode | ox.Literal] = {}
+    values: dict[str, ox.NamedNode | ox.Literal] = {}
     for quad in quads:
         name = quad.predicate.value
         if quad.subject != server or name.startswith(_OTHERS):
             continue
         if name not in _ALLOWED:
-            known = ", ".join(sorted(one.removeprefix(KGB) for one in _ALLOWED - {RDF.type}))
-            raise StoreError(f"{path}: <{name}> says nothing of a server; what does, is: {known}")
-        if name in said:
-            raise StoreError(f"{path}: <{name}> is said twice")
+            known = ", ".join(sorted(term.removeprefix(KGB) for term in _ALLOWED - {RDF.type}))
+            raise StoreError(f"{path}: <{name}> is not a property of a server: known are {known}")
+        if name in values:
+            raise StoreError(f"{path}: <{name}> is given twice")
         if isinstance(quad.object, (ox.NamedNode, ox.Literal)):
-            said[name] = quad.object
-    return _from(said, path)
+            values[name] = quad.object
+    return _from(values, path)
 
 
-def _from(said: _Values, path: Path) -> BackEnd:
-    kind = _kind_named(_last(said.get(KGB.ofKind)) or "sparql")
-    whole = {**kind, **said}
+def _from(values: _Values, path: Path) -> BackEnd:
+    kind = _kind_named(_last(values.get(KGB.ofKind)) or "sparql")
+    combined = {**kind, **values}
     for needed in _NEEDED:
-        if needed not in said:
+        if needed not in values:
             raise StoreError(f"{path}: the server has no kgb:{needed.removeprefix(KGB)}")
-    limit, form = _text(whole, KGB.requestLimit), _text(whole, KGB.resultFormat)
+    limit, form = _text(combined, KGB.requestLimit), _text(combined, KGB.resultFormat)
     if not limit.isdecimal() or int(limit) < _SMALLEST:
         raise StoreError(f"{path}: kgb:requestLimit is a number of bytes, at least {_SMALLEST}")
     if form not in FORMATS:
         raise StoreError(f"{path}: kgb:resultFormat is one of {', '.join(FORMATS)}, not '{form}'")
-    data = _maybe(said, KGB.dataEndpoint)
+    data = _maybe(values, KGB.dataEndpoint)
     return BackEnd(
         location=str(path),
         kind=_text(kind, SKOS.notation),
-        query=checked(_text(said, KGB.queryEndpoint), str(path)),
-        update=checked(_text(said, KGB.updateEndpoint), str(path)),
+        query=checked(_text(values, KGB.queryEndpoint), str(path)),
+        update=checked(_text(values, KGB.updateEndpoint), str(path)),
         data=None if data is None else checked(data, str(path)),
         request_limit=int(limit),
         result_format=form,
-        exact_double=_maybe(whole, KGB.exactDouble),
+        exact_double=_maybe(combined, KGB.exactDouble),
     )
 
 
@@ -265,5 +265,5 @@ def _text(values: _Values, name: str) -> str:
 
 
 def _maybe(values: _Values, name: str) -> str | None:
-    found = values.get(name)
-    return None if found is None else found.value
+    term = values.get(name)
+    return None if term is None else term.value

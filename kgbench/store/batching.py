@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dividing what is written into requests of bounded size.
+"""Division of writes into requests of bounded size.
 
-A triple is never divided: one with a literal above the limit goes alone, whatever its size.
+A triple is never divided: one with a literal above the limit is sent alone, whatever its size.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from collections.abc import Iterable, Iterator
 
 from kgbench.store.protocol import Block
 
-_OVERHEAD = 1_000  # bytes for what stands around triples in an update
+_OVERHEAD = 1_000  # bytes for the text around the triples of an update
 
 
 def by_graph(blocks: Iterable[Block], limit: int) -> Iterator[tuple[str, list[str]]]:
-    """The triples of ``blocks`` in pieces of at most ``limit`` bytes, each for one graph.
+    """Yield the triples of ``blocks`` in pieces of at most ``limit`` bytes, each for one graph.
 
-    Whatever came first goes first; at most a few pieces are held in memory.
+    The order within a graph is kept; only a few pieces are in memory at a time.
 
     >>> list(by_graph([Block("g", ["a"]), Block("h", ["b"]), Block("g", ["c"])], 10_000))
     [('g', ['a', 'c']), ('h', ['b'])]
@@ -32,13 +32,13 @@ def by_graph(blocks: Iterable[Block], limit: int) -> Iterator[tuple[str, list[st
                 sizes[graph] = 0
             waiting.setdefault(graph, []).append(line)
             sizes[graph] = sizes.get(graph, 0) + size
-        if sum(sizes[one] for one in waiting) > 4 * most:
-            fullest = max(waiting, key=lambda one: sizes[one])
+        if sum(sizes[name] for name in waiting) > 4 * most:
+            fullest = max(waiting, key=lambda name: sizes[name])
             yield fullest, waiting.pop(fullest)
             sizes[fullest] = 0
     yield from waiting.items()
 
 
 def size(blocks: Iterable[Block]) -> int:
-    """About how many bytes an update with ``blocks`` has."""
+    """Return the approximate size of an update with ``blocks``, in bytes."""
     return _OVERHEAD + sum(len(line.encode("utf-8")) + 1 for b in blocks for line in b.triples)

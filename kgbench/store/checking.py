@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether an embedded store is sound: the owner's files, and every snapshot.
+"""Integrity checks of embedded stores: the owner's files, and every snapshot.
 
-Each is read to its end in a child process (:mod:`kgbench.store.examination`), because damage can
-make the engine run without end. Files of snapshots are compared with their checksums first. Graphs
-that have the same change stamp in two places must have the same count and digest.
+Each part is read completely in a child process (:mod:`kgbench.store.examination`), because damage
+can make the engine loop forever. Files of snapshots are compared with their checksums first. Graphs
+with the same change stamp in two parts must have the same count and digest.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ OWNER = "owner's files"
 
 @dataclass(slots=True)
 class Part:
-    """The owner's files or one snapshot: where they are, and what was found in them."""
+    """A part of a store, the owner's files or a snapshot, and the result of its examination."""
 
     name: str
     folder: Path
@@ -34,15 +34,15 @@ class Part:
 
     @property
     def readable(self) -> bool:
-        """Whether everything in it can be read."""
+        """Whether all of it can be read."""
         return not self.found.damage
 
 
 def check(path: Path) -> Checked:
-    """Examine the store at ``path``, which nobody can write meanwhile.
+    """Examine the store at ``path``, and lock it against writers meanwhile.
 
-    While a process owns the store, its own files are not looked at, and ``writer`` names it.
-    Raises :class:`~kgbench.errors.StoreError` where there is no store.
+    If a process owns the store, its files are not examined, and ``writer`` names the process.
+    Raises :class:`~kgbench.errors.StoreError` if there is no store.
     """
     with unowned(path) as owner:
         parts = examined_parts(path, with_owner=owner is None)
@@ -52,7 +52,7 @@ def check(path: Path) -> Checked:
 
 @contextmanager
 def unowned(path: Path) -> Iterator[str | None]:
-    """Keep the store at ``path`` from being opened for writing; or name the process that has it."""
+    """Lock the store at ``path`` against writers, or yield the name of the process that owns it."""
     if not (path / "lock").is_file():
         raise no_store(path)
     with (path / "lock").open(encoding="ascii", errors="replace") as lock:
@@ -65,9 +65,9 @@ def unowned(path: Path) -> Iterator[str | None]:
 
 
 def examined_parts(path: Path, *, with_owner: bool) -> list[Part]:
-    """The parts of a store, examined: the owner's files first, then the snapshots from the newest.
+    """Examine the parts of a store: the owner's files, then the snapshots, the newest first.
 
-    The indexes of a part are gone through where no checksum proves its files.
+    All indexes of a part are read unless checksums prove its files.
     """
     with ExitStack() as stack:
         parts: list[Part] = []
@@ -84,11 +84,15 @@ def examined_parts(path: Path, *, with_owner: bool) -> list[Part]:
             part.found = examine(snapshot, indexes=not sure)
             part.found.damage[:0] = faults
             if not faults:
-                proven |= {name: one for name, one in sums.items() if one.fresh}
+                proven |= {name: checksum for name, checksum in sums.items() if checksum.fresh}
             parts.append(part)
         if with_owner:
             folder = path / "data"
-            proven |= {n: one for n, one in (checksums.read(folder) or {}).items() if one.fresh}
+            proven |= {
+                n: checksum
+                for n, checksum in (checksums.read(folder) or {}).items()
+                if checksum.fresh
+            }
             sure = all(_is_proven(file, proven) for file in folder.glob(f"*{checksums.TABLE}"))
             parts.insert(0, Part(OWNER, folder, examine(folder, indexes=not sure)))
         return parts
@@ -105,38 +109,38 @@ def _is_proven(file: Path, sums: dict[str, checksums.Sum]) -> bool:
 
 def _summary(path: Path, parts: list[Part], owner: str | None, *, clean: bool) -> Checked:
     first = next((part.found for part in parts if part.readable), Examined())
-    found = Checked(str(path), first.layout, writer=owner, digests={}, parts={})
-    found.graphs = len(first.stamps.keys() - {Iris().catalogue})
-    found.triples = sum(first.graphs[graph][0] for graph in _content(first))
-    found.digests = {graph: first.graphs[graph][1] for graph in _content(first)}
+    result = Checked(str(path), first.layout, writer=owner, digests={}, parts={})
+    result.graphs = len(first.stamps.keys() - {Iris().catalogue})
+    result.triples = sum(first.graphs[graph][0] for graph in _content(first))
+    result.digests = {graph: first.graphs[graph][1] for graph in _content(first)}
     for part in parts:
-        # A snapshot may be of a moment in a bulk load: its registry need not know what is there.
+        # A snapshot may be from the middle of a bulk load, so its registry may lack graphs.
         wrong = [*part.found.damage, *(first.problems if part.found is first else ())]
-        found.parts[part.name] = wrong
-        found.problems += [f"{part.name}: {words}" for words in wrong]
-    found.problems += _disagreements(parts, clean=clean)
+        result.parts[part.name] = wrong
+        result.problems += [f"{part.name}: {problem}" for problem in wrong]
+    result.problems += _disagreements(parts, clean=clean)
     if not parts:
-        found.problems.append("there is nothing to read: no snapshot, and no owner's files")
-    return found
+        result.problems.append("there is nothing to read: no snapshot, and no owner's files")
+    return result
 
 
-def _content(found: Examined) -> list[str]:
-    """The registered graphs, in order, and the catalogue last."""
+def _content(examined: Examined) -> list[str]:
+    """Return the registered graphs, in order, and the catalogue at the end."""
     catalogue = Iris().catalogue
-    wanted = [*sorted(found.stamps.keys() - {catalogue}), catalogue]
-    return [graph for graph in wanted if graph in found.graphs]
+    ordered = [*sorted(examined.stamps.keys() - {catalogue}), catalogue]
+    return [graph for graph in ordered if graph in examined.graphs]
 
 
 def _disagreements(parts: list[Part], *, clean: bool) -> Iterator[str]:
-    """Where two parts say different things of the same state of a graph."""
+    """Yield the graphs that differ between two parts although their change stamps are equal."""
     readable = [part for part in parts if part.readable]
-    for one, other in pairwise(readable):
-        for graph in sorted(one.found.stamps.keys() & other.found.stamps.keys()):
-            same_state = one.found.stamps[graph] == other.found.stamps[graph]
-            before, after = one.found.graphs.get(graph), other.found.graphs.get(graph)
+    for first, other in pairwise(readable):
+        for graph in sorted(first.found.stamps.keys() & other.found.stamps.keys()):
+            same_state = first.found.stamps[graph] == other.found.stamps[graph]
+            before, after = first.found.graphs.get(graph), other.found.graphs.get(graph)
             if same_state and before != after and graph != Iris().catalogue:
-                yield f"{graph} has other triples in the {one.name} than in {other.name}"
+                yield f"{graph} has other triples in the {first.name} than in {other.name}"
     if clean and len(readable) > 1 and readable[0].name == OWNER and readable[1] is parts[1]:
         owned, newest = readable[:2]
         if owned.found.graphs != newest.found.graphs:
-            yield f"the {OWNER} hold another state than {newest.name}, though all was published"
+            yield f"the {OWNER} differ from {newest.name}, although everything was published"

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checksums of the files of a snapshot, written beside it when it is published.
 
-The same is done for the owner's files when the store is closed. These files never change, so a
-difference is damage. CRC-32 is read at memory speed (3.8 GB/s where SHA-256 makes 1.3) and finds
-accidents; it is no protection against forgery. A file that was there before, as a hard link, keeps
-its checksum and is not read again. The checksum of a file that an owner found when it opened the
-store proves less than that of a file that was written since: damage may have come first. Such files
-are marked.
+The owner's files get checksums when the store is closed. The files never change, so a difference
+means damage. CRC-32 runs at memory speed (3.8 GB/s, SHA-256 only 1.3) and detects accidents; it
+does not protect against forgery. A file that an earlier snapshot shares, as a hard link, keeps its
+checksum and is not read again. The checksum of a file that existed when the owner opened the store
+proves less than that of a file written since, because damage may have come first; ``fresh`` makes
+the distinction.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from typing import NamedTuple
 
 from kgbench import files
 
-TABLE = ".sst"  # ends the names of the files that hold the indexes and never change
+TABLE = ".sst"  # suffix of RocksDB's table files, which contain the indexes and never change
 _CHUNK = 1 << 20
-_NOT_CONTENT = ("LOCK", "LOG")  # made by whoever opens the database, read by nobody
+_NOT_CONTENT = ("LOCK", "LOG")  # created whenever the database is opened, without content
 
 
 class Sum(NamedTuple):
-    """Size in bytes and CRC-32 of a file, and whether they were taken soon after it was written."""
+    """Size in bytes and CRC-32 of a file, and whether they were computed soon after its writing."""
 
     size: int
     crc: int
@@ -34,7 +34,7 @@ class Sum(NamedTuple):
 
 
 def place(snapshot: Path) -> Path:
-    """Where the checksums of a snapshot lie."""
+    """Return the path of the checksums of a snapshot."""
     return snapshot.with_name(snapshot.name + ".sums")
 
 
@@ -43,8 +43,8 @@ def take(
 ) -> None:
     """Write the checksums of the files in ``folder``, which will become ``snapshot``.
 
-    ``previous`` are folders with checksums that may share files with it. ``fresh``: its other files
-    were written since this process opened the store.
+    ``previous`` are folders with checksums that may share files with it. ``fresh`` says that its
+    other files were written since this process opened the store.
     """
     known: dict[int, Sum] = {}
     for earlier in previous:
@@ -52,36 +52,36 @@ def take(
             with suppress(FileNotFoundError):
                 if name.endswith(TABLE):
                     known[(earlier / name).stat().st_ino] = value
-    found = {}
+    sums = {}
     for file in _content(folder):
-        with suppress(FileNotFoundError):  # the engine may still be tidying up
+        with suppress(FileNotFoundError):  # the engine may remove files in the background
             entry = file.stat()
             earlier_sum = known.get(entry.st_ino)
-            # A file that was damaged since keeps its first checksum, which tells of the damage.
+            # The first checksum is kept, so that damage since then is detected.
             if earlier_sum is not None and earlier_sum.size == entry.st_size:
-                found[file.name] = earlier_sum
+                sums[file.name] = earlier_sum
             else:
-                found[file.name] = Sum(entry.st_size, crc(file), fresh)
-    files.write(place(snapshot), json.dumps(found, indent=0))
+                sums[file.name] = Sum(entry.st_size, crc(file), fresh)
+    files.write(place(snapshot), json.dumps(sums, indent=0))
 
 
 def read(snapshot: Path) -> Mapping[str, Sum] | None:
-    """The checksums of a snapshot by file name; ``None`` where there are none to read."""
+    """Return the checksums of a snapshot by file name; ``None`` if there are none."""
     try:
-        said = json.loads(place(snapshot).read_bytes())
+        document = json.loads(place(snapshot).read_bytes())
         return {
             str(name): Sum(int(size), int(number), bool(fresh))
-            for name, (size, number, fresh) in said.items()
+            for name, (size, number, fresh) in document.items()
         }
     except (OSError, ValueError, TypeError, AttributeError):
         return None
 
 
 def faults(snapshot: Path, budget: int | None = None) -> Iterator[str]:
-    """What is wrong with the files of a snapshot, one message per file.
+    """Yield a message for each file of a snapshot that differs from its checksum.
 
-    With a ``budget`` in bytes, sizes are compared of all files, and content of the smallest that
-    fit into it together. Nothing can be wrong where there are no checksums.
+    With a ``budget`` in bytes, the sizes of all files are compared, but the content only of the
+    smallest files that fit into the budget. Without checksums there are no messages.
     """
     expected = read(snapshot)
     if expected is None:
@@ -90,9 +90,9 @@ def faults(snapshot: Path, budget: int | None = None) -> Iterator[str]:
     for name, (size, expected_crc, _) in sorted(expected.items(), key=lambda item: item[1].size):
         file = snapshot / name
         try:
-            there = file.stat().st_size
-            if there != size:
-                yield f"{name} has {there} of {size} bytes"
+            actual = file.stat().st_size
+            if actual != size:
+                yield f"{name} has {actual} of {size} bytes"
                 continue
             if left is not None:
                 left -= size
@@ -105,9 +105,9 @@ def faults(snapshot: Path, budget: int | None = None) -> Iterator[str]:
 
 
 def is_proof(snapshot: Path) -> bool:
-    """Whether checksums that hold prove all tables of a snapshot as they were written."""
-    tables = [one for name, one in (read(snapshot) or {}).items() if name.endswith(TABLE)]
-    return bool(tables) and all(one.fresh for one in tables)
+    """Return whether matching checksums prove that all tables are as they were written."""
+    tables = [checksum for name, checksum in (read(snapshot) or {}).items() if name.endswith(TABLE)]
+    return bool(tables) and all(checksum.fresh for checksum in tables)
 
 
 def _content(folder: Path) -> list[Path]:
@@ -119,9 +119,9 @@ def _content(folder: Path) -> list[Path]:
 
 
 def crc(file: Path) -> int:
-    """The CRC-32 of a file."""
-    found = 0
+    """Return the CRC-32 of a file."""
+    value = 0
     with file.open("rb", buffering=0) as content:
         while chunk := content.read(_CHUNK):
-            found = zlib.crc32(chunk, found)
-    return found
+            value = zlib.crc32(chunk, value)
+    return value

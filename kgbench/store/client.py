@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A client of SPARQL 1.1: Query and Update, and the Graph Store Protocol where there is one.
+"""A SPARQL 1.1 client: Query and Update, and the Graph Store Protocol if the server has it.
 
-Each turn of a run costs one request, on a connection that is kept.
+Each turn of a run costs one request, on a persistent connection.
 """
 
 from __future__ import annotations
@@ -26,52 +26,52 @@ from kgbench.store.credentials import PASSWORD, TOKEN, USER, Credentials
 from kgbench.store.templates import fill
 
 _log = logging.getLogger("kgbench.store")
-_DEADLOCKS = 20  # times that an update is repeated that the server refused for a passing reason
+_DEADLOCKS = 20  # attempts at an update that the server refuses for a temporary reason
 _MARK = "__exact"
 _GRAPH_FORMS = ("CONSTRUCT", "DESCRIBE")
 UNREADABLE = (SyntaxError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
-"""What parsers raise where an answer is not what it should be."""
+"""Errors that parsers raise for invalid answers."""
 
 
 class Solutions:
-    """The rows of an answer to SELECT, as pyoxigraph gives them, read as they are needed.
+    """The rows of a SELECT result, as pyoxigraph's solutions, parsed lazily.
 
-    ``refused`` makes the error to raise where a row cannot be read.
+    ``refused`` makes the error that is raised if a row cannot be parsed.
     """
 
     def __init__(
         self, found: ox.QuerySolutions, refused: Callable[[Exception], StoreError]
     ) -> None:
         self.variables = found.variables
-        self._found: ox.QuerySolutions | None = found
+        self._source: ox.QuerySolutions | None = found
         self._refused = refused
 
     def __iter__(self) -> Self:
         return self
 
     def __next__(self) -> ox.QuerySolution:
-        if self._found is None:
+        if self._source is None:
             raise StopIteration
         try:
-            row: ox.QuerySolution = next(self._found)
+            row: ox.QuerySolution = next(self._source)
         except UNREADABLE as error:
-            self._found = None  # a thread that finds it in a traceback may not free it
+            self._source = None  # pyoxigraph's iterator must not be freed by another thread
             raise self._refused(error) from error
         return row
 
     def serialize(self, *arguments: Any, **options: Any) -> bytes | None:
-        """Write the rows that are left; see :meth:`pyoxigraph.QuerySolutions.serialize`."""
-        if self._found is None:
+        """Serialise the remaining rows; see :meth:`pyoxigraph.QuerySolutions.serialize`."""
+        if self._source is None:
             raise ValueError("the rows cannot be read")
         try:
-            return self._found.serialize(*arguments, **options)
+            return self._source.serialize(*arguments, **options)
         except UNREADABLE as error:
-            self._found = None
+            self._source = None
             raise self._refused(error) from error
 
 
 class Client:
-    """Speaks with one back end; may be used by several threads."""
+    """A client of one back end; may be used by several threads."""
 
     def __init__(self, back_end: BackEnd) -> None:
         self.back_end = back_end
@@ -81,9 +81,9 @@ class Client:
     # --- queries ----------------------------------------------------------------------------
 
     def query(self, text: str) -> Any:
-        """The result of a query, in the classes of pyoxigraph.
+        """Return the result of a query, in the classes of pyoxigraph.
 
-        Raises :class:`~kgbench.errors.QueryError` where the server refuses the query.
+        Raises :class:`~kgbench.errors.QueryError` if the server refuses the query.
         """
         form = query_forms.form(text)
         if form not in query_forms.FORMS:
@@ -95,7 +95,7 @@ class Client:
             if form in _GRAPH_FORMS:
                 return self._graph(text)
             if form == "ASK":
-                answer = self._asked(text, quirks.ACCEPT_JSON)
+                answer = self._query(text, quirks.ACCEPT_JSON)
                 body, shape = self._read(answer, ox.QueryResultsFormat.JSON)
                 return quirks.boolean(body.read(), shape)
             return self._solutions(text)
@@ -105,8 +105,8 @@ class Client:
     def _solutions(self, text: str) -> Solutions:
         tsv = self.back_end.result_format == "tsv"
         accept = quirks.ACCEPT_TSV if tsv else quirks.ACCEPT_JSON
-        asked = ox.QueryResultsFormat.TSV if tsv else ox.QueryResultsFormat.JSON
-        body, shape = self._read(self._asked(text, accept), asked)
+        requested = ox.QueryResultsFormat.TSV if tsv else ox.QueryResultsFormat.JSON
+        body, shape = self._read(self._query(text, accept), requested)
         if shape != ox.QueryResultsFormat.JSON:
             return self._rows(body, shape)
         content = body.read()
@@ -120,19 +120,19 @@ class Client:
         return self._rows(json.dumps(document).encode(), shape)
 
     def _rows(self, content: bytes | IO[bytes], shape: ox.QueryResultsFormat) -> Solutions:
-        found = ox.parse_query_results(content, shape)
-        if isinstance(found, ox.QueryBoolean):
+        results = ox.parse_query_results(content, shape)
+        if isinstance(results, ox.QueryBoolean):
             raise TypeError("it is that of ASK, and the query is a SELECT")
-        return Solutions(found, lambda error: self._unreadable(self.back_end.query, error))
+        return Solutions(results, lambda error: self._unreadable(self.back_end.query, error))
 
     def _exact(self, text: str, variables: Sequence[str], names: Sequence[str]) -> dict[str, Any]:
-        """The solutions of ``text``, the doubles in the columns ``names`` with all their digits."""
+        """Query again, with all digits of the doubles in the columns ``names``."""
         expression = self.back_end.exact_double or ""
         columns = [
             f"({expression.replace('$value', f'?{name}')} AS ?{name}{_MARK})" for name in names
         ]
-        asked = query_forms.around(text, variables, columns)
-        body, _ = self._read(self._asked(asked, quirks.ACCEPT_JSON), ox.QueryResultsFormat.JSON)
+        query = query_forms.around(text, variables, columns)
+        body, _ = self._read(self._query(query, quirks.ACCEPT_JSON), ox.QueryResultsFormat.JSON)
         document: dict[str, Any] = json.loads(body.read())
         quirks.exact(document, names, _MARK)
         return document
@@ -140,13 +140,13 @@ class Client:
     def _graph(self, text: str) -> Any:
         if self.back_end.exact_double is not None:
             _log.warning(
-                "%s rounds the doubles in graphs that a query makes, and may cut such graphs at "
-                "its limit of rows without saying so: to be sure, ask with SELECT, or ask a copy",
+                "%s rounds the doubles in results of CONSTRUCT and DESCRIBE, and may silently "
+                "truncate them at its limit of rows: use SELECT, or query a copy, to be sure",
                 shown(self.back_end.query),
             )
-        answer = self._asked(text, quirks.ACCEPT_GRAPH)
+        answer = self._query(text, quirks.ACCEPT_GRAPH)
         body, shape = self._triples(answer)
-        scratch = ox.Store()  # what makes triples into the class that a query gives
+        scratch = ox.Store()  # ox.QueryTriples can only be created by a query
         scratch.bulk_load(body, shape)
         return scratch.query("CONSTRUCT { ?s ?p ?o } WHERE { ?s ?p ?o }")
 
@@ -156,7 +156,7 @@ class Client:
         _, charset = quirks.media(answer.headers)
         body = quirks.recoded(answer.body, charset)
         if not body.read(1):
-            raise ValueError("it is empty")  # and would pass for no rows in some formats
+            raise ValueError("it is empty")  # some formats would treat it as a result without rows
         body.seek(0)
         return body, quirks.results(answer.headers, asked)
 
@@ -167,10 +167,10 @@ class Client:
             quirks.refuse_entities(body)
         return body, shape
 
-    def _asked(self, text: str, accept: str) -> Answer:
+    def _query(self, text: str, accept: str) -> Answer:
         headers = {"Accept": accept, "Content-Type": "application/x-www-form-urlencoded"}
         body = urlencode({"query": text}).encode("ascii")
-        answer = self._repeated("POST", self.back_end.query, body, headers)
+        answer = self._send("POST", self.back_end.query, body, headers)
         if answer.status in (400, 414):
             raise QueryError(f"the query cannot be run: {self._clean(answer.text())}")
         self._check(answer)
@@ -180,37 +180,37 @@ class Client:
     # --- updates and graphs -----------------------------------------------------------------
 
     def update(self, text: str) -> None:
-        """Run an update; it may be sent more than once, and must be written so that this is safe.
+        """Run an update, which must be idempotent because it may be sent more than once.
 
-        Raises :class:`~kgbench.errors.StoreError` where the server refuses it.
+        Raises :class:`~kgbench.errors.StoreError` if the server refuses it.
         """
         headers = {"Content-Type": "application/sparql-update; charset=utf-8", "Accept": "*/*"}
         address = self.back_end.update
-        self._check(self._repeated("POST", address, text.encode("utf-8"), headers))
+        self._check(self._send("POST", address, text.encode("utf-8"), headers))
 
     def load(self, graph: str, lines: Sequence[str]) -> None:
-        """Add N-Triples ``lines`` to a graph, in one request; no change stamp."""
+        """Add N-Triples ``lines`` to a graph in one request, without a change stamp."""
         if self.back_end.data is None:
             self.update(fill("insert.ru", graph=graph, triples="\n".join(lines)))
             return
         body = "\n".join([*lines, ""]).encode("utf-8")
         headers = {"Content-Type": "application/n-triples", "Accept": "*/*"}
-        self._check(self._repeated("POST", self._address(graph), body, headers))
+        self._check(self._send("POST", self._address(graph), body, headers))
 
     def triples(self, graph: str) -> Iterator[ox.Triple]:
-        """The triples of a graph; none where there is no such graph."""
+        """Yield the triples of a graph; none if it does not exist."""
         if self.back_end.data is None or self.back_end.exact_double is not None:
             for row in self.query(fill("triples.rq", graph=graph)):
                 yield ox.Triple(row[0], row[1], row[2])
             return
         headers = {"Accept": quirks.ACCEPT_GRAPH}
-        answer = self._repeated("GET", self._address(graph), None, headers)
-        if answer.status == 404:  # noqa: PLR2004 - how a server says that a graph is empty
+        answer = self._send("GET", self._address(graph), None, headers)
+        if answer.status == 404:  # noqa: PLR2004 - no such graph (Graph Store Protocol, section 5.2)
             if self.query(fill("has.rq", catalogue=graph, pattern="?s ?p ?o")):
                 raise StoreError(
-                    f"{shown(self.back_end.data)} knows nothing of the graph {graph}, in which "
-                    f"{shown(self.back_end.query)} finds triples: look whether the addresses for "
-                    "queries and whole graphs belong together"
+                    f"{shown(self.back_end.data)} does not have the graph {graph}, in which "
+                    f"{shown(self.back_end.query)} finds triples: check that the addresses for "
+                    "queries and whole graphs belong to the same server"
                 )
             return
         self._check(answer)
@@ -233,10 +233,8 @@ class Client:
 
     # --- refusals ---------------------------------------------------------------------------
 
-    def _repeated(
-        self, method: str, url: str, body: bytes | None, headers: dict[str, str]
-    ) -> Answer:
-        """The answer, once the server has none of its passing troubles."""
+    def _send(self, method: str, url: str, body: bytes | None, headers: dict[str, str]) -> Answer:
+        """Send a request, and repeat it after temporary errors such as deadlocks."""
         pause = 0.02
         for _ in range(_DEADLOCKS):
             answer = self._http.send(method, url, body, headers)
@@ -251,31 +249,31 @@ class Client:
         return answer
 
     def _check(self, answer: Answer) -> None:
-        """Raise :class:`StoreError` with words where the status is no success."""
+        """Raise :class:`StoreError` if the status is not a success."""
         status, place = answer.status, shown(answer.url.partition("?")[0])
-        if 200 <= status < 300:  # noqa: PLR2004 - all of them say that it was done
+        if 200 <= status < 300:  # noqa: PLR2004 - servers use any status of success
             return
         if status in (401, 403):
             raise StoreError(
-                f"the server at {place} does not let us in (status {status}): set {USER} and "
+                f"the server at {place} denies access (status {status}): set {USER} and "
                 f"{PASSWORD}, or {TOKEN}, to what it accepts"
             )
         if 300 <= status < 400:  # noqa: PLR2004
             to = self._clean(answer.headers.get("location", "nowhere"))
             raise StoreError(
-                f"{place} sends us to {shown(to)}: give that address, redirects are not followed"
+                f"{place} redirects to {shown(to)}: use that address, redirects are not followed"
             )
         if status == 413:  # noqa: PLR2004
             raise StoreError(
                 f"a request was too large for {place}: describe the server in a Turtle file with "
                 "a lower kgb:requestLimit"
             )
-        said = self._clean(answer.text()) or "no reason given"
-        raise StoreError(f"the server at {place} refused a request (status {status}): {said}")
+        reason = self._clean(answer.text()) or "no reason given"
+        raise StoreError(f"the server at {place} refused a request (status {status}): {reason}")
 
     def _unreadable(self, address: str, error: Exception) -> StoreError:
-        said = self._clean(str(error))  # which may quote the answer
-        return StoreError(f"the server at {shown(address)} gave no readable answer: {said}")
+        reason = self._clean(str(error))  # which may quote the answer
+        return StoreError(f"the server at {shown(address)} gave no readable answer: {reason}")
 
     def _clean(self, text: str) -> str:
         return " ".join(self._echoes.hide(text, "[secret]").split())[:500]

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""HTTP to one server: connections that are kept, answers that are whole, patience when it is down.
+"""HTTP requests to one server: persistent connections, complete answers, retries while it is down.
 
-Every request made here may be repeated: queries change nothing, and the updates of a store are
-written so that once more is as once. So whatever breaks on the way is tried again, until the server
-has been away for as long as patience lasts.
+Every request made here is idempotent: queries change nothing, and the updates of a store have the
+same effect when they are sent twice. Failed requests are therefore retried until the server has
+been unavailable for the configured patience.
 """
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ from kgbench.net.client import Client
 from kgbench.net.limits import Limits, Meter, Misbehaviour, TooMuch, TooSlow
 from kgbench.store.credentials import Credentials
 
-PATIENCE = 300.0  # seconds that a server may be away before a command gives up
-TIMEOUT = 900.0  # seconds that one answer may take
-MOST_BYTES = 1 << 32  # of one answer, as sent and as decompressed
+PATIENCE = 300.0  # seconds that a server may be unavailable before a command gives up
+TIMEOUT = 900.0  # seconds for one answer
+MOST_BYTES = 1 << 32  # of one answer, as sent and after decompression
 _CONNECTING = 10.0  # seconds
-_IDLE = 8  # connections that are kept
-_IN_MEMORY = 16_000_000  # bytes of an answer; more goes through a temporary file
+_IDLE = 8  # idle connections that are kept
+_IN_MEMORY = 16_000_000  # bytes of an answer; larger ones go to a temporary file
 _BUSY = frozenset({408, 425, 429, 502, 503, 504})
 _FIRST_PAUSE = 0.05  # seconds; doubled each time
-_NOTICE = 1.6  # the pause with which people are told that a server is being waited for
+_NOTICE = 1.6  # seconds of a pause from which on a warning is logged
 _LONGEST_PAUSE = 5.0
-_LONGEST_WISH = 30.0  # that a server may have with Retry-After
+_LONGEST_WISH = 30.0  # seconds of Retry-After that are respected
 _log = logging.getLogger("kgbench.store")
 
 
 @dataclass(slots=True)
 class Answer:
-    """A whole answer; ``headers`` have lower-case names, ``body`` is read from its beginning."""
+    """A complete answer; ``headers`` have lower-case names, ``body`` is at its beginning."""
 
     status: int
     headers: Mapping[str, str]
@@ -50,12 +50,12 @@ class Answer:
     url: str
 
     def text(self, most: int = 2_000) -> str:
-        """The beginning of the body, as far as it is text."""
+        """Return the beginning of the body as text."""
         return self.body.read(most).decode("utf-8", "replace").strip()
 
 
 class Connections:
-    """Sends requests to a server; may be used by several threads."""
+    """The connections to a server; may be used by several threads."""
 
     def __init__(self, credentials: Credentials, *, agent: str) -> None:
         self.credentials = credentials
@@ -67,15 +67,17 @@ class Connections:
         self._under_way = 0  # requests
         self._lock = threading.Lock()
         self._closed = threading.Event()
-        self._met = False  # whether the server has answered: one that never did is not waited for
-        self._tired = (
-            False  # it was waited for in vain: whoever asks next, to tidy up, is not so long
+        self._has_answered = (
+            False  # whether the server has answered; one that never has is not waited for
         )
+        # The server did not come back within the patience: later requests (to release the lease,
+        # for example) fail at once.
+        self._gave_up = False
 
     def send(self, method: str, url: str, body: bytes | None, headers: Mapping[str, str]) -> Answer:
-        """The answer to a request, whatever its status, once the server is there to give one.
+        """Send a request and return the answer, of any status; retries while the server is down.
 
-        Raises :class:`~kgbench.errors.StoreUnreachable` when it is not, for too long.
+        Raises :class:`~kgbench.errors.StoreUnreachable` after the patience.
         """
         away_since: float | None = None
         pause = _FIRST_PAUSE
@@ -83,16 +85,18 @@ class Connections:
         while True:
             answer, trouble, wish = self._attempt(method, url, body, headers)
             if answer is not None:
-                self._met, self._tired = True, False
+                self._has_answered, self._gave_up = True, False
                 if noticed:
                     _log.warning("the server at %s answers again", _origin(url))
                 return answer
             now = time.monotonic()
             away_since = now if away_since is None else away_since
             left = away_since + self._patience - now
-            there = self._met or wish is not None  # who says when to come again will be there
-            if left <= 0 or not there or self._tired or self._closed.is_set():
-                self._tired = True
+            exists = (
+                self._has_answered or wish is not None
+            )  # a server that sends Retry-After exists
+            if left <= 0 or not exists or self._gave_up or self._closed.is_set():
+                self._gave_up = True
                 raise StoreUnreachable(_unreachable(url, trouble, now - away_since))
             pause = min(pause * 2, _LONGEST_PAUSE)
             wait = max(wish or 0.0, pause)
@@ -108,9 +112,9 @@ class Connections:
     def _attempt(
         self, method: str, url: str, body: bytes | None, headers: Mapping[str, str]
     ) -> tuple[Answer | None, str, float | None]:
-        """An answer, or what was in its way, and how many seconds the server wants to be left.
+        """Return an answer, or else the reason of the failure and the seconds of Retry-After.
 
-        The seconds are ``None`` where it does not say.
+        The seconds are ``None`` without that header.
         """
         try:
             answer = self._once(method, url, body, headers)
@@ -130,7 +134,7 @@ class Connections:
         return answer, "", None
 
     def close(self) -> None:
-        """Close all connections; requests that wait for the server give up."""
+        """Close all connections; requests that wait for the server fail."""
         self._closed.set()
         with self._lock:
             self._close_unused()
@@ -142,9 +146,9 @@ class Connections:
     def _once(
         self, method: str, url: str, body: bytes | None, headers: Mapping[str, str]
     ) -> Answer:
-        """The whole answer, or the error that the connection broke with.
+        """Make one attempt and return the complete answer.
 
-        Nothing is handed on before the last byte is there: half a result is never read as a result.
+        The body is received completely first, so that a truncated result is never parsed.
         """
         with self._lock:
             if self._closed.is_set():
@@ -154,7 +158,9 @@ class Connections:
             meter = Meter(Limits(MOST_BYTES, MOST_BYTES, self._timeout))
             with self._http.send(method, url, meter, body=body, headers=headers) as response:
                 content = _Body(max_size=_IN_MEMORY)
-                for piece in response.pieces():  # writelines() would roll over at the end only
+                for (
+                    piece
+                ) in response.pieces():  # writelines() would roll over to disk only at the end
                     content.write(piece)
                 content.seek(0)
                 return Answer(response.status, response.headers, content, url)
@@ -165,14 +171,14 @@ class Connections:
 
 
 class _Body(tempfile.SpooledTemporaryFile[bytes]):
-    """What was received; closed with its last reader, whoever that is."""
+    """The body of an answer, closed when it is no longer referenced."""
 
     def __del__(self) -> None:
         self.close()
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:
-    """How many seconds the server wants to be left: a number, or until a moment."""
+    """Return the seconds of Retry-After, which is a number or an HTTP date."""
     text = headers.get("retry-after", "")
     try:
         seconds = float(text)
@@ -206,5 +212,5 @@ def _unreachable(url: str, trouble: str, seconds: float) -> str:
     waited = f" for {seconds:.0f} seconds" if seconds >= 1 else ""
     return (
         f"the server at {_origin(url)} does not answer{waited} ({trouble}): "
-        "start it, or look at its address; what is stored stays, and the same command continues"
+        "start it, or check its address; stored results are kept, and the same command continues"
     )

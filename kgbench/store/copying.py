@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Moving a store from one back end to another, and proving that nothing changed on the way.
+"""Copies of a store to another back end, verified by counts and digests.
 
-Content goes first and the catalogue, which makes it visible, last: a copy that is interrupted
-leaves nothing that counts, and the next one begins anew.
+Content is copied first, and the catalogue, which makes it visible, last: an interrupted copy leaves
+nothing visible, and the next one starts again.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from kgbench.store.digests import Digest
 from kgbench.store.iris import Iris
 from kgbench.store.protocol import Block, OwnedStore
 
-_LINES = 5_000  # triples handed over at once
+_LINES = 5_000  # triples per block
 
 
 class Source(Protocol):
-    """What can be copied: a store, or a dump of one."""
+    """A source of a copy: a store, or a backup of one."""
 
     iris: Iris
     location: str
@@ -44,7 +44,7 @@ class Source(Protocol):
 
 
 class Copied(NamedTuple):
-    """One graph that was copied and verified."""
+    """A copied graph, with the number of its triples and their digest."""
 
     graph: str
     triples: int
@@ -57,18 +57,18 @@ def copy(
     """Copy every registered graph and the catalogue of ``source`` into the empty ``target``.
 
     Afterwards each graph is read back; its count and digest must be those of the source. ``watch``
-    is told of each graph with its number of triples. The target should be closed and opened anew.
-    Raises :class:`~kgbench.errors.StoreError` where the target holds results, the source changed
-    meanwhile, or a graph came out otherwise.
+    is called with each graph and its number of triples. The target should be closed and reopened.
+    Raises :class:`~kgbench.errors.StoreError` if the target has results, the source changes
+    meanwhile, or a graph differs.
     """
     layouts.check(source)
     catalogue = source.iris.catalogue
     if target.iris.catalogue != catalogue:
         raise StoreError(f"{source.location} and {target.location} have different bases")
-    there = registry.graphs(target)
-    if there:
+    existing = registry.graphs(target)
+    if existing:
         raise StoreError(
-            f"the store {target.location} holds results already ({len(there)} graphs): copy into "
+            f"the store {target.location} has results already ({len(existing)} graphs): copy into "
             "an empty one"
         )
     stamps = registry.stamps(source)
@@ -76,7 +76,7 @@ def copy(
     if not known:
         raise StoreError(f"the store {source.location} holds no results to copy")
     missing = sorted(set(known) - set(source.graphs()))
-    target.drop(sorted(known))  # what an interrupted copy may have left
+    target.drop(sorted(known))  # an interrupted copy may have left some
     copied = []
     for graph in [*known, catalogue]:
         digest = Digest()
@@ -84,7 +84,7 @@ def copy(
             _catalogue(digest.through(source.triples(graph)), target, {*known, catalogue})
         else:
             target.bulk_load(_blocks(graph, digest.through(source.triples(graph))))
-        _whole(source, graph, digest, empty=graph in missing)
+        _check_source(source, graph, digest, empty=graph in missing)
         copied.append(Copied(graph, digest.triples, digest.value))
         if watch is not None:
             watch(graph, digest.triples)
@@ -93,24 +93,24 @@ def copy(
             f"the store {source.location} changed while it was copied: stop what writes it, empty "
             f"{target.location}, and copy again"
         )
-    for one in copied:
-        verify(target, one)
+    for item in copied:
+        verify(target, item)
     return copied
 
 
 def verify(store: Source, expected: Copied) -> None:
-    """Raise :class:`StoreError` unless a graph holds what is ``expected``."""
-    found = digests.of(store.triples(expected.graph))
-    if (found.triples, found.value) != (expected.triples, expected.digest):
+    """Raise :class:`StoreError` unless a graph has the ``expected`` count and digest."""
+    actual = digests.of(store.triples(expected.graph))
+    if (actual.triples, actual.value) != (expected.triples, expected.digest):
         raise StoreError(
-            f"{store.location}: the graph {expected.graph} was copied with {found.triples} of "
-            f"{expected.triples} triples, or with other ones (digest {found.value[:12]} instead of "
+            f"{store.location}: the graph {expected.graph} was copied with {actual.triples} of "
+            f"{expected.triples} triples, or with other ones (digest {actual.value[:12]}, expected "
             f"{expected.digest[:12]}): do not use this copy"
         )
 
 
 def _catalogue(triples: Iterable[ox.Triple], target: OwnedStore, known: set[str]) -> None:
-    """Replace the catalogue of ``target``: first what is described, then the registry."""
+    """Replace the catalogue of ``target``: first the descriptions, then the registry."""
     catalogue = target.iris.catalogue
     target.update(f"DROP SILENT GRAPH <{catalogue}>")
     entries: list[str] = []
@@ -137,7 +137,7 @@ def _blocks(graph: str, triples: Iterable[ox.Triple]) -> Iterator[Block]:
     yield Block(graph, lines)
 
 
-def _whole(source: Source, graph: str, digest: Digest, *, empty: bool) -> None:
+def _check_source(source: Source, graph: str, digest: Digest, *, empty: bool) -> None:
     if digest.blank:
         raise StoreError(
             f"{source.location}: the graph {graph} has blank nodes ({digest.blank} triples), which "
@@ -149,10 +149,10 @@ def _whole(source: Source, graph: str, digest: Digest, *, empty: bool) -> None:
 
 @contextmanager
 def local(location: str) -> Iterator[Path]:
-    """The folder of an embedded store with what is at ``location``: itself, or a copy.
+    """Yield the folder of an embedded store at ``location``, or of a temporary copy of a server's.
 
-    What needs an embedded store can so be done with one on a server. The copy is verified, knows
-    the secrets that this machine keeps for the store, and is gone afterwards.
+    With it, functions for embedded stores also work for a store on a server. The copy is verified,
+    has the secrets that this machine keeps for the store, and is removed afterwards.
     """
     from kgbench.store import back_ends, embedded_only, known_keys, open_reader, open_store
 

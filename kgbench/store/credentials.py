@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who we are to a server: basic, digest or bearer, from the environment only.
+"""Authentication at a server by Basic, Digest or Bearer, with credentials from the environment.
 
-A bearer token (``KGBENCH_STORE_TOKEN``) goes with every request. A user and password
-(``KGBENCH_STORE_USER``, ``KGBENCH_STORE_PASSWORD``) are kept back until the server asks for them,
-and given in the way it asks: as a digest where it can (RFC 7616), else plainly.
-``KGBENCH_STORE_AUTH=basic`` gives them at once, ``=digest`` never plainly. No location, message or
-store ever holds them.
+A bearer token (``KGBENCH_STORE_TOKEN``) is sent with every request. A user and password
+(``KGBENCH_STORE_USER``, ``KGBENCH_STORE_PASSWORD``) are sent only after the server asks for them:
+by Digest (RFC 7616) if the server offers it, else by Basic (RFC 7617).
+``KGBENCH_STORE_AUTH=basic`` sends them immediately, ``=digest`` never uses Basic. Credentials never
+appear in a location, message or store.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from kgbench.errors import StoreError
 
 USER, PASSWORD = "KGBENCH_STORE_USER", "KGBENCH_STORE_PASSWORD"
 TOKEN, WAY = "KGBENCH_STORE_TOKEN", "KGBENCH_STORE_AUTH"
-_ANSWERS = 2  # challenges that are answered; the nonce of the first may be used up by other threads
+_ANSWERS = 2  # challenges that are answered; other threads may have used up the first nonce
 _FIELD = re.compile(  # up to a comma that is not quoted
     r'(?:[^",]|"(?:[^"\\]|\\.)*"?)+', re.DOTALL
 )
@@ -30,9 +30,9 @@ _NONCE = re.compile(r'\bnonce\s*=\s*("(?:[^"\\]|\\.)*"|[^\s,"]+)', re.IGNORECASE
 
 
 class Credentials(httpx2.Auth):
-    """Makes the ``Authorization`` of requests to one server; may be used by several threads.
+    """The authentication of requests to one server; may be used by several threads.
 
-    httpx2 makes the headers; when they are given, and which, is decided here.
+    httpx2 makes the headers; this class decides when they are sent, and which.
     """
 
     def __init__(
@@ -44,30 +44,32 @@ class Credentials(httpx2.Auth):
             raise StoreError(f"set either {TOKEN}, or {USER} and {PASSWORD}, not both")
         if (user is None) != (password is None):
             raise StoreError(f"{USER} and {PASSWORD} go together: set both or none")
-        if any(re.search(r"[\x00-\x1f\x7f]", given) for given in (user, password, token) if given):
+        if any(re.search(r"[\x00-\x1f\x7f]", value) for value in (user, password, token) if value):
             raise StoreError(f"{USER}, {PASSWORD} and {TOKEN} may hold no control characters")
         self._user, self._password, self._token = user, password, token
         self._way = way
         self._given: httpx2.Auth | None = self._basic() if way == "basic" else None
-        self._nonce = ""  # of the digest that is given, if it is one
-        self._lock = threading.RLock()  # a digest counts the uses of its nonce
+        self._nonce = ""  # the nonce of the current Digest authentication, if any
+        self._lock = threading.RLock()  # protects the nonce count (nc) of Digest
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] | None = None) -> Credentials:
-        """What the environment says; nothing at all is allowed, too."""
-        given = os.environ if environment is None else environment
-        return cls(*(given.get(name) or None for name in (USER, PASSWORD, TOKEN, WAY)))
+        """Read the credentials from the environment; there may be none."""
+        variables = os.environ if environment is None else environment
+        return cls(*(variables.get(name) or None for name in (USER, PASSWORD, TOKEN, WAY)))
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """What no message may show."""
+        """The secrets that no message may contain."""
         pair = base64.b64encode(f"{self._user}:{self._password}".encode()).decode("ascii")
-        return tuple(one for one in (self._user and pair, self._password, self._token) if one)
+        return tuple(
+            secret for secret in (self._user and pair, self._password, self._token) if secret
+        )
 
     def sync_auth_flow(
         self, request: httpx2.Request
     ) -> Generator[httpx2.Request, httpx2.Response, None]:
-        """Send ``request``, and again with what the server asks for, where that can help."""
+        """Send ``request``, and again with credentials if the server asks for them."""
         request.headers.encoding = "utf-8"  # names and realms may hold any character
         if self._token is not None:
             request.headers["Authorization"] = f"Bearer {self._token}".rstrip()
@@ -82,9 +84,9 @@ class Credentials(httpx2.Auth):
             response = yield request
 
     def _sign(self, request: httpx2.Request) -> str | None:
-        """Add what the server is known to ask for: the nonce of a digest, "" of a plain password.
+        """Add the credentials that the server is known to require.
 
-        ``None`` where nothing is added.
+        Returns the nonce of Digest, "" for Basic, and ``None`` if nothing is added.
         """
         with self._lock:
             if self._given is None:
@@ -95,15 +97,15 @@ class Credentials(httpx2.Auth):
     def _answer(
         self, request: httpx2.Request, refused: httpx2.Response, sent: str | None
     ) -> str | None:
-        """Add what ``refused`` asks for; ``sent`` and the result are as of :meth:`_sign`."""
+        """Add the credentials that ``refused`` requires; ``sent`` is a result of :meth:`_sign`."""
         texts = refused.headers.get_list("WWW-Authenticate")
-        challenges = [one for text in texts for one in _challenges(text)]
-        with self._lock:  # two threads may be given one nonce: its uses are counted together
+        challenges = [challenge for text in texts for challenge in _challenges(text)]
+        with self._lock:  # threads may share a nonce, whose uses are counted together
             for scheme, text in challenges:
                 nonce = _nonce(text)
                 if scheme == "digest" and nonce and self._way != "basic":
                     if nonce == self._nonce:
-                        # The refused nonce once more: a wrong password. Else another thread has it.
+                        # The same nonce again: a wrong password. Else another thread got it.
                         return None if nonce == sent else self._sign(request)
                     if self._take_digest(text, nonce, request):
                         return nonce
@@ -116,10 +118,10 @@ class Credentials(httpx2.Auth):
         return httpx2.BasicAuth(self._user or "", self._password or "")
 
     def _take_digest(self, challenge: str, nonce: str, request: httpx2.Request) -> bool:
-        """Answer ``challenge``, and give its digest from now on, where httpx2 knows how."""
+        """Answer a Digest ``challenge``, and keep it for later requests; false if unsupported."""
         assert self._user is not None
         assert self._password is not None
-        if re.search(r'["\\]', self._user):  # httpx2 would not escape it
+        if re.search(r'["\\]', self._user):  # httpx2 does not escape these characters
             return False
         digest = httpx2.DigestAuth(self._user, self._password)
         headers = [(b"WWW-Authenticate", challenge.encode())]
@@ -128,23 +130,23 @@ class Credentials(httpx2.Auth):
         try:
             flow.send(httpx2.Response(401, headers=headers, request=request))
         except (httpx2.ProtocolError, NotImplementedError, ValueError):
-            return False  # an algorithm or a quality of protection that is not known
+            return False  # an unknown algorithm or qop
         self._given, self._nonce = digest, nonce
         return True
 
 
 def _challenges(text: str) -> list[tuple[str, str]]:
-    """The challenges in one ``WWW-Authenticate``: schemes in lower case, each with its text."""
-    found: list[tuple[str, list[str]]] = []
+    """Split a ``WWW-Authenticate`` header into challenges: schemes in lower case, and texts."""
+    challenges: list[tuple[str, list[str]]] = []
     for field in map(str.strip, _FIELD.findall(text)):
         name, _, rest = field.partition(" ")
         if "=" not in name and not rest.lstrip().startswith("="):
-            found.append((name.lower(), [field]))
-        elif found:
-            found[-1][1].append(field)
-    return [(scheme, ", ".join(fields)) for scheme, fields in found]
+            challenges.append((name.lower(), [field]))
+        elif challenges:
+            challenges[-1][1].append(field)
+    return [(scheme, ", ".join(fields)) for scheme, fields in challenges]
 
 
 def _nonce(challenge: str) -> str:
-    given = _NONCE.search(challenge)
-    return given[1].strip('"') if given else ""
+    match = _NONCE.search(challenge)
+    return match[1].strip('"') if match else ""

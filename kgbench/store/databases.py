@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reading an Oxigraph database, whoever owns it and wherever it lies."""
+"""Common functions of stores over an Oxigraph database, and its errors."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ import pyoxigraph as ox
 from kgbench import files
 from kgbench.errors import QueryError, StoreError, WriteFailed
 
-# How RocksDB and Oxigraph word what they cannot read; other RuntimeErrors are faults of a query.
+# Messages of RocksDB and Oxigraph about unreadable files; other RuntimeErrors are query errors.
 _DAMAGE = re.compile(
     r"corrupt|IO error|checksum|Not implemented: |Invalid argument|not found in id2str"
     r"|No such file or directory|internal storage|while reading",
     re.IGNORECASE,
 )
-# How they word a write that the system refuses.
+# Their messages about writes that the system refuses.
 _REFUSED = re.compile(
     r"No space left|quota exceeded|Read-only file system|File too large|Permission denied",
     re.IGNORECASE,
 )
-_LONGEST = 300  # characters of the engine's words
+_LONGEST = 300  # characters kept of the engine's message
 
 
 class Damaged(StoreError):
@@ -33,7 +33,7 @@ class Damaged(StoreError):
 
 
 class Database:
-    """What all stores over an Oxigraph database do alike; ``_db`` is ``None`` once it is closed."""
+    """The reading methods of stores over an Oxigraph database; ``_db`` is ``None`` when closed."""
 
     location: str
     _db: ox.Store | None
@@ -47,11 +47,11 @@ class Database:
     def query(self, text: str) -> Any:
         """See :meth:`~kgbench.store.protocol.Store.query`.
 
-        Raises :class:`Damaged` where the engine cannot read what it needs.
+        Raises :class:`Damaged` if the engine cannot read its files.
         """
         with failures_in_words(self.location):
             try:
-                # As on the server, the default graph is that of all graphs together.
+                # The default graph is the union of all graphs, as on servers.
                 return self._store.query(text, use_default_graph_as_union=True)
             except (SyntaxError, ValueError, RuntimeError) as error:
                 if is_damage(error):
@@ -71,14 +71,14 @@ class Database:
 
 
 def is_damage(error: BaseException) -> bool:
-    """Whether the engine says with ``error`` that it cannot read or write its files."""
+    """Return whether ``error`` means that the engine cannot read or write its files."""
     if isinstance(error, OSError) and error.errno is not None:
-        return False  # from the system: a closed pipe, say; the engine gives words alone
+        return False  # from the system (a closed pipe, for example): the engine's have no errno
     return isinstance(error, (OSError, RuntimeError)) and bool(_DAMAGE.search(str(error)))
 
 
 def is_refused(error: BaseException) -> bool:
-    """Whether the system refused to write, by its number or in the words of the engine."""
+    """Return whether the system refused a write, by errno or by the engine's message."""
     if isinstance(error, OSError) and error.errno is not None:
         return error.errno in files.NO_ROOM
     return isinstance(error, (OSError, RuntimeError)) and bool(_REFUSED.search(str(error)))
@@ -86,9 +86,9 @@ def is_refused(error: BaseException) -> bool:
 
 @contextmanager
 def failures_in_words(location: str) -> Iterator[None]:
-    """Raise :class:`Damaged` in place of an error that says that files are damaged.
+    """Convert the engine's errors about damaged files to :class:`Damaged`.
 
-    Where the system refused a write (full disk, quota, read-only), raise
+    If the system refused a write (full disk, quota, read-only), raise
     :class:`~kgbench.errors.WriteFailed`.
     """
     try:
@@ -103,20 +103,20 @@ def failures_in_words(location: str) -> Iterator[None]:
 
 
 def damaged(location: str, error: BaseException) -> Damaged:
-    """What to raise where files of the store at ``location`` cannot be read or written."""
+    """Return the error for files of the store at ``location`` that cannot be read or written."""
     return Damaged(
         f"the store {location} cannot be read or written: {shortened(error)}; "
-        f"`kgbench store check` tells what is damaged, `kgbench store recover` saves what is not"
+        f"`kgbench store check` shows what is damaged, `kgbench store recover` saves the rest"
     )
 
 
 def shortened(error: BaseException) -> str:
-    """The words of the engine on one line, without addresses in the source of the engine."""
+    """Return the engine's message on one line, of a bounded length."""
     return " ".join(str(error).split())[:_LONGEST]
 
 
 def no_store(path: Path) -> StoreError:
-    """The error for a path without a store."""
+    """Return the error for a path without a store."""
     if path.is_file():
-        return StoreError(f"{path} is a file, and a store is a folder: name a folder")
-    return StoreError(f"there is no store at {path}: `kgbench run` makes one")
+        return StoreError(f"{path} is a file, but a store is a folder: name a folder")
+    return StoreError(f"there is no store at {path}: `kgbench run` creates one")

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Loading what is declared (ontology, suites, task classes, metrics, queries) into the catalogue.
+"""Loading of declarations (ontology, suites, task classes, metrics, queries) into the catalogue.
 
-Loaded again only when the files have changed; what the catalogue said of the same subjects before
-is then replaced. Blank nodes become IRIs, so that a subject can be described anew and so that no
-server's treatment of blank nodes matters.
+They are loaded again only if the files have changed; the triples about the same subjects are then
+replaced. Blank nodes become IRIs, so that their descriptions can be replaced, and so that servers'
+treatment of blank nodes does not matter.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from kgbench.store.protocol import Block
 from kgbench.store.templates import fill
 from kgbench.vocab import KGB
 
-_AT_ONCE = 500  # subjects forgotten by one update: servers limit its size
+_AT_ONCE = 500  # subjects removed by one update, because servers limit its size
 
 
 class _Target(Protocol):
@@ -38,7 +38,7 @@ class _Target(Protocol):
 
 
 def files() -> Iterator[Path]:
-    """Every declared Turtle file that belongs into the catalogue, in a fixed order."""
+    """Yield the declared Turtle files that belong into the catalogue, in a fixed order."""
     yield resources.path("store", "layout.ttl")
     for name in ("ontology", "queries", "rubrics"):
         yield from sorted(resources.folder(name).glob("*.ttl"))
@@ -57,24 +57,24 @@ def load(store: _Target) -> None:
     mark = f"<{catalogue}> <{KGB.declaredDigest}> {string(digest.hexdigest())} ."
     if store.query(fill("has.rq", catalogue=catalogue, pattern=mark)):
         return
-    lines, subjects = _written(tuple(contents.items()), store.iris.base)
+    lines, subjects = _lines_and_subjects(tuple(contents.items()), store.iris.base)
     _forget(store, sorted({f"<{catalogue}>", *subjects}))
     store.bulk_load([Block(catalogue, [*lines, mark])])
 
 
 def forget_unused(store: _Target) -> list[str]:
-    """Remove what the catalogue says of things that nothing in the store uses; their IRIs.
+    """Remove catalogue entries that nothing in the store uses, and return their IRIs.
 
-    What kgbench itself declares stays.
+    Declarations of kgbench itself stay.
     """
     contents = tuple((path, path.read_bytes()) for path in files())
-    _, ours = _written(contents, store.iris.base)
+    _, ours = _lines_and_subjects(contents, store.iris.base)
     removed: list[str] = []
     while rows := [
         row
         for row in _rows(store, fill("unused-entries.rq", catalogue=store.iris.catalogue))
         if row not in ours
-    ]:  # a class is unused only when its tasks are gone
+    ]:  # repeated, because a class becomes unused only after its tasks are removed
         _forget(store, rows)
         removed += [row[1:-1] for row in rows]
     return removed
@@ -86,15 +86,15 @@ def _rows(store: _Target, text: str) -> list[str]:
 
 def _forget(store: _Target, subjects: Sequence[str]) -> None:
     for start in range(0, len(subjects), _AT_ONCE):
-        some = " ".join(subjects[start : start + _AT_ONCE])
-        store.update(fill("forget.ru", catalogue=store.iris.catalogue, subjects=some))
+        values = " ".join(subjects[start : start + _AT_ONCE])
+        store.update(fill("forget.ru", catalogue=store.iris.catalogue, subjects=values))
 
 
-@lru_cache(maxsize=1)  # who opens one empty store after another parses nothing twice
-def _written(
+@lru_cache(maxsize=1)  # so that opening several empty stores parses the files once
+def _lines_and_subjects(
     contents: tuple[tuple[Path, bytes], ...], base: str
 ) -> tuple[tuple[str, ...], frozenset[str]]:
-    """The triples of the files as lines, and their subjects as N-Triples writes them."""
+    """Return the triples of the files as N-Triples lines, and their subjects."""
     lines: list[str] = []
     subjects: set[str] = set()
     for path, content in contents:
@@ -105,13 +105,13 @@ def _written(
 
 
 def triples(iris: Iris) -> Iterator[ox.Triple]:
-    """All that is declared, as :func:`load` writes it."""
+    """Yield all declared triples, as :func:`load` writes them."""
     for path in files():
         yield from _skolemised(path.read_bytes(), path, iris)
 
 
 def foreign(path: Path, iris: Iris) -> list[str]:
-    """The triples of a declaration of another package, which its results bring with them.
+    """Return the triples of a declaration of another package, as N-Triples lines.
 
     Its blank nodes become IRIs that depend on the whole content, so that versions do not mix.
     """
@@ -121,7 +121,7 @@ def foreign(path: Path, iris: Iris) -> list[str]:
 
 
 def _skolemised(content: bytes, path: Path, iris: Iris, mark: str = "") -> Iterator[ox.Triple]:
-    """The triples of a Turtle file with its blank nodes as IRIs, the same ones every time."""
+    """Yield the triples of a Turtle file with deterministic IRIs for its blank nodes (RDFC-1.0)."""
     dataset = ox.Dataset(quads(content, iris.base))
     dataset.canonicalize(ox.CanonicalizationAlgorithm.RDFC_1_0)
     prefix = f"{iris.base}genid/{path.parent.name}-{path.stem}-{mark}"

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a graph holds, as a count and a digest that do not depend on the engine it is in.
+"""Counts and digests of graphs that do not depend on the engine.
 
-The digest is the sum, modulo 2^256, of the SHA-256 of every triple, so that neither order nor
-memory matters. Engines give numbers and moments forms of their own; they are counted by value:
-``1.0``, ``1`` and ``1e0`` are one ``xsd:double``. Triples with blank nodes are counted, as a fault.
+The digest is the sum, modulo 2^256, of the SHA-256 of every triple, so it is independent of the
+order and needs constant memory. Engines change the lexical forms of numbers and times, so these are
+compared by value: ``1.0``, ``1`` and ``1e0`` are the same ``xsd:double``. Triples with blank nodes
+are counted separately, as an error.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ _UTC = re.compile(r"[+-]00:00$")
 
 @dataclass(slots=True)
 class Digest:
-    """Counts and digests triples as they are added or pass through."""
+    """An incremental count and digest of triples."""
 
     triples: int = 0
     blank: int = 0
@@ -38,7 +39,7 @@ class Digest:
         return f"{self._sum:064x}"
 
     def add(self, triple: ox.Triple) -> None:
-        """Count one triple."""
+        """Add a triple."""
         parts = [_canonical(part) for part in (triple.subject, triple.predicate, triple.object)]
         self.triples += 1
         self.blank += any(part.startswith("_:") for part in parts)
@@ -46,18 +47,18 @@ class Digest:
         self._sum = (self._sum + int.from_bytes(hashed, "big")) % _MODULUS
 
     def through(self, triples: Iterable[ox.Triple]) -> Iterator[ox.Triple]:
-        """``triples``, each counted on its way."""
+        """Yield ``triples``, and add each of them."""
         for triple in triples:
             self.add(triple)
             yield triple
 
 
 def of(triples: Iterable[ox.Triple]) -> Digest:
-    """The digest of all ``triples``."""
-    found = Digest()
+    """Return the digest of ``triples``."""
+    digest = Digest()
     for triple in triples:
-        found.add(triple)
-    return found
+        digest.add(triple)
+    return digest
 
 
 def _canonical(term: object) -> str:
@@ -85,7 +86,7 @@ def _boolean(text: str) -> str:
 
 
 def _moment(text: str) -> str:
-    short = _FRACTION.sub(lambda found: f".{found[1]}" if found[1] else "", text, count=1)
+    short = _FRACTION.sub(lambda match: f".{match[1]}" if match[1] else "", text, count=1)
     return _UTC.sub("Z", short)
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Backups: a store as one file of N-Quads, compressed, that proves itself whole.
+"""Backups of a store, each a compressed N-Quads file that can be verified.
 
-Every graph is followed by a comment with its count and digest; the last line says how many graphs
-there were. Any RDF tool reads the file; ``kgbench store copy FILE STORE`` brings it back.
+Every graph is followed by a comment with its count and digest; the last line has the number of
+graphs. Any RDF tool can read the file; ``kgbench store copy FILE STORE`` restores it.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ _END = re.compile(r"# end graphs (\d+)\n?")
 
 
 def is_dump(location: str) -> bool:
-    """Whether a location names a backup."""
+    """Return whether a location is a backup."""
     return location.endswith(SUFFIX) and "://" not in location
 
 
 def write(source: Source, path: Path) -> list[Copied]:
-    """Write a store's registered graphs and catalogue to ``path``; there when it is whole.
+    """Write a store's registered graphs and catalogue to ``path``, atomically.
 
-    Raises :class:`~kgbench.errors.StoreError` where the file exists or cannot be written, or the
-    store changed meanwhile.
+    Raises :class:`~kgbench.errors.StoreError` if the file exists or cannot be written, or if the
+    store changes meanwhile.
     """
     if not is_dump(str(path)):
         raise StoreError(f"a backup is named *{SUFFIX}, not {path.name}")
@@ -49,12 +49,12 @@ def write(source: Source, path: Path) -> list[Copied]:
     try:
         written = _write(source, unfinished)
         if _read_back(unfinished) != written:
-            raise StoreError(f"{path} does not hold what was written to it: look after the disk")
+            raise StoreError(f"{path} differs from what was written to it: check the disk")
         unfinished.rename(path)
     except (EOFError, SyntaxError, ValueError, zlib.error) as error:
         raise StoreError(f"{path} cannot be read back: {error}") from None
     except OSError as error:
-        if is_damage(error):  # of the store, which its reader says
+        if is_damage(error):  # of the store: its reader reports it
             raise
         raise StoreError(f"{path} cannot be written: {error.strerror or error}") from None
     finally:
@@ -83,21 +83,21 @@ def _write(source: Source, path: Path) -> list[Copied]:
 
 
 def _read_back(path: Path) -> list[Copied]:
-    """What the graphs of a backup hold, counted from its statements alone."""
-    found: dict[str, Digest] = {}
+    """Return count and digest of each graph of a backup, computed from its statements."""
+    by_graph: dict[str, Digest] = {}
     with gzip.open(path, "rb") as file:
         for quad in ox.parse(cast("IO[bytes]", file), ox.RdfFormat.N_QUADS):
             graph = getattr(quad.graph_name, "value", "")
-            found.setdefault(graph, Digest()).add(quad.triple)
+            by_graph.setdefault(graph, Digest()).add(quad.triple)
     return [
         Copied(claim.graph, counted.triples, counted.value)
         for claim in _claims(path)
-        for counted in [found.get(claim.graph, Digest())]
+        for counted in [by_graph.get(claim.graph, Digest())]
     ]
 
 
 class Dump(Database):
-    """A backup, opened for reading: verified, in a temporary database beside it."""
+    """A backup that is opened for reading: verified, and loaded into a temporary database."""
 
     def __init__(self, path: Path) -> None:
         self.iris = Iris()
@@ -107,18 +107,18 @@ class Dump(Database):
         self._folder = tempfile.TemporaryDirectory(prefix="kgbench-backup-")
         try:
             self._db = ox.Store(self._folder.name)
-            claimed = _claims(path)
+            claims = _claims(path)
             with gzip.open(path, "rb") as file:
                 self._store.bulk_load(cast("IO[bytes]", file), ox.RdfFormat.N_QUADS)
-            for one in claimed:
-                found = digests.of(self.triples(one.graph))
-                if (found.triples, found.value) != (one.triples, one.digest):
-                    raise StoreError(  # noqa: TRY301 - whatever fails, the folder goes
-                        f"{path} is damaged: its graph {one.graph} is not what was written"
+            for claim in claims:
+                actual = digests.of(self.triples(claim.graph))
+                if (actual.triples, actual.value) != (claim.triples, claim.digest):
+                    raise StoreError(  # noqa: TRY301 - the folder is removed on every failure
+                        f"{path} is damaged: its graph {claim.graph} differs from what was written"
                     )
         except (OSError, EOFError, SyntaxError, ValueError, zlib.error) as error:
             self.close()
-            raise StoreError(f"{path} is no whole backup: {error}") from None
+            raise StoreError(f"{path} is not a complete backup: {error}") from None
         except BaseException:
             self.close()
             raise
@@ -135,17 +135,17 @@ class Dump(Database):
 
 
 def _claims(path: Path) -> list[Copied]:
-    """What a backup says of its graphs; :class:`StoreError` where it does not come to its end."""
-    found = []
+    """Return the recorded counts and digests; :class:`StoreError` if the backup is truncated."""
+    claims = []
     ended = None
     with gzip.open(path, "rt", encoding="utf-8", newline="\n") as file:
         for line in file:
             if line.startswith("#"):
                 graph, end = _GRAPH.fullmatch(line), _END.fullmatch(line)
                 if graph is not None:
-                    found.append(Copied(graph[1], int(graph[2]), graph[3]))
+                    claims.append(Copied(graph[1], int(graph[2]), graph[3]))
                 elif end is not None:
                     ended = int(end[1])
-    if ended != len(found):
-        raise StoreError(f"{path} is no whole backup: it has no end")
-    return found
+    if ended != len(claims):
+        raise StoreError(f"{path} is not a complete backup: its end is missing")
+    return claims

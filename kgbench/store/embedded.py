@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The embedded back end: an Oxigraph database in a directory, or in memory."""
+"""The embedded back end: an Oxigraph database in a folder, or in memory."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from kgbench.store.protocol import Block
 from kgbench.store.templates import fill
 from kgbench.vocab import KGB
 
-_CHUNK = 32_000_000  # characters handed to one bulk load: bounds memory
+_CHUNK = 32_000_000  # characters per bulk load, which bounds memory
 
 
 class EmbeddedStore(Database):
-    """The one owner of an embedded store; see :class:`~kgbench.store.protocol.Store`."""
+    """An embedded store, opened by its only owner; see :class:`~kgbench.store.protocol.Store`."""
 
     def __init__(self, path: Path | None) -> None:
         self.iris = Iris()
@@ -41,7 +41,7 @@ class EmbeddedStore(Database):
         if path is None:
             self._db = ox.Store()
         else:
-            self._lock = _own(path)
+            self._lock = _lock_folder(path)
             self._inode = os.fstat(self._lock.fileno()).st_ino
             new = not (path / "data").exists()
             try:
@@ -73,7 +73,7 @@ class EmbeddedStore(Database):
 
     def write(self, blocks: Sequence[Block]) -> None:
         """See :meth:`~kgbench.store.protocol.Store.write`."""
-        with self._writing, self._in_words():
+        with self._writing, self._converted_errors():
             catalogue = self.iris.catalogue
             old, new = [], []
             registered = self._registered + 1
@@ -101,8 +101,8 @@ class EmbeddedStore(Database):
         self._changed()
 
     def update(self, text: str) -> None:
-        """Run one of the maintenance updates in ``store/``; atomic."""
-        with self._writing, self._in_words():
+        """Run one of the maintenance updates in ``store/``, atomically."""
+        with self._writing, self._converted_errors():
             self._store.update(text)
         self._changed()
 
@@ -120,7 +120,7 @@ class EmbeddedStore(Database):
         self._changed()
 
     def _load(self, waiting: dict[str, list[str]]) -> None:
-        with self._in_words():
+        with self._converted_errors():
             for graph, triples in waiting.items():
                 self._store.bulk_load(
                     "\n".join(triples).encode("utf-8"),
@@ -130,7 +130,7 @@ class EmbeddedStore(Database):
 
     def drop(self, graphs: Sequence[str]) -> None:
         """See :meth:`~kgbench.store.protocol.Store.drop`."""
-        with self._writing, self._in_words():
+        with self._writing, self._converted_errors():
             drops = " ;\n".join(f"DROP SILENT GRAPH <{graph}>" for graph in graphs)
             terms = " ".join(f"<{graph}>" for graph in graphs)
             self._store.update(
@@ -141,16 +141,16 @@ class EmbeddedStore(Database):
         self._changed()
 
     def _sweep(self) -> None:
-        """Remove graphs that a killed process loaded in bulk and never came to register."""
+        """Remove graphs that a killed process loaded in bulk without registering them."""
         ours = self.iris.base + "graph/"
-        there = {graph.value for graph in self._store.named_graphs()}
-        unknown = there - self._stamps.keys() - {self.iris.catalogue}
+        existing = {graph.value for graph in self._store.named_graphs()}
+        unknown = existing - self._stamps.keys() - {self.iris.catalogue}
         if lost := sorted(graph for graph in unknown if graph.startswith(ours)):
             self.drop(lost)
 
     def optimize(self) -> None:
         """Compact the database; aggregates become about twice as fast."""
-        with self._in_words():
+        with self._converted_errors():
             self._store.optimize()
         self._changed()  # the newest snapshot still has the old files
 
@@ -165,8 +165,8 @@ class EmbeddedStore(Database):
                     self._publish()
                 assert self._path is not None
                 self._db = None
-                with self._in_words():
-                    # Proves to a check what the engine has put together since the last snapshot.
+                with self._converted_errors():
+                    # Checksums of files that the engine has merged since the last snapshot.
                     data = self._path / "data"
                     before = [data, *snapshots.all_of(self._path / "snapshots")[:1]]
                     checksums.take(data, data, before)
@@ -183,8 +183,10 @@ class EmbeddedStore(Database):
     def __exit__(self, *exception: object) -> None:
         error = exception[1] if exception else None
         with suppress(StoreError) if error is not None else nullcontext():
-            self.close()  # whose own failure is not to hide what ended the work
-        if isinstance(error, BaseException) and is_damage(error):  # in rows that came later
+            self.close()  # its failure must not hide the original error
+        if isinstance(error, BaseException) and is_damage(
+            error
+        ):  # found while rows were read lazily
             raise damaged(self.location, error) from error
 
     def _changed(self) -> None:
@@ -198,13 +200,13 @@ class EmbeddedStore(Database):
 
     def settle(self) -> None:
         """See :meth:`~kgbench.store.protocol.Store.settle`."""
-        with self._in_words():
+        with self._converted_errors():
             self._store.flush()
 
     def publish_snapshot(self) -> None:
-        """Show readers what was written until now, without waiting for the next snapshot's turn.
+        """Publish a snapshot now, without waiting for the next scheduled one.
 
-        Nothing to do for a store in memory, which has no readers.
+        Does nothing for a store in memory, which has no readers.
         """
         if self._path is not None:
             self._publish()
@@ -215,13 +217,13 @@ class EmbeddedStore(Database):
 
     def _publish(self, *, fresh: bool = True) -> Path:
         assert self._path is not None
-        with self._publishing, self._in_words():
+        with self._publishing, self._converted_errors():
             return snapshots.publish(self._store, self._path / "snapshots", fresh=fresh)
 
     @contextmanager
-    def _in_words(self) -> Iterator[None]:
-        """Say which store a failed write was meant for."""
-        self._is_there()
+    def _converted_errors(self) -> Iterator[None]:
+        """Convert failures of writes to errors that name the store."""
+        self._check_folder()
         try:
             yield
         except OSError as error:
@@ -232,27 +234,29 @@ class EmbeddedStore(Database):
                 raise
             raise damaged(self.location, error) from error
 
-    def _is_there(self) -> None:
-        """Raise :class:`StoreError` where the folder was removed: the engine would not notice."""
+    def _check_folder(self) -> None:
+        """Raise :class:`WriteFailed` if the folder was removed; the engine does not notice."""
         if self._lock is None or self._path is None:
             return
         try:
-            found = (self._path / "lock").stat().st_ino
+            inode = (self._path / "lock").stat().st_ino
         except OSError:
-            found = None
-        if found != self._inode:
+            inode = None
+        if inode != self._inode:
             raise WriteFailed(
                 f"the store {self._path} was removed or replaced while it was open: nothing more "
-                "is written; put its folder back, or begin anew with another --store"
+                "is written; restore its folder, or start again with another --store"
             )
 
 
-def _own(path: Path) -> IO[str]:
-    """Take the owner's lock of the store at ``path``, creating the folder; never waits."""
+def _lock_folder(path: Path) -> IO[str]:
+    """Take the owner's lock of the store at ``path`` without waiting; creates the folder."""
     if path.exists() and not path.is_dir():
         raise StoreError(f"the store {path} is a file: name a folder")
     if path.is_dir() and any(path.iterdir()) and not (path / "lock").exists():
-        raise StoreError(f"the folder {path} holds other things than a kgbench store: name another")
+        raise StoreError(
+            f"the folder {path} has other content than a kgbench store: name another folder"
+        )
     try:
         path.mkdir(parents=True, exist_ok=True)
         handle = (path / "lock").open("a+", encoding="ascii")
@@ -269,7 +273,7 @@ def _own(path: Path) -> IO[str]:
             f"the store {path} is in use by another kgbench{by}: wait for it to end, "
             f"or choose another store with --store"
         ) from None
-    with suppress(OSError):  # on a full disk nobody learns the number
+    with suppress(OSError):  # on a full disk the process id is not recorded
         os.ftruncate(handle.fileno(), 0)
         os.write(handle.fileno(), str(os.getpid()).encode("ascii"))
     return handle

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads a database from end to end, in a process of its own that damage may end.
+"""Examination of a database, in a child process that damage may kill.
 
 ``python -m kgbench.store.examination FOLDER DEPTH MEMORY``, started by :func:`examine`. It computes
 count and digest of every graph. Oxigraph keeps each quad of a named graph in six indexes, and
-answers a pattern from one of them; where the depth is ``indexes``, all are gone through and
-compared, so that no block that a query could need is left unread. The answer is one line of JSON on
-standard output.
+answers a pattern from one of them; with the depth ``indexes``, all of them are read and compared,
+so that every block that a query could need is read. The result is one line of JSON on standard
+output.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ from kgbench.store.databases import Damaged, Database, shortened
 from kgbench.store.iris import Iris
 
 MEMORY = 4 << 30  # bytes of address space
-_SECONDS = 120.0  # for any database
-_PER_BYTE = 1e-4  # seconds: about twenty times what a sound database needs
+_SECONDS = 120.0  # for any database, regardless of its size
+_PER_BYTE = 1e-4  # seconds: about twenty times the need of an undamaged database
 _SET_PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of Linux
-_POPULAR = 1_000  # quads of one object, from which on it is looked up once
+_POPULAR = 1_000  # quads of an object from which on it is looked up only once
 
 
 @dataclass(slots=True)
 class Examined:
-    """What was found in one database: an owner's files or a snapshot.
+    """The result of examining one database, an owner's files or a snapshot.
 
-    ``damage`` says in words what cannot be read, ``problems`` where registry and graphs disagree.
-    ``graphs`` has the number of triples and the digest of each graph that was read to its end,
-    ``stamps`` the change stamps of those in the registry.
+    ``damage`` are messages about unreadable parts, ``problems`` about disagreements of registry and
+    graphs. ``graphs`` has the number of triples and the digest of each graph that was read
+    completely, ``stamps`` the change stamps in the registry.
     """
 
     layout: int | None = None
@@ -55,7 +55,7 @@ class Examined:
 
 
 class Part(Database):
-    """One database of a store, opened without owning it."""
+    """A database of a store, opened for reading without owning the store."""
 
     def __init__(self, folder: Path) -> None:
         self.iris = Iris()
@@ -64,88 +64,88 @@ class Part(Database):
 
     @property
     def database(self) -> ox.Store:
-        """The database itself."""
+        """The pyoxigraph store."""
         return self._store
 
 
 def examine(folder: Path, *, indexes: bool = True) -> Examined:
-    """Examine the database in ``folder`` in a child with limits of memory and time.
+    """Examine the database in ``folder`` in a child process with limits of memory and time.
 
-    Nothing is raised for damage: a child that does not come to its end is itself a finding.
+    Damage raises no error: a child that fails is itself a finding.
     """
     size = sum(file.stat().st_size for file in folder.glob("*") if file.is_file())
     seconds = _SECONDS + size * _PER_BYTE
     depth = "indexes" if indexes else "graphs"
     command = [sys.executable, "-P", "-m", "kgbench.store.examination", str(folder), depth]
     try:
-        done = subprocess.run(  # noqa: S603 - our own interpreter and module
+        process = subprocess.run(  # noqa: S603 - our own interpreter and module
             [*command, str(MEMORY)], capture_output=True, text=True, timeout=seconds, check=False
         )
     except subprocess.TimeoutExpired:
         return Examined(damage=[f"reading it took more than {seconds:.0f} seconds"])
     try:
-        said = json.loads(done.stdout)
+        document = json.loads(process.stdout)
     except ValueError:
-        last = done.stderr.strip().rpartition("\n")[2][:200]
-        return Examined(damage=[f"reading it ended with status {done.returncode} ({last})"])
-    graphs = {graph: (int(n), str(digest)) for graph, (n, digest) in said.pop("graphs").items()}
-    return Examined(graphs=graphs, **said)
+        last = process.stderr.strip().rpartition("\n")[2][:200]
+        return Examined(damage=[f"reading it ended with status {process.returncode} ({last})"])
+    graphs = {graph: (int(n), str(digest)) for graph, (n, digest) in document.pop("graphs").items()}
+    return Examined(graphs=graphs, **document)
 
 
 def examined(folder: Path, *, indexes: bool = True) -> Examined:
     """Examine the database in ``folder`` in this process."""
-    found = Examined()
+    result = Examined()
     try:
         part = Part(folder)
     except (OSError, RuntimeError, ValueError) as error:
-        found.damage.append(f"it cannot be opened: {shortened(error)}")
-        return found
+        result.damage.append(f"it cannot be opened: {shortened(error)}")
+        return result
     database = part.database
     predicates: set[ox.NamedNode] = set()
-    graphs = _attempt(found, "the list of graphs", lambda: list(database.named_graphs())) or []
+    graphs = _attempt(result, "the list of graphs", lambda: list(database.named_graphs())) or []
     for graph in graphs:
-        reading = partial(_graph, database, graph, found, predicates if indexes else None)
-        _attempt(found, graph.value, reading)
+        reading = partial(_graph, database, graph, result, predicates if indexes else None)
+        _attempt(result, graph.value, reading)
     for graph in (None, *graphs) if indexes else ():
         popular: set[object] = set()
         for predicate in predicates:
             what = f"{predicate} in {'any graph' if graph is None else graph.value}"
-            reading = partial(_by_object, database, graph, predicate, popular, found)
-            _attempt(found, what, reading)
-    if not found.damage:
-        _attempt(found, "the registry", lambda: _registry(part, found))
-    return found
+            reading = partial(_by_object, database, graph, predicate, popular, result)
+            _attempt(result, what, reading)
+    if not result.damage:
+        _attempt(result, "the registry", lambda: _registry(part, result))
+    return result
 
 
-def _attempt(found: Examined, what: str, work: Callable[[], Any]) -> Any:
-    """The result of ``work``; where it cannot read, ``None`` and a line about it."""
+def _attempt(result: Examined, what: str, work: Callable[[], Any]) -> Any:
+    """Return the result of ``work``; if it fails, record a message and return ``None``."""
     try:
         return work()
     except Damaged as error:
-        found.damage.append(f"{what}: {error}")
+        result.damage.append(f"{what}: {error}")
     except KgbenchError as error:
-        found.problems.append(str(error))
+        result.problems.append(str(error))
     except (OSError, RuntimeError, ValueError, SyntaxError) as error:
-        found.damage.append(f"{what}: {shortened(error)}")
+        result.damage.append(f"{what}: {shortened(error)}")
     return None
 
 
 def _graph(
-    database: ox.Store, graph: ox.NamedNode, found: Examined, predicates: set[ox.NamedNode] | None
+    database: ox.Store, graph: ox.NamedNode, result: Examined, predicates: set[ox.NamedNode] | None
 ) -> None:
-    """Read a graph to its end; with ``predicates``, look up each of its subjects, too."""
+    """Read a graph completely; with ``predicates``, look up each of its subjects, too."""
     digest = digests.Digest()
     quads = database.quads_for_pattern(None, None, None, graph)
     for subject, of_subject in groupby(_counted(quads, digest), key=lambda quad: quad.subject):
-        there = 0
+        count = 0
         for quad in of_subject:
-            there += 1
+            count += 1
             if predicates is not None:
                 predicates.add(quad.predicate)
         if predicates is not None:
             lookup = database.quads_for_pattern(subject, None, None, None)
-            _compare(found, subject, there, sum(quad.graph_name == graph for quad in lookup))
-    found.graphs[graph.value] = digest.triples, digest.value
+            _compare(result, subject, count, sum(quad.graph_name == graph for quad in lookup))
+    result.graphs[graph.value] = digest.triples, digest.value
 
 
 def _counted(quads: Iterable[ox.Quad], digest: digests.Digest) -> Iterator[ox.Quad]:
@@ -159,53 +159,53 @@ def _by_object(
     graph: ox.NamedNode | None,
     predicate: ox.NamedNode,
     popular: set[object],
-    found: Examined,
+    result: Examined,
 ) -> None:
-    """Go through the quads of a predicate, and look up each of their objects.
+    """Read the quads of a predicate, and look up each of their objects.
 
-    What has very many quads is looked up once for all predicates, and added to ``popular``.
+    Objects with very many quads are looked up once for all predicates, and added to ``popular``.
     """
     quads = database.quads_for_pattern(None, predicate, None, graph)
     for term, of_object in groupby(quads, key=lambda quad: quad.object):
-        there = sum(1 for _ in of_object)
+        count = sum(1 for _ in of_object)
         if term in popular:
             continue
-        same = looked = 0
+        same = total = 0
         for quad in database.quads_for_pattern(None, None, term, graph):
-            looked += 1
-            # Oxigraph 0.5.13 gives 256 to 511 as well where 255 is looked up.
+            total += 1
+            # Bug of Oxigraph 0.5.13: a look-up of 255 also yields 256 to 511.
             same += quad.predicate == predicate and quad.object == term
-        if looked > _POPULAR:
+        if total > _POPULAR:
             popular.add(term)
-        _compare(found, term, there, same)
+        _compare(result, term, count, same)
 
 
-def _compare(found: Examined, term: object, expected: int, number: int) -> None:
+def _compare(result: Examined, term: object, expected: int, number: int) -> None:
     if number != expected:
-        found.damage.append(f"{str(term)[:100]}: {number} of {expected} quads are in every index")
+        result.damage.append(f"{str(term)[:100]}: {number} of {expected} quads are in every index")
 
 
-def _registry(part: Part, found: Examined) -> None:
+def _registry(part: Part, result: Examined) -> None:
     checked = maintenance.check(part)
-    found.layout = checked.layout
-    found.problems += checked.problems
-    found.stamps = registry.stamps(part)
+    result.layout = checked.layout
+    result.problems += checked.problems
+    result.stamps = registry.stamps(part)
 
 
 def main() -> None:
-    """The process."""
+    """Run the examination in the child process."""
     folder, depth, memory = sys.argv[1:]
     limit(int(memory))
-    found = examined(Path(folder), indexes=depth == "indexes")
-    print(json.dumps(asdict(found)))  # noqa: T201 - the answer
+    result = examined(Path(folder), indexes=depth == "indexes")
+    print(json.dumps(asdict(result)))  # noqa: T201 - the result for the parent
 
 
 def limit(memory: int) -> None:
-    """Limit the address space of this process, leave no core, and end with who started it."""
+    """Limit the address space of this process, disable core dumps, and end with the parent."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
     for which, value in ((resource.RLIMIT_AS, memory), (resource.RLIMIT_CORE, 0)):
-        with contextlib.suppress(ValueError, OSError):  # what a platform does not know
+        with contextlib.suppress(ValueError, OSError):  # not supported on this platform
             resource.setrlimit(which, (value, value))
 
 

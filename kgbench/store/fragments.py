@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""IRIs of dialogues and their parts as publications have them: fragments of documents that exist.
+"""IRIs of dialogues and their parts in publications: fragments of existing documents.
 
-A store names dialogues, prompts, calls, answers, evaluations and texts by paths. A file server has
-no file for each of them. So a publication names them by a fragment of the document of their task
-execution, and texts by one of an index of the run's texts. What belongs to an analysis or
-invalidation is a fragment of its document, and what a person decided one of the document of the
-pass. An import turns all of them into paths again, and reads publications that were made before
-December 2026, in which each dialogue had a document.
+A store identifies dialogues, prompts, calls, answers, evaluations and texts by paths. A file server
+does not have a file for each of them. Therefore a publication uses fragments: of the document of
+the task execution for dialogues and their parts, of an index for texts of a run, of the document of
+an analysis or invalidation for its parts, and of the document of a pass for a person's verdicts. An
+import converts them back to paths; it also reads publications from before December 2026, in which
+each dialogue had a document.
 
 >>> dialogue = "https://example.org/run/r1/oracle/Spell/0-d1d1d1d1"
 >>> published(dialogue, {})
@@ -57,27 +57,27 @@ _IN_DIALOGUE = re.compile(rf"(.*/run/[^/#]+/{_EXECUTION}#{_NAME})(?:-.*)?")
 
 
 def published(iri: str, runs: Mapping[str, str]) -> str:
-    """The IRI of a dialogue or part by a fragment; what is neither keeps its IRI.
+    """Return the published IRI, with a fragment, of a dialogue or part; other IRIs are unchanged.
 
-    ``runs`` has the run (IRI) of each pass (IRI). An evaluation of a pass that is not among them
-    keeps its IRI. One of a run below another base than its pass is named in the document that the
-    base of the pass has about the task execution.
+    ``runs`` maps passes (IRIs) to their runs (IRIs). An evaluation of any other pass keeps its IRI.
+    If run and pass have different bases, the evaluation is in the document about the task execution
+    below the base of the pass.
     """
-    found = _EVALUATION.fullmatch(iri)
-    if found is not None:
-        return _of_dialogue(found, runs.get(found[1]))
+    match = _EVALUATION.fullmatch(iri)
+    if match is not None:
+        return _of_dialogue(match, runs.get(match[1]))
     for pattern, name in _PUBLISHED:
-        found = pattern.fullmatch(iri)
-        if found is not None:
-            return name(found)
+        match = pattern.fullmatch(iri)
+        if match is not None:
+            return name(match)
     return iri
 
 
-def _of_dialogue(found: re.Match[str], run: str | None) -> str:
-    """An evaluation or verdict in the document of its execution; ``run`` is that of its pass."""
-    _, base, name, path, dialogue, number, verdict = found.groups()
+def _of_dialogue(match: re.Match[str], run: str | None) -> str:
+    """Return the published IRI of an evaluation or verdict; ``run`` is the run of its pass."""
+    _, base, name, path, dialogue, number, verdict = match.groups()
     if run is None:
-        return found[0]
+        return match[0]
     which = f"{'' if number is None else f'{number}-'}{_kind(verdict)}-{name}"
     if run.startswith(f"{base}run/"):
         return f"{run}/{path}#{dialogue}-{which}"
@@ -85,35 +85,35 @@ def _of_dialogue(found: re.Match[str], run: str | None) -> str:
 
 
 def recorded(iri: str) -> str:
-    """The IRI by which a store names what is published as ``iri``; others stay."""
+    """Return the IRI in a store of what is published as ``iri``; other IRIs are unchanged."""
     if "#" in iri:
         for pattern, name in _RECORDED:
-            found = pattern.fullmatch(iri)
-            if found is not None:
-                return name(found)
+            match = pattern.fullmatch(iri)
+            if match is not None:
+                return name(match)
     return iri
 
 
 def _kind(verdict: str | None) -> str:
-    """What a part of a pass is called, by the end of its path.
+    """Return the kind of a part of a pass, from the end of its path.
 
-    It is an evaluation, the verdict in it, or one of the dialogues that the verdict is about.
+    It is an evaluation, a verdict, or one of the dialogues that the verdict is about.
     """
     if verdict is None:
         return "evaluation"
-    place = verdict.rpartition("/")[2]
-    return f"judged-{place}" if place.isdecimal() else "verdict"
+    last = verdict.rpartition("/")[2]
+    return f"judged-{last}" if last.isdecimal() else "verdict"
 
 
 def _evaluation(base: str, path: str, number: str | None, kind: str, name: str) -> str:
-    """An evaluation, verdict or judged dialogue, as a store names it."""
+    """Return the IRI in a store of an evaluation, verdict or judged dialogue."""
     within = "" if number is None else f"/{number}"
     verdict = "" if kind == "evaluation" else f"/verdict{_place(kind)}"
     return f"{base}pass/{name}/{path}{within}{verdict}"
 
 
 def _place(kind: str) -> str:
-    """The end of the path of a judged dialogue, after that of its verdict."""
+    """Return the last part of the path of a judged dialogue, which follows that of its verdict."""
     return "" if kind == "verdict" else f"/{kind.removeprefix('judged-')}"
 
 
@@ -140,41 +140,40 @@ _RECORDED: _Names = (
 
 
 def dialogue(iri: str) -> str | None:
-    """The published dialogue that ``iri``, published too, names or names a part of, else none.
+    """Return the published dialogue of a published ``iri`` (itself or a part), or ``None``.
 
     >>> dialogue("https://example.org/run/r1/oracle/Spell#0-d1d1d1d1-0-answer")
     'https://example.org/run/r1/oracle/Spell#0-d1d1d1d1'
     """
-    found = _IN_DIALOGUE.fullmatch(iri)
-    return None if found is None else found[1]
+    match = _IN_DIALOGUE.fullmatch(iri)
+    return None if match is None else match[1]
 
 
 def page_before(path: str) -> tuple[str, str] | None:
-    """Where what was once at the path of a dialogue now stands: a document and a fragment.
+    """Return document and fragment of a dialogue that earlier publications had at ``path``.
 
     >>> page_before("run/r1/oracle/Spell/0-d1d1d1d1")
     ('run/r1/oracle/Spell', '0-d1d1d1d1')
     """
-    found = _DIALOGUE.fullmatch(path)
-    return None if found is None else (found[1], found[2])
+    match = _DIALOGUE.fullmatch(path)
+    return None if match is None else (match[1], match[2])
 
 
 def fragment(iri: str) -> str:
-    """The fragment by which a dialogue or evaluation stands on a page.
+    """Return the fragment (HTML id) of a dialogue or evaluation on a page.
 
-    What is published has it in its IRI. An evaluation of a store stands on the page of its dialogue
-    alone.
+    A published IRI contains it. An evaluation of a store only appears on the page of its dialogue.
     """
     if "#" in iri:
         return iri.partition("#")[2]
-    found = _EVALUATION.fullmatch(iri)
-    if found is None:
+    match = _EVALUATION.fullmatch(iri)
+    if match is None:
         digest = hashlib.sha256(iri.encode("utf-8", "surrogatepass")).hexdigest()
         return f"e-{digest[:12]}"
-    number = found[6]
-    return f"{'' if number is None else f'{number}-'}{_kind(found[7])}-{found[3]}"
+    number = match[6]
+    return f"{'' if number is None else f'{number}-'}{_kind(match[7])}-{match[3]}"
 
 
 def foreign_place(iri: str) -> str:
-    """The place, below the base of a site, of the document about something with another base."""
+    """Return the path, below a site's base, of a document about a resource with another base."""
     return f"thing/{hashlib.sha256(iri.encode('utf-8', 'surrogatepass')).hexdigest()[:24]}"

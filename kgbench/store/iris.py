@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Minting IRIs by the patterns of ``store/layout.ttl``.
+"""IRIs of resources, minted by the patterns of ``store/layout.ttl``.
 
 >>> iris = Iris()
 >>> iris.mint("run", run="0199")
@@ -25,9 +25,9 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 
 
 def slug(name: str) -> str:
-    """``name`` as one readable path segment: other characters become ``-``, a digest is added.
+    """Convert ``name`` to a readable path segment: unsafe characters become ``-``.
 
-    Two different names never give the same slug.
+    A digest is appended to changed names, so that different names give different slugs.
     """
     safe = _UNSAFE.sub("-", name).strip("-.")
     if safe == name and name:
@@ -36,7 +36,7 @@ def slug(name: str) -> str:
 
 
 def new_id() -> str:
-    """A fresh UUIDv7 (RFC 9562): sorts by time, unique between groups."""
+    """Return a new UUIDv7 (RFC 9562), which sorts by time and is globally unique."""
     milliseconds = time.time_ns() // 1_000_000
     value = (milliseconds << 80) | (7 << 76) | (secrets.randbits(12) << 64)
     value |= (2 << 62) | secrets.randbits(62)
@@ -44,7 +44,7 @@ def new_id() -> str:
 
 
 def id_from(source: str) -> str:
-    """A name-based UUID (version 5) of a source's digest: the same source, the same id."""
+    """Return a name-based UUID (version 5): the same ``source`` gives the same id."""
     return str(uuid.uuid5(uuid.NAMESPACE_URL, BASE + source))
 
 
@@ -59,16 +59,16 @@ def _patterns() -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Iris:
-    """Mints the IRIs of one store, below ``base`` (which ends in ``/``)."""
+    """The IRIs of a store, below ``base`` (which ends in ``/``)."""
 
     base: str = BASE
 
     def mint(self, pattern: str, **parts: object) -> str:
-        """The IRI of the kind called ``pattern`` in the layout, filled with ``parts``."""
+        """Return an IRI by the pattern called ``pattern`` in the layout, filled with ``parts``."""
         filled = _patterns()[pattern].format(**parts)
         return filled if "://" in filled else self.base + filled
 
     @property
     def catalogue(self) -> str:
-        """The named graph of everything declared, and of the registry."""
+        """The named graph with the declarations and the registry."""
         return self.mint("catalogueGraph")

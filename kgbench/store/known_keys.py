@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The secrets beside a store: fingerprints of the keys that it has seen, and its commitment key.
+"""The secrets of a store: fingerprints of API keys that it has seen, and its commitment key.
 
-A store in a folder has them in its folder. For a store on a server they lie on this machine, in the
-user's state folder: a server may show everybody what it holds, and whoever has the fingerprints can
-test whether a guess of a key is right. The key of commitments (:mod:`kgbench.secrets.commitments`)
-lies in the same place, and must never be published.
+A store in a folder has them in its folder. For a store on a server they are on this machine, in the
+user's state folder: a server may be public, and fingerprints allow anybody to test a guess of a
+key. The key of commitments (:mod:`kgbench.secrets.commitments`) is in the same folder, and must
+never be published.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from kgbench.store import back_ends
 
 
 def note(location: str, keys: Iterable[str]) -> None:
-    """Keep the fingerprints of ``keys``, which the store at ``location`` may come to hold.
+    """Store the fingerprints of ``keys``, which may get into the store at ``location``.
 
-    Raises :class:`~kgbench.errors.StoreError` where the file of earlier ones is damaged, or the new
-    one cannot be written.
+    Raises :class:`~kgbench.errors.StoreError` if the existing file is damaged, or if it cannot be
+    written.
     """
     folder = _folder(location)
     if folder is not None:
@@ -36,26 +36,26 @@ def note(location: str, keys: Iterable[str]) -> None:
 
 
 def echoes(location: str) -> Echoes:
-    """Finds the keys in the environment, and those that the store at ``location`` has seen."""
+    """Return a finder of the keys in the environment and those that the store has seen."""
     folder = _folder(location)
     known = None if folder is None else Fingerprints.read(folder)
     return Echoes(names.of_environment(), known or None)
 
 
 def commitments(location: str) -> Commitments:
-    """Commits to what publications of the store at ``location`` leave out; a new key is kept.
+    """Return commitments to what publications of a store leave out, with the store's key.
 
-    A store in memory has nowhere to keep one. Raises :class:`~kgbench.errors.StoreError` where the
-    key is damaged or cannot be written.
+    A new key is stored, except for a store in memory. Raises :class:`~kgbench.errors.StoreError`
+    if the key is damaged or cannot be written.
     """
     folder = _folder(location)
     return Commitments.unkept() if folder is None else Commitments.read(folder)
 
 
 def carry(source: str, target: str) -> None:
-    """Take the fingerprints and the commitment key of a store along to its copy, empty before.
+    """Copy the fingerprints and the commitment key of a store to its copy, which has none.
 
-    Raises as :func:`note` does.
+    Raises the errors of :func:`note`.
     """
     old, new = _folder(source), _folder(target)
     if old is None or new is None:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The layout version of a store: read where it is ours, migrated where it is older, else refused.
+"""The layout version of a store: the current one is read, older ones are migrated, others refused.
 
-A layout version has a migration to the next one: the update ``store/migrate-N.ru`` makes layout N
-into N + 1, and says so of the store in the same request. The owner of a store applies what is
-missing, in order, before anything else is read. A reader changes nothing, and refuses.
+Each layout version has a migration to the next one: the update ``store/migrate-N.ru`` converts
+layout N to N + 1 and sets the version in the same request. The owner of a store applies the missing
+migrations, in order, before it reads anything else. A reader refuses other versions.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class _Owned(_Store, Protocol):
 
 @cache
 def current() -> int:
-    """The layout version that this code writes: what ``store/layout.ttl`` says."""
+    """Return the layout version that this code writes, from ``store/layout.ttl``."""
     declared = shipped("store", "layout.ttl")
     for node in declared.subjects(KGB.layoutVersion):
         return declared.needed(node, KGB.layoutVersion, int)
@@ -43,46 +43,46 @@ def current() -> int:
 
 @cache
 def migrations() -> Mapping[int, str]:
-    """The templates of all migrations, by the layout version that each starts from."""
-    found = resources.folder("store").glob("migrate-*.ru")
-    return {int(path.stem.partition("-")[2]): path.name for path in found}
+    """Return the names of the migrations, by the layout version that each starts from."""
+    paths = resources.folder("store").glob("migrate-*.ru")
+    return {int(path.stem.partition("-")[2]): path.name for path in paths}
 
 
 def version(store: _Store) -> int | None:
-    """The layout version that a store says of itself; ``None`` where it is empty."""
+    """Return the layout version that a store records; ``None`` if it is empty."""
     rows = list(store.query(fill("layout-version.rq", catalogue=store.iris.catalogue)))
     if not rows:
         return None
-    found = {row["version"].value for row in rows}
-    if len(found) != 1 or not next(iter(found)).isdecimal():
+    versions = {row["version"].value for row in rows}
+    if len(versions) != 1 or not next(iter(versions)).isdecimal():
         raise LayoutError(
-            f"the store {store.location} says of itself that it has the layouts "
-            f"{', '.join(sorted(found))}: it was migrated halfway, restore it from a backup"
+            f"the store {store.location} records the layouts {', '.join(sorted(versions))}: its "
+            f"migration was interrupted, restore it from a backup"
         )
-    return int(found.pop())
+    return int(versions.pop())
 
 
 def check(store: _Store) -> int | None:
-    """The version as :func:`version` gives it; :class:`LayoutError` where it cannot be read."""
-    found = version(store)
-    if found is None or found == current():
-        return found
-    if found < current() and _chain(found, current()) is not None:
+    """Return the result of :func:`version`; raises :class:`LayoutError` for other layouts."""
+    number = version(store)
+    if number is None or number == current():
+        return number
+    if number < current() and _chain(number, current()) is not None:
         raise LayoutError(
-            f"the store {store.location} has the older layout {found}, this kgbench reads layout "
+            f"the store {store.location} has the older layout {number}, this kgbench reads layout "
             f"{current()}: `kgbench store migrate` brings it up to date (make a backup before)"
         )
-    raise _refused(store, found)
+    raise _refused(store, number)
 
 
 def bring_up(store: _Owned) -> list[int]:
-    """Migrate a store that one owns to the current layout; the versions that it went through."""
-    found = version(store)
-    if found is None or found == current():
+    """Migrate an owned store to the current layout, and return the versions after each step."""
+    number = version(store)
+    if number is None or number == current():
         return []
-    steps = _chain(found, current())
+    steps = _chain(number, current())
     if steps is None:
-        raise _refused(store, found)
+        raise _refused(store, number)
     catalogue = store.iris.catalogue
     for step in steps:
         after = fill("layout-set.ru", catalogue=catalogue, version=integer(step + 1))
@@ -90,15 +90,15 @@ def bring_up(store: _Owned) -> list[int]:
     return [step + 1 for step in steps]
 
 
-def _chain(found: int, wanted: int) -> list[int] | None:
-    """The migrations to apply, or ``None`` where one is missing or the store is newer."""
-    if found > wanted or any(step not in migrations() for step in range(found, wanted)):
+def _chain(start: int, end: int) -> list[int] | None:
+    """Return the migrations to apply, or ``None`` if one is missing or the store is newer."""
+    if start > end or any(step not in migrations() for step in range(start, end)):
         return None
-    return list(range(found, wanted))
+    return list(range(start, end))
 
 
-def _refused(store: _Store, found: int) -> LayoutError:
+def _refused(store: _Store, number: int) -> LayoutError:
     return LayoutError(
-        f"the store {store.location} has layout {found}, this kgbench reads layout {current()}: "
+        f"the store {store.location} has layout {number}, this kgbench reads layout {current()}: "
         "open it with the version that wrote it, or import its dump"
     )

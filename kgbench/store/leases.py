@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One writer at a time on a server: a lease in the store itself, renewed while it is needed.
+"""Leases of stores on servers, recorded in the store, so that there is one writer at a time.
 
-The holder of the lease is the one owner of the store. The lease ends with it, or by itself
-:data:`SECONDS` after its last renewal; that of a process of this machine which is gone can be taken
-at once. A holder that could not renew in time stops writing. Moments are those of the writers'
-clocks, which may differ by less than :data:`SECONDS`.
+The holder of the lease is the owner of the store. A lease ends when its holder releases it, or
+:data:`SECONDS` after the last renewal; the lease of a dead process on this machine can be taken
+immediately. A holder that could not renew its lease in time stops writing. Times are those of the
+writers' clocks, which must differ by less than :data:`SECONDS`.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from kgbench.store.client import Client
 from kgbench.store.iris import Iris
 from kgbench.store.templates import fill
 
-SECONDS = 60.0  # how long a lease lasts without being renewed
+SECONDS = 60.0  # duration of a lease that is not renewed
 _EVERY = 15.0  # seconds between two renewals
 _TOKEN = re.compile(r"([0-9a-f]{16})\.(\d+)\.[0-9a-f]{32}")
 
-_given_up: set[str] = set()  # tokens of leases of this process that it does not hold any more
+_given_up: set[str] = set()  # tokens of leases that this process has released
 
 
 class Held(NamedTuple):
-    """A lease that somebody holds: what only they say, until when, and who they are."""
+    """A lease: the holder's secret token, its end, and a description of the holder."""
 
     token: str
     until: datetime
@@ -43,10 +43,10 @@ class Held(NamedTuple):
 
 
 class Lease:
-    """The lease of a store, taken; use :meth:`hold` before each write and :meth:`end` at last.
+    """The lease of a store; call :meth:`hold` before each write, and :meth:`end` at the end.
 
-    Raises :class:`~kgbench.errors.StoreInUse` when another holds it. ``taken_over`` says whether an
-    earlier holder had not ended it.
+    Raises :class:`~kgbench.errors.StoreInUse` if another process holds it. ``taken_over`` says
+    whether an earlier holder had not released it.
     """
 
     def __init__(self, client: Client, iris: Iris, location: str) -> None:
@@ -63,7 +63,7 @@ class Lease:
         self._thread.start()
 
     def hold(self) -> None:
-        """Return while the lease is surely ours; raise :class:`StoreInUse` once it is not."""
+        """Check that the lease is still ours; raise :class:`StoreInUse` if it is not."""
         if self._lost is None and time.monotonic() - self._renewed > SECONDS / 2:
             self._renew()
         if self._lost is not None:
@@ -73,21 +73,21 @@ class Lease:
             )
 
     def note_loading(self, graph: str) -> None:
-        """Note that ``graph`` is being loaded, so that the next owner can sweep it away."""
+        """Record that ``graph`` is being loaded, so that the next owner can remove it."""
         self._client.update(fill("note-loading.ru", token=self.token, loading=graph, **self._names))
 
     def loading(self) -> set[str]:
-        """The graphs that are noted as being loaded, by this holder or an earlier one."""
+        """Return the graphs recorded as being loaded, by this holder or an earlier one."""
         return {row[0].value for row in self._client.query(fill("loading.rq", **self._names))}
 
     def end(self) -> None:
-        """Give the lease back; may be called twice."""
+        """Release the lease; may be called twice."""
         if self._ended.is_set():
             return
         self._ended.set()
         self._thread.join()
         if self._lost is None:
-            _given_up.add(self.token)  # should the server not hear of it
+            _given_up.add(self.token)  # in case the server does not get the update
             self._client.update(fill("lease-end.ru", token=self.token, **self._names))
 
     def _take(self) -> bool:
@@ -111,8 +111,8 @@ class Lease:
             return before is not None
         if now_held is None:
             raise StoreError(
-                f"the server of {self._location} took an update and shows nothing of it: look "
-                "whether its addresses for queries and updates belong together"
+                f"the server of {self._location} accepted an update but does not show it: check "
+                "that its addresses for queries and updates belong to the same server"
             )
         raise StoreInUse(
             f"the store {self._location} is in use by another kgbench ({now_held.who}): wait for "
@@ -122,7 +122,7 @@ class Lease:
 
     def _work(self) -> None:
         while not self._ended.wait(_EVERY):
-            with suppress(StoreError):  # hold() says so, where it matters
+            with suppress(StoreError):  # hold() raises the error when it matters
                 self._renew()
 
     def _renew(self) -> None:
@@ -132,24 +132,24 @@ class Lease:
             self._client.update(
                 fill("lease-renew.ru", token=self.token, until=until, **self._names)
             )
-            found = holder(self._client, self._names)
-            if found is None or string(found.token) != self.token:
-                self._lost = "nobody (its lease is gone)" if found is None else found.who
+            current = holder(self._client, self._names)
+            if current is None or string(current.token) != self.token:
+                self._lost = "nobody (its lease is gone)" if current is None else current.who
             else:
                 self._renewed = asked
 
 
 def holder(client: Client, names: dict[str, str]) -> Held | None:
-    """Who holds the lease in the graph ``names`` tells of, in time or not."""
-    found = [
+    """Return the recorded holder of the lease that ``names`` identifies, expired or not."""
+    leases = [
         Held(token.value, datetime.fromisoformat(until.value), who.value)
         for token, until, who in client.query(fill("lease.rq", **names))
     ]
-    return min(found, default=None)  # several, where a server let two take it: all see the same
+    return min(leases, default=None)  # two processes may have taken it at once: all choose the same
 
 
 def _is_gone(token: str) -> bool:
-    """Whether the holder has given up, as far as is known here: a process that is there no more."""
+    """Return whether the holder is known to have released the lease or to be dead."""
     if string(token) in _given_up:
         return True
     parts = _TOKEN.fullmatch(token)
@@ -165,7 +165,7 @@ def _is_gone(token: str) -> bool:
 
 
 def _machine() -> str:
-    """What tells this machine, since it was started, from others; and a container from others."""
+    """Return an identifier of this machine since its last boot, and of the container, if any."""
     known = [socket.gethostname()]
     for path in ("/proc/sys/kernel/random/boot_id", "/proc/self/ns/pid"):
         with suppress(OSError):

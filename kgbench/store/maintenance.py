@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Looking after a store: is it sound, and what in it is not needed any more."""
+"""Maintenance of stores: consistency checks, and removal of graphs that are no longer needed."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from kgbench.store.templates import fill
 
 @dataclass(slots=True)
 class Checked:
-    """What a check found: ``problems`` in words, and counts of graphs and triples.
+    """The result of a check: messages about ``problems``, and counts of graphs and triples.
 
-    ``parts`` has what is wrong with the owner's files and with each snapshot of an embedded store.
+    ``parts`` has the problems of the owner's files and of each snapshot of an embedded store.
     """
 
     location: str
@@ -31,58 +31,58 @@ class Checked:
     parts: dict[str, list[str]] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
-        """The findings as JSON-shaped data."""
+        """Return the result as JSON values."""
         return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)
 class Compacted:
-    """How many graphs went: analyses that no longer hold, and what belonged to nothing."""
+    """The numbers of removed graphs: stale analyses, and graphs without a registry entry."""
 
     analyses: int
     orphans: int
 
 
 def check(store: Source, *, digest: bool = False) -> Checked:
-    """Whether the registry and the graphs of a store agree; with ``digest``, what each holds.
+    """Check whether registry and graphs of a store agree; with ``digest``, compute all digests.
 
-    Raises :class:`~kgbench.errors.LayoutError` where the layout is another.
+    Raises :class:`~kgbench.errors.LayoutError` for another layout.
     """
-    found = Checked(store.location, layouts.check(store))
+    result = Checked(store.location, layouts.check(store))
     catalogue, lease = store.iris.catalogue, store.iris.mint("leaseGraph")
     sizes = _sizes(store)
     rows = list(store.query(fill("registry.rq", catalogue=catalogue)))
     known = {row["graph"].value for row in rows}
-    found.graphs = len(known)
-    found.triples = sum(sizes.get(graph, 0) for graph in (*known, catalogue))
-    found.problems += sorted(
+    result.graphs = len(known)
+    result.triples = sum(sizes.get(graph, 0) for graph in (*known, catalogue))
+    result.problems += sorted(
         [
             *_entries(store, rows),
-            *(f"{graph} belongs to nothing" for graph in _orphans(store, sizes, known)),
+            *(f"{graph} has no registry entry" for graph in _orphans(store, sizes, known)),
             *_blank(store, {*known, catalogue}),
         ]
     )
     for row in store.query(fill("lease.rq", graph=lease, lease=store.iris.mint("lease"))):
-        found.writer = f"{row['who'].value}, until {row['until'].value}"
+        result.writer = f"{row['who'].value}, until {row['until'].value}"
     if digest:
         for graph in (*sorted(known), catalogue):
-            found.digests[graph] = digests.of(store.triples(graph)).value
-    return found
+            result.digests[graph] = digests.of(store.triples(graph)).value
+    return result
 
 
 def _entries(store: Source, rows: Sequence[Any]) -> Iterator[str]:
-    """What is wrong with registry entries."""
-    for graph, times in Counter(row["graph"].value for row in rows).items():
-        if times > 1:
+    """Yield messages about wrong registry entries."""
+    for graph, count in Counter(row["graph"].value for row in rows).items():
+        if count > 1:
             yield f"{graph} has several registry entries or change stamps"
     for row in rows:
         graph, describes = row["graph"].value, row["describes"]
         if row["stamp"] is None:
             yield f"{graph} has no change stamp"
         if describes is None:
-            yield f"{graph} is registered, but not what it describes"
+            yield f"{graph} is registered without the resource that it describes"
         elif not store.query(fill("described.rq", graph=graph, describes=describes.value)):
-            yield f"{graph} says nothing of {describes.value}"
+            yield f"{graph} has no triples about {describes.value}"
 
 
 def _blank(store: Source, known: set[str]) -> Iterator[str]:
@@ -92,7 +92,7 @@ def _blank(store: Source, known: set[str]) -> Iterator[str]:
 
 
 def stale_analyses(store: Source) -> list[str]:
-    """The graphs of stored analyses that read another state than the store has now."""
+    """Return the graphs of stored analyses whose inputs have changed since."""
     stamps = registry.stamps(store)
     read: dict[str, bool] = {}
     for row in store.query(fill("analyses.rq", catalogue=store.iris.catalogue)):
@@ -102,13 +102,13 @@ def stale_analyses(store: Source) -> list[str]:
 
 
 def analyses_of(store: Source, graphs: set[str]) -> list[str]:
-    """The graphs of stored analyses that read one of ``graphs``."""
+    """Return the graphs of stored analyses that read one of ``graphs``."""
     rows = store.query(fill("analyses.rq", catalogue=store.iris.catalogue))
     return sorted({row["graph"].value for row in rows if row["read"].value in graphs})
 
 
 def compact(store: OwnedStore) -> Compacted:
-    """Remove what is not needed: stale analyses, graphs that belong to nothing, second stamps."""
+    """Remove stale analyses, graphs without a registry entry, and duplicate change stamps."""
     known = set(registry.graphs(store))
     orphans = _orphans(store, _sizes(store), known)
     stale = stale_analyses(store)
@@ -120,14 +120,14 @@ def compact(store: OwnedStore) -> Compacted:
 
 
 def _sizes(store: Source) -> dict[str, int]:
-    found: dict[str, int] = defaultdict(int)
+    sizes: dict[str, int] = defaultdict(int)
     for row in store.query(fill("graph-sizes.rq", base=store.iris.base)):
-        found[row["graph"].value] += int(row["triples"].value)
-    return found
+        sizes[row["graph"].value] += int(row["triples"].value)
+    return sizes
 
 
 def _orphans(store: Source, sizes: Mapping[str, int], known: set[str]) -> list[str]:
-    """The graphs below the store's base that no entry makes visible."""
+    """Return the graphs below the store's base that have no registry entry."""
     ours = store.iris.base + "graph/"
     not_content = {store.iris.catalogue, store.iris.mint("leaseGraph")}
     unknown = set(sizes) - known - not_content

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a store is to the rest of kgbench: SPARQL in, results out, atomic writes."""
+"""The interface of stores: SPARQL queries and atomic writes."""
 
 from __future__ import annotations
 
@@ -12,52 +12,52 @@ from kgbench.store.iris import Iris
 
 
 class Block(NamedTuple):
-    """Triples for one named graph: its IRI, and N-Triples lines (``<s> <p> <o> .``)."""
+    """Triples for a named graph: its IRI, and N-Triples lines (``<s> <p> <o> .``)."""
 
     graph: str
     triples: Sequence[str]
 
 
 class Store(Protocol):
-    """Reads and writes one result store.
+    """A store of results.
 
-    Content graphs and what the registry says of them change together: every write also replaces
-    the change stamps of the graphs it touches, in the same atomic operation. They all get the same
-    stamp, so that graphs with equal stamps were last changed together.
+    Content graphs and their registry entries change together: every write also replaces the change
+    stamps of the graphs that it changes, in the same atomic operation. All of them get the same
+    stamp, so graphs with equal stamps were last changed together.
     """
 
     iris: Iris
     location: str
 
     def query(self, text: str) -> Any:
-        """The result of a SPARQL query: solutions, triples or a boolean, as pyoxigraph gives them.
+        """Return the result of a SPARQL query, as pyoxigraph's solutions, triples or boolean.
 
         Raises :class:`~kgbench.errors.QueryError` with the engine's message.
         """
         ...
 
     def graphs(self) -> list[str]:
-        """The IRIs of the store's named graphs, registered or not, in order."""
+        """Return the IRIs of the store's named graphs, registered or not, in order."""
         ...
 
     def triples(self, graph: str) -> Iterator[ox.Triple]:
-        """The triples of one named graph, in no order; none where there is no such graph."""
+        """Yield the triples of a named graph, unordered; none if it does not exist."""
         ...
 
     def write(self, blocks: Sequence[Block]) -> None:
-        """Write all of ``blocks``, or nothing; durable when it returns."""
+        """Write ``blocks`` atomically; they are durable when the method returns."""
         ...
 
     def bulk_load(self, blocks: Iterable[Block]) -> None:
-        """Load much at once, outside any transaction and without change stamps.
+        """Load many triples, outside any transaction and without change stamps.
 
-        For graphs that no registry entry makes visible yet; a :meth:`write` that registers them
-        completes the load.
+        Only for graphs without a registry entry, which are not visible yet; a :meth:`write` that
+        registers them completes the load.
         """
         ...
 
     def drop(self, graphs: Sequence[str]) -> None:
-        """Remove graphs with their registry entries, atomically; absent ones are passed over."""
+        """Remove graphs with their registry entries, atomically; missing graphs are ignored."""
         ...
 
     def update(self, text: str) -> None:
@@ -65,15 +65,15 @@ class Store(Protocol):
         ...
 
     def publish_soon(self) -> None:
-        """Have readers see what was written until now as soon as can be; does not wait for it."""
+        """Make all writes so far visible to readers soon, without waiting for it."""
         ...
 
     def settle(self) -> None:
-        """Bring everything written until now to the disk, where that is in our hands."""
+        """Sync all writes so far to disk, if the back end allows it."""
         ...
 
     def close(self) -> None:
-        """Make everything visible to readers and give the store up; may be called twice."""
+        """Make everything visible to readers and close the store; may be called twice."""
         ...
 
     def __enter__(self) -> Self: ...
@@ -82,8 +82,8 @@ class Store(Protocol):
 
 
 class OwnedStore(Store, Protocol):
-    """A store that was opened by its one owner, with what maintenance needs."""
+    """A store opened by its only owner, with methods for maintenance."""
 
     def optimize(self) -> None:
-        """Put the database in order, where that is in our hands."""
+        """Compact the database, if the back end allows it."""
         ...

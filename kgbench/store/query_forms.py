@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What kind of query a text is, and a query around it: as much of SPARQL as a client must know."""
+"""The form of a query, and wrapping of a SELECT query: minimal parsing of SPARQL."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FORMS = ("SELECT", "ASK", "CONSTRUCT", "DESCRIBE")
 
 
 def form(text: str) -> str:
-    r"""``SELECT``, ``ASK``, ``CONSTRUCT`` or ``DESCRIBE``; any other first word, or "".
+    r"""Return the first word after the prologue in upper case, such as ``SELECT``, or "".
 
     >>> form("# insert?\nPREFIX delete: <urn:x> ask {}")
     'ASK'
@@ -24,7 +24,7 @@ def form(text: str) -> str:
 
 
 def around(text: str, variables: Sequence[str], columns: Sequence[str]) -> str:
-    r"""A query that gives the ``variables`` of a SELECT query with more ``columns`` beside them.
+    r"""Wrap a SELECT query in one that returns its ``variables`` and further ``columns``.
 
     >>> around("SELECT ?a { ?a ?p 1 }", ["a"], ["(STR(?a) AS ?b)"])
     'SELECT ?a (STR(?a) AS ?b) WHERE { { SELECT ?a { ?a ?p 1 }\n } }'
@@ -35,5 +35,5 @@ def around(text: str, variables: Sequence[str], columns: Sequence[str]) -> str:
 
 
 def _prologue_end(text: str) -> int:
-    found = _PROLOGUE.match(text)
-    return 0 if found is None else found.end()
+    match = _PROLOGUE.match(text)
+    return 0 if match is None else match.end()

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where servers differ from SPARQL 1.1 or from each other, put right in this one place.
+"""Deviations of servers from SPARQL 1.1, and how they are handled.
 
-* Content types with odd names, other charsets or none at all (:func:`results`, :func:`triples`).
+* Unusual or missing content types, other charsets (:func:`results`, :func:`triples`).
 * The answer to ASK as a table of one cell, or as a bare word (:func:`boolean`).
-* Typed literals in forms of their own: booleans as 0 and 1, doubles as ``1e+300`` or ``nan``, plain
-  text as ``xsd:string`` (:func:`tidy`); and doubles rounded to six digits, which are asked for once
-  more, digit by digit (:func:`rounded`, :func:`exact`).
-* Results cut off at a limit of the server, which pass for whole ones (:func:`refuse_partial`).
-* Refusals that are none: deadlocks, and a server that is starting (:func:`is_passing`).
+* Unusual forms of typed literals: booleans as 0 and 1, doubles as ``1e+300`` or ``nan``, plain text
+  as ``xsd:string`` (:func:`tidy`); and doubles rounded to six digits, which are queried again with
+  all digits (:func:`rounded`, :func:`exact`).
+* Results truncated at a limit of the server, with a status of success (:func:`refuse_partial`).
+* Temporary refusals: deadlocks, and a server that is starting (:func:`is_passing`).
 
-Blank nodes cannot be written twice without being doubled, so a store has none; what the default
-graph is, differs, so every query and update of kgbench names its graphs; and updates are answered
-with any status from 200 to 299, and with any body or none.
+Blank nodes would be duplicated if an update is sent twice, so a store has none. The content of the
+default graph differs, so every query and update of kgbench names its graphs. Updates are answered
+with any status from 200 to 299, with or without a body.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _TYPED = re.compile(rb"XMLSchema#(?:boolean|double|float)")
 
 
 def media(headers: Mapping[str, str]) -> tuple[str, str]:
-    """The media type and the charset that an answer claims; "" and UTF-8 where it does not."""
+    """Return the media type and charset of an answer; the defaults are "" and UTF-8."""
     claimed = headers.get("content-type", "")
     kind, _, parameters = claimed.partition(";")
     charset = re.search(r"charset\s*=\s*\"?([\w.-]+)", parameters, re.IGNORECASE)
@@ -65,7 +65,7 @@ def media(headers: Mapping[str, str]) -> tuple[str, str]:
 
 
 def recoded(body: IO[bytes], charset: str) -> IO[bytes]:
-    """``body`` in UTF-8."""
+    """Return ``body`` in UTF-8."""
     if charset in ("utf-8", "utf8", "us-ascii", "ascii"):
         return body
     try:
@@ -75,20 +75,19 @@ def recoded(body: IO[bytes], charset: str) -> IO[bytes]:
 
 
 def results(headers: Mapping[str, str], asked: ox.QueryResultsFormat) -> ox.QueryResultsFormat:
-    """The format of an answer to SELECT or ASK: what it claims, where that is known."""
+    """Return the format of an answer to SELECT or ASK: the claimed one, if it is known."""
     return _RESULTS.get(media(headers)[0], asked)
 
 
 def triples(headers: Mapping[str, str]) -> ox.RdfFormat:
-    """The format of a graph."""
+    """Return the format of a graph."""
     return _GRAPHS.get(media(headers)[0], ox.RdfFormat.N_TRIPLES)
 
 
 def refuse_entities(body: IO[bytes]) -> None:
-    """Raise :class:`ValueError` where RDF/XML declares entities, which may unfold without end.
+    """Raise :class:`ValueError` if RDF/XML declares entities, whose expansion may be endless.
 
-    The parser of the engine unfolds them wherever they are declared, and has no limit. What is left
-    of ``body`` is read from its beginning afterwards.
+    The engine's parser expands entities without a limit. The position in ``body`` is restored.
     """
     begin, rest = body.tell(), b""
     while piece := body.read(_PIECE):
@@ -99,30 +98,30 @@ def refuse_entities(body: IO[bytes]) -> None:
 
 
 def refuse_partial(headers: Mapping[str, str]) -> None:
-    """Raise :class:`StoreError` where the server says that it has not sent everything."""
+    """Raise :class:`StoreError` if the headers say that the server truncated its answer."""
     lower = {name.lower(): value for name, value in headers.items()}
     for name in _CUT:
         if name.lower() in lower:
             raise StoreError(
                 f"the server cut its answer off ({name}: {lower[name.lower()]}): "
-                "raise its limit of rows or time (Virtuoso: ResultSetMaxRows), and ask again"
+                "raise its limit of rows or time (Virtuoso: ResultSetMaxRows), and try again"
             )
 
 
 def is_passing(text: str) -> bool:
-    """Whether a refusal (status 500 with this text) will pass when the request is repeated."""
+    """Return whether a refusal (status 500 with this text) is temporary."""
     return _PASSING.search(text) is not None
 
 
 def boolean(content: bytes, form: ox.QueryResultsFormat) -> ox.QueryBoolean:
-    """The answer to ASK, in whichever way it was given."""
+    """Parse the answer to ASK, in any of its forms."""
     word = _TEXT_BOOLEAN.fullmatch(content)
     if word is not None:
         return _boolean(word[1].lower() in (b"true", b"yes"))
-    found = ox.parse_query_results(content, form)
-    if isinstance(found, ox.QueryBoolean):
-        return found
-    match [list(row) for row in found]:
+    result = ox.parse_query_results(content, form)
+    if isinstance(result, ox.QueryBoolean):
+        return result
+    match [list(row) for row in result]:
         case []:
             return _boolean(value=False)
         case [[ox.Literal() as cell, *_]]:
@@ -132,21 +131,21 @@ def boolean(content: bytes, form: ox.QueryResultsFormat) -> ox.QueryBoolean:
 
 def _boolean(value: bool) -> ox.QueryBoolean:
     text = json.dumps({"head": {}, "boolean": value}).encode("ascii")
-    made = ox.parse_query_results(text, ox.QueryResultsFormat.JSON)
-    assert isinstance(made, ox.QueryBoolean)
-    return made
+    result = ox.parse_query_results(text, ox.QueryResultsFormat.JSON)
+    assert isinstance(result, ox.QueryBoolean)
+    return result
 
 
 # --- literals in JSON results ---------------------------------------------------------------------
 
 
 def is_typed(content: bytes) -> bool:
-    """Whether JSON results hold literals whose form may have to be put right."""
+    """Return whether JSON results have literals whose form may need correction."""
     return _TYPED.search(content) is not None
 
 
 def tidy(document: dict[str, Any]) -> None:
-    """Give booleans, doubles and floats of a JSON result their forms in XSD, in place."""
+    """Correct the lexical forms of booleans, doubles and floats in a JSON result, in place."""
     for row in document["results"]["bindings"]:
         for cell in row.values():
             datatype = cell.get("datatype")
@@ -157,7 +156,7 @@ def tidy(document: dict[str, Any]) -> None:
 
 
 def lexical(text: str) -> str:
-    """The form of a floating-point number in XSD; what is no number stays as it is.
+    """Return the XSD form of a floating-point number; other texts are unchanged.
 
     >>> lexical("nan"), lexical("1e+300"), lexical("0.5"), lexical("-inf"), lexical("1.0E0")
     ('NaN', '1e+300', '0.5', '-INF', '1.0')
@@ -169,21 +168,21 @@ def lexical(text: str) -> str:
 
 
 def rounded(document: dict[str, Any]) -> list[str]:
-    """The variables with finite doubles, each of which may have been rounded.
+    """Return the variables with finite doubles, which the server may have rounded.
 
-    How a double is written does not tell: with six digits, 1.0000000000000002 is 1.
+    The text does not show it: with six digits, 1.0000000000000002 is written as 1.
     """
-    found = set()
+    names = set()
     for row in document["results"]["bindings"]:
         for name, cell in row.items():
-            is_double = name not in found and cell.get("datatype") == XSD.double
+            is_double = name not in names and cell.get("datatype") == XSD.double
             if is_double and _DIGIT.search(cell["value"]):
-                found.add(name)
-    return sorted(found)
+                names.add(name)
+    return sorted(names)
 
 
 def exact(document: dict[str, Any], names: Sequence[str], mark: str) -> None:
-    """Replace rounded doubles by what the columns beside them (name and ``mark``) say, in place."""
+    """Replace rounded doubles by the values of the extra columns (name and ``mark``), in place."""
     for row in document["results"]["bindings"]:
         for name in names:
             text = row.pop(name + mark, {}).get("value")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every store that is only read refuses."""
+"""The writing methods of read-only stores, which raise an error."""
 
 from __future__ import annotations
 
@@ -11,32 +11,32 @@ from kgbench.store.protocol import Block
 
 
 class ReadOnly:
-    """The writing half of a :class:`~kgbench.store.protocol.Store` that its reader does not own."""
+    """The writing methods of a :class:`~kgbench.store.protocol.Store` that is not owned."""
 
     location: str
 
     def write(self, blocks: Sequence[Block]) -> NoReturn:  # noqa: ARG002 - refused
-        """Refused: a reader does not own the store."""
+        """Raise :class:`StoreError`: a reader does not own the store."""
         self._refuse()
 
     def bulk_load(self, blocks: Iterable[Block]) -> NoReturn:  # noqa: ARG002 - refused
-        """Refused: a reader does not own the store."""
+        """Raise :class:`StoreError`: a reader does not own the store."""
         self._refuse()
 
     def drop(self, graphs: Sequence[str]) -> NoReturn:  # noqa: ARG002 - refused
-        """Refused: a reader does not own the store."""
+        """Raise :class:`StoreError`: a reader does not own the store."""
         self._refuse()
 
     def update(self, text: str) -> NoReturn:  # noqa: ARG002 - refused
-        """Refused: a reader does not own the store."""
+        """Raise :class:`StoreError`: a reader does not own the store."""
         self._refuse()
 
     def publish_soon(self) -> NoReturn:
-        """Refused: a reader does not own the store."""
+        """Raise :class:`StoreError`: a reader does not own the store."""
         self._refuse()
 
     def settle(self) -> None:
-        """Nothing: a reader has written nothing."""
+        """Do nothing: a reader has written nothing."""
 
     def _refuse(self) -> NoReturn:
         raise StoreError(f"the store {self.location} was opened for reading")

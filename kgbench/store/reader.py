@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reading an embedded store without owning it: the newest good snapshot, held while it is read."""
+"""Readers of embedded stores, which open the newest undamaged snapshot."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ from kgbench.store.iris import Iris
 from kgbench.store.read_only import ReadOnly
 
 _log = logging.getLogger("kgbench.store")
-_told: set[Path] = set()
+_warned: set[Path] = set()
 
 
 class SnapshotReader(Database, ReadOnly):
     """A read-only :class:`~kgbench.store.protocol.Store` over a snapshot of the store at ``path``.
 
-    It is the newest, or where that is damaged, the newest of those that are not; a warning says so.
-    Raises :class:`~kgbench.errors.StoreError` where there is none.
+    It opens the newest undamaged snapshot, and warns if newer ones are damaged. Raises
+    :class:`~kgbench.errors.StoreError` if there is none.
     """
 
-    is_snapshot = True  # what is read once is so for as long as this is open
+    is_snapshot = True  # the content does not change while it is open
 
     def __init__(self, path: Path) -> None:
         self.iris = Iris()
@@ -61,8 +61,8 @@ class SnapshotReader(Database, ReadOnly):
                 raise
             watching.begin(self)
             return
-        there = snapshots.all_of(folder)
-        if there and all(map(snapshots.damage, there)):
+        existing = snapshots.all_of(folder)
+        if existing and all(map(snapshots.damage, existing)):
             raise nothing_sound(path)
         raise StoreError(f"the store {path} has no snapshot to read yet: try again in a moment")
 
@@ -71,7 +71,7 @@ class SnapshotReader(Database, ReadOnly):
         return self.snapshot
 
     def close(self) -> None:
-        """Let the snapshot go."""
+        """Close the snapshot."""
         watching.end(self)
         self._db = None
         if self._held is not None:
@@ -88,15 +88,15 @@ class SnapshotReader(Database, ReadOnly):
             return
         if isinstance(error, Damaged) or is_damage(error):
             snapshots.note_damage(self.snapshot, str(error.__cause__ or error))
-        if is_damage(error):  # in rows that a query gave later
+        if is_damage(error):  # found while rows were read lazily
             raise damaged(self.location, error) from error
 
 
 def sound(folder: Path) -> Iterator[tuple[Path, IO[bytes]]]:
-    """The snapshots in ``folder`` that are not known to be damaged, each held, the newest first."""
-    for _ in range(10):  # a snapshot may be pruned between finding and holding it
-        there = snapshots.all_of(folder)
-        for snapshot in there:
+    """Yield the snapshots in ``folder`` not known to be damaged, locked, the newest first."""
+    for _ in range(10):  # a snapshot may be pruned between listing and locking it
+        existing = snapshots.all_of(folder)
+        for snapshot in existing:
             held = snapshots.hold(snapshot)
             if held is None:
                 continue
@@ -106,15 +106,15 @@ def sound(folder: Path) -> Iterator[tuple[Path, IO[bytes]]]:
             else:
                 held.close()
                 pass_over(snapshot, fault)
-        if there == snapshots.all_of(folder):
+        if existing == snapshots.all_of(folder):
             return
 
 
 def pass_over(snapshot: Path, fault: str) -> None:
-    """Say, once in a process, that a damaged snapshot is not read."""
-    if snapshot in _told:
+    """Warn, once per process, that a damaged snapshot is skipped."""
+    if snapshot in _warned:
         return
-    _told.add(snapshot)
+    _warned.add(snapshot)
     words = (
         "the snapshot %s is damaged (%s): an older one is read, which may lack the latest results"
     )
@@ -122,7 +122,7 @@ def pass_over(snapshot: Path, fault: str) -> None:
 
 
 def nothing_sound(path: Path) -> StoreError:
-    """What to raise where every snapshot of a store is damaged."""
+    """Return the error for a store whose snapshots are all damaged."""
     return Damaged(
         f"every snapshot of the store {path} is damaged: "
         f"`kgbench store recover NEW --store {path}` saves what can be read into a new folder"
@@ -130,7 +130,7 @@ def nothing_sound(path: Path) -> StoreError:
 
 
 def _complete(path: Path) -> None:
-    """Publish what a writer left behind; if one is at work, its own snapshots will do."""
+    """Publish what a dead writer left unpublished; a running writer publishes by itself."""
     if snapshots.is_complete(path / "snapshots"):
         return
     try:

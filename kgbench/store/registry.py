@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The registry in a store's catalogue: every result graph with its change stamp."""
+"""The registry in a store's catalogue, which lists every result graph with its change stamp."""
 
 from __future__ import annotations
 
@@ -18,29 +18,29 @@ class _Store(Protocol):
 
 
 def stamps(store: _Store) -> dict[str, int]:
-    """The change stamp of every registered graph; the latest, where there are several."""
-    found: dict[str, int] = {}
+    """Return the latest change stamp of every registered graph."""
+    latest: dict[str, int] = {}
     for row in store.query(fill("stamps.rq", catalogue=store.iris.catalogue)):
         graph = row["graph"].value
-        found[graph] = max(found.get(graph, 0), int(row["stamp"].value))
-    return found
+        latest[graph] = max(latest.get(graph, 0), int(row["stamp"].value))
+    return latest
 
 
 def next_stamp(stamps: Mapping[str, int], graphs: Iterable[str]) -> int:
-    """The change stamp of a write to ``graphs``: later than any stamp that one of them has.
+    """Return the change stamp of a write to ``graphs``, greater than all their stamps.
 
-    All graphs of one write get the same stamp, and no graph of another write has it.
+    All graphs of a write get the same stamp, which no other write has.
     """
     return max((time.time_ns(), *(stamps.get(graph, 0) + 1 for graph in graphs)))
 
 
 def last_registration(store: _Store) -> int:
-    """The number of the write that registered a graph last; 0 where there is none yet."""
+    """Return the number of the last write that registered a graph; 0 if there is none."""
     (row,) = store.query(fill("last-registration.rq", catalogue=store.iris.catalogue))
     return 0 if row["last"] is None else int(row["last"].value)
 
 
 def graphs(store: _Store) -> list[str]:
-    """The registered graphs, in order; the catalogue is none of them."""
+    """Return the registered graphs, in order, without the catalogue."""
     rows = store.query(fill("registry.rq", catalogue=store.iris.catalogue))
     return sorted({row["graph"].value for row in rows})

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The remote back end: a store on any server that speaks SPARQL 1.1 over HTTP.
+"""The remote back end: a store on any server with SPARQL 1.1 over HTTP.
 
-A write is one update: content, and change stamps that only ever grow. Sent again, because nobody
-knows whether it arrived, or arriving late, it changes nothing: there is nothing blank in it, and
-what is there already is not added twice. What is larger than the server takes goes in pieces, the
-registry last, so that what is not whole is not visible.
+A write is one update with the content and with change stamps, which only ever grow. It is
+idempotent: if it is repeated because its fate is unknown, or arrives late, it changes nothing,
+because it has no blank nodes and graphs are sets of triples. Writes above the server's request
+limit are sent in pieces, with the registry last, so that incomplete content is not visible.
 """
 
 from __future__ import annotations
@@ -33,26 +33,31 @@ _MISFITS = (AttributeError, TypeError, ValueError, LookupError, ArithmeticError,
 
 
 def refuse_misfits(location: str, error: object = None) -> None:
-    """Raise :class:`StoreError` where our code failed on rows that no store of ours could give.
+    """Raise :class:`StoreError` if ``error`` comes from kgbench's own code.
 
-    A server may answer a query with rows in which values are missing or of another kind. They are
-    read in many places, each of which would end with an error of its own; what is raised by others
-    than kgbench (a program that uses it) is left alone.
+    A server may answer a query with rows that miss values or have other types. Such rows cause
+    errors in many places of kgbench. Errors that other code raises (a program that uses kgbench)
+    are not converted.
     """
     if not isinstance(error, _MISFITS) or error.__traceback__ is None:
         return
     frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
-    rooms = (str(frame.f_globals.get("__name__")).partition(".")[0] for frame in reversed(frames))
-    if next((room for room in rooms if room not in sys.stdlib_module_names), "") == "kgbench":
-        words = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+    packages = (
+        str(frame.f_globals.get("__name__")).partition(".")[0] for frame in reversed(frames)
+    )
+    if (
+        next((package for package in packages if package not in sys.stdlib_module_names), "")
+        == "kgbench"
+    ):
+        reason = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
         raise StoreError(
-            f"what the server {location} answered does not fit what it was asked ({words}): look "
-            "whether the address is that of a kgbench store; --debug shows where it failed"
+            f"the answer of the server {location} does not match the query ({reason}): check that "
+            "the address is that of a kgbench store; --debug shows where it failed"
         ) from error
 
 
 class RemoteReader(ReadOnly):
-    """A store on a server, for reading: what is there now, beside whoever writes it."""
+    """A store on a server, opened for reading; shows the current state, writes included."""
 
     def __init__(self, back_end: BackEnd) -> None:
         self.iris = Iris()
@@ -66,7 +71,7 @@ class RemoteReader(ReadOnly):
             raise
         if empty:
             self.close()
-            raise StoreError(f"there is no store at {self.location} yet: `kgbench run` makes one")
+            raise StoreError(f"there is no store at {self.location} yet: `kgbench run` creates one")
 
     def query(self, text: str) -> Any:
         """See :meth:`~kgbench.store.protocol.Store.query`."""
@@ -93,7 +98,7 @@ class RemoteReader(ReadOnly):
 
 
 class RemoteStore:
-    """The one owner of a store on a server; see :class:`~kgbench.store.protocol.Store`."""
+    """A store on a server, opened by its owner; see :class:`~kgbench.store.protocol.Store`."""
 
     def __init__(self, back_end: BackEnd) -> None:
         self.iris = Iris()
@@ -124,8 +129,8 @@ class RemoteStore:
     def graphs(self) -> list[str]:
         """See :meth:`~kgbench.store.protocol.Store.graphs`."""
         lease = self.iris.mint("leaseGraph")
-        found = (row[0].value for row in self.query(fill("graphs.rq", base=self.iris.base)))
-        return sorted(graph for graph in found if graph != lease)
+        names = (row[0].value for row in self.query(fill("graphs.rq", base=self.iris.base)))
+        return sorted(graph for graph in names if graph != lease)
 
     def triples(self, graph: str) -> Iterator[ox.Triple]:
         """See :meth:`~kgbench.store.protocol.Store.triples`."""
@@ -135,22 +140,24 @@ class RemoteStore:
         """See :meth:`~kgbench.store.protocol.Store.write`."""
         with self._writing:
             self._held()
-            rest = blocks
+            remaining = blocks
             if batching.size(blocks) > self._limit:
-                self._part({block.graph for block in blocks})
-                rest = self._large(blocks)
+                self._stamp_separately({block.graph for block in blocks})
+                remaining = self._write_in_pieces(blocks)
             content = [
-                f"GRAPH <{graph}> {{\n{chr(10).join(lines)}\n}}" for graph, lines in rest if lines
+                f"GRAPH <{graph}> {{\n{chr(10).join(lines)}\n}}"
+                for graph, lines in remaining
+                if lines
             ]
             parts = [fill("remote-write.ru", content="\n".join(content))] if content else []
             graphs = sorted({block.graph for block in blocks})
-            parts += self._numbered(graphs)
-            parts += self._stamped(graphs)
+            parts += self._registration_updates(graphs)
+            parts += self._stamp_updates(graphs)
             if parts:
                 self._client.update(" ;\n".join(parts))
 
     def update(self, text: str) -> None:
-        """Run one of the maintenance updates in ``store/``; sent again, it must change nothing."""
+        """Run one of the maintenance updates in ``store/``, which must be idempotent."""
         with self._writing:
             self._held()
             self._client.update(text)
@@ -174,13 +181,13 @@ class RemoteStore:
             self._stamps.pop(graph, None)
 
     def optimize(self) -> None:
-        """Nothing: a server keeps itself in order, and no standard tells it to."""
+        """Do nothing: SPARQL 1.1 has no operation for it."""
 
     def publish_soon(self) -> None:
-        """Nothing: readers of a server see each write at once."""
+        """Do nothing: readers of a server see each write immediately."""
 
     def settle(self) -> None:
-        """Nothing: how a server keeps what it acknowledged is its own affair."""
+        """Do nothing: durability of acknowledged writes is the server's task."""
 
     def close(self) -> None:
         """See :meth:`~kgbench.store.protocol.Store.close`."""
@@ -206,7 +213,7 @@ class RemoteStore:
             refuse_misfits(self.location, exception[1])
 
     def _give_up(self) -> None:
-        """Close after an error, which is not to be hidden by another one of the same server."""
+        """Close after an error, without hiding it by another error of the same server."""
         with suppress(StoreError):
             self.close()
 
@@ -216,8 +223,8 @@ class RemoteStore:
         self._lease.hold()
         return self._lease
 
-    def _large(self, blocks: Sequence[Block]) -> list[Block]:
-        """Write in pieces all but the last piece of the catalogue, which is returned."""
+    def _write_in_pieces(self, blocks: Sequence[Block]) -> list[Block]:
+        """Write blocks in pieces, except the last piece of the catalogue, which is returned."""
         catalogue = self.iris.catalogue
         content = [block for block in blocks if block.graph != catalogue]
         for graph, lines in batching.by_graph(content, self._limit):
@@ -228,8 +235,8 @@ class RemoteStore:
             self._client.load(graph, lines)
         return [Block(*piece) for piece in pieces[-1:]]
 
-    def _numbered(self, graphs: Sequence[str]) -> list[str]:
-        """The updates that number this write as the one that registers its new graphs."""
+    def _registration_updates(self, graphs: Sequence[str]) -> list[str]:
+        """Return the updates that give the new graphs of this write a registration number."""
         catalogue = self.iris.catalogue
         new = [graph for graph in graphs if graph not in self._stamps and graph != catalogue]
         self._registered += bool(new)
@@ -238,25 +245,25 @@ class RemoteStore:
             fill("register.ru", catalogue=catalogue, graph=graph, number=number) for graph in new
         ]
 
-    def _stamped(self, graphs: Sequence[str]) -> list[str]:
-        """The updates that give ``graphs`` one new change stamp, which is that of this write."""
+    def _stamp_updates(self, graphs: Sequence[str]) -> list[str]:
+        """Return the updates that give ``graphs`` the change stamp of this write."""
         after = registry.next_stamp(self._stamps, graphs)
         catalogue, stamp = self.iris.catalogue, integer(after)
         self._stamps.update(dict.fromkeys(graphs, after))
-        return [fill("stamp.ru", catalogue=catalogue, graph=one, stamp=stamp) for one in graphs]
+        return [fill("stamp.ru", catalogue=catalogue, graph=graph, stamp=stamp) for graph in graphs]
 
-    def _part(self, graphs: Iterable[str]) -> None:
-        """Give the graphs of a write that goes in pieces a change stamp each.
+    def _stamp_separately(self, graphs: Iterable[str]) -> None:
+        """Give each graph of a write in pieces a change stamp of its own.
 
-        They are not in one state until the last piece has come.
+        Their states are not consistent with each other until the last piece is written.
         """
         known = sorted(graph for graph in graphs if graph in self._stamps)
-        parts = [part for graph in known for part in self._stamped([graph])]
+        parts = [part for graph in known for part in self._stamp_updates([graph])]
         if parts:
             self._client.update(" ;\n".join(parts))
 
     def _sweep(self) -> None:
-        """Remove graphs that were loaded in bulk and that nobody came to register."""
+        """Remove graphs that were loaded in bulk but never registered."""
         assert self._lease is not None
         known = registry.stamps(self).keys() | {self.iris.catalogue}
         if lost := sorted(self._lease.loading() - known):

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads what can be read of a damaged database, in a process of its own.
+"""Salvage of the readable part of a damaged database, in a child process.
 
-``python -m kgbench.store.salvage FOLDER FILE MEMORY``, started by :func:`salvage`. A block of an
-index that cannot be read ends the reading of that index, and a term that cannot be read spoils
-every quad with it. Each quad is in six indexes, so what one path does not reach is looked up by
-others: by predicate, and by subject, with its graph and without. The quads go to ``FILE`` as
-N-Quads; the answer, one line of JSON on standard output, says which graphs are whole, and which
-subjects lack something.
+``python -m kgbench.store.salvage FOLDER FILE MEMORY``, started by :func:`salvage`. An unreadable
+block ends the reading of its index, and an unreadable term makes every quad with it unreadable.
+Each quad is in six indexes, so quads that one index does not give are looked up by others: by
+predicate, and by subject, with their graph and without. The quads are written to ``FILE`` as
+N-Quads; the result, one line of JSON on standard output, has the complete graphs, and the subjects
+with missing triples.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from kgbench.store.examination import MEMORY, limit
 
 _SECONDS = 600.0
 _PER_BYTE = 1e-3  # seconds
-_SAME = 1_000  # errors in a row: the index cannot be read further
+_SAME = 1_000  # consecutive errors after which an index is given up
 
 
 @dataclass(slots=True)
 class Salvaged:
-    """What could be read of one database.
+    """The readable part of a database.
 
-    ``whole`` are the graphs that were read to their ends. ``hurt`` has the subjects (IRIs) of other
-    graphs of which something could not be read.
+    ``whole`` are the graphs that were read completely. ``hurt`` maps the other graphs to the
+    subjects (IRIs) with unreadable triples.
     """
 
     whole: set[str] = field(default_factory=set)
@@ -41,55 +41,55 @@ class Salvaged:
 
     @property
     def graphs(self) -> set[str]:
-        """All graphs of which something could be read."""
+        """All graphs that were read at least partly."""
         return self.whole | self.hurt.keys()
 
 
 def salvage(folder: Path, file: Path) -> Salvaged:
-    """Write what can be read of the database in ``folder`` to ``file``, from a child process.
+    """Write the readable part of the database in ``folder`` to ``file``, in a child process.
 
-    Where the child does not come to its end, nothing of what it has read counts.
+    If the child does not finish, nothing that it has read is used.
     """
-    size = sum(one.stat().st_size for one in folder.glob("*") if one.is_file())
+    size = sum(path.stat().st_size for path in folder.glob("*") if path.is_file())
     command = [sys.executable, "-P", "-m", "kgbench.store.salvage", str(folder), str(file)]
     try:
-        done = subprocess.run(  # noqa: S603 - our own interpreter and module
+        process = subprocess.run(  # noqa: S603 - our own interpreter and module
             [*command, str(MEMORY)],
             capture_output=True,
             text=True,
             timeout=_SECONDS + size * _PER_BYTE,
             check=False,
         )
-        said = json.loads(done.stdout)
+        document = json.loads(process.stdout)
     except (subprocess.TimeoutExpired, ValueError):
         file.write_bytes(b"")
         return Salvaged()
-    hurt = {graph: set(subjects) for graph, subjects in said["hurt"].items()}
-    return Salvaged(set(said["whole"]), hurt)
+    hurt = {graph: set(subjects) for graph, subjects in document["hurt"].items()}
+    return Salvaged(set(document["whole"]), hurt)
 
 
 def read(folder: Path, out: IO[bytes]) -> Salvaged:
-    """Write what can be read of the database in ``folder``, here; quads may come twice."""
-    found = Salvaged()
+    """Write the readable part of the database in ``folder`` to ``out``; may have duplicates."""
+    result = Salvaged()
     try:
         reader = _Reader(ox.Store.read_only(str(folder)), out)
     except (OSError, RuntimeError, ValueError):
-        return found
+        return result
     graphs = reader.graphs()
     predicates: set[ox.NamedNode] = set()
     for graph in graphs:
         for quad in reader.written(graph, (None, None, None, graph)):
             predicates.add(quad.predicate)
         if not reader.failed:
-            found.whole.add(graph.value)
+            result.whole.add(graph.value)
     for graph in graphs:
-        if graph.value not in found.whole:
-            found.hurt[graph.value] = _by_every_path(reader, graph, predicates)
-    return found
+        if graph.value not in result.whole:
+            result.hurt[graph.value] = _by_every_path(reader, graph, predicates)
+    return result
 
 
 def _by_every_path(reader: _Reader, graph: ox.NamedNode, predicates: set[ox.NamedNode]) -> set[str]:
-    """Write what can be read of a graph; the subjects of which that is not all."""
+    """Write the readable quads of a graph by all indexes; return the incomplete subjects."""
     subjects = {quad.subject for quad in reader.written(graph, (None, None, None, graph))}
     for predicate in predicates:
         for scope in (graph, None):
@@ -110,7 +110,7 @@ def _by_every_path(reader: _Reader, graph: ox.NamedNode, predicates: set[ox.Name
 
 
 class _Reader:
-    """Reads patterns of a database as far as they can be read, and writes what it has read."""
+    """A reader of quad patterns that skips unreadable quads and writes the others."""
 
     def __init__(self, database: ox.Store, out: IO[bytes]) -> None:
         self._database = database
@@ -118,9 +118,9 @@ class _Reader:
         self.failed = False
 
     def written(self, graph: ox.NamedNode, pattern: tuple[Any, Any, Any, Any]) -> Iterator[ox.Quad]:
-        """The quads of a pattern that are in ``graph``, written when they are taken.
+        """Yield the quads of a pattern that are in ``graph``, and write them.
 
-        ``failed`` tells afterwards whether there are more, which cannot be read.
+        Afterwards ``failed`` says whether some could not be read.
         """
         self.failed = False
         try:
@@ -134,18 +134,18 @@ class _Reader:
                 yield quad
 
     def graphs(self) -> list[ox.NamedNode]:
-        """The graphs of the database, from their list, or from all quads."""
+        """Return the graphs of the database, from their list or, if damaged, from all quads."""
         self.failed = False
-        found = set(self._readable(self._database.named_graphs()))
+        names = set(self._readable(self._database.named_graphs()))
         if self.failed:
             quads = self._readable(self._database)
-            found |= {
+            names |= {
                 quad.graph_name for quad in quads if isinstance(quad.graph_name, ox.NamedNode)
             }
-        return sorted(found, key=lambda graph: graph.value)
+        return sorted(names, key=lambda graph: graph.value)
 
     def _readable(self, items: Iterable[Any]) -> Iterator[Any]:
-        """What can be read of ``items``: an error of one of them does not end the others."""
+        """Yield the readable ``items``; an error of one does not end the iteration."""
         source, in_a_row = iter(items), 0
         while in_a_row < _SAME:
             try:
@@ -161,13 +161,13 @@ class _Reader:
 
 
 def main() -> None:
-    """The process."""
+    """Run the salvage in the child process."""
     folder, file, memory = sys.argv[1:]
     limit(int(memory))
     with Path(file).open("wb") as out:
-        found = read(Path(folder), out)
-    hurt = {graph: sorted(subjects) for graph, subjects in found.hurt.items()}
-    print(json.dumps({"whole": sorted(found.whole), "hurt": hurt}))  # noqa: T201 - the answer
+        result = read(Path(folder), out)
+    hurt = {graph: sorted(subjects) for graph, subjects in result.hurt.items()}
+    print(json.dumps({"whole": sorted(result.whole), "hurt": hurt}))  # noqa: T201 - the result for the parent
 
 
 if __name__ == "__main__":

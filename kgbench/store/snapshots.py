@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Snapshots: what readers open while one process owns and writes a store.
+"""Snapshots of an embedded store, which readers open while another process owns the store.
 
-The embedded engine allows one process per directory. The owner therefore publishes hard-link
-copies below ``snapshots/``, and readers open the newest. A snapshot that a reader holds (a shared
-lock on its lock file) is not removed under it. Snapshots are numbered in the order in which they
-were published. The numbers come from the store, because a clock that was ahead once would hide all
-later results.
+Oxigraph allows one process per database folder. The owner therefore publishes hard-link copies
+below ``snapshots/``, and readers open the newest one. A snapshot that a reader holds (by a shared
+lock on its lock file) is not removed. Snapshots are numbered in the order of publication. The
+numbers are counted, not taken from the clock: a clock that was ahead once would hide all later
+results.
 """
 
 from __future__ import annotations
@@ -28,27 +28,27 @@ from kgbench.errors import KgbenchError
 from kgbench.store import checksums
 
 KEPT = 2
-INTERVAL = 2.0  # seconds between two snapshots, at least
-SHARE = 0.1  # of the time that may go into snapshots: those of large stores take a second or more
+INTERVAL = 2.0  # minimal seconds between two snapshots
+SHARE = 0.1  # maximal share of time spent on snapshots, which take seconds for large stores
 _log = logging.getLogger("kgbench.store")
-VERIFIED = 16 << 20  # bytes whose checksums are compared on opening: 4 ms
+VERIFIED = 16 << 20  # bytes whose checksums are compared on opening, which takes 4 ms
 
 
 def all_of(folder: Path) -> list[Path]:
-    """The complete snapshots below ``folder``, the newest first."""
-    there = (p for p in folder.glob("*") if p.name.isdecimal() and p.is_dir())
-    return sorted(there, key=lambda p: int(p.name), reverse=True)
+    """Return the complete snapshots below ``folder``, the newest first."""
+    folders = (p for p in folder.glob("*") if p.name.isdecimal() and p.is_dir())
+    return sorted(folders, key=lambda p: int(p.name), reverse=True)
 
 
 def newest(folder: Path) -> Path | None:
-    """The newest complete snapshot below ``folder``, or ``None``."""
+    """Return the newest complete snapshot below ``folder``, or ``None``."""
     return next(iter(all_of(folder)), None)
 
 
 def publish(store: ox.Store, folder: Path, *, fresh: bool = True) -> Path:
-    """Copy ``store`` into a new snapshot and remove old ones that nobody reads.
+    """Copy ``store`` to a new snapshot, and remove old ones that have no readers.
 
-    ``fresh``: what the newest snapshot lacks was written since this process opened the store.
+    ``fresh`` says that files that the newest snapshot lacks were written by this process.
     """
     folder.mkdir(parents=True, exist_ok=True)
     sweep(folder)
@@ -61,7 +61,7 @@ def publish(store: ox.Store, folder: Path, *, fresh: bool = True) -> Path:
         (folder / f"{name}.lock").touch()
         checksums.take(unfinished, snapshot, before, fresh=fresh)
     except OSError:
-        shutil.rmtree(unfinished, ignore_errors=True)  # it takes room, which is scarce now
+        shutil.rmtree(unfinished, ignore_errors=True)  # frees disk space, which is probably scarce
         raise
     unfinished.rename(snapshot)
     _prune(folder)
@@ -69,7 +69,7 @@ def publish(store: ox.Store, folder: Path, *, fresh: bool = True) -> Path:
 
 
 def damage(snapshot: Path) -> str | None:
-    """What is known to be wrong with a snapshot, without reading more than a moment allows."""
+    """Return the known damage of a snapshot, after a quick check of its checksums."""
     try:
         return _note(snapshot).read_text(encoding="utf-8")
     except OSError:
@@ -77,8 +77,8 @@ def damage(snapshot: Path) -> str | None:
 
 
 def note_damage(snapshot: Path, words: str) -> None:
-    """Note that a snapshot is damaged, so that later readers do not begin with it."""
-    with suppress(OSError):  # a reader may not write here: then the next one finds out by itself
+    """Record that a snapshot is damaged, so that later readers skip it."""
+    with suppress(OSError):  # the reader may lack permission to write
         files.write(_note(snapshot), words)
 
 
@@ -87,18 +87,18 @@ def _note(snapshot: Path) -> Path:
 
 
 def _next_number(folder: Path) -> int:
-    """A number above those of all snapshots that ever were, noted before it is used.
+    """Return a number above those of all earlier snapshots, after recording it.
 
-    Earlier versions numbered by the clock; their numbers are only continued.
+    Earlier versions numbered snapshots by the clock; counting continues from their numbers.
     """
-    noted = folder / "sequence"
+    record = folder / "sequence"
     try:
-        last = int(noted.read_text(encoding="ascii"))
-    except (OSError, ValueError):  # none yet, or damaged: what is there counts
+        last = int(record.read_text(encoding="ascii"))
+    except (OSError, ValueError):  # missing or damaged: continue from the existing snapshots
         last = 0
-    there = [int(p.name.partition(".")[0]) for p in folder.glob("[0-9]*") if _is_numbered(p)]
-    number = max([last, *there]) + 1
-    files.write(noted, str(number))
+    existing = [int(p.name.partition(".")[0]) for p in folder.glob("[0-9]*") if _is_numbered(p)]
+    number = max([last, *existing]) + 1
+    files.write(record, str(number))
     return number
 
 
@@ -107,7 +107,7 @@ def _is_numbered(path: Path) -> bool:
 
 
 def hold(snapshot: Path) -> IO[bytes] | None:
-    """A shared lock that keeps ``snapshot`` from being pruned; ``None`` if it is gone."""
+    """Take a shared lock, which protects ``snapshot`` from pruning; ``None`` if it is gone."""
     lock = snapshot.with_name(snapshot.name + ".lock")
     try:
         if snapshot.is_dir() and not lock.exists():  # pruning removes the lock last
@@ -125,7 +125,7 @@ def hold(snapshot: Path) -> IO[bytes] | None:
 def _prune(folder: Path) -> None:
     for old in all_of(folder)[KEPT:]:
         lock = old.with_name(old.name + ".lock")
-        with lock.open("ab") as handle:  # where somebody removed it, nobody can read the snapshot
+        with lock.open("ab") as handle:  # created again if it was removed; then there is no reader
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
@@ -137,9 +137,9 @@ def _prune(folder: Path) -> None:
 
 
 def sweep(folder: Path) -> None:
-    """Remove what processes that were killed left unfinished in ``folder``; for the owner alone.
+    """Remove unfinished files of killed processes from ``folder``; only for the owner.
 
-    A snapshot in the making has the size of the store, once its files are no longer shared.
+    An unfinished snapshot can take as much space as the store, once its files are not shared.
     """
     for left in folder.glob("*.unfinished"):
         if left.is_dir():
@@ -147,47 +147,47 @@ def sweep(folder: Path) -> None:
         else:
             with suppress(OSError):
                 left.unlink()
-    for beside in folder.glob("[0-9]*.*"):  # locks and notes of a snapshot that is not there
+    for beside in folder.glob("[0-9]*.*"):  # locks and notes of removed snapshots
         if beside.is_file() and not beside.with_name(beside.name.partition(".")[0]).exists():
             with suppress(OSError):
                 beside.unlink()
 
 
 class Publisher:
-    """Publishes snapshots of a store from a thread of its own.
+    """A thread that publishes snapshots of a store.
 
-    There is at most one per :data:`INTERVAL`, and they take at most :data:`SHARE` of the time.
+    It publishes at most one per :data:`INTERVAL`, and uses at most :data:`SHARE` of the time.
     """
 
     interval = INTERVAL
 
     def __init__(self, take: Callable[[], object]) -> None:
         self._take = take
-        self._said = threading.Condition()
-        self._new = False  # there is something that no snapshot has
+        self._condition = threading.Condition()
+        self._new = False  # whether there are unpublished writes
         self._hurried = False
         self._stopped = False
         self._thread = threading.Thread(target=self._work, name="kgbench-snapshots", daemon=True)
         self._thread.start()
 
     def changed(self) -> None:
-        """Say that there is something new to publish."""
-        with self._said:
-            if not self._new:  # the many that follow in the same interval wake nobody
+        """Report a write that is to be published."""
+        with self._condition:
+            if not self._new:  # later writes in the same interval need not wake the thread
                 self._new = True
-                self._said.notify()
+                self._condition.notify()
 
     def hurry(self) -> None:
-        """Have what is new published now, without waiting for its turn or for its end."""
-        with self._said:
+        """Publish unpublished writes now instead of at the next interval; does not wait for it."""
+        with self._condition:
             self._hurried = True
-            self._said.notify()
+            self._condition.notify()
 
     def stop(self) -> bool:
-        """End the thread, a snapshot under way is finished first; whether one is missing then."""
-        with self._said:
+        """End the thread after its current snapshot; return whether writes are unpublished."""
+        with self._condition:
             self._stopped = True
-            self._said.notify()
+            self._condition.notify()
         self._thread.join()
         return self._new
 
@@ -195,9 +195,9 @@ class Publisher:
         failing = False
         took = 0.0
         while True:
-            with self._said:
-                self._said.wait_for(lambda: self._stopped or self._hurried, self._pause(took))
-                self._said.wait_for(lambda: self._stopped or self._new)
+            with self._condition:
+                self._condition.wait_for(lambda: self._stopped or self._hurried, self._pause(took))
+                self._condition.wait_for(lambda: self._stopped or self._new)
                 if self._stopped:
                     return
                 self._new = self._hurried = False
@@ -205,7 +205,7 @@ class Publisher:
             try:
                 self._take()
             except (OSError, RuntimeError, KgbenchError) as error:
-                # Tried again at the next turn, and once more by the owner when it closes.
+                # Retried at the next interval, and by the owner when it closes.
                 self._new = True
                 if not failing:
                     _log.warning("readers do not see the latest results yet: %s", error)
@@ -215,22 +215,22 @@ class Publisher:
             took = time.monotonic() - begin
 
     def _pause(self, took: float) -> float:
-        """Seconds until the next snapshot, after one that took so many."""
+        """Return the seconds until the next snapshot, after one that took ``took`` seconds."""
         return max(self.interval, took * (1 / SHARE - 1))
 
 
 def is_complete(folder: Path) -> bool:
-    """Whether the newest snapshot holds everything (no writer left without publishing)."""
+    """Return whether the newest snapshot has all writes of ended writers."""
     return newest(folder) is not None and not is_dirty(folder.parent)
 
 
 def is_dirty(location: Path) -> bool:
-    """Whether the store at ``location`` may hold more than its newest snapshot."""
+    """Return whether the store at ``location`` may have writes that no snapshot has."""
     return (location / "dirty").exists()
 
 
 def mark_dirty(location: Path, dirty: bool) -> None:
-    """Note that the store holds more than its newest snapshot, or no longer."""
+    """Set or remove the marker that the store may have unpublished writes."""
     marker = location / "dirty"
     if dirty:
         os.close(os.open(marker, os.O_CREAT | os.O_WRONLY, 0o600))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The SPARQL files of the top-level folder ``store/``, with their ``$names`` filled in."""
+"""Templates of queries and updates, from the SPARQL files of the top-level folder ``store/``."""
 
 from __future__ import annotations
 
@@ -16,5 +16,5 @@ def _template(name: str) -> Template:
 
 
 def fill(name: str, **parts: str) -> str:
-    """The text of ``store/NAME`` with every ``$part`` replaced by RDF terms already serialised."""
+    """Return the text of ``store/NAME`` with every ``$part`` replaced by serialised RDF terms."""
     return _template(name).substitute(parts)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Keeps the memory of readers bounded where a snapshot is damaged.
+"""A memory watchdog for readers of damaged snapshots.
 
-Oxigraph's aggregates and orders collect the errors of an index that cannot be read, and the index
-gives the same error without end: the process would grow until the system kills it, and nothing can
-interrupt the engine. So a thread looks at the memory of the process, ten times a second. Where it
-has grown by :data:`GROWTH` and goes on growing, the thread examines what is open. Damage ends the
-process with words. A healthy store is examined once and then left alone.
+If an index is damaged, Oxigraph's iterators return the same error forever, and its aggregates and
+sorts collect these errors: the process would grow until the system kills it, and the engine cannot
+be interrupted. Therefore a thread checks the memory of the process ten times a second. If it has
+grown by :data:`GROWTH` and keeps growing, the thread examines the open stores. Damage ends the
+process with a message. A sound store is examined only once.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from kgbench.store import checksums, snapshots
 
 GROWTH = 1 << 30  # bytes
 _EVERY = 0.1  # seconds
-_FAST = 50 << 20  # bytes a second; an endless query was seen to take 150 MiB a second and more
-_RESERVE = 0.05  # of the machine's memory
+_FAST = 50 << 20  # bytes per second; endless queries were seen to take 150 MiB and more
+_RESERVE = 0.05  # share of the machine's memory that must stay available
 
 
 class Watched(Protocol):
-    """A store that is open."""
+    """An open store."""
 
     def to_examine(self) -> Path:
-        """The snapshot that is read, or one of what is owned."""
+        """Return the snapshot that is read, or a new one of an owned store."""
         ...
 
 
@@ -41,7 +41,7 @@ _thread: list[threading.Thread] = []
 
 
 def begin(store: Watched) -> None:
-    """Watch the memory until :func:`end`, or until ``store`` is gone."""
+    """Watch the memory until :func:`end`, or until ``store`` is garbage collected."""
     with _lock:
         _open.add(store)
         if not _thread or not _thread[0].is_alive():
@@ -51,7 +51,7 @@ def begin(store: Watched) -> None:
 
 
 def end(store: Watched) -> None:
-    """Stop watching for ``store``; harmless where it is not watched."""
+    """Stop watching for ``store``; does nothing if it is not watched."""
     with _lock:
         _open.discard(store)
         if not _open:
@@ -64,49 +64,53 @@ def _watch() -> None:
     while begun:
         _changed.wait(_EVERY)
         with _lock:
-            there = list(_open)
-            if not there:
+            stores = list(_open)
+            if not stores:
                 _thread.clear()
                 return
         resident = _resident()
         growing, before = resident - before > _FAST * _EVERY, resident
         if growing and resident > begun + GROWTH:
-            for store in there:
+            for store in stores:
                 if store not in sound and _is_sound(store):
                     sound.add(store)
-        there.clear()  # what nobody else holds may go
+        stores.clear()  # so that unreferenced stores can be collected
 
 
 def _is_sound(store: Watched) -> bool:
-    """Whether a store that is open can be read; ends the process where it cannot, and grows on."""
-    found: list[str | None] = []
-    examining = threading.Thread(target=lambda: found.append(_fault(store)), daemon=True)
+    """Return whether an open store is sound; end the process if it is damaged and grows."""
+    faults: list[str | None] = []
+    examining = threading.Thread(target=lambda: faults.append(_fault(store)), daemon=True)
     examining.start()
     while examining.is_alive():
         examining.join(_EVERY)
         if _available() < _RESERVE * _total() and _is_growing():
             _give_up("the memory of this machine is nearly used up")
-    fault = found[0] if found else None
+    fault = faults[0] if faults else None
     if fault is not None and _is_growing():
         _give_up(fault)
     return fault is None
 
 
 def _fault(store: Watched) -> str | None:
-    """What is wrong with the database that a store reads; nothing where it cannot be looked at."""
-    from kgbench.store.examination import examine  # needed where something is wrong, so not at once
+    """Return the damage of the database that a store reads; ``None`` if it is unknown."""
+    from kgbench.store.examination import examine  # rarely needed
 
     try:
         folder = store.to_examine()
-    except (KgbenchError, OSError, RuntimeError):  # closed or removed meanwhile, or a full disk
+    except (
+        KgbenchError,
+        OSError,
+        RuntimeError,
+    ):  # closed or removed meanwhile, or the disk is full
         return None
-    found = next(checksums.faults(folder), None)
-    if found is None and not checksums.is_proof(folder):
-        found = next(iter(examine(folder).damage), None)
-    if found is None:
+    fault = next(checksums.faults(folder), None)
+    if fault is None and not checksums.is_proof(folder):
+        fault = next(iter(examine(folder).damage), None)
+    if fault is None:
         return None
-    snapshots.note_damage(folder, found)
-    return f"the snapshot {folder} is damaged ({found})"
+    snapshots.note_damage(folder, fault)
+    return f"the snapshot {folder} is damaged ({fault})"
 
 
 def _is_growing() -> bool:
@@ -116,17 +120,17 @@ def _is_growing() -> bool:
 
 
 def _give_up(why: str) -> None:
-    """End the process: a query in the engine cannot be interrupted."""
-    words = (
+    """End the process, because a query in the engine cannot be interrupted."""
+    message = (
         f"kgbench: {why}; a query that has taken {_resident() / (1 << 30):.1f} GiB was ended. "
-        "`kgbench store check` tells what is damaged, `kgbench store recover` saves what is not\n"
+        "`kgbench store check` shows what is damaged, `kgbench store recover` saves the rest\n"
     )
-    os.write(sys.__stderr__.fileno() if sys.__stderr__ else 2, words.encode())
+    os.write(sys.__stderr__.fileno() if sys.__stderr__ else 2, message.encode())
     os._exit(1)
 
 
 def _resident() -> int:
-    """The memory of this process in bytes; 0 where the system does not tell (only Linux does)."""
+    """Return the resident memory of this process in bytes; 0 on systems other than Linux."""
     try:
         pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[1]
     except OSError:

@@ -128,7 +128,7 @@ def test_digest_only_is_never_plain(remote, monkeypatch):
     """With KGBENCH_STORE_AUTH=digest a server that asks for basic gets nothing."""
     give(monkeypatch, user=USER, password=PASSWORD, auth="digest")
     with Proxy(remote, guard=basic) as proxy:
-        with pytest.raises(StoreError, match="does not let us in"):
+        with pytest.raises(StoreError, match="denies access"):
             open_store(proxy.url)
         assert not any("Authorization" in one.headers for one in proxy.seen)
 
@@ -271,13 +271,13 @@ def test_a_server_that_is_described(remote, tmp_path, more):
         ("", "describes 0 servers"),
         (
             DESCRIPTION.format(url="http://h", more="kgb:queryPath 'x' ;"),
-            "says nothing of a server",
+            "is not a property of a server",
         ),
         (DESCRIPTION.format(url="http://a:s3cret@h", more=""), "KGBENCH_STORE_PASSWORD"),
         (DESCRIPTION.format(url="http://h", more="kgb:resultFormat 'csv' ;"), "json, tsv"),
         (DESCRIPTION.format(url="http://h", more="").replace("20000", "20"), "number of bytes"),
         (DESCRIPTION.format(url="http://h", more="").replace("kgb:updateE", "rdfs:e"), "has no"),
-        (DESCRIPTION.format(url="http://h", more="kgb:ofKind <urn:x> ;"), "is said twice"),
+        (DESCRIPTION.format(url="http://h", more="kgb:ofKind <urn:x> ;"), "is given twice"),
         (DESCRIPTION.format(url="http://h", more="").replace("<http://h/update>", "[]"), "has no"),
     ],
 )

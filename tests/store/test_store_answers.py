@@ -230,7 +230,7 @@ def test_a_graph_that_is_not_found(there):
         if not there:
             assert list(made.triples(GRAPH)) == []
             return
-        with pytest.raises(StoreError, match="knows nothing of the graph urn:graph"):
+        with pytest.raises(StoreError, match="does not have the graph urn:graph"):
             list(made.triples(GRAPH))
 
 

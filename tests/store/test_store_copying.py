@@ -103,7 +103,7 @@ def test_a_copy_is_the_same(request, tmp_path, origin, target):
 
 def test_a_store_with_results_is_no_target(source):
     """Nothing is mixed: a copy goes into an empty store."""
-    with open_store("memory:") as other, pytest.raises(StoreError, match="holds results already"):
+    with open_store("memory:") as other, pytest.raises(StoreError, match="has results already"):
         copying.copy(source, put(other))
 
 

@@ -139,7 +139,7 @@ def test_what_is_wrong_is_said(remote):
     after = CliRunner().invoke(app, ["store", "check", "--store", remote])
 
     assert done.exit_code == 1
-    assert f"{orphan} belongs to nothing" in done.stdout
+    assert f"{orphan} has no registry entry" in done.stdout
     assert "urn:lost has no change stamp" in done.stdout
     assert orphan not in after.stdout
 

@@ -27,7 +27,7 @@ def test_what_is_wrong_with_graphs_is_said():
         store.write([entry(GRAPH, f"<{GRAPH}> <{KGB.describes}> <urn:another> .")])
         assert maintenance.check(store).problems == [
             f"{GRAPH} has blank nodes",
-            f"{GRAPH} says nothing of urn:another",
+            f"{GRAPH} has no triples about urn:another",
         ]
         store.bulk_load([Block(IRIS.catalogue, [f"<{GRAPH}> <{KGB.changeStamp}> {integer(1)} ."])])
         several = maintenance.check(store).problems
@@ -44,7 +44,7 @@ def test_blank_nodes_of_others_are_their_own():
         store.bulk_load([Block(IRIS.mint("runGraph", run="lost"), ["_:a <urn:p> _:b ."])])
         found = maintenance.check(store).problems
 
-    assert found == [f"{IRIS.mint('runGraph', run='lost')} belongs to nothing"]
+    assert found == [f"{IRIS.mint('runGraph', run='lost')} has no registry entry"]
 
 
 # --- layouts --------------------------------------------------------------------------------

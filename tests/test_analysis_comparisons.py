@@ -179,7 +179,9 @@ def test_models_with_less_coverage_are_not_ranked():
     rows = [(r["model"], r["rank"], r["tasks"], r["leads"]) for r in table.records()]
     assert rows == [("Model B", 1, 3, True), ("Model A", None, 2, None)]
     assert table.records()[1]["ci_low"] is not None
-    assert table.notes[0].startswith("Not ranked, and listed below the ranked ones: models that were not")
+    assert table.notes[0].startswith(
+        "Not ranked, and listed below the ranked ones: models that were not"
+    )
 
 
 def test_significance_level_decides_who_leads():

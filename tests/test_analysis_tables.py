@@ -148,9 +148,7 @@ def test_unknown_choices_are_refused():
     """An unknown suite or pass is refused with those there are."""
     with pytest.raises(QueryError, match=r"no suite 'big'.*small"):
         select(small(), "big")
-    with pytest.raises(
-        QueryError, match=r"suite 'small' has no evaluation pass 'urn:p'.*pass/p1"
-    ):
+    with pytest.raises(QueryError, match=r"suite 'small' has no evaluation pass 'urn:p'.*pass/p1"):
         select(small(), choice="urn:p")
 
 

@@ -170,9 +170,7 @@ def _import(
     source: Source, folder: Path, files: list[RdfFile], scratch: Path, *, anew: bool
 ) -> None:
     """Import verified files into the store of the source, or into a new one if ``anew``."""
-    origins = [
-        Origin(f"{source.address} {file.name}", sha256(file.path)) for file in files
-    ]
+    origins = [Origin(f"{source.address} {file.name}", sha256(file.path)) for file in files]
     contents = data_sets.read(stage(files, scratch))
     folder.mkdir(parents=True, exist_ok=True)
     target = folder / ("store.new" if anew else "store")

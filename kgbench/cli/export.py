@@ -234,7 +234,7 @@ def rocrate(
     describing = ro_crate.Describing(credit.licence_iri(), credit.agents())
     found = source.read(run)
     count = ro_crate.write(found, place, describing)
-    outgoing.report(place, {"files": count, "dialogues": len(found.held)}, json_=json_)
+    outgoing.report(place, {"files": count, "dialogues": len(found.dialogues)}, json_=json_)
 
 
 @grouped
@@ -252,7 +252,7 @@ def croissant(
     of_data, made_by = credit.licence_iri(), credit.agents()
     found = source.read(run)
     files = exporting.write(found, place, of_data, made_by)
-    outgoing.report(place, {"files": len(files), "dialogues": len(found.held)}, json_=json_)
+    outgoing.report(place, {"files": len(files), "dialogues": len(found.dialogues)}, json_=json_)
 
 
 @grouped
@@ -277,7 +277,7 @@ def notebook(
 
     found = source.read(run)
     files = exporting.write(found, place, data)
-    outgoing.report(place, {"files": len(files), "dialogues": len(found.held)}, json_=json_)
+    outgoing.report(place, {"files": len(files), "dialogues": len(found.dialogues)}, json_=json_)
 
 
 def eee(

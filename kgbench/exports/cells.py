@@ -37,12 +37,14 @@ def cells(run: OutgoingRun) -> list[Cell]:
         lambda: defaultdict(list)
     )
     held: dict[tuple[str, str], int] = defaultdict(int)
-    for one in run.held:
-        held[one.model, one.task] += 1
-        whole = [v for v in one.verdicts if v.round is None]
-        for verdict in whole or one.verdicts[-1:]:
+    for dialogue in run.dialogues:
+        model, task = dialogue.model, dialogue.task
+        held[model, task] += 1
+        verdicts = run.verdicts[dialogue.iri]
+        whole = [verdict for verdict in verdicts if verdict.round is None]
+        for verdict in whole or verdicts[-1:]:
             for metric, value in verdict.scores.items():
-                values[one.model, one.task, metric][Item(one.task, one.case)].append(value)
+                values[model, task, metric][Item(task, dialogue.case)].append(value)
     made = []
     for (model, task, metric), by_case in sorted(values.items()):
         cases = {item: Histogram.of(found) for item, found in by_case.items()}

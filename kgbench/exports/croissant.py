@@ -94,8 +94,8 @@ def metadata(
         "@type": "sc:Dataset",
         "name": f"kgbench-{run.info.id}",
         "description": (
-            f"Scores of {len({one.model for one in run.held})} language models in "
-            f"{len(run.held)} dialogues about knowledge graphs (run {run.info.label})."
+            f"Scores of {len({one.model for one in run.dialogues})} language models in "
+            f"{len(run.dialogues)} dialogues about knowledge graphs (run {run.info.label})."
         ),
         "conformsTo": "http://mlcommons.org/croissant/1.1",
         "license": licence,
@@ -156,7 +156,7 @@ def tasks(run: OutgoingRun) -> Json:
     found = cells(run)
     problems = [_problem(run, task) for task in sorted({cell.task for cell in found})]
     executions = {
-        (one.model, one.task): run.said.needed(one.iri, DCTERMS.isPartOf) for one in run.held
+        (one.model, one.task): run.said.needed(one.iri, DCTERMS.isPartOf) for one in run.dialogues
     }
     by_pair: dict[tuple[str, str], list[Cell]] = {}
     for cell in found:

@@ -38,7 +38,7 @@ def judge_cells(store: Store, run: OutgoingRun, iri: str) -> list[JudgeCell]:
     Verdicts count that stand for a value; pairs and classified failures have none. IRIs are those
     that ``run`` is exported with.
     """
-    kept = {held.iri for held in run.held}
+    kept = {dialogue.iri for dialogue in run.dialogues}
     grouped: dict[tuple[str, str, str, str], list[Judgement]] = defaultdict(list)
     for one in judgements(verdicts(store, select(store, run=iri))):
         first = one.first.items[0]

@@ -113,8 +113,9 @@ def notebook(run: OutgoingRun, data: str) -> Json:
     cells = [
         _text(
             f"# Results of the run {_plain(run.info.label)}\n\n"
-            f"{len(run.held)} dialogues of {len({one.model for one in run.held})} models about "
-            f"{len({one.task for one in run.held})} tasks: <{run.info.iri}>.\n\n"
+            f"{len(run.dialogues)} dialogues of "
+            f"{len({dialogue.model for dialogue in run.dialogues})} models about "
+            f"{len({dialogue.task for dialogue in run.dialogues})} tasks: <{run.info.iri}>.\n\n"
             "Needs pyoxigraph, pandas and matplotlib. Change `DATA` to ask other published data."
         ),
         _code(_LOADING.replace("{data}", json.dumps(data))),

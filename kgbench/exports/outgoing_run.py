@@ -7,16 +7,15 @@ tells more than another.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from functools import cached_property
 
 import pyoxigraph as ox
 
 from kgbench.errors import PublicationRefused, StoreError
 from kgbench.exports.said import Said
-from kgbench.model import Json
+from kgbench.model import Dialogue, Evaluation
 from kgbench.pages.snapshot import Memory
 from kgbench.publish.addresses import Addresses
 from kgbench.publish.learning import prepared
@@ -24,13 +23,13 @@ from kgbench.publish.outgoing import Outgoing
 from kgbench.publish.scrubbing import Scrubber
 from kgbench.publish.veiling import Veil
 from kgbench.publish.withholding import Level
-from kgbench.rdf import original_text
 from kgbench.record import invalidation, reading
+from kgbench.record.assembly import Assembler, evaluation
 from kgbench.record.reading import PassInfo, RunInfo
+from kgbench.record.withheld import disclosed
 from kgbench.store.known_keys import commitments
 from kgbench.store.protocol import Store
-from kgbench.tool_calls import ToolServer
-from kgbench.vocab import DCTERMS, KGB, OUTCOME, PROV, SCHEMA, SKOS, TOOL_OUTCOME
+from kgbench.vocab import DCTERMS, KGB, PROV, SKOS
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,67 +46,6 @@ class Wanted:
     level: Level | None = Level.GOLD
     unprotected: frozenset[str] = frozenset()
     dialogue: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Round:
-    """One prompt and what became of it; texts that were left out are ``None``."""
-
-    number: int
-    prompt: str
-    prompt_text: str | None
-    call: str | None
-    asked: datetime | None
-    answered: datetime | None
-    answer: str | None
-    answer_text: str | None
-    uses: tuple[Used, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Used:
-    """A tool call in an answer, with its result; texts that were left out are ``None``.
-
-    ``outcome`` and ``fault`` are words of :mod:`kgbench.tool_calls`; ``server`` gave the result.
-    """
-
-    tool: str
-    id: str | None
-    arguments: str | None
-    malformed: str | None
-    result: str | None
-    outcome: str
-    fault: str | None
-    started: datetime
-    ended: datetime
-    server: ToolServer | None
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """An evaluation: of the answer of a round, or (``round`` is ``None``) of a whole dialogue."""
-
-    iri: str
-    round: int | None
-    outcome: str
-    scores: dict[str, float]
-    infos: dict[str, Json]
-
-
-@dataclass(frozen=True, slots=True)
-class Held:
-    """A dialogue that was held, with its rounds and the verdicts that count."""
-
-    iri: str
-    model: str
-    task: str
-    case: str
-    iteration: int
-    started: datetime
-    ended: datetime | None
-    rounds: tuple[Round, ...]
-    verdicts: tuple[Verdict, ...]
-    tool_protocol: str | None = None
 
 
 @dataclass
@@ -131,14 +69,28 @@ class OutgoingRun:
     published: Callable[[str], str] = str
 
     @cached_property
-    def held(self) -> list[Held]:
-        """The dialogues that count, by model, task and iteration."""
-        found = [
-            self._held(iri)
+    def dialogues(self) -> list[Dialogue]:
+        """The dialogues that count, by model, task and iteration.
+
+        A text that was left out is a :class:`~kgbench.record.withheld.Withheld`.
+        """
+        counted = [
+            self._dialogue(iri)
             for iri in self.said.of_type(KGB.Dialogue)
             if iri not in self.invalid and self.dialogue in (None, iri)
         ]
-        return sorted(found, key=lambda d: (d.model, d.task, d.iteration, d.iri))
+        return sorted(counted, key=lambda d: (d.model, d.task, d.iteration, d.iri))
+
+    @cached_property
+    def verdicts(self) -> dict[str, list[Evaluation]]:
+        """The evaluations that count, by dialogue: of each round in order, then of the whole."""
+        found: dict[str, list[Evaluation]] = {dialogue.iri: [] for dialogue in self.dialogues}
+        for dialogue, evaluations in found.items():
+            by_round = self.evaluations.get(dialogue, {})
+            for k in sorted(by_round, key=lambda k: float("inf") if k is None else k):
+                scores = dict(sorted(self.judged.doubles(by_round[k]).items()))
+                evaluations.append(evaluation(self.judged, by_round[k], scores))
+        return found
 
     @cached_property
     def metrics(self) -> dict[str, tuple[str, str | None]]:
@@ -152,122 +104,56 @@ class OutgoingRun:
         }
 
     @cached_property
-    def _calls(self) -> dict[str, list[str]]:
-        found: dict[str, list[str]] = {}
-        for call in self.said.of_type(KGB.ModelCall):
-            found.setdefault(self.said.needed(call, DCTERMS.isPartOf), []).append(call)
-        return found
+    def calls(self) -> dict[str, list[str]]:
+        """The model calls (IRIs) of each dialogue."""
+        return self._grouped(KGB.ModelCall, DCTERMS.isPartOf)
 
     @cached_property
-    def _answers(self) -> dict[str, str]:
-        return {
-            self.said.needed(answer, PROV.wasGeneratedBy): answer
-            for answer in self.said.of_type(KGB.Answer)
-        }
+    def answers(self) -> dict[str, list[str]]:
+        """The answer (IRI) of each answered model call."""
+        return self._grouped(KGB.Answer, PROV.wasGeneratedBy)
 
     @cached_property
     def _tool_calls(self) -> dict[str, list[str]]:
-        """The tool calls of each model call, in their order."""
-        found: dict[str, list[str]] = {}
-        for call in self.said.of_type(KGB.ToolCall):
-            found.setdefault(self.said.needed(call, PROV.wasInformedBy), []).append(call)
-        for calls in found.values():
-            calls.sort(key=lambda call: int(self.said.needed(call, KGB.callIndex)))
-        return found
+        return self._grouped(KGB.ToolCall, KGB.dialogue)
 
     @cached_property
-    def _tool_results(self) -> dict[str, str]:
-        return {
-            self.said.needed(result, PROV.wasGeneratedBy): result
-            for result in self.said.of_type(KGB.ToolResult)
-        }
+    def _tool_results(self) -> dict[str, list[str]]:
+        return self._grouped(KGB.ToolResult, PROV.wasGeneratedBy)
 
-    def text(self, node: str | None) -> str | None:
-        """The content of a text, or ``None`` where it was left out."""
-        value = None if node is None else self.said.one(node, PROV.value)
-        if node is None or value is None:
-            return None
-        return original_text(value, self.said.one(node, KGB.originalBytes))
+    def _grouped(self, kind: str, name: str) -> dict[str, list[str]]:
+        """The things of a class by the value of a property."""
+        groups: dict[str, list[str]] = {}
+        for iri in self.said.of_type(kind):
+            groups.setdefault(self.said.needed(iri, name), []).append(iri)
+        return groups
 
     def class_of(self, task: str) -> str:
         """The task class (IRI) of a task or case."""
         return self.catalogue.needed(task, KGB.taskClass)
 
-    def _held(self, iri: str) -> Held:
-        said = self.said
-        ended = said.one(iri, PROV.endedAtTime)
-        return Held(
-            iri=iri,
-            model=said.needed(iri, KGB.model),
-            task=said.needed(iri, KGB.task),
-            case=said.needed(iri, KGB.case),
-            iteration=int(said.needed(iri, KGB.iteration)),
-            started=datetime.fromisoformat(said.needed(iri, PROV.startedAtTime)),
-            ended=None if ended is None else datetime.fromisoformat(ended),
-            rounds=tuple(self._rounds(iri)),
-            verdicts=tuple(self._verdicts(iri)),
-            tool_protocol=said.one(iri, KGB.toolProtocol),
-        )
+    def one(self, subject: str, name: str, /) -> str | None:
+        """A value from the graph of the run, else from the catalogue (of imported tool servers)."""
+        value = self.said.one(subject, name)
+        return self.catalogue.one(subject, name) if value is None else value
 
-    def _rounds(self, dialogue: str) -> Iterator[Round]:
-        calls: dict[int, list[str]] = {}
-        for call in self._calls.get(dialogue, ()):
-            calls.setdefault(int(self.said.needed(call, KGB.round)), []).append(call)
-        for number in sorted(calls):
-            in_order = sorted(calls[number], key=lambda c: int(c.rpartition("/")[2]))
-            yield self._round(number, in_order)
+    def _dialogue(self, iri: str) -> Dialogue:
+        calls = self.calls.get(iri, [])
+        tool_calls = self._tool_calls.get(iri, [])
+        assembler = Assembler(self)
+        uses = assembler.uses(tool_calls, _all_of(self._tool_results, tool_calls))
+        turns = assembler.turns(calls, _all_of(self.answers, calls), uses)
+        return assembler.dialogue(iri, self.info.iri, turns.values())
 
-    def _round(self, number: int, calls: Sequence[str]) -> Round:
-        said = self.said
-        call = next((c for c in calls if c in self._answers), calls[-1])
-        answer = self._answers.get(call)
-        prompt = said.needed(call, PROV.used)
-        node = None if answer is None else said.one(answer, KGB.extracted)
-        if node is None and answer is not None:
-            node = said.one(answer, KGB.text)
-        return Round(
-            number=number,
-            prompt=prompt,
-            prompt_text=self.text(said.one(prompt, KGB.text)),
-            call=call,
-            asked=datetime.fromisoformat(said.needed(call, PROV.startedAtTime)),
-            answered=datetime.fromisoformat(said.needed(call, PROV.endedAtTime)),
-            answer=answer,
-            answer_text=self.text(node),
-            uses=tuple(map(self._used, self._tool_calls.get(call, ()))),
-        )
 
-    def _used(self, call: str) -> Used:
-        said = self.said
-        result = self._tool_results.get(call, "")
-        agent = said.one(call, PROV.wasAssociatedWith)
-        told = (SKOS.notation, SCHEMA.softwareVersion, KGB.digest)
-        server = agent and ToolServer(*(said.needed(agent, term) for term in told))
-        return Used(
-            tool=said.one(call, KGB.tool) or "",
-            id=said.one(call, KGB.toolCallId),
-            arguments=self.text(said.one(call, PROV.used)),
-            malformed=said.one(call, SCHEMA.error),
-            result=self.text(said.one(result, KGB.text)),
-            outcome=said.needed(call, KGB.toolOutcome).removeprefix(TOOL_OUTCOME),
-            fault=said.one(call, KGB.toolFault),
-            started=datetime.fromisoformat(said.needed(call, PROV.startedAtTime)),
-            ended=datetime.fromisoformat(said.needed(call, PROV.endedAtTime)),
-            server=server or None,
-        )
+def all_answered(dialogue: Dialogue) -> bool:
+    """Whether every turn has an answer that was not left out."""
+    answers = [disclosed(turn.answer) for turn in dialogue.turns]
+    return bool(answers) and None not in answers
 
-    def _verdicts(self, dialogue: str) -> Iterator[Verdict]:
-        by_round = self.evaluations.get(dialogue, {})
-        for number in sorted(by_round, key=lambda k: float("inf") if k is None else k):
-            iri = by_round[number]
-            outcome = self.judged.needed(iri, KGB.outcome)
-            yield Verdict(
-                iri,
-                number,
-                outcome.removeprefix(OUTCOME),
-                dict(sorted(self.judged.doubles(iri).items())),
-                self.judged.data(iri, KGB.infos),
-            )
+
+def _all_of(groups: Mapping[str, Sequence[str]], names: Iterable[str]) -> list[str]:
+    return [iri for name in names for iri in groups.get(name, ())]
 
 
 def read(store: Store, wanted: Wanted) -> OutgoingRun:

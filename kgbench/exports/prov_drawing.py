@@ -13,6 +13,7 @@ from html import escape
 
 from kgbench.exports.outgoing_run import OutgoingRun
 from kgbench.pages.drawing import HIGH, WIDE, Arrow, Drawing, Node, provenance
+from kgbench.record.assembly import call_order
 from kgbench.vocab import KGB, PROV, RDFS, SCHEMA
 
 _COLOURS = {"entity": "#fff9d6", "activity": "#dfe4ff", "agent": "#fde3c8"}
@@ -27,18 +28,20 @@ def drawing(run: OutgoingRun) -> Drawing:
 
 
 def _of_dialogue(run: OutgoingRun) -> Drawing:
-    (held,) = run.held
+    (dialogue,) = run.dialogues
+    evaluations = run.evaluations.get(dialogue.iri, {})
+    last_calls: dict[int, str] = {}
+    for call in sorted(run.calls.get(dialogue.iri, ()), key=call_order):
+        last_calls[int(run.said.needed(call, KGB.round))] = call
     rounds = []
-    verdicts = {v.round: v.iri for v in held.verdicts}
-    for one in held.rounds:
-        parts = {
-            "prompt": one.prompt,
-            "call": one.call,
-            "answer": one.answer,
-            "evaluation": verdicts.get(one.number),
-        }
-        rounds.append({name: iri for name, iri in parts.items() if iri is not None})
-    return provenance(held.case, held.model, rounds)
+    for k, call in sorted(last_calls.items()):
+        parts = {"prompt": run.said.needed(call, PROV.used), "call": call}
+        if call in run.answers:
+            (parts["answer"],) = run.answers[call]
+        if k in evaluations:
+            parts["evaluation"] = evaluations[k]
+        rounds.append(parts)
+    return provenance(dialogue.case, dialogue.model, rounds)
 
 
 def _of_run(run: OutgoingRun) -> Drawing:
@@ -76,7 +79,7 @@ def _of_run(run: OutgoingRun) -> Drawing:
         arrow(whole, node, "hasPart")
     for plan in run.said.of_type(KGB.Configuration):
         box(1, "entity", "configuration", plan)
-    held = Counter(one.model for one in run.held)
+    held = Counter(dialogue.model for dialogue in run.dialogues)
     for model in sorted(held):
         label = run.catalogue.one(model, RDFS.label) or model
         name = box(4, "agent", label, model)

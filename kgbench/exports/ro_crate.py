@@ -84,7 +84,7 @@ class _Crate:
         run, crate = self._run, self.crate
         crate.name = f"Results of the run {run.info.label}"
         crate.description = (
-            f"{len(run.held)} dialogues of language models about knowledge graphs, with every "
+            f"{len(run.dialogues)} dialogues of language models about knowledge graphs, with every "
             f"score and how it came about ({run.info.iri})."
         )
         crate.license = self._entity(
@@ -162,11 +162,11 @@ class _Crate:
         agents = [a for one in activities for a in said.all(one, PROV.wasAssociatedWith)]
         found = self._action(
             run.info.iri,
-            f"{len(run.held)} dialogues with language models",
+            f"{len(run.dialogues)} dialogues with language models",
             run.info.started,
             run.info.ended or _last_end(run),
         )
-        models = self._software(one.model for one in run.held)
+        models = self._software(one.model for one in run.dialogues)
         found["instrument"] = _plain([*self._software(agents), *models])
         found["object"] = _plain(configurations)
         found["result"] = results
@@ -195,5 +195,5 @@ def _plain(values: list[Any]) -> Any:
 
 def _last_end(run: OutgoingRun) -> datetime | None:
     """When the last dialogue of a run, judged by its live pass, ended; ``None`` with one open."""
-    ends = [one.ended for one in run.held]
+    ends = [one.ended for one in run.dialogues]
     return max((end for end in ends if end is not None), default=None) if all(ends) else None

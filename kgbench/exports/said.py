@@ -8,8 +8,8 @@ from collections.abc import Iterable
 
 import pyoxigraph as ox
 
-from kgbench.errors import StoreError
 from kgbench.model import Json
+from kgbench.record.assembly import needed
 from kgbench.vocab import RDF, XSD
 
 
@@ -28,16 +28,13 @@ class Said:
             if isinstance(quad.object, ox.Literal) and quad.object.datatype.value == XSD.double:
                 self._scores.setdefault(subject, {})[name] = float(value)
 
-    def one(self, subject: str, name: str) -> str | None:
+    def one(self, subject: str, name: str, /) -> str | None:
         """The value of a property; the least where there are several, ``None`` without any."""
         return min(self.all(subject, name), default=None)
 
     def needed(self, subject: str, name: str) -> str:
         """The value of a property that must be there."""
-        found = self.one(subject, name)
-        if found is None:
-            raise StoreError(f"<{subject}> has no {name}: the store is damaged")
-        return found
+        return needed(self, subject, name)
 
     def all(self, subject: str, name: str) -> list[str]:
         """All values of a property, sorted."""

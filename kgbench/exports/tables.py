@@ -40,15 +40,15 @@ FIELDS = (
 
 def rows(run: OutgoingRun) -> Iterator[Sequence[object]]:
     """A row for each score of a run, in the order of :data:`FIELDS`."""
-    for held in run.held:
-        model = run.catalogue.needed(held.model, RDFS.label)
-        task = run.catalogue.needed(held.task, SKOS.notation)
-        for verdict in held.verdicts:
+    for dialogue in run.dialogues:
+        model = run.catalogue.needed(dialogue.model, RDFS.label)
+        task = run.catalogue.needed(dialogue.task, SKOS.notation)
+        for verdict in run.verdicts[dialogue.iri]:
             round_ = -1 if verdict.round is None else verdict.round
             for metric, value in verdict.scores.items():
                 name, _ = run.metrics[metric]
                 yield (
-                    *(held.iri, model, task, held.case, held.iteration),
+                    *(dialogue.iri, model, task, dialogue.case, dialogue.iteration),
                     *(round_, verdict.outcome, metric, name, repr(value)),
                 )
 

@@ -9,12 +9,14 @@ one round have neither. Infos and the answer are those of the last answer.
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from kgbench.analysis.tables import Column, Kind, Table, Value
-from kgbench.exports.outgoing_run import Held, OutgoingRun
-from kgbench.model import Json
+from kgbench.exports.outgoing_run import OutgoingRun
+from kgbench.model import Dialogue, Evaluation, Json
 from kgbench.rdf import canonical_json
+from kgbench.record.withheld import disclosed
 from kgbench.secrets.commitments import is_withheld
 from kgbench.vocab import KGB, RDFS, SCHEMA, SKOS
 
@@ -46,10 +48,10 @@ def wide_table(run: OutgoingRun) -> Table:
 
     A score that a dialogue lacks is an empty cell, and so is what was left out of the run.
     """
-    leading = [_about(run, held) for held in run.held]
-    scores = [_scores(run, held) for held in run.held]
-    infos = [_infos(held) for held in run.held]
-    answers = [_answer(held) for held in run.held]
+    leading = [_about(run, dialogue) for dialogue in run.dialogues]
+    scores = [_scores(run, dialogue) for dialogue in run.dialogues]
+    infos = [_infos(run.verdicts[dialogue.iri]) for dialogue in run.dialogues]
+    answers = [_answer(dialogue) for dialogue in run.dialogues]
     named_scores = sorted({name for row in scores for name in row})
     named_infos = sorted({name for row in infos for name in row})
     columns = [
@@ -70,39 +72,41 @@ def wide_table(run: OutgoingRun) -> Table:
     return Table(f"Dialogues of {run.info.label or run.info.id}", tuple(columns), tuple(rows))
 
 
-def _about(run: OutgoingRun, held: Held) -> tuple[Value, ...]:
-    catalogue, of_class = run.catalogue, run.class_of(held.task)
-    last = next((v for v in reversed(held.verdicts) if v.round is not None), None)
-    seconds = None if held.ended is None else (held.ended - held.started).total_seconds()
+def _about(run: OutgoingRun, dialogue: Dialogue) -> tuple[Value, ...]:
+    catalogue, of_class = run.catalogue, run.class_of(dialogue.task)
+    verdicts = run.verdicts[dialogue.iri]
+    last = next((v for v in reversed(verdicts) if v.round is not None), None)
+    started, ended = dialogue.started, dialogue.ended
+    assert started is not None
     return (
-        held.iri,
+        dialogue.iri,
         run.info.suite.rpartition("/")[2],
-        catalogue.needed(held.model, RDFS.label),
-        catalogue.needed(held.model, SKOS.notation),
-        catalogue.needed(held.task, SKOS.notation),
+        catalogue.needed(dialogue.model, RDFS.label),
+        catalogue.needed(dialogue.model, SKOS.notation),
+        catalogue.needed(dialogue.task, SKOS.notation),
         catalogue.needed(of_class, SKOS.notation),
         catalogue.needed(of_class, SCHEMA.softwareVersion),
-        held.case.rpartition("/")[2],
-        held.iteration,
-        held.started.isoformat(),
-        seconds,
-        len(held.rounds),
-        None if last is None else last.outcome,
+        dialogue.case.rpartition("/")[2],
+        dialogue.iteration,
+        started.isoformat(),
+        None if ended is None else (ended - started).total_seconds(),
+        len(dialogue.turns),
+        None if last is None else last.outcome.value,
     )
 
 
-def _scores(run: OutgoingRun, held: Held) -> dict[str, float]:
-    several = int(run.catalogue.one(run.class_of(held.task), KGB.maxRounds) or 1) > 1
+def _scores(run: OutgoingRun, dialogue: Dialogue) -> dict[str, float]:
+    several = int(run.catalogue.one(run.class_of(dialogue.task), KGB.maxRounds) or 1) > 1
     found: dict[str, float] = {}
-    for verdict in held.verdicts:
+    for verdict in run.verdicts[dialogue.iri]:
         before = f"{verdict.round}_" if several and verdict.round is not None else ""
         for metric, value in verdict.scores.items():
             found[before + run.metrics[metric][0]] = value
     return found
 
 
-def _infos(held: Held) -> dict[str, Value]:
-    for verdict in reversed(held.verdicts):
+def _infos(verdicts: Sequence[Evaluation]) -> dict[str, Value]:
+    for verdict in reversed(verdicts):
         if verdict.round is not None and verdict.infos:
             return {
                 name: _cell(value)
@@ -116,8 +120,8 @@ def _cell(value: Json) -> Value:
     return value if value is None or isinstance(value, str | int | float) else canonical_json(value)
 
 
-def _answer(held: Held) -> str | None:
-    return held.rounds[-1].answer_text if held.rounds else None
+def _answer(dialogue: Dialogue) -> str | None:
+    return disclosed(dialogue.turns[-1].answer) if dialogue.turns else None
 
 
 def as_arrow(table: Table) -> bytes:

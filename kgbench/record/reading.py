@@ -243,7 +243,11 @@ def answered(store: Store, graph: str, turns: Sequence[str]) -> list[str]:
 
 
 def execution_dialogues(store: Store, graph: str, execution: Execution, run: str) -> list[Dialogue]:
-    """All dialogues of a task execution with their answered turns, by iteration."""
+    """All dialogues of a task execution with their answered turns, by iteration.
+
+    Two queries, however many dialogues there are; calls, tokens and tool uses are left out. Whole
+    dialogues are read by :func:`kgbench.record.dialogues.dialogues`.
+    """
     answered = turns.of_execution(store, graph, execution.iri)
     found = []
     for row in store.query(fill("execution-dialogues.rq", graph=graph, execution=execution.iri)):

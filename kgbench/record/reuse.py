@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Answers of earlier runs to identical requests: found by digest, each used once in a run."""
+"""Answers of earlier runs to identical requests: found by digest, each used once in a run.
+
+Requests are compared by the digests of texts, which their IRIs end with, so that no text is read
+until an answer is taken. Then it is one query for one answer, not a whole dialogue.
+"""
 
 from __future__ import annotations
 

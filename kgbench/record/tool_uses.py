@@ -1,20 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tool calls <-> triples."""
+"""Tool calls -> triples; :mod:`kgbench.record.assembly` reverses it."""
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Sequence
-from datetime import datetime
-from typing import Any
 
-from kgbench.rdf import canonical_json, digest, integer, moment, original_text, storable, string
+from kgbench.rdf import canonical_json, digest, integer, moment, storable, string
 from kgbench.record import terms as t
-from kgbench.record.withheld import removed
 from kgbench.store.iris import Iris, slug
-from kgbench.store.protocol import Store
-from kgbench.store.templates import fill
-from kgbench.tool_calls import Fault, ToolCall, ToolOutcome, ToolResult, ToolServer, ToolUse
+from kgbench.tool_calls import ToolServer, ToolUse
 from kgbench.vocab import TOOL_OUTCOME
 
 _DIGITS = 16  # of a digest, in the IRI of a server
@@ -80,54 +74,3 @@ def _server(node: str, server: ToolServer, iris: Iris) -> list[str]:
         f"{agent} {t.SOFTWARE_VERSION} {string(version)} .",
         f"{agent} {t.DIGEST} {string(server.digest)} .",
     ]
-
-
-def read(store: Store, graph: str, which: str) -> dict[str, dict[int, tuple[ToolUse, ...]]]:
-    """The tool calls in a run's graph, by dialogue and round; ``which`` restricts ``?dialogue``."""
-    found: dict[str, dict[int, list[tuple[int, ToolUse]]]] = defaultdict(lambda: defaultdict(list))
-    for row in store.query(fill("tool-uses.rq", graph=graph, which=which)):
-        use = (int(row["index"].value), _use(row))
-        found[row["dialogue"].value][int(row["round"].value)].append(use)
-    return {
-        dialogue: {
-            k: tuple(use for _, use in sorted(uses, key=lambda one: one[0]))
-            for k, uses in rounds.items()
-        }
-        for dialogue, rounds in found.items()
-    }
-
-
-def _use(row: Any) -> ToolUse:
-    call = ToolCall(
-        row["tool"].value,
-        _text(row, "arguments"),
-        _value(row["id"]),
-        _value(row["error"]),
-    )
-    fault = _value(row["fault"])
-    result = ToolResult(
-        _text(row, "result"),
-        ToolOutcome(row["outcome"].value.removeprefix(TOOL_OUTCOME)),
-        None if fault is None else Fault(fault),
-    )
-    started, ended = (datetime.fromisoformat(row[name].value) for name in ("started", "ended"))
-    return ToolUse(call, result, started, ended, _read_server(row))
-
-
-def _read_server(row: Any) -> ToolServer | None:
-    if row["serverName"] is None:
-        return None
-    return ToolServer(
-        row["serverName"].value, row["serverVersion"].value, row["serverDigest"].value
-    )
-
-
-def _text(row: Any, name: str) -> str:
-    """A text; where it was removed for publication, what stands for it."""
-    if row[name] is None:
-        return removed(row[f"{name}Node"].value)
-    return original_text(row[name].value, _value(row[f"{name}Original"]))
-
-
-def _value(term: Any) -> str | None:
-    return None if term is None else str(term.value)

@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Triples -> prompts and answers of dialogues."""
+"""Answered turns of many dialogues, as judges need them: in one query each.
+
+A bulk reader beside :mod:`kgbench.record.assembly`: judging reads whole runs and needs prompts,
+answers and outcomes only. Every turn has one call with its answer (the extracted one, if any) and
+no time; turns whose texts were left out are absent, because nothing can be judged of them.
+"""
 
 from __future__ import annotations
 

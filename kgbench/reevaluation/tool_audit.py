@@ -23,7 +23,8 @@ from kgbench.execution import query_traits
 from kgbench.execution.judging import JudgeLimits, Used, UseRequest, answer_batch
 from kgbench.execution.watched import REASONS
 from kgbench.model import Case, Json
-from kgbench.record import reading, tool_uses
+from kgbench.record import reading
+from kgbench.record.dialogues import tool_uses
 from kgbench.run_selection import Selection, runs_with
 from kgbench.store.protocol import Store
 from kgbench.tasks import catalogue, succession, tool_prompts
@@ -126,8 +127,7 @@ def _recorded(store: Store, run: str | None, chosen: Selection) -> Iterator[Reco
                 d.iri: (d.case, d.turns[0].prompt if d.turns else "")
                 for d in reading.execution_dialogues(store, one.graph, execution, one.iri)
             }
-            which = f"VALUES ?dialogue {{ {' '.join(f'<{iri}>' for iri in of)} }}"
-            for dialogue, rounds in sorted(tool_uses.read(store, one.graph, which).items()):
+            for dialogue, rounds in sorted(tool_uses(store, one.graph, of).items()):
                 iri, prompt = of[dialogue]
                 case = cases.get(iri)
                 if case is None:

@@ -75,7 +75,7 @@ def test_records_of_others_say_what_is_unknown(published):
 
 def test_unfinished_dialogues_keep_what_they_have(published):
     """A dialogue without a verdict on the whole has its rounds; one without rounds the whole."""
-    (mended,) = (held for held in published.held if len(held.rounds) > 1)
+    (mended,) = (one for one in published.dialogues if len(one.turns) > 1)
     both = published.evaluations[mended.iri]
     for kept, groups in (((0, 1), {"0", "1"}), ((None,), {"mean", "max", "meanExt", "last"})):
         only = {mended.iri: {k: both[k] for k in kept}}
@@ -108,7 +108,7 @@ def test_a_secret_in_published_infos_is_not_told(monkeypatch):
         record_v3(info={"note": "see /data/run.log"}),
         record_v3(info={"note": "key abcdefgh12345678 in /data/run.log"}, texts=("Who?", "I.")),
     )
-    notes = {v.infos["note"] for held in run.held for v in held.verdicts}
+    notes = {v.infos["note"] for verdicts in run.verdicts.values() for v in verdicts}
     assert notes == {"see /data/run.log", "key [key] in [path]"}
 
 
@@ -121,12 +121,12 @@ def test_damage_is_said():
 def test_failed_calls_have_no_answer(recorded):
     """A dialogue whose call failed has its prompt and times, and no record in a result file."""
     run = outgoing(recorded, run=iri("run/1"))
-    (failed,) = (held for held in run.held if held.iri.endswith("2-d4d4d4d4"))
-    assert [(one.answer, one.answer_text) for one in failed.rounds] == [(None, None)]
-    assert failed.rounds[0].prompt_text == "Mend this:\n:a :b ."
+    (failed,) = (one for one in run.dialogues if one.iri.endswith("2-d4d4d4d4"))
+    assert [turn.answer for turn in failed.turns] == [None]
+    assert failed.turns[0].prompt == "Mend this:\n:a :b ."
     found, left = llm_kg_bench.records(run)
-    assert left == sum(not any(one.answer_text for one in held.rounds) for held in run.held) > 0
-    assert len(found) + left == len(run.held)
+    assert left == sum(not any(one.answers) for one in run.dialogues) > 0
+    assert len(found) + left == len(run.dialogues)
 
 
 def test_the_pass_is_chosen(recorded):
@@ -136,8 +136,8 @@ def test_the_pass_is_chosen(recorded):
         run = outgoing(recorded, run=iri("run/1"), choice=choice)
         return [
             value
-            for held in run.held
-            for verdict in held.verdicts
+            for verdicts in run.verdicts.values()
+            for verdict in verdicts
             for metric, value in verdict.scores.items()
             if metric == iri("metric/Spell/1.0/f1")
         ]

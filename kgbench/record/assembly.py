@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Statements about dialogues and evaluations -> :mod:`kgbench.model`.
+
+The inverse of :class:`kgbench.record.Recorder`: turns statements into dialogues, turns, calls, tool
+uses and evaluations. Its callers find the statements: by SPARQL in a store
+(:mod:`kgbench.record.dialogues`); by the indexes of a database, redacted and with published IRIs
+(:mod:`kgbench.publish.dialogues`); or among the statements of an export
+(:mod:`kgbench.exports.outgoing_run`).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
+from typing import Protocol
+
+from kgbench.errors import StoreError
+from kgbench.model import Call, Dialogue, Evaluation, Json, Outcome, Reply, Turn, Usage
+from kgbench.rdf import original_text
+from kgbench.record.withheld import Withheld, removed
+from kgbench.tool_calls import Fault, ToolCall, ToolOutcome, ToolResult, ToolServer, ToolUse
+from kgbench.vocab import KGB, OUTCOME, PROV, SCHEMA, SKOS, TOOL_OUTCOME
+
+Uses = Mapping[int, tuple[ToolUse, ...]]
+"""The tool uses of a dialogue by round."""
+
+_NUMBER = re.compile(r"[-/]([0-9]+)$")
+
+
+class Statements(Protocol):
+    """A source of statements."""
+
+    def one(self, subject: str, name: str, /) -> str | None:
+        """The value of the property ``name`` of ``subject``; ``None`` where it has none."""
+
+
+def needed(said: Statements, subject: str, name: str) -> str:
+    """The value of a property that every such subject has.
+
+    Raises :class:`~kgbench.errors.StoreError` where it is missing.
+    """
+    value = said.one(subject, name)
+    if value is None:
+        raise StoreError(f"<{subject}> has no {name}: the store is damaged")
+    return value
+
+
+class Assembler:
+    """Makes dialogues of the statements of one source.
+
+    ``left_out`` gives, for the IRI of a text without content, the words that stand for it.
+    """
+
+    def __init__(self, said: Statements, left_out: Callable[[str], str] = removed) -> None:
+        self._said = said
+        self._left_out = left_out
+
+    def dialogue(self, iri: str, run: str, turns: Iterable[Turn]) -> Dialogue:
+        """The dialogue ``iri`` of a run (IRI) with these turns."""
+        ended = self._said.one(iri, PROV.endedAtTime)
+        digest = self._said.one(iri, KGB.digest)
+        return Dialogue(
+            iri=iri,
+            run=run,
+            model=self._needed(iri, KGB.model),
+            task=self._needed(iri, KGB.task),
+            suite=self._needed(iri, KGB.suite),
+            case=self._needed(iri, KGB.case),
+            iteration=int(self._needed(iri, KGB.iteration)),
+            # A publication that leaves texts out has a commitment in place of the digest.
+            digest=self._needed(iri, KGB.commitment) if digest is None else digest,
+            turns=tuple(turns),
+            started=self._time(iri, PROV.startedAtTime),
+            ended=None if ended is None else datetime.fromisoformat(ended),
+            tool_protocol=self._said.one(iri, KGB.toolProtocol),
+        )
+
+    def turns(
+        self, calls: Iterable[str], answers: Iterable[str], uses: Uses, prompts: Iterable[str] = ()
+    ) -> dict[int, Turn]:
+        """The turns of a dialogue by round, in order, from the IRIs of its parts.
+
+        ``prompts`` need only those that no call has used yet.
+        """
+        by_round: dict[int, list[str]] = defaultdict(list)
+        for call in calls:
+            by_round[self._round(call)].append(call)
+        prompt_of = {self._round(prompt): prompt for prompt in prompts}
+        for k, names in by_round.items():
+            names.sort(key=call_order)
+            prompt_of[k] = self._needed(names[0], PROV.used)
+        answer_of = {self._said.one(answer, PROV.wasGeneratedBy): answer for answer in answers}
+        return {
+            k: Turn(
+                prompt=self._text(prompt, KGB.text) or "",
+                calls=tuple(self._call(call, answer_of.get(call)) for call in by_round[k]),
+                feedback=self._said.one(prompt, KGB.feedback),
+                uses=uses.get(k, ()),
+            )
+            for k, prompt in sorted(prompt_of.items())
+        }
+
+    def uses(self, tool_calls: Iterable[str], results: Iterable[str]) -> Uses:
+        """The tool uses of a dialogue, from the IRIs of the calls and of their results."""
+        by_round: dict[int, list[tuple[int, ToolUse]]] = defaultdict(list)
+        result_of = {self._said.one(result, PROV.wasGeneratedBy): result for result in results}
+        for call in tool_calls:
+            index = int(self._needed(call, KGB.callIndex))
+            by_round[self._round(call)].append((index, self._use(call, result_of.get(call))))
+        return {
+            k: tuple(use for _, use in sorted(indexed, key=lambda pair: pair[0]))
+            for k, indexed in by_round.items()
+        }
+
+    def _use(self, call: str, result: str | None) -> ToolUse:
+        said = self._said
+        fault = said.one(call, KGB.toolFault)
+        agent = said.one(call, PROV.wasAssociatedWith)
+        outcome = self._needed(call, KGB.toolOutcome).removeprefix(TOOL_OUTCOME)
+        return ToolUse(
+            ToolCall(
+                said.one(call, KGB.tool) or "",
+                self._text(call, PROV.used) or "",
+                said.one(call, KGB.toolCallId),
+                said.one(call, SCHEMA.error),
+            ),
+            ToolResult(
+                (None if result is None else self._text(result, KGB.text)) or "",
+                ToolOutcome(outcome),
+                None if fault is None else Fault(fault),
+            ),
+            self._time(call, PROV.startedAtTime),
+            self._time(call, PROV.endedAtTime),
+            None if agent is None else self._server(agent),
+        )
+
+    def _server(self, agent: str) -> ToolServer:
+        names = (SKOS.notation, SCHEMA.softwareVersion, KGB.digest)
+        return ToolServer(*(self._needed(agent, name) for name in names))
+
+    def _call(self, call: str, answer: str | None) -> Call:
+        said = self._said
+        word = said.one(call, KGB.outcome)
+        outcome = None if word is None else Outcome(word.removeprefix(OUTCOME))
+        return Call(
+            started=self._time(call, PROV.startedAtTime),
+            ended=self._time(call, PROV.endedAtTime),
+            reply=None if answer is None else self._reply(call, answer, outcome),
+            failure=outcome if answer is None else None,
+            error=said.one(call, SCHEMA.error),
+            retries=self._count(call, KGB.retries) or 0,
+            reused=said.one(call, KGB.reusedAnswer),
+            batch=said.one(call, KGB.batch),
+        )
+
+    def _reply(self, call: str, answer: str, outcome: Outcome | None) -> Reply:
+        said = self._said
+        return Reply(
+            text=self._text(answer, KGB.text) or "",
+            usage=Usage(
+                input=self._count(call, KGB.inputTokens),
+                output=self._count(call, KGB.outputTokens),
+                cached=self._count(call, KGB.cachedTokens),
+                reasoning=self._count(call, KGB.reasoningTokens),
+            ),
+            model=said.one(call, KGB.answeringModel),
+            finish_reason=said.one(call, KGB.finishReason),
+            request_id=said.one(call, KGB.requestId),
+            reasoning=self._text(answer, KGB.reasoning),
+            fingerprint=said.one(call, KGB.fingerprint),
+            outcome=outcome,
+            extracted=self._text(answer, KGB.extracted),
+            extraction=said.one(answer, KGB.extraction),
+            state=self._text(answer, KGB.providerState),
+        )
+
+    def _text(self, subject: str, name: str) -> str | None:
+        """The content of the text that ``subject`` has by the property ``name``, if any."""
+        node = self._said.one(subject, name)
+        if node is None:
+            return None
+        value = self._said.one(node, PROV.value)
+        if value is None:
+            return Withheld(self._left_out(node))
+        return original_text(value, self._said.one(node, KGB.originalBytes))
+
+    def _needed(self, subject: str, name: str) -> str:
+        return needed(self._said, subject, name)
+
+    def _time(self, subject: str, name: str) -> datetime:
+        return datetime.fromisoformat(self._needed(subject, name))
+
+    def _count(self, subject: str, name: str) -> int | None:
+        value = self._said.one(subject, name)
+        return None if value is None else int(value)
+
+    def _round(self, part: str) -> int:
+        return int(self._needed(part, KGB.round))
+
+
+def evaluation(said: Statements, iri: str, scores: Mapping[str, float]) -> Evaluation:
+    """The evaluation ``iri``; ``scores`` are those of its statements that are about metrics."""
+    decimals = said.one(iri, KGB.decimals)
+    return Evaluation(
+        iri=iri,
+        dialogue=needed(said, iri, KGB.dialogue),
+        round=round_of(said, iri),
+        outcome=Outcome(needed(said, iri, KGB.outcome).removeprefix(OUTCOME)),
+        scores=scores,
+        infos=_infos(said.one(iri, KGB.infos)),
+        revises=said.one(iri, PROV.wasRevisionOf),
+        decimals=None if decimals is None else int(decimals),
+    )
+
+
+def round_of(said: Statements, evaluation: str) -> int | None:
+    """The round of the answer that an evaluation judges; ``None`` where it judges the whole.
+
+    Results of others may hold anything: what is no number counts as the first round.
+    """
+    number = said.one(evaluation, KGB.round)
+    if number is None:
+        return None
+    return int(number) if number.isdecimal() else 0
+
+
+def _infos(text: str | None) -> dict[str, Json]:
+    """Infos from their literal; what others recorded may be no JSON object, and is none then."""
+    try:
+        infos = {} if text is None else json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    return infos if isinstance(infos, dict) else {}
+
+
+def call_order(call: str) -> tuple[int, str]:
+    """The number of a call in its turn, which its IRI ends with, and its IRI."""
+    number = _NUMBER.search(call)
+    return (0 if number is None else int(number[1])), call

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Keeping up what the evaluations of a pass add up to, so that tables need not read each of them.
+"""Maintains counts of scores and outcomes per pass, so that tables need not read every evaluation.
 
-Counts are written beside the evaluations and sealed with the change stamp that the pass's graph has
-then. A graph that changes afterwards has another stamp, and its counts are used no longer, until
-they are sealed again: whatever writes to a pass without counting makes tables slower, not wrong.
-What keeps counts right in the same write gives both graphs one stamp, which says so.
+Counts are written in a graph of their own and sealed with the change stamp of the pass's graph.
+When the pass changes, its stamp differs and the counts are ignored until they are sealed again: a
+writer that does not count makes tables slower, not wrong. A write that changes the pass and its
+counts together gives both graphs the same stamp, and the counts stay valid.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from kgbench.store.templates import fill
 _FEW = 500  # dialogues that a query names
 
 _Entry: TypeAlias = tuple[Cell, Reached] | Ended
-"""What is counted."""
+"""An entry of the counts: a score or an outcome."""
 
 
 class Verified(NamedTuple):
-    """The passes (IRIs) by what a check found of their counts; the last two were counted anew."""
+    """The passes (IRIs) by the state of their counts; ``missing`` and ``wrong`` were recounted."""
 
     right: tuple[str, ...]
     missing: tuple[str, ...]
@@ -40,7 +40,7 @@ class Verified(NamedTuple):
 
 
 class Aggregates:
-    """The counts of one pass, whose evaluations go through a recorder from now on."""
+    """The counts of one pass; counts the evaluations that ``recorder`` writes."""
 
     def __init__(self, store: Store, pass_graph: str, recorder: Recorder | None = None) -> None:
         self._store = store
@@ -52,29 +52,28 @@ class Aggregates:
         self._parts = 0
         stamp, own = _stamp(store, pass_graph), _stamp(store, self.graph)
         if stamp is None and own is not None:
-            store.drop([self.graph])  # what an interrupted pass has left
-        #: Whether all evaluations that are there were counted or marked, so that only new ones are
-        #: to be.
+            store.drop([self.graph])  # left by an interrupted pass
+        #: Whether every stored evaluation is counted or marked: only new ones need counting.
         self.is_whole = stamp is None or stamp == own or stamp in self._sealed_at()
         self._recorder = recorder
         if recorder is not None and self.is_whole:
             recorder.counts = self._counts
 
     def evaluated(self, found: Iterable[Evaluation], dialogue: Dialogue) -> Iterator[Block]:
-        """The evaluations of a dialogue as the recorder writes them, and what is due with them."""
+        """Yield the blocks of a dialogue's evaluations, and of counts where many have gathered."""
         assert self._recorder is not None
         lines = [line for one in found for line in self._recorder.evaluation(one, dialogue)]
         yield Block(self._pass_graph, lines)
         yield from self.due()
 
     def due(self) -> list[Block]:
-        """What should be written now, because it takes much memory: often nothing."""
+        """Return the gathered counts as blocks once they take much memory; usually nothing."""
         return self._taken() if self._counts.are_many else []
 
     def seal(self) -> None:
-        """Write the counts that are left, and that they are those of the pass as it is now.
+        """Write the remaining counts, and seal them with the pass's current change stamp.
 
-        Where the evaluations were not all counted, or some twice, all are counted anew.
+        Recounts all evaluations where some were not counted or were counted twice.
         """
         if not self.is_whole:
             self.rebuild()
@@ -83,20 +82,20 @@ class Aggregates:
         if not left and _stamp(self._store, self._pass_graph) in self._sealed_at():
             return
         if left:
-            self._store.write(left)  # not in bulk, which would add a dozen files to a database
+            self._store.write(left)  # a bulk load would add a dozen files to a database
         if self._counts_all():
             self._store.write(self._sealed())
         else:
             self.rebuild()
 
     def rebuild(self) -> None:
-        """Count all evaluations of the pass anew."""
+        """Recount all evaluations of the pass."""
         self._store.drop([self.graph])
         self._store.bulk_load(self._counted_anew())
         self._store.write(self._sealed())
 
     def finish(self) -> None:
-        """Count the evaluations that an interrupted session has marked, where there are any."""
+        """Count the evaluations that an interrupted session marked but did not count."""
         marked = counted.waiting(self._store, [self.graph])
         there = counted.lists(self._store, [self.graph])
         found: dict[str, Counts] = defaultdict(Counts)
@@ -112,16 +111,16 @@ class Aggregates:
             self._sweep()
 
     def without(self, dialogues: Sequence[str]) -> list[Block]:
-        """What counts all that ``dialogues`` reached once less.
+        """Return the blocks that subtract the results of ``dialogues`` from the counts.
 
-        It is to be written together with what invalidates them and the pass's graph.
+        They must be written together with the invalidation and with the pass's graph.
         """
         for entry, times in self._raw(dialogues):
             self._count(entry, -times)
         return [Block(self.graph, []), *self._taken()]
 
     def is_right(self) -> bool:
-        """Whether the counts are what the evaluations add up to, value by value."""
+        """Return whether the counts equal the sums over the evaluations, value by value."""
         return _sums(self._raw()) == _sums(_kept(self._store, self.graph))
 
     def _counted_anew(self) -> Iterator[Block]:
@@ -137,7 +136,7 @@ class Aggregates:
             self._counts.score(*entry, times)
 
     def _raw(self, dialogues: Sequence[str] = ()) -> Iterator[tuple[_Entry, int]]:
-        """What the evaluations themselves say, or those of ``dialogues``, one by one."""
+        """Yield the entries of all evaluations, or of those of ``dialogues``, one by one."""
         invalid = self._invalid()
         named = " ".join(f"<{one}>" for one in dialogues)
         which = f"VALUES ?dialogue {{ {named} }}" if dialogues else ""
@@ -150,18 +149,18 @@ class Aggregates:
                 yield counted.ended_of(row), 1
 
     def _invalid(self) -> set[str]:
-        """The dialogues of the pass that are not to be counted."""
+        """Return the invalidated dialogues of the pass."""
         rows = self._store.query(fill("invalid-in-pass.rq", **{"pass": self._pass_graph}))
         return {row["dialogue"].value for row in rows}
 
     def _counts_all(self) -> bool:
-        """Whether each evaluation that counts was counted once: every one has one outcome."""
+        """Return whether each valid evaluation was counted once: each has exactly one outcome."""
         (row,) = self._store.query(fill("counted-evaluations.rq", **{"pass": self._pass_graph}))
         found = sum(times for _, times in counted.outcomes(self._store, [self.graph]))
         return found == int(row["evaluations"].value)
 
     def _sealed_at(self) -> set[int]:
-        """The change stamps of the states of the pass's graph that were counted."""
+        """Return the change stamps of the pass's graph at which counts were sealed."""
         text = fill("sealings.rq", graph=self.graph, aggregates=self._node)
         return {int(row["stamp"].value) for row in self._store.query(text)}
 
@@ -172,11 +171,11 @@ class Aggregates:
 
     @property
     def _next(self) -> str:
-        """The list of the counts that are written next."""
+        """The IRI of the next list of counts."""
         return f"{self._added}.{self._parts}"
 
     def _sweep(self) -> None:
-        """Remove the marks of evaluations that are counted by now."""
+        """Remove the marks of evaluations that have been counted."""
         self._store.update(fill("sweep-marks.ru", graph=self.graph))
 
     def _opening(self) -> list[Block]:
@@ -201,10 +200,10 @@ def graph_of(iris: Iris, pass_graph: str) -> str:
 
 
 def taken_back(store: Store, graphs: Iterable[str], dialogues: Sequence[str]) -> list[Block]:
-    """What keeps the counts of passes (their graphs) right when ``dialogues`` are invalidated.
+    """Return the blocks that subtract invalidated ``dialogues`` from the counts of passes (graphs).
 
-    It is to be written with what invalidates them, and with the graphs. Nothing is counted anew,
-    which a session that writes one of the passes at the time would not know of.
+    They must be written together with the invalidation and the graphs. Nothing is recounted,
+    because a session that is writing one of the passes would not know of a recount.
     """
     valid = counted.graphs(store)
     kept = [Aggregates(store, graph) for graph in graphs if graph in valid]
@@ -213,7 +212,7 @@ def taken_back(store: Store, graphs: Iterable[str], dialogues: Sequence[str]) ->
 
 
 def seal(store: Store, graphs: Iterable[str]) -> None:
-    """Count the evaluations of passes (their graphs) that are not counted as they are now."""
+    """Recount the passes (by graph) whose counts are missing or out of date."""
     valid = counted.graphs(store)
     for graph in graphs:
         if graph not in valid:
@@ -221,9 +220,9 @@ def seal(store: Store, graphs: Iterable[str]) -> None:
 
 
 def check(store: Store, watch: Callable[[str], None] = lambda _: None) -> Verified:
-    """Whether all passes are counted, and rightly; those that are not are counted anew.
+    """Check the counts of all passes, and recount those that are missing or wrong.
 
-    ``watch`` is told the IRI of each pass before it is looked at.
+    ``watch`` is called with the IRI of each pass before it is checked.
     """
     valid = counted.graphs(store)
     found: dict[str, list[str]] = {"right": [], "missing": [], "wrong": []}
@@ -244,7 +243,7 @@ def check(store: Store, watch: Callable[[str], None] = lambda _: None) -> Verifi
 
 
 def _kept(store: Store, graph: str) -> Iterator[tuple[_Entry, int]]:
-    """What the counts say."""
+    """Yield the entries of the stored counts."""
     for cell, found in counted.cases(store, [graph]):
         for iteration in found.iterations:
             yield (cell, Reached(found.case, iteration, found.round, found.value)), found.times
@@ -252,9 +251,10 @@ def _kept(store: Store, graph: str) -> Iterator[tuple[_Entry, int]]:
 
 
 def _sums(entries: Iterable[tuple[_Entry, int]]) -> dict[tuple[str, str], int]:
-    """A digest for each model and task that depends on how often each entry is counted in all.
+    """Return a digest for each model and task over its entries and their counts.
 
-    Entries may come in any order and several times, so that memory does not grow with them.
+    The digest is additive, so that entries may come in any order and several times, in constant
+    memory.
     """
     found: dict[tuple[str, str], int] = defaultdict(int)
     for entry, times in entries:
@@ -265,6 +265,6 @@ def _sums(entries: Iterable[tuple[_Entry, int]]) -> dict[tuple[str, str], int]:
 
 
 def _stamp(store: Store, graph: str) -> int | None:
-    """The change stamp of a graph; ``None`` where it is not registered."""
+    """Return the change stamp of a graph; ``None`` where it is not registered."""
     stamps = (stamp for _, stamp in queries.rows(store, "list-stamps", graph=graph))
     return max((int(stamp) for stamp in stamps if stamp is not None), default=None)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Results that are not to be counted: marked, with who, when and why, and never removed."""
+"""Marks results as invalid, with agent, time and reason; nothing is removed."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from kgbench.store.iris import new_id
 from kgbench.store.protocol import Block, Store
 from kgbench.store.templates import fill
 
-_FEW = 20  # dialogues that are looked up one by one
+_FEW = 20  # up to so many dialogues are looked up one by one
 
 
 class Invalidated(NamedTuple):
-    """What an invalidation covers: its IRI, and how many dialogues and results of them."""
+    """An invalidation: its IRI, and the numbers of dialogues and of results that it covers."""
 
     iri: str
     dialogues: int
@@ -31,11 +31,11 @@ class Invalidated(NamedTuple):
 def invalidate(
     store: Store, name: str, reason: str, by: str, *, person: bool = False
 ) -> Invalidated:
-    """Mark a run (IRI, id or label) or a dialogue (IRI) as not to be counted, in one write.
+    """Mark a run (IRI, id or label) or a dialogue (IRI) as invalid, in one write.
 
-    ``by`` is who says so: the name of a ``person``, or else of an account. Raises
-    :class:`~kgbench.errors.StoreError` for a name that is neither, for a reason or a person
-    without a name, and where everything is invalid already.
+    ``by`` names the ``person`` (or else the account) who does this. Raises
+    :class:`~kgbench.errors.StoreError` for an unknown ``name``, for an empty reason or ``by``, and
+    where everything is invalid already.
     """
     if not reason.strip() or not by.strip():
         raise StoreError("an invalidation needs a reason, and someone who gives it")
@@ -54,19 +54,19 @@ def invalidate(
     lines += [f"<{entity}> {t.INVALIDATED_BY} <{node}> ." for entity in entities]
     touched = sorted({*found.values(), *entities.values()})
     blocks = [Block(graph, lines), Block(store.iris.catalogue, registry_entry(graph, node))]
-    stamped = [Block(one, []) for one in touched]  # analyses that read them hold no longer
+    stamped = [Block(one, []) for one in touched]  # a new stamp outdates analyses that read them
     counts = taken_back(store, touched, sorted(found))
     store.write([*blocks, *stamped, *counts])
     return Invalidated(node, len(found), len(entities))
 
 
 def invalid(store: Store, graph: str) -> set[str]:
-    """The dialogues in a run's graph that are not to be counted."""
+    """Return the invalidated dialogues in a run's graph."""
     return {row["dialogue"].value for row in store.query(fill("invalid.rq", graph=graph))}
 
 
 def _dialogues(store: Store, name: str) -> dict[str, str]:
-    """The dialogues that ``name`` means, with the graphs of their runs."""
+    """Return the graphs of the dialogues that ``name`` selects, by dialogue."""
     try:
         asked = iri(name)
     except ValueError:
@@ -83,7 +83,7 @@ def _query(store: Store, which: str) -> dict[str, str]:
 
 
 def _entities(store: Store, dialogues: Mapping[str, str]) -> dict[str, str]:
-    """The answers and evaluations of ``dialogues``, with the graphs they stand in."""
+    """Return the graphs of the answers and evaluations of ``dialogues``, by entity."""
     few = len(dialogues) <= _FEW
     which = f"VALUES ?dialogue {{ {' '.join(f'<{d}>' for d in dialogues)} }}" if few else ""
     graphs = set(dialogues.values())

@@ -34,13 +34,13 @@ class Statements(Protocol):
     """A source of statements."""
 
     def one(self, subject: str, name: str, /) -> str | None:
-        """The value of the property ``name`` of ``subject``; ``None`` where it has none."""
+        """Return the value of the property ``name`` of ``subject`` (IRIs), if it has one."""
 
 
 def needed(said: Statements, subject: str, name: str) -> str:
-    """The value of a property that every such subject has.
+    """Return the value of a mandatory property.
 
-    Raises :class:`~kgbench.errors.StoreError` where it is missing.
+    Raises :class:`~kgbench.errors.StoreError` if it is missing.
     """
     value = said.one(subject, name)
     if value is None:
@@ -49,9 +49,9 @@ def needed(said: Statements, subject: str, name: str) -> str:
 
 
 class Assembler:
-    """Makes dialogues of the statements of one source.
+    """Builds dialogues from the statements of one source.
 
-    ``left_out`` gives, for the IRI of a text without content, the words that stand for it.
+    ``left_out`` returns the words in place of a text (IRI) whose content is missing.
     """
 
     def __init__(self, said: Statements, left_out: Callable[[str], str] = removed) -> None:
@@ -59,7 +59,7 @@ class Assembler:
         self._left_out = left_out
 
     def dialogue(self, iri: str, run: str, turns: Iterable[Turn]) -> Dialogue:
-        """The dialogue ``iri`` of a run (IRI) with these turns."""
+        """Build the dialogue ``iri`` of a run (IRI) with these turns."""
         ended = self._said.one(iri, PROV.endedAtTime)
         digest = self._said.one(iri, KGB.digest)
         return Dialogue(
@@ -81,9 +81,9 @@ class Assembler:
     def turns(
         self, calls: Iterable[str], answers: Iterable[str], uses: Uses, prompts: Iterable[str] = ()
     ) -> dict[int, Turn]:
-        """The turns of a dialogue by round, in order, from the IRIs of its parts.
+        """Build the turns of a dialogue from the IRIs of its parts, by round in order.
 
-        ``prompts`` need only those that no call has used yet.
+        ``prompts`` is needed only for prompts that no call has used yet.
         """
         by_round: dict[int, list[str]] = defaultdict(list)
         for call in calls:
@@ -104,7 +104,7 @@ class Assembler:
         }
 
     def uses(self, tool_calls: Iterable[str], results: Iterable[str]) -> Uses:
-        """The tool uses of a dialogue, from the IRIs of the calls and of their results."""
+        """Build the tool uses of a dialogue from the IRIs of the calls and of their results."""
         by_round: dict[int, list[tuple[int, ToolUse]]] = defaultdict(list)
         result_of = {self._said.one(result, PROV.wasGeneratedBy): result for result in results}
         for call in tool_calls:
@@ -178,7 +178,7 @@ class Assembler:
         )
 
     def _text(self, subject: str, name: str) -> str | None:
-        """The content of the text that ``subject`` has by the property ``name``, if any."""
+        """Return the content of the text that is the value of a property, if any."""
         node = self._said.one(subject, name)
         if node is None:
             return None
@@ -202,7 +202,7 @@ class Assembler:
 
 
 def evaluation(said: Statements, iri: str, scores: Mapping[str, float]) -> Evaluation:
-    """The evaluation ``iri``; ``scores`` are those of its statements that are about metrics."""
+    """Build the evaluation ``iri``; ``scores`` are its values by metric IRI."""
     decimals = said.one(iri, KGB.decimals)
     return Evaluation(
         iri=iri,
@@ -217,9 +217,9 @@ def evaluation(said: Statements, iri: str, scores: Mapping[str, float]) -> Evalu
 
 
 def round_of(said: Statements, evaluation: str) -> int | None:
-    """The round of the answer that an evaluation judges; ``None`` where it judges the whole.
+    """Return the round of the answer that an evaluation judges; ``None`` for the whole dialogue.
 
-    Results of others may hold anything: what is no number counts as the first round.
+    Imported results may hold anything: a value that is not a number counts as round 0.
     """
     number = said.one(evaluation, KGB.round)
     if number is None:
@@ -228,7 +228,7 @@ def round_of(said: Statements, evaluation: str) -> int | None:
 
 
 def _infos(text: str | None) -> dict[str, Json]:
-    """Infos from their literal; what others recorded may be no JSON object, and is none then."""
+    """Parse infos; imported literals that are not JSON objects give none."""
     try:
         infos = {} if text is None else json.loads(text)
     except (ValueError, RecursionError):
@@ -237,6 +237,6 @@ def _infos(text: str | None) -> dict[str, Json]:
 
 
 def call_order(call: str) -> tuple[int, str]:
-    """The number of a call in its turn, which its IRI ends with, and its IRI."""
+    """Return the sort key of a call within its turn: the number that its IRI ends with."""
     number = _NUMBER.search(call)
     return (0 if number is None else int(number[1])), call

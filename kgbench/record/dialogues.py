@@ -56,11 +56,11 @@ class Facts(dict[str, dict[str, str]]):
     """The values of properties by node; of several values of a property, the last one read."""
 
     def one(self, subject: str, name: str, /) -> str | None:
-        """The value of a property, if any."""
+        """Return the value of a property, if any."""
         return self.get(subject, {}).get(name)
 
     def add(self, subject: str, names: Mapping[str, str], row: Any) -> None:
-        """Add the values of a row; ``names`` are the properties by column."""
+        """Add the values of a row; ``names`` maps columns to properties."""
         values = {term: row[column] for column, term in names.items()}
         self[subject] = {
             **self.get(subject, {}),
@@ -69,7 +69,7 @@ class Facts(dict[str, dict[str, str]]):
 
 
 def dialogues(store: Store, iris: Sequence[str]) -> Iterator[Dialogue]:
-    """The dialogues with these IRIs, in this order, read in portions.
+    """Yield the dialogues with these IRIs, in this order, read in portions.
 
     A text that was removed for publication is a :class:`~kgbench.record.withheld.Withheld`. Raises
     :class:`~kgbench.errors.StoreError` for a dialogue that the store lacks.
@@ -84,7 +84,7 @@ def dialogues(store: Store, iris: Sequence[str]) -> Iterator[Dialogue]:
 
 
 def turns(store: Store, graph: str, iris: Sequence[str]) -> dict[str, dict[int, Turn]]:
-    """The turns of dialogues in a run's graph, by dialogue and round.
+    """Return the turns of dialogues in a run's graph, by dialogue and round.
 
     Statements are queried node by node, because engines read a whole run for optional joins.
     """
@@ -111,7 +111,7 @@ def turns(store: Store, graph: str, iris: Sequence[str]) -> dict[str, dict[int, 
 
 
 def tool_uses(store: Store, graph: str, iris: Iterable[str]) -> dict[str, Uses]:
-    """The tool uses of dialogues in a run's graph, by dialogue and round."""
+    """Return the tool uses of dialogues in a run's graph, by dialogue and round."""
     facts = Facts()
     calls: dict[str, list[str]] = defaultdict(list)
     for row in store.query(fill("tool-uses.rq", graph=graph, which=_which(iris))):
@@ -167,7 +167,7 @@ def _facts(rows: Iterable[Any]) -> Facts:
 
 
 def _described(store: Store, graph: str, nodes: Iterable[str]) -> Facts:
-    """The statements about nodes (IRIs) in one graph."""
+    """Return the statements about nodes (IRIs) in one graph."""
     facts = Facts()
     names = sorted(nodes)
     for begin in range(0, len(names), _NODES):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Recovering a damaged store: what can be read, without dialogues that are no longer whole.
+"""Recovers the readable part of a damaged store, without incomplete dialogues.
 
-A dialogue counts as whole where every subject of it, its texts and its evaluations were read in
-full. The others are left out with all their evaluations, so that a run asks for them again.
+A dialogue is kept if all its subjects, texts and evaluations could be read in full. The others are
+left out with all their evaluations, so that continuing the run repeats them.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _TEXTS = (KGB.text, KGB.reasoning, KGB.extracted, KGB.providerState, PROV.used)
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """A dialogue that could not be read in full; ``turns`` are the rounds that are known of it."""
+    """A dialogue that could not be read in full; ``turns`` are its known rounds."""
 
     run: str
     dialogue: str
@@ -41,10 +41,10 @@ class Missing:
 
 @dataclass(frozen=True, slots=True)
 class Recovered:
-    """What was written, from which parts of the damaged store, and what is missing.
+    """The parts of the damaged store that were read, what was written, and what is missing.
 
-    What only an ``unread`` part held is missing too, and nothing tells what that was.
-    ``incomplete`` names other resources (IRIs) of which some statements could not be read.
+    Data that only ``unread`` parts had are missing too, and cannot be listed. ``incomplete`` are
+    other resources (IRIs) with statements that could not be read.
     """
 
     sources: list[str]
@@ -55,10 +55,10 @@ class Recovered:
 
 
 def recover(path: Path, target: OwnedStore) -> Recovered:
-    """Write what can be read of the store at ``path``, which nobody owns, into an empty store.
+    """Copy the readable part of the store at ``path`` (not open anywhere) into an empty store.
 
-    Counts of passes are left behind, and can be made anew.
-    Raises :class:`~kgbench.errors.StoreError` where nothing can be read.
+    Counts of passes are not copied; they can be recomputed. Raises
+    :class:`~kgbench.errors.StoreError` if nothing can be read.
     """
     with (
         tempfile.TemporaryDirectory(prefix="kgbench-recovery-") as scratch,
@@ -79,7 +79,7 @@ def recover(path: Path, target: OwnedStore) -> Recovered:
 
 
 def _is_result(iri: str) -> bool:
-    """Whether an IRI is that of an evaluation or a text, which went with their dialogues."""
+    """Return whether an IRI names an evaluation or a text, which are removed with dialogues."""
     return "/text/" in iri or "/pass/" in iri
 
 
@@ -88,7 +88,7 @@ def _is_below(iri: str, prefixes: tuple[str, ...]) -> bool:
 
 
 def _register(made: Rebuilt) -> None:
-    """Enter runs and passes whose registry entries were lost, and give each graph a stamp."""
+    """Register runs and passes whose registry entries were lost, and stamp each graph."""
     known = set(registry.graphs(made))
     stamps = registry.stamps(made)
     lines = []
@@ -110,7 +110,7 @@ def _register(made: Rebuilt) -> None:
 
 
 def _without_counts(made: Rebuilt) -> None:
-    """Leave the counts of passes behind: they would count dialogues that could not be read."""
+    """Remove the counts of passes, which include dialogues that could not be read."""
     head = f"{made.iris.base}graph/aggregates/"
     for graph in registry.graphs(made):
         if graph.startswith(head):
@@ -118,7 +118,7 @@ def _without_counts(made: Rebuilt) -> None:
 
 
 def _without_incomplete(made: Rebuilt, run: RunInfo) -> list[Missing]:
-    """Remove the dialogues of a run that are not whole; what was removed."""
+    """Remove the incomplete dialogues of a run, and return them."""
     passes = reading.passes(made, run)
     graphs = [run.graph, *(one.graph for one in passes)]
     if not any(graph in made.hurt for graph in graphs):
@@ -144,7 +144,7 @@ def _without_incomplete(made: Rebuilt, run: RunInfo) -> list[Missing]:
 
 
 def _hurt(made: Rebuilt, run: RunInfo, passes: dict[str, str]) -> Iterator[str]:
-    """The dialogues of a run of which some subject is not whole."""
+    """Yield the dialogues of a run that have a damaged subject."""
     for graph, head in {run.graph: run.iri, **passes}.items():
         for subject in made.hurt.get(graph, ()):
             dialogue = _dialogue(run.iri, head, subject)
@@ -155,7 +155,7 @@ def _hurt(made: Rebuilt, run: RunInfo, passes: dict[str, str]) -> Iterator[str]:
 
 
 def _users(made: Rebuilt, run: RunInfo, text: str) -> Iterator[str]:
-    """The dialogues that a text is part of."""
+    """Yield the dialogues that use a text."""
     for triple in made.about(run.graph, ox.NamedNode(text)):
         if triple.predicate.value in _TEXTS and isinstance(triple.subject, ox.NamedNode):
             dialogue = _dialogue(run.iri, run.iri, triple.subject.value)
@@ -164,7 +164,7 @@ def _users(made: Rebuilt, run: RunInfo, text: str) -> Iterator[str]:
 
 
 def _dialogue(run: str, head: str, subject: str) -> str | None:
-    """The dialogue that a subject below ``head`` (a run or a pass) belongs to, if any."""
+    """Return the dialogue of a subject below ``head`` (a run or a pass), if any."""
     path = subject.removeprefix(f"{head}/")
     parts = path.split("/")
     if path == subject or len(parts) < _PARTS:

@@ -18,16 +18,16 @@ from kgbench.store.templates import fill
 
 
 class Earlier(NamedTuple):
-    """An answer of another run: its IRI, and the graph it stands in."""
+    """An answer of another run: its IRI and graph."""
 
     answer: str
     graph: str
 
 
 class Answers:
-    """What ``models`` (IRIs, which cover sampling and options) have answered in other runs.
+    """The answers of ``models`` in other runs (model IRIs include sampling and options).
 
-    Only the addresses of answers are held. No answer is given out twice, so that the iterations of
+    Only the IRIs of answers are held in memory. No answer is used twice, so that the iterations of
     a run stay independent of each other.
     """
 
@@ -40,7 +40,7 @@ class Answers:
             answers.sort(reverse=True)
 
     def take(self, model: str, messages: Sequence[str]) -> tuple[str, Reply] | None:
-        """An answer to the request with these messages: its IRI, and what it said; or ``None``."""
+        """Take an unused answer to the request with these messages: its IRI and reply, if any."""
         known = self._found.get(request_digest(model, [digest(text) for text in messages]))
         if not known:
             return None
@@ -65,12 +65,12 @@ class Answers:
 
 
 def request_digest(model: str, messages: Sequence[str]) -> str:
-    """What makes requests identical: the model, and the digests of all messages in order."""
+    """Return the digest by which requests are equal: of model and message digests."""
     return digest(canonical_json([model, *messages]))
 
 
 def _name(node: Any) -> str:
-    """The digest of a text, which its IRI ends with."""
+    """Return the digest of a text, which its IRI ends with."""
     name: str = node.value.rpartition("/")[2]
     return name
 

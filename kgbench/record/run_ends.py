@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""When runs ended: a run can be continued, so that its store has the ends of its sessions alone."""
+"""Finds when runs ended: because runs can be continued, only their sessions record ends."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ class _Quads(Protocol):
 
 
 def run_end(quads: _Quads, run: ox.NamedNode) -> Any:
-    """The end of a run as an ``xsd:dateTime``: that of the session that began last.
+    """Return the end of a run as an ``xsd:dateTime``: that of the session that began last.
 
-    A run without sessions was imported with its own end. ``None`` where no end is known: the last
-    session is under way, or was interrupted.
+    A run without sessions was imported with its own end. ``None`` if no end is known, because the
+    last session is in progress or was interrupted.
     """
     parts = {quad.subject for quad in quads.quads_for_pattern(None, _PART_OF, run)}
     sessions = [one for one in parts if any(quads.quads_for_pattern(one, _TYPE, _SESSION))]

@@ -23,9 +23,9 @@ def triples(
     *,
     iris: Iris,
 ) -> list[str]:
-    """The tool calls in answer ``k`` of a dialogue (IRI), which model call ``number`` gave.
+    """Return the tool calls in answer ``k`` of a dialogue (IRI), given by model call ``number``.
 
-    ``text`` gives the node of a text and adds its content to the lines.
+    ``text`` returns the node of a text and adds its content to the lines.
     """
     lines: list[str] = []
     for index, use in enumerate(uses):
@@ -61,7 +61,7 @@ def triples(
 
 
 def _server(node: str, server: ToolServer, iris: Iris) -> list[str]:
-    """That a server gave the result of a call, and which one that was."""
+    """Return the triples of the server that gave the result of a call."""
     name, version = (storable(text).value for text in (server.name, server.version))
     known = digest(canonical_json([name, version, server.digest]))[:_DIGITS]
     agent = f"<{iris.mint('toolServer', name=slug(name), digest=known)}>"

@@ -18,11 +18,11 @@ from kgbench.store.protocol import Store
 from kgbench.store.templates import fill
 from kgbench.vocab import OUTCOME
 
-_NEVER = datetime.min.replace(tzinfo=UTC)  # when something was said does not matter to a judge
+_NEVER = datetime.min.replace(tzinfo=UTC)  # judges do not need the times of calls
 
 
 def of_dialogue(store: Store, graph: str, dialogue: str) -> tuple[Turn, ...]:
-    """The answered turns of a dialogue, in order."""
+    """Return the answered turns of a dialogue, in order."""
     rows = store.query(fill("answered-turns.rq", graph=graph, dialogue=dialogue))
     by_round = {int(round_.value): _turn(*said) for round_, *said in rows}
     return tuple(by_round[k] for k in sorted(by_round))
@@ -31,12 +31,12 @@ def of_dialogue(store: Store, graph: str, dialogue: str) -> tuple[Turn, ...]:
 def of_dialogues(
     store: Store, graph: str, dialogues: Collection[str]
 ) -> dict[str, tuple[Turn, ...]]:
-    """The answered turns of some dialogues (IRIs) of a run's graph, by dialogue."""
+    """Return the answered turns of dialogues (IRIs) in a run's graph, by dialogue."""
     return _by_dialogue(store, graph, f"VALUES ?dialogue {{ {' '.join(map(iri, dialogues))} }}")
 
 
 def of_execution(store: Store, graph: str, execution: str) -> dict[str, tuple[Turn, ...]]:
-    """The answered turns of all dialogues of a task execution (IRI), by dialogue."""
+    """Return the answered turns of all dialogues of a task execution (IRI), by dialogue."""
     return _by_dialogue(store, graph, f"?dialogue dcterms:isPartOf {iri(execution)} .")
 
 
@@ -63,5 +63,5 @@ def _turn(  # noqa: PLR0917 - the columns of the queries for turns, in their ord
 
 
 def text(value: Any, original: Any) -> str:
-    """The text that two literals stand for: as Unicode, and its bytes where that lacks some."""
+    """Decode a text from its two literals: Unicode, and the original bytes if they differ."""
     return original_text(value.value, None if original is None else original.value)

@@ -15,10 +15,10 @@ class Withheld(str):
 
 
 def disclosed(text: str | None) -> str | None:
-    """``text`` itself, or ``None`` where it was left out or there is none."""
+    """Return ``text``, or ``None`` if it was left out or is missing."""
     return None if isinstance(text, Withheld) else text
 
 
 def removed(node: str) -> str:
-    """The words in place of a text that was removed for publication; ``node`` is its IRI."""
+    """Return the words in place of a text (its IRI) that was removed for publication."""
     return f"[the text was removed; its SHA-256 is {node.rpartition('/')[2]}]"

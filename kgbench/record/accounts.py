@@ -58,23 +58,23 @@ class Paid(NamedTuple):
 
 def usage(store: Store, graph: str) -> dict[str, Usage]:
     """Sum up the usage of the calls in a run's graph, by model (IRI)."""
-    found: dict[str, Usage] = {}
+    totals: dict[str, Usage] = {}
     for row in queries.run(store, "run-usage", runGraph=graph):
-        total = found.setdefault(row["model"].value, Usage())
+        total = totals.setdefault(row["model"].value, Usage())
         if row["failed"].value == "true":
             total.failures += int(row["count"].value)
             continue
         total.reasoning += int(row["count"].value) * _number(row["reasoningTokens"])
         _count(total, row)
-    return found
+    return totals
 
 
 def usage_by_task(store: Store, graph: str) -> dict[tuple[str, str], Usage]:
     """Sum up the usage of the answered calls in a run's graph, by task and model (IRIs)."""
-    found: dict[tuple[str, str], Usage] = {}
+    totals: dict[tuple[str, str], Usage] = {}
     for row in queries.run(store, "dialogue-usage", runGraph=graph):
-        _count(found.setdefault((row["task"].value, row["model"].value), Usage()), row)
-    return found
+        _count(totals.setdefault((row["task"].value, row["model"].value), Usage()), row)
+    return totals
 
 
 def _count(total: Usage, row: Any) -> None:
@@ -98,13 +98,13 @@ def prices(store: Store, graph: str) -> dict[str, Paid]:
     """Return the price of each model (by IRI), from the last session that had one."""
     columns = ("model", "inputPrice", "outputPrice", "cachedPrice", "date", "source")
     rows = queries.run(store, "run-prices", runGraph=graph)
-    found = {}
+    paid = {}
     for row in rows:
         factor = "1" if row["batchFactor"] is None else row["batchFactor"].value
-        found[row["model"].value] = Paid(*(row[name].value for name in columns))._replace(
+        paid[row["model"].value] = Paid(*(row[name].value for name in columns))._replace(
             batch=factor
         )
-    return found
+    return paid
 
 
 def working_seconds(store: Store, run: str, graph: str) -> float:

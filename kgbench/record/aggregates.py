@@ -59,16 +59,20 @@ class Aggregates:
         if recorder is not None and self.is_whole:
             recorder.counts = self._counts
 
-    def evaluated(self, found: Iterable[Evaluation], dialogue: Dialogue) -> Iterator[Block]:
+    def evaluated(self, evaluations: Iterable[Evaluation], dialogue: Dialogue) -> Iterator[Block]:
         """Yield the blocks of a dialogue's evaluations, and of counts where many have gathered."""
         assert self._recorder is not None
-        lines = [line for one in found for line in self._recorder.evaluation(one, dialogue)]
+        lines = [
+            line
+            for evaluation in evaluations
+            for line in self._recorder.evaluation(evaluation, dialogue)
+        ]
         yield Block(self._pass_graph, lines)
         yield from self.due()
 
     def due(self) -> list[Block]:
         """Return the gathered counts as blocks once they take much memory; usually nothing."""
-        return self._taken() if self._counts.are_many else []
+        return self._gathered() if self._counts.are_many else []
 
     def seal(self) -> None:
         """Write the remaining counts, and seal them with the pass's current change stamp.
@@ -78,7 +82,7 @@ class Aggregates:
         if not self.is_whole:
             self.rebuild()
             return
-        left = self._taken()
+        left = self._gathered()
         if not left and _stamp(self._store, self._pass_graph) in self._sealed_at():
             return
         if left:
@@ -91,21 +95,21 @@ class Aggregates:
     def rebuild(self) -> None:
         """Recount all evaluations of the pass."""
         self._store.drop([self.graph])
-        self._store.bulk_load(self._counted_anew())
+        self._store.bulk_load(self._recounted())
         self._store.write(self._sealed())
 
     def finish(self) -> None:
         """Count the evaluations that an interrupted session marked but did not count."""
         marked = counted.waiting(self._store, [self.graph])
-        there = counted.lists(self._store, [self.graph])
-        found: dict[str, Counts] = defaultdict(Counts)
-        for one in marked:
-            if one.part not in there:
-                found[one.part].outcome(one.ended)
-                for cell, reached in one.cells():
-                    found[one.part].score(cell, reached)
-        if found:
-            lines = [line for part, counts in found.items() for line in counts.taken(part)]
+        lists = counted.lists(self._store, [self.graph])
+        counts_of: dict[str, Counts] = defaultdict(Counts)
+        for waiting in marked:
+            if waiting.part not in lists:
+                counts_of[waiting.part].outcome(waiting.ended)
+                for cell, reached in waiting.cells():
+                    counts_of[waiting.part].score(cell, reached)
+        if counts_of:
+            lines = [line for part, counts in counts_of.items() for line in counts.taken(part)]
             self._store.write([Block(self.graph, lines), *self._sealed()])
         if marked:
             self._sweep()
@@ -115,19 +119,19 @@ class Aggregates:
 
         They must be written together with the invalidation and with the pass's graph.
         """
-        for entry, times in self._raw(dialogues):
+        for entry, times in self._entries(dialogues):
             self._count(entry, -times)
-        return [Block(self.graph, []), *self._taken()]
+        return [Block(self.graph, []), *self._gathered()]
 
     def is_right(self) -> bool:
         """Return whether the counts equal the sums over the evaluations, value by value."""
-        return _sums(self._raw()) == _sums(_kept(self._store, self.graph))
+        return _sums(self._entries()) == _sums(_stored_entries(self._store, self.graph))
 
-    def _counted_anew(self) -> Iterator[Block]:
-        for entry, times in self._raw():
+    def _recounted(self) -> Iterator[Block]:
+        for entry, times in self._entries():
             self._count(entry, times)
             yield from self.due()
-        yield from self._taken()
+        yield from self._gathered()
 
     def _count(self, entry: _Entry, times: int) -> None:
         if isinstance(entry, Ended):
@@ -135,10 +139,10 @@ class Aggregates:
         else:
             self._counts.score(*entry, times)
 
-    def _raw(self, dialogues: Sequence[str] = ()) -> Iterator[tuple[_Entry, int]]:
+    def _entries(self, dialogues: Sequence[str] = ()) -> Iterator[tuple[_Entry, int]]:
         """Yield the entries of all evaluations, or of those of ``dialogues``, one by one."""
         invalid = self._invalid()
-        named = " ".join(f"<{one}>" for one in dialogues)
+        named = " ".join(f"<{iri}>" for iri in dialogues)
         which = f"VALUES ?dialogue {{ {named} }}" if dialogues else ""
         about = {"pass": self._pass_graph, "which": which}
         for row in self._store.query(fill("judged-scores.rq", **about)):
@@ -156,15 +160,15 @@ class Aggregates:
     def _counts_all(self) -> bool:
         """Return whether each valid evaluation was counted once: each has exactly one outcome."""
         (row,) = self._store.query(fill("counted-evaluations.rq", **{"pass": self._pass_graph}))
-        found = sum(times for _, times in counted.outcomes(self._store, [self.graph]))
-        return found == int(row["evaluations"].value)
+        total = sum(times for _, times in counted.outcomes(self._store, [self.graph]))
+        return total == int(row["evaluations"].value)
 
     def _sealed_at(self) -> set[int]:
         """Return the change stamps of the pass's graph at which counts were sealed."""
         text = fill("sealings.rq", graph=self.graph, aggregates=self._node)
         return {int(row["stamp"].value) for row in self._store.query(text)}
 
-    def _taken(self) -> list[Block]:
+    def _gathered(self) -> list[Block]:
         lines = self._counts.taken(self._next)
         self._parts += 1
         return [*self._opening(), Block(self.graph, lines)] if lines else []
@@ -206,9 +210,9 @@ def taken_back(store: Store, graphs: Iterable[str], dialogues: Sequence[str]) ->
     because a session that is writing one of the passes would not know of a recount.
     """
     valid = counted.graphs(store)
-    kept = [Aggregates(store, graph) for graph in graphs if graph in valid]
+    counts = [Aggregates(store, graph) for graph in graphs if graph in valid]
     parts = [dialogues[at : at + _FEW] for at in range(0, len(dialogues), _FEW)]
-    return [block for one in kept for part in parts for block in one.without(part)]
+    return [block for of_pass in counts for part in parts for block in of_pass.without(part)]
 
 
 def seal(store: Store, graphs: Iterable[str]) -> None:
@@ -225,28 +229,31 @@ def check(store: Store, watch: Callable[[str], None] = lambda _: None) -> Verifi
     ``watch`` is called with the IRI of each pass before it is checked.
     """
     valid = counted.graphs(store)
-    found: dict[str, list[str]] = {"right": [], "missing": [], "wrong": []}
+    by_state: dict[str, list[str]] = {"right": [], "missing": [], "wrong": []}
     for run in reading.runs(store):
-        for one in reading.passes(store, run):
-            if one.kind == reading.REVIEW:
+        for pass_ in reading.passes(store, run):
+            if pass_.kind == reading.REVIEW:
                 continue
-            watch(one.iri)
-            kept = Aggregates(store, one.graph)
-            known = one.graph in valid
-            right = known and kept.is_right()
-            found["right" if right else "wrong" if known else "missing"].append(one.iri)
+            watch(pass_.iri)
+            counts = Aggregates(store, pass_.graph)
+            known = pass_.graph in valid
+            right = known and counts.is_right()
+            by_state["right" if right else "wrong" if known else "missing"].append(pass_.iri)
             if right:
-                kept.finish()
+                counts.finish()
             else:
-                kept.rebuild()
-    return Verified(*(tuple(found[name]) for name in Verified._fields))
+                counts.rebuild()
+    return Verified(*(tuple(by_state[name]) for name in Verified._fields))
 
 
-def _kept(store: Store, graph: str) -> Iterator[tuple[_Entry, int]]:
+def _stored_entries(store: Store, graph: str) -> Iterator[tuple[_Entry, int]]:
     """Yield the entries of the stored counts."""
-    for cell, found in counted.cases(store, [graph]):
-        for iteration in found.iterations:
-            yield (cell, Reached(found.case, iteration, found.round, found.value)), found.times
+    for cell, repeated in counted.cases(store, [graph]):
+        for iteration in repeated.iterations:
+            yield (
+                (cell, Reached(repeated.case, iteration, repeated.round, repeated.value)),
+                repeated.times,
+            )
     yield from counted.outcomes(store, [graph])
 
 
@@ -256,12 +263,12 @@ def _sums(entries: Iterable[tuple[_Entry, int]]) -> dict[tuple[str, str], int]:
     The digest is additive, so that entries may come in any order and several times, in constant
     memory.
     """
-    found: dict[tuple[str, str], int] = defaultdict(int)
+    totals: dict[tuple[str, str], int] = defaultdict(int)
     for entry, times in entries:
         about = entry if isinstance(entry, Ended) else entry[0]
         digest = hashlib.blake2b(repr(entry).encode("utf-8"), digest_size=16).digest()
-        found[about.model, about.task] += times * int.from_bytes(digest)
-    return {about: total for about, total in found.items() if total}
+        totals[about.model, about.task] += times * int.from_bytes(digest)
+    return {about: total for about, total in totals.items() if total}
 
 
 def _stamp(store: Store, graph: str) -> int | None:

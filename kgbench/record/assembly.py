@@ -37,12 +37,12 @@ class Statements(Protocol):
         """Return the value of the property ``name`` of ``subject`` (IRIs), if it has one."""
 
 
-def needed(said: Statements, subject: str, name: str) -> str:
+def needed(source: Statements, subject: str, name: str) -> str:
     """Return the value of a mandatory property.
 
     Raises :class:`~kgbench.errors.StoreError` if it is missing.
     """
-    value = said.one(subject, name)
+    value = source.one(subject, name)
     if value is None:
         raise StoreError(f"<{subject}> has no {name}: the store is damaged")
     return value
@@ -54,14 +54,14 @@ class Assembler:
     ``left_out`` returns the words in place of a text (IRI) whose content is missing.
     """
 
-    def __init__(self, said: Statements, left_out: Callable[[str], str] = removed) -> None:
-        self._said = said
+    def __init__(self, source: Statements, left_out: Callable[[str], str] = removed) -> None:
+        self._source = source
         self._left_out = left_out
 
     def dialogue(self, iri: str, run: str, turns: Iterable[Turn]) -> Dialogue:
         """Build the dialogue ``iri`` of a run (IRI) with these turns."""
-        ended = self._said.one(iri, PROV.endedAtTime)
-        digest = self._said.one(iri, KGB.digest)
+        ended = self._source.one(iri, PROV.endedAtTime)
+        digest = self._source.one(iri, KGB.digest)
         return Dialogue(
             iri=iri,
             run=run,
@@ -75,7 +75,7 @@ class Assembler:
             turns=tuple(turns),
             started=self._time(iri, PROV.startedAtTime),
             ended=None if ended is None else datetime.fromisoformat(ended),
-            tool_protocol=self._said.one(iri, KGB.toolProtocol),
+            tool_protocol=self._source.one(iri, KGB.toolProtocol),
         )
 
     def turns(
@@ -92,12 +92,12 @@ class Assembler:
         for k, names in by_round.items():
             names.sort(key=call_order)
             prompt_of[k] = self._needed(names[0], PROV.used)
-        answer_of = {self._said.one(answer, PROV.wasGeneratedBy): answer for answer in answers}
+        answer_of = {self._source.one(answer, PROV.wasGeneratedBy): answer for answer in answers}
         return {
             k: Turn(
                 prompt=self._text(prompt, KGB.text) or "",
                 calls=tuple(self._call(call, answer_of.get(call)) for call in by_round[k]),
-                feedback=self._said.one(prompt, KGB.feedback),
+                feedback=self._source.one(prompt, KGB.feedback),
                 uses=uses.get(k, ()),
             )
             for k, prompt in sorted(prompt_of.items())
@@ -106,7 +106,7 @@ class Assembler:
     def uses(self, tool_calls: Iterable[str], results: Iterable[str]) -> Uses:
         """Build the tool uses of a dialogue from the IRIs of the calls and of their results."""
         by_round: dict[int, list[tuple[int, ToolUse]]] = defaultdict(list)
-        result_of = {self._said.one(result, PROV.wasGeneratedBy): result for result in results}
+        result_of = {self._source.one(result, PROV.wasGeneratedBy): result for result in results}
         for call in tool_calls:
             index = int(self._needed(call, KGB.callIndex))
             by_round[self._round(call)].append((index, self._use(call, result_of.get(call))))
@@ -116,16 +116,16 @@ class Assembler:
         }
 
     def _use(self, call: str, result: str | None) -> ToolUse:
-        said = self._said
-        fault = said.one(call, KGB.toolFault)
-        agent = said.one(call, PROV.wasAssociatedWith)
+        source = self._source
+        fault = source.one(call, KGB.toolFault)
+        agent = source.one(call, PROV.wasAssociatedWith)
         outcome = self._needed(call, KGB.toolOutcome).removeprefix(TOOL_OUTCOME)
         return ToolUse(
             ToolCall(
-                said.one(call, KGB.tool) or "",
+                source.one(call, KGB.tool) or "",
                 self._text(call, PROV.used) or "",
-                said.one(call, KGB.toolCallId),
-                said.one(call, SCHEMA.error),
+                source.one(call, KGB.toolCallId),
+                source.one(call, SCHEMA.error),
             ),
             ToolResult(
                 (None if result is None else self._text(result, KGB.text)) or "",
@@ -142,22 +142,22 @@ class Assembler:
         return ToolServer(*(self._needed(agent, name) for name in names))
 
     def _call(self, call: str, answer: str | None) -> Call:
-        said = self._said
-        word = said.one(call, KGB.outcome)
+        source = self._source
+        word = source.one(call, KGB.outcome)
         outcome = None if word is None else Outcome(word.removeprefix(OUTCOME))
         return Call(
             started=self._time(call, PROV.startedAtTime),
             ended=self._time(call, PROV.endedAtTime),
             reply=None if answer is None else self._reply(call, answer, outcome),
             failure=outcome if answer is None else None,
-            error=said.one(call, SCHEMA.error),
+            error=source.one(call, SCHEMA.error),
             retries=self._count(call, KGB.retries) or 0,
-            reused=said.one(call, KGB.reusedAnswer),
-            batch=said.one(call, KGB.batch),
+            reused=source.one(call, KGB.reusedAnswer),
+            batch=source.one(call, KGB.batch),
         )
 
     def _reply(self, call: str, answer: str, outcome: Outcome | None) -> Reply:
-        said = self._said
+        source = self._source
         return Reply(
             text=self._text(answer, KGB.text) or "",
             usage=Usage(
@@ -166,62 +166,62 @@ class Assembler:
                 cached=self._count(call, KGB.cachedTokens),
                 reasoning=self._count(call, KGB.reasoningTokens),
             ),
-            model=said.one(call, KGB.answeringModel),
-            finish_reason=said.one(call, KGB.finishReason),
-            request_id=said.one(call, KGB.requestId),
+            model=source.one(call, KGB.answeringModel),
+            finish_reason=source.one(call, KGB.finishReason),
+            request_id=source.one(call, KGB.requestId),
             reasoning=self._text(answer, KGB.reasoning),
-            fingerprint=said.one(call, KGB.fingerprint),
+            fingerprint=source.one(call, KGB.fingerprint),
             outcome=outcome,
             extracted=self._text(answer, KGB.extracted),
-            extraction=said.one(answer, KGB.extraction),
+            extraction=source.one(answer, KGB.extraction),
             state=self._text(answer, KGB.providerState),
         )
 
     def _text(self, subject: str, name: str) -> str | None:
         """Return the content of the text that is the value of a property, if any."""
-        node = self._said.one(subject, name)
+        node = self._source.one(subject, name)
         if node is None:
             return None
-        value = self._said.one(node, PROV.value)
+        value = self._source.one(node, PROV.value)
         if value is None:
             return Withheld(self._left_out(node))
-        return original_text(value, self._said.one(node, KGB.originalBytes))
+        return original_text(value, self._source.one(node, KGB.originalBytes))
 
     def _needed(self, subject: str, name: str) -> str:
-        return needed(self._said, subject, name)
+        return needed(self._source, subject, name)
 
     def _time(self, subject: str, name: str) -> datetime:
         return datetime.fromisoformat(self._needed(subject, name))
 
     def _count(self, subject: str, name: str) -> int | None:
-        value = self._said.one(subject, name)
+        value = self._source.one(subject, name)
         return None if value is None else int(value)
 
     def _round(self, part: str) -> int:
         return int(self._needed(part, KGB.round))
 
 
-def evaluation(said: Statements, iri: str, scores: Mapping[str, float]) -> Evaluation:
+def evaluation(source: Statements, iri: str, scores: Mapping[str, float]) -> Evaluation:
     """Build the evaluation ``iri``; ``scores`` are its values by metric IRI."""
-    decimals = said.one(iri, KGB.decimals)
+    decimals = source.one(iri, KGB.decimals)
     return Evaluation(
         iri=iri,
-        dialogue=needed(said, iri, KGB.dialogue),
-        round=round_of(said, iri),
-        outcome=Outcome(needed(said, iri, KGB.outcome).removeprefix(OUTCOME)),
+        dialogue=needed(source, iri, KGB.dialogue),
+        round=round_of(source, iri),
+        outcome=Outcome(needed(source, iri, KGB.outcome).removeprefix(OUTCOME)),
         scores=scores,
-        infos=_infos(said.one(iri, KGB.infos)),
-        revises=said.one(iri, PROV.wasRevisionOf),
+        infos=_infos(source.one(iri, KGB.infos)),
+        revises=source.one(iri, PROV.wasRevisionOf),
         decimals=None if decimals is None else int(decimals),
     )
 
 
-def round_of(said: Statements, evaluation: str) -> int | None:
+def round_of(source: Statements, evaluation: str) -> int | None:
     """Return the round of the answer that an evaluation judges; ``None`` for the whole dialogue.
 
     Imported results may hold anything: a value that is not a number counts as round 0.
     """
-    number = said.one(evaluation, KGB.round)
+    number = source.one(evaluation, KGB.round)
     if number is None:
         return None
     return int(number) if number.isdecimal() else 0

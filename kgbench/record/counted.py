@@ -60,8 +60,8 @@ def scores(
     if not graphs_:
         return
     marked = waiting(store, graphs_, metrics)
-    given = {"aggregatesGraph": list(graphs_), "metric": sorted(metrics)}
-    rows = queries.run(store, "counted-scores", **given)
+    parameters = {"aggregatesGraph": list(graphs_), "metric": sorted(metrics)}
+    rows = queries.run(store, "counted-scores", **parameters)
     known = lists(store, graphs_)
     for row in rows:
         metric, (models, tasks) = row["metric"].value, known[row["list"].value]
@@ -81,21 +81,21 @@ def cases(
     if not graphs_:
         return
     marked = waiting(store, graphs_, metrics)
-    listed, of = "", []  # rows come list by list, and a list of cases may be long
-    given = {
+    listed, case_iris = "", []  # rows come list by list, and a list of cases may be long
+    parameters = {
         "aggregatesGraph": list(graphs_),
         "metric": None if metrics is None else sorted(metrics),
     }
-    rows = queries.run(store, "counted-cases", **given)
+    rows = queries.run(store, "counted-cases", **parameters)
     known = lists(store, graphs_)
     for row in rows:
         metric, (models, tasks) = row["metric"].value, known[row["list"].value]
         if row["caseList"].value != listed:
             listed = row["caseList"].value
-            of = json.loads(listed)
+            case_iris = json.loads(listed)
         for case, model, task, round_, value, times, iterations in json.loads(row["counts"].value):
             cell = Cell(models[model], tasks[task], metric)
-            yield cell, Repeated(of[case], round_, float(value), times, iterations)
+            yield cell, Repeated(case_iris[case], round_, float(value), times, iterations)
     for cell, (case, iteration, round_, value) in _scores(marked, known, metrics):
         yield cell, Repeated(case, round_, value, 1, [iteration])
 
@@ -111,17 +111,17 @@ def outcomes(
         return
     marked = waiting(store, graphs_, ())
     wanted = None if only is None else [OUTCOME[name] for name in sorted(only)]
-    given = {"aggregatesGraph": list(graphs_), "outcome": wanted}
-    rows = queries.run(store, "counted-outcomes", **given)
+    parameters = {"aggregatesGraph": list(graphs_), "outcome": wanted}
+    rows = queries.run(store, "counted-outcomes", **parameters)
     known = lists(store, graphs_)
     for row in rows:
         outcome = row["outcome"].value.removeprefix(OUTCOME)
         models, tasks = known[row["list"].value]
         for model, task, round_, times in json.loads(row["counts"].value):
             yield Ended(models[model], tasks[task], round_, outcome), times
-    for one in marked:
-        if one.part not in known and (only is None or one.ended.outcome in only):
-            yield one.ended, 1
+    for evaluation in marked:
+        if evaluation.part not in known and (only is None or evaluation.ended.outcome in only):
+            yield evaluation.ended, 1
 
 
 def waiting(
@@ -138,8 +138,8 @@ def waiting(
     scores: dict[tuple[str, str], list[tuple[str, float]]] = defaultdict(list)
     if described and (metrics is None or metrics):
         few = None if metrics is None or len(metrics) > _FEW else sorted(metrics)
-        given = {"aggregatesGraph": list(graphs_), "metric": few}
-        for row in queries.run(store, "uncounted-scores", **given):
+        parameters = {"aggregatesGraph": list(graphs_), "metric": few}
+        for row in queries.run(store, "uncounted-scores", **parameters):
             key = row["list"].value, row["evaluation"].value
             scores[key].append((row["metric"].value, float(row["value"].value)))
     return [
@@ -152,9 +152,9 @@ def _scores(
     marked: Iterable[Waiting], known: Collection[str], metrics: Collection[str] | None
 ) -> Iterator[tuple[Cell, Reached]]:
     """Yield the scores of the evaluations whose list is not among the ``known`` ones."""
-    for one in marked:
-        if one.part not in known:
-            for cell, reached in one.cells():
+    for evaluation in marked:
+        if evaluation.part not in known:
+            for cell, reached in evaluation.cells():
                 if metrics is None or cell.metric in metrics:
                     yield cell, reached
 

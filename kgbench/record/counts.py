@@ -84,12 +84,12 @@ class Counts:
 
     def score(self, cell: Cell, reached: Reached, times: int = 1) -> None:
         """Count a value."""
-        found = self._scores.setdefault(cell, {})
-        before = found.get(reached)
+        times_of = self._scores.setdefault(cell, {})
+        before = times_of.get(reached)
         if before is None:
             self._held += 1
             self._cases.add(reached.case)
-        found[reached] = (before or 0) + times
+        times_of[reached] = (before or 0) + times
 
     @property
     def are_many(self) -> bool:
@@ -123,9 +123,9 @@ class Counts:
                 f"{counts} {t.CASE_COUNTS} {json_literal(by_case)} .",
             ]
         by_outcome: dict[str, list[Json]] = {}
-        for one, times in outcomes.items():
-            row = [models[one.model], tasks[one.task], one.round, times]
-            by_outcome.setdefault(one.outcome, []).append(row)
+        for ended, times in outcomes.items():
+            row = [models[ended.model], tasks[ended.task], ended.round, times]
+            by_outcome.setdefault(ended.outcome, []).append(row)
         for outcome, rows in sorted(by_outcome.items()):
             counts = next(names)
             lines += [
@@ -141,7 +141,7 @@ class _Places(dict[str, int]):
     """The index of each IRI in their sorted list."""
 
     def __init__(self, iris: Iterable[str]) -> None:
-        super().__init__((iri, place) for place, iri in enumerate(sorted(set(iris))))
+        super().__init__((iri, index) for index, iri in enumerate(sorted(set(iris))))
 
     @property
     def literal(self) -> str:
@@ -162,9 +162,9 @@ def _by_metric(
         by_case: dict[tuple[Any, ...], list[int]] = defaultdict(list)
         for cell in cells:
             where = models[cell.model], tasks[cell.task]
-            for one, times in scores[cell].items():
-                row = (cases[one.case], *where, one.round, one.value, times)
-                by_case[row].append(one.iteration)
+            for reached_, times in scores[cell].items():
+                row = (cases[reached_.case], *where, reached_.round, reached_.value, times)
+                by_case[row].append(reached_.iteration)
         rows = list(by_case.items())
         for start in range(0, len(rows), _ROWS):
             part = rows[start : start + _ROWS]

@@ -91,15 +91,20 @@ def turns(store: Store, graph: str, iris: Sequence[str]) -> dict[str, dict[int, 
     parts = {"graph": graph, "which": _which(iris)}
     facts = _facts(store.query(fill("whole-calls.rq", **parts)))
     calls: dict[str, list[str]] = defaultdict(list)
-    for call, said in facts.items():
-        calls[said[DCTERMS.isPartOf]].append(call)
+    for call, properties in facts.items():
+        calls[properties[DCTERMS.isPartOf]].append(call)
     answers: dict[str, list[str]] = defaultdict(list)
     for row in store.query(fill("answers-of-dialogues.rq", **parts)):
         answers[row["dialogue"].value].append(row["entity"].value)
-    messages = {said[PROV.used] for said in facts.values()}
+    messages = {properties[PROV.used] for properties in facts.values()}
     messages.update(answer for of_dialogue in answers.values() for answer in of_dialogue)
     described = _described(store, graph, messages)
-    texts = {said[kind] for said in described.values() for kind in _TEXTS if kind in said}
+    texts = {
+        properties[kind]
+        for properties in described.values()
+        for kind in _TEXTS
+        if kind in properties
+    }
     facts |= described
     facts |= _described(store, graph, texts)
     uses = tool_uses(store, graph, iris)

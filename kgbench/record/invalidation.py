@@ -39,25 +39,26 @@ def invalidate(
     """
     if not reason.strip() or not by.strip():
         raise StoreError("an invalidation needs a reason, and someone who gives it")
-    found = _dialogues(store, name)
-    for graph in set(found.values()):
+    graph_of = _dialogues(store, name)
+    for graph in set(graph_of.values()):
         for dialogue in invalid(store, graph):
-            found.pop(dialogue, None)
-    if not found:
+            graph_of.pop(dialogue, None)
+    if not graph_of:
         raise StoreError(f"'{name}' has no dialogue that is not invalid already")
-    entities = _entities(store, found)
+    entities = _entities(store, graph_of)
     number = new_id()
     node = store.iris.mint("invalidation", invalidation=number)
     graph = store.iris.mint("invalidationGraph", invalidation=number)
     lines = _activity(node, reason, by, person=person)
-    lines += [f"<{node}> {t.INVALIDATES} <{dialogue}> ." for dialogue in found]
+    lines += [f"<{node}> {t.INVALIDATES} <{dialogue}> ." for dialogue in graph_of]
     lines += [f"<{entity}> {t.INVALIDATED_BY} <{node}> ." for entity in entities]
-    touched = sorted({*found.values(), *entities.values()})
+    touched = sorted({*graph_of.values(), *entities.values()})
     blocks = [Block(graph, lines), Block(store.iris.catalogue, registry_entry(graph, node))]
-    stamped = [Block(one, []) for one in touched]  # a new stamp outdates analyses that read them
-    counts = taken_back(store, touched, sorted(found))
+    # An empty block renews the stamp of a graph, which outdates the analyses that read it.
+    stamped = [Block(name, []) for name in touched]
+    counts = taken_back(store, touched, sorted(graph_of))
     store.write([*blocks, *stamped, *counts])
-    return Invalidated(node, len(found), len(entities))
+    return Invalidated(node, len(graph_of), len(entities))
 
 
 def invalid(store: Store, graph: str) -> set[str]:
@@ -68,12 +69,12 @@ def invalid(store: Store, graph: str) -> set[str]:
 def _dialogues(store: Store, name: str) -> dict[str, str]:
     """Return the graphs of the dialogues that ``name`` selects, by dialogue."""
     try:
-        asked = iri(name)
+        term = iri(name)
     except ValueError:
-        asked = ""
-    found = _query(store, f"VALUES ?dialogue {{ {asked} }}") if asked else {}
-    if found:
-        return found
+        term = ""
+    by_iri = _query(store, f"VALUES ?dialogue {{ {term} }}") if term else {}
+    if by_iri:
+        return by_iri
     return _query(store, f"VALUES ?run {{ <{reading.find_run(store, name).iri}> }}")
 
 
@@ -91,7 +92,7 @@ def _entities(store: Store, dialogues: Mapping[str, str]) -> dict[str, str]:
     for run in reading.runs(store):
         if run.graph in graphs:
             passes = reading.passes(store, run)
-            asked += [("dialogue-evaluations.rq", one.graph) for one in passes]
+            asked += [("dialogue-evaluations.rq", pass_.graph) for pass_ in passes]
     return {
         row["entity"].value: graph
         for name, graph in asked

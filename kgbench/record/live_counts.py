@@ -78,4 +78,4 @@ class LiveCounts(Aggregates):
         self._before += self._marked
         self._marked = 0
         together = [Block(self.graph, []), Block(self._pass_graph, [])]
-        return Due([*together, *self._taken()], self._sweep)
+        return Due([*together, *self._gathered()], self._sweep)

@@ -152,16 +152,16 @@ def find_run(store: Store, name: str | None) -> RunInfo:
 
     Raises :class:`~kgbench.errors.StoreError`, which lists the existing runs.
     """
-    found = runs(store)
-    if not found:
+    all_runs = runs(store)
+    if not all_runs:
         raise StoreError(f"the store {store.location} holds no run yet")
     if name is None:
-        return found[0]
-    exact = [run for run in found if name in (run.iri, run.id)]
-    matching = exact or [run for run in found if run.id.startswith(name) or run.label == name]
+        return all_runs[0]
+    exact = [run for run in all_runs if name in (run.iri, run.id)]
+    matching = exact or [run for run in all_runs if run.id.startswith(name) or run.label == name]
     if len(matching) == 1 or (matching and all(run.label == name for run in matching)):
         return matching[0]
-    known = ", ".join(f"{run.id} ({run.label})" for run in found[:8])
+    known = ", ".join(f"{run.id} ({run.label})" for run in all_runs[:8])
     what = "names several runs" if matching else "names no run"
     raise StoreError(f"'{name}' {what} in {store.location}; there are: {known}")
 
@@ -190,11 +190,11 @@ def find_pass(store: Store, run: RunInfo, name: str) -> PassInfo:
     """
     known = passes(store, run)
     if name == "latest":
-        return [one for one in known if one.kind != POLICY][-1]
-    for one in known:
-        if name in (one.iri, one.id):
-            return one
-    ids = ", ".join(one.id for one in known)
+        return [pass_ for pass_ in known if pass_.kind != POLICY][-1]
+    for pass_ in known:
+        if name in (pass_.iri, pass_.id):
+            return pass_
+    ids = ", ".join(pass_.id for pass_ in known)
     raise StoreError(f"the run {run.id} has no evaluation pass '{name}'; there are: {ids}")
 
 
@@ -213,13 +213,13 @@ def dialogue_states(store: Store, graph: str) -> dict[str, DialogueState]:
 
 def all_states(store: Store, graph: str) -> dict[str, list[DialogueState]]:
     """Return all stored dialogues of a run's graph, by plan digest, in order of creation."""
-    found: dict[str, list[DialogueState]] = {}
+    by_digest: dict[str, list[DialogueState]] = {}
     for r in store.query(fill("run-states.rq", graph=graph)):
         state = DialogueState(r["dialogue"].value, r["ended"] is not None)
-        found.setdefault(r["digest"].value, []).append(state)
-    for states in found.values():
+        by_digest.setdefault(r["digest"].value, []).append(state)
+    for states in by_digest.values():
         states.sort(key=lambda state: (len(state.iri), state.iri))
-    return found
+    return by_digest
 
 
 def executions(store: Store, graph: str) -> list[Execution]:
@@ -237,12 +237,12 @@ def call_counts(store: Store, graph: str, dialogue: str) -> dict[int, int]:
 
 def answered(store: Store, graph: str, turns: Sequence[str]) -> list[str]:
     """Return those of ``turns`` (IRIs) in a run's graph that have an answer."""
-    found = []
+    answered_turns = []
     for begin in range(0, len(turns), _AT_ONCE):
         answers = " ".join(f"<{turn}/answer>" for turn in turns[begin : begin + _AT_ONCE])
         rows = store.query(fill("answered.rq", graph=graph, answers=answers))
-        found += [row["answer"].value.removesuffix("/answer") for row in rows]
-    return found
+        answered_turns += [row["answer"].value.removesuffix("/answer") for row in rows]
+    return answered_turns
 
 
 def execution_dialogues(store: Store, graph: str, execution: Execution, run: str) -> list[Dialogue]:
@@ -252,10 +252,10 @@ def execution_dialogues(store: Store, graph: str, execution: Execution, run: str
     dialogues are read by :func:`kgbench.record.dialogues.dialogues`.
     """
     answered = turns.of_execution(store, graph, execution.iri)
-    found = []
+    dialogues = []
     for row in store.query(fill("execution-dialogues.rq", graph=graph, execution=execution.iri)):
         name = row["dialogue"].value
-        found.append(
+        dialogues.append(
             Dialogue(
                 iri=name,
                 run=run,
@@ -270,7 +270,7 @@ def execution_dialogues(store: Store, graph: str, execution: Execution, run: str
                 ended=_maybe_time(row["ended"]),
             )
         )
-    return sorted(found, key=lambda d: (d.iteration, d.iri))
+    return sorted(dialogues, key=lambda d: (d.iteration, d.iri))
 
 
 def answered_dialogues(
@@ -312,23 +312,23 @@ def latest_evaluations(
 
     ``read`` has the results of :func:`pass_scores` for graphs that were already read.
     """
-    found: dict[tuple[str, int | None], str] = {}
-    for one in passes(store, run):
-        if one.kind == POLICY:
+    latest: dict[tuple[str, int | None], str] = {}
+    for pass_ in passes(store, run):
+        if pass_.kind == POLICY:
             continue
-        if one.graph in read:
-            for dialogue, rounds in read[one.graph].items():
-                found |= {(dialogue, k): seen.evaluation for k, seen in rounds.items()}
+        if pass_.graph in read:
+            for dialogue, rounds in read[pass_.graph].items():
+                latest |= {(dialogue, k): seen.evaluation for k, seen in rounds.items()}
             continue
-        for evaluation in pass_evaluations(store, one.graph):
-            found[evaluation.dialogue, evaluation.round] = evaluation.iri
-    return found
+        for evaluation in pass_evaluations(store, pass_.graph):
+            latest[evaluation.dialogue, evaluation.round] = evaluation.iri
+    return latest
 
 
 def pass_evaluations(store: Store, graph: str) -> Iterator[SeenEvaluation]:
     """Yield every evaluation of the pass in ``graph``, without scores."""
     for iri, dialogue, *numbers in store.query(fill("pass-evaluations.rq", **{"pass": graph})):
-        k, decimals = (None if one is None else int(one.value) for one in numbers)
+        k, decimals = (None if number is None else int(number.value) for number in numbers)
         yield SeenEvaluation(iri.value, dialogue.value, k, decimals)
 
 
@@ -337,11 +337,11 @@ def pass_scores(store: Store, graph: str) -> PassScores:
     scores: dict[str, dict[str, float]] = {}
     for evaluation, metric, value in store.query(fill("pass-scores.rq", **{"pass": graph})):
         scores.setdefault(evaluation.value, {})[metric.value] = float(value.value)
-    found: PassScores = {}
-    for one in pass_evaluations(store, graph):
-        seen = Seen(one.iri, scores.get(one.iri, {}), one.decimals)
-        found.setdefault(one.dialogue, {})[one.round] = seen
-    return found
+    by_dialogue: PassScores = {}
+    for judged in pass_evaluations(store, graph):
+        seen = Seen(judged.iri, scores.get(judged.iri, {}), judged.decimals)
+        by_dialogue.setdefault(judged.dialogue, {})[judged.round] = seen
+    return by_dialogue
 
 
 def case(store: Store, iri: str) -> Case:

@@ -111,8 +111,8 @@ class AskingTyped:
         if query is not None:
             result = self._results(query, prefixes)
             data["recordedResults"] = {query: {"result": to_json(result)}}
-        found = {key: data[key] for key in ("refResult", "recordedResults") if key in data}
-        return replace(case, data=data, digest=digest(case.digest + canonical_json(found)))
+        results = {key: data[key] for key in ("refResult", "recordedResults") if key in data}
+        return replace(case, data=data, digest=digest(case.digest + canonical_json(results)))
 
     def results(self, query: str, graph: str, prefixes: Mapping[str, str]) -> QueryResult:  # noqa: ARG002 - as Executor
         """Return the result of a query on the endpoint; ``graph`` is ignored."""
@@ -125,10 +125,10 @@ class AskingTyped:
         key = (case.iri, case.digest)
         if key not in self._references:
             ordered = bool(case.data.get("ordered"))
-            found = ties.reference(query, "", prefixes, self, ordered)
-            self._references[key] = {"refResult": to_json(found.result)}
-            if found.groups is not None:
-                self._references[key]["refTies"] = [[g.rows, g.places] for g in found.groups]
+            reference = ties.reference(query, "", prefixes, self, ordered)
+            self._references[key] = {"refResult": to_json(reference.result)}
+            if reference.groups is not None:
+                self._references[key]["refTies"] = [[g.rows, g.places] for g in reference.groups]
         return self._references[key]
 
 

@@ -340,14 +340,14 @@ class Recorder:
         self._texts[name] = None
         if len(self._texts) > _REMEMBERED:
             self._texts.popitem(last=False)
-        kept = storable(value)
+        stored = storable(value)
         lines += [
             f"{node} {t.TYPE} {t.TEXT} .",
             f"{node} {t.TYPE} {t.ENTITY} .",
-            f"{node} {t.VALUE} {string(kept.value)} .",
+            f"{node} {t.VALUE} {string(stored.value)} .",
         ]
-        if kept.original is not None:
-            lines.append(f"{node} {t.ORIGINAL} {kept.original_literal} .")
+        if stored.original is not None:
+            lines.append(f"{node} {t.ORIGINAL} {stored.original_literal} .")
         return node
 
 

@@ -31,12 +31,12 @@ class Removal(NamedTuple):
 
 def removal(store: Store, run: RunInfo) -> Removal:
     """Find the passes of ``run``, the analyses that read it, and invalidations of it alone."""
-    passes = tuple(one.graph for one in reading.passes(store, run))
+    passes = tuple(pass_.graph for pass_ in reading.passes(store, run))
     rows = store.query(fill("invalidations-of.rq", catalogue=store.iris.catalogue, run=run.iri))
     invalidations = tuple(
         sorted(row["graph"].value for row in rows if row["of"].value == row["all"].value)
     )
     analyses = tuple(analyses_of(store, {run.graph, *passes}))
     there = registry.stamps(store)
-    counts = tuple(graph for one in passes if (graph := graph_of(store.iris, one)) in there)
+    counts = tuple(graph for pass_ in passes if (graph := graph_of(store.iris, pass_)) in there)
     return Removal(run.graph, passes, counts, analyses, invalidations)

@@ -61,9 +61,11 @@ def about(run: str, turn: str, asked: str, started: datetime, retries: int) -> d
 
 def arrived(logged: Logged) -> Arrived:
     """Return a logged response with the fields that :func:`about` gave it."""
-    said = logged.about
-    started = datetime.fromisoformat(said["started"])
-    return Arrived(said["run"], said["turn"], said["asked"], started, said["retries"], logged)
+    fields = logged.about
+    started = datetime.fromisoformat(fields["started"])
+    return Arrived(
+        fields["run"], fields["turn"], fields["asked"], started, fields["retries"], logged
+    )
 
 
 def written(received: Received) -> bytes:
@@ -90,22 +92,22 @@ def written(received: Received) -> bytes:
 def read(line: bytes) -> Received | Arrived:
     """Parse a line of the log; raises :class:`ValueError` if it is malformed."""
     try:
-        said = json.loads(line)
-        if "arrived" in said:
-            return arrived(Logged.of_json(said["arrived"]))
+        entry = json.loads(line)
+        if "arrived" in entry:
+            return arrived(Logged.of_json(entry["arrived"]))
         call = Call(
-            datetime.fromisoformat(said["started"]),
-            datetime.fromisoformat(said["ended"]),
-            _reply(said["reply"]),
-            retries=said["retries"],
-            batch=said["batch"],
+            datetime.fromisoformat(entry["started"]),
+            datetime.fromisoformat(entry["ended"]),
+            _reply(entry["reply"]),
+            retries=entry["retries"],
+            batch=entry["batch"],
         )
-        return Received(said["run"], said["turn"], said["asked"], call)
+        return Received(entry["run"], entry["turn"], entry["asked"], call)
     except (KeyError, TypeError) as error:
         raise ValueError(f"a line of the write-ahead log lacks {error}") from None
 
 
-def _reply(said: dict[str, Any]) -> Reply:
-    outcome = None if said["outcome"] is None else Outcome(said["outcome"])
+def _reply(fields: dict[str, Any]) -> Reply:
+    outcome = None if fields["outcome"] is None else Outcome(fields["outcome"])
     # Logs of earlier versions lack newer fields.
-    return Reply(**{**said, "usage": Usage(**said["usage"]), "outcome": outcome})
+    return Reply(**{**fields, "usage": Usage(**fields["usage"]), "outcome": outcome})

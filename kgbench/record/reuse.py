@@ -33,15 +33,15 @@ class Answers:
 
     def __init__(self, store: Store, models: Sequence[str], run_graph: str) -> None:
         self._store = store
-        self._found: dict[str, list[Earlier]] = defaultdict(list)
+        self._unused: dict[str, list[Earlier]] = defaultdict(list)
         for model in models:
             self._collect(model, run_graph)
-        for answers in self._found.values():
+        for answers in self._unused.values():
             answers.sort(reverse=True)
 
     def take(self, model: str, messages: Sequence[str]) -> tuple[str, Reply] | None:
         """Take an unused answer to the request with these messages: its IRI and reply, if any."""
-        known = self._found.get(request_digest(model, [digest(text) for text in messages]))
+        known = self._unused.get(request_digest(model, [digest(text) for text in messages]))
         if not known:
             return None
         earlier = known.pop()
@@ -53,15 +53,15 @@ class Answers:
         for row in self._store.query(fill("reusable-answers.rq", model=model, graph=run_graph)):
             rounds[row["dialogue"].value][int(row["round"].value)] = row
         for answered in rounds.values():
-            said: list[str] = []
+            digests: list[str] = []
             for k in range(len(answered)):
                 if k not in answered:
                     break
                 row = answered[k]
-                said.append(_name(row["prompt"]))
+                digests.append(_name(row["prompt"]))
                 earlier = Earlier(row["answer"].value, row["graph"].value)
-                self._found[request_digest(model, said)].append(earlier)
-                said.append(_name(row["extracted"] or row["text"]))
+                self._unused[request_digest(model, digests)].append(earlier)
+                digests.append(_name(row["extracted"] or row["text"]))
 
 
 def request_digest(model: str, messages: Sequence[str]) -> str:

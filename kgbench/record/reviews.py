@@ -160,16 +160,16 @@ def review_triples(review: Review, iris: Iris) -> list[str]:
         lines.append(f"{node} {t.QUEUE_SEED} {integer(review.seed)} .")
     if review.revises is not None:
         lines.append(f"{node} {t.REVISION_OF} {iri(review.revises)} .")
-    lines += [f"{node} {t.ADJUDICATES} {iri(one)} ." for one in review.adjudicates]
-    for place, item in enumerate(review.items):
+    lines += [f"{node} {t.ADJUDICATES} {iri(verdict)} ." for verdict in review.adjudicates]
+    for index, item in enumerate(review.items):
         shown = {name: getattr(item, name) for name in Item.__slots__}
-        lines += item_triples(node, iri(f"{review.iri}/{place}"), place, shown)
+        lines += item_triples(node, iri(f"{review.iri}/{index}"), index, shown)
     return lines
 
 
 def written(store: Store, reviews: Sequence[Review]) -> None:
     """Write verdicts into their passes, which must exist, in one atomic write."""
-    store.write([block(store.iris, one) for one in reviews])
+    store.write([block(store.iris, review) for review in reviews])
 
 
 def block(iris: Iris, review: Review) -> Block:
@@ -197,8 +197,8 @@ def reviews_in(source: Any, judged: str | None = None) -> list[Review]:
 
     Raises :class:`ValueError` for values of the wrong type.
     """
-    given = {} if judged is None else {"run": [judged]}
-    return sorted(_reviews(queries.rows(source, "review-verdicts", **given)), key=_time)
+    parameters = {} if judged is None else {"run": [judged]}
+    return sorted(_reviews(queries.rows(source, "review-verdicts", **parameters)), key=_time)
 
 
 def _time(review: Review) -> tuple[datetime, str]:
@@ -228,7 +228,7 @@ def _reviews(rows: Iterable[Sequence[str | None]]) -> Iterator[Review]:
             rubric=str(first["rubric"]),
             chosen=str(first["chosen"]),
             order=tuple(str(first["order"]).split()),
-            items=tuple(items[place] for place in sorted(items)),
+            items=tuple(items[index] for index in sorted(items)),
             decided=datetime.fromisoformat(str(first["decided"])),
             executed=first["executed"],
             seconds=None if seconds is None else float(seconds),
@@ -245,8 +245,8 @@ def _item(part: Mapping[str, str | None]) -> Item:
     return Item(dialogue, model, task, case, int(characters))
 
 
-def standing(found: Iterable[Review]) -> list[Review]:
+def standing(reviews_: Iterable[Review]) -> list[Review]:
     """Return the verdicts that no later one replaces."""
-    listed = list(found)
-    revised = {one.revises for one in listed}
-    return [one for one in listed if one.iri not in revised]
+    listed = list(reviews_)
+    revised = {review.revises for review in listed}
+    return [review for review in listed if review.iri not in revised]

@@ -29,16 +29,20 @@ def run_end(quads: _Quads, run: ox.NamedNode) -> Any:
     last session is in progress or was interrupted.
     """
     parts = {quad.subject for quad in quads.quads_for_pattern(None, _PART_OF, run)}
-    sessions = [one for one in parts if any(quads.quads_for_pattern(one, _TYPE, _SESSION))]
+    sessions = [
+        session for session in parts if any(quads.quads_for_pattern(session, _TYPE, _SESSION))
+    ]
     if not sessions:
         return _time(quads, run, _ENDED)
-    return _time(quads, max(sessions, key=lambda one: _began(quads, one)), _ENDED)
+    return _time(quads, max(sessions, key=lambda session: _began(quads, session)), _ENDED)
 
 
 def _began(quads: _Quads, node: Any) -> datetime:
-    found = _time(quads, node, _STARTED)
+    literal = _time(quads, node, _STARTED)
     return (
-        datetime.min.replace(tzinfo=UTC) if found is None else datetime.fromisoformat(found.value)
+        datetime.min.replace(tzinfo=UTC)
+        if literal is None
+        else datetime.fromisoformat(literal.value)
     )
 
 

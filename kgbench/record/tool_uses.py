@@ -31,7 +31,7 @@ def triples(
     for index, use in enumerate(uses):
         call, result = use.call, use.result
         node = f"<{dialogue}/{k}/tool/{index}>"
-        given = f"<{dialogue}/{k}/tool/{index}/result>"
+        result_node = f"<{dialogue}/{k}/tool/{index}/result>"
         lines += [
             f"{node} {t.TYPE} {t.TOOL_CALL} .",
             f"{node} {t.TYPE} {t.ACTIVITY} .",
@@ -44,10 +44,10 @@ def triples(
             f"{node} {t.STARTED} {moment(use.started)} .",
             f"{node} {t.ENDED} {moment(use.ended)} .",
             f"{node} {t.TOOL_OUTCOME_P} <{TOOL_OUTCOME[result.outcome]}> .",
-            f"{given} {t.TYPE} {t.TOOL_RESULT} .",
-            f"{given} {t.TYPE} {t.ENTITY} .",
-            f"{given} {t.GENERATED_BY} {node} .",
-            f"{given} {t.TEXT_P} {text(result.text, lines)} .",
+            f"{result_node} {t.TYPE} {t.TOOL_RESULT} .",
+            f"{result_node} {t.TYPE} {t.ENTITY} .",
+            f"{result_node} {t.GENERATED_BY} {node} .",
+            f"{result_node} {t.TEXT_P} {text(result.text, lines)} .",
         ]
         if use.server is not None:
             lines += _server(node, use.server, iris)

@@ -24,7 +24,7 @@ _NEVER = datetime.min.replace(tzinfo=UTC)  # judges do not need the times of cal
 def of_dialogue(store: Store, graph: str, dialogue: str) -> tuple[Turn, ...]:
     """Return the answered turns of a dialogue, in order."""
     rows = store.query(fill("answered-turns.rq", graph=graph, dialogue=dialogue))
-    by_round = {int(round_.value): _turn(*said) for round_, *said in rows}
+    by_round = {int(round_.value): _turn(*columns) for round_, *columns in rows}
     return tuple(by_round[k] for k in sorted(by_round))
 
 
@@ -41,19 +41,19 @@ def of_execution(store: Store, graph: str, execution: str) -> dict[str, tuple[Tu
 
 
 def _by_dialogue(store: Store, graph: str, which: str) -> dict[str, tuple[Turn, ...]]:
-    found: dict[str, dict[int, Turn]] = {}
+    by_dialogue: dict[str, dict[int, Turn]] = {}
     rows = store.query(fill("dialogue-turn-texts.rq", graph=graph, which=which))
-    for dialogue, round_, *said in rows:
-        found.setdefault(dialogue.value, {})[int(round_.value)] = _turn(*said)
-    return {name: tuple(turns[k] for k in sorted(turns)) for name, turns in found.items()}
+    for dialogue, round_, *columns in rows:
+        by_dialogue.setdefault(dialogue.value, {})[int(round_.value)] = _turn(*columns)
+    return {name: tuple(turns[k] for k in sorted(turns)) for name, turns in by_dialogue.items()}
 
 
 def _turn(  # noqa: PLR0917 - the columns of the queries for turns, in their order
-    prompt: Any, prompt_original: Any, feedback: Any, answer: Any, original: Any, said: Any
+    prompt: Any, prompt_original: Any, feedback: Any, answer: Any, original: Any, outcome: Any
 ) -> Turn:
     reply = Reply(
         text=text(answer, original),
-        outcome=None if said is None else Outcome(said.value.removeprefix(OUTCOME)),
+        outcome=None if outcome is None else Outcome(outcome.value.removeprefix(OUTCOME)),
     )
     return Turn(
         prompt=text(prompt, prompt_original),

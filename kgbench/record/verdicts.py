@@ -34,8 +34,8 @@ def verdict_triples(evaluation: Evaluation, dialogue: Dialogue, pass_iri: str) -
     ]
     if infos["executed"] is not None:
         lines.append(f"{node} {t.EXECUTED} {iri(options[infos['executed']])} .")
-    for place, item in enumerate(infos["items"]):
-        lines += item_triples(node, f"<{name}/{place}>", place, item)
+    for index, item in enumerate(infos["items"]):
+        lines += item_triples(node, f"<{name}/{index}>", index, item)
     return lines
 
 

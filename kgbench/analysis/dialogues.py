@@ -24,7 +24,7 @@ from kgbench.vocab import BASE, KGB
 
 _BRIEF = 100  # characters
 _MILLISECOND = 0.001  # seconds
-_ZEROS = re.compile(r"(\.[0-9]*[1-9])0+")  # at the end of a fraction of a second
+_ZEROS = re.compile(r"(\.[0-9]*[1-9])0+(?![0-9])")  # at the end of a fraction of a second
 _COLUMNS = {"dialogue": KGB.dialogue, "round": KGB.round, "outcome": KGB.outcome}
 
 
@@ -221,7 +221,11 @@ def _visible(text: str) -> str:
 
 
 def _time(moment: datetime) -> str:
-    """A time in the canonical form of ``xsd:dateTime``, as engines give it."""
+    """Format a time in the canonical form of ``xsd:dateTime``, as engines return it.
+
+    >>> [_time(datetime.fromisoformat(f"2026-01-02T03:04:{s}+00:00")) for s in ("10", "05.102030")]
+    ['2026-01-02T03:04:10Z', '2026-01-02T03:04:05.10203Z']
+    """
     return _ZEROS.sub(r"\1", moment.isoformat()).replace("+00:00", "Z")
 
 

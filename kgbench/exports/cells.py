@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The scores of a run put together: one cell for each model, task and metric."""
+"""Groups the scores of a run into cells: one for each model, task and metric."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from kgbench.exports.outgoing_run import OutgoingRun
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """The values of one metric; ``dialogues`` are those held, ``values`` those that have it.
+    """The values of one metric for a model and a task, over all cases and by case.
 
-    ``cases`` are the values of each case.
+    ``dialogues`` counts all dialogues, including those without a value.
     """
 
     model: str
@@ -28,10 +28,10 @@ class Cell:
 
 
 def cells(run: OutgoingRun) -> list[Cell]:
-    """All cells of a run, by model, task and metric.
+    """Return all cells of a run, sorted by model, task and metric.
 
-    Of a dialogue with several rounds, the metrics of the whole dialogue count; of one with a single
-    answer, those of the answer.
+    For a dialogue with several rounds, the metrics of the whole dialogue count; for one with a
+    single answer, those of the answer.
     """
     values: dict[tuple[str, str, str], dict[Item, list[float]]] = defaultdict(
         lambda: defaultdict(list)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The dialogues of a run as instance-level records of Every Eval Ever (schema 0.3.0), JSON Lines.
+"""Exports dialogues as instance-level records of Every Eval Ever (schema 0.3.0), as JSON Lines.
 
-One record a dialogue, about the main metric of its task: ``single_turn`` for one answer,
-``multi_turn`` for several, ``agentic`` where tools were offered. Reference answers are left out.
+One record per dialogue, about the main metric of its task: ``single_turn`` for one answer,
+``multi_turn`` for several, ``agentic`` if tools were offered. Reference answers are left out.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ _SUFFIX = "_samples.jsonl"
 
 
 def with_samples(run: OutgoingRun, records: Mapping[str, Json]) -> dict[str, bytes]:
-    """The samples of each record, by the path of their file; the record then refers to them.
+    """Return the samples of each record by file path, and make the records refer to them.
 
     ``records`` are those of :func:`kgbench.exports.every_eval_ever.records` for the same run.
-    Raises :class:`~kgbench.errors.PublicationRefused` where prompts or answers are to be left out.
+    Raises :class:`~kgbench.errors.PublicationRefused` if prompts or answers are to be left out.
     """
     if run.level >= Level.PROMPTS:
         raise PublicationRefused(
@@ -58,9 +58,9 @@ def with_samples(run: OutgoingRun, records: Mapping[str, Json]) -> dict[str, byt
 def _samples(run: OutgoingRun, record: Mapping[str, Json], model: str) -> Iterator[dict[str, Json]]:
     results = {one["evaluation_result_id"] for one in record["evaluation_results"]}
     for dialogue in run.dialogues:
-        metric = run.catalogue.needed(run.class_of(dialogue.task), KGB.mainMetric)
+        metric = run.catalogue.required(run.class_of(dialogue.task), KGB.mainMetric)
         name, _ = run.metrics[metric]
-        label = run.catalogue.needed(dialogue.task, SKOS.notation)
+        label = run.catalogue.required(dialogue.task, SKOS.notation)
         # The last verdict with a score of the metric.
         verdicts = reversed(run.verdicts[dialogue.iri])
         verdict = next((one for one in verdicts if metric in one.scores), None)
@@ -70,7 +70,7 @@ def _samples(run: OutgoingRun, record: Mapping[str, Json], model: str) -> Iterat
         if dialogue.model != model or verdict is None or not answers:
             continue
         score = verdict.scores[metric]
-        best = run.catalogue.one(metric, SCHEMA.maxValue)
+        best = run.catalogue.value(metric, SCHEMA.maxValue)
         sample: dict[str, Any] = {
             "schema_version": record["schema_version"],
             "evaluation_id": record["evaluation_id"],
@@ -117,7 +117,7 @@ def _with_texts(dialogue: Dialogue, last: str, sample: dict[str, Any]) -> dict[s
 
 
 def _messages(dialogue: Dialogue) -> list[dict[str, Json]]:
-    """The transcript: prompts, answers with their tool calls, and a message for each result."""
+    """Return the transcript: prompts, answers with their tool calls, and tool results."""
     found: list[dict[str, Json]] = []
 
     def say(role: str, content: str | None, **more: Json) -> None:
@@ -137,7 +137,7 @@ def _messages(dialogue: Dialogue) -> list[dict[str, Json]]:
         text, _ = wording.spoken(answer)
         calls = [{"id": i, "name": u.call.name, "arguments": _arguments(u)} for i, u in before]
         say("assistant", text, **({"tool_calls": calls} if calls else {}))
-    for name, use in before:  # of the last answer, which no prompt follows
+    for name, use in before:  # results for the last answer, which no prompt follows
         say("tool", disclosed(use.result.text), tool_call_id=[name])
     return found
 
@@ -151,7 +151,7 @@ def _arguments(use: ToolUse) -> dict[str, str]:
 
 
 def _tokens(dialogue: Dialogue) -> dict[str, int]:
-    """The tokens of a dialogue; none where a call of it did not count them."""
+    """Return the token counts of a dialogue; none if one of its calls lacks them."""
     replies = [reply for turn in dialogue.turns if (reply := turn.calls[-1].reply)]
     counts = {
         "input_tokens": [reply.usage.input for reply in replies],

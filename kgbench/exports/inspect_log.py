@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run as logs of Inspect AI (version 2, JSON): one for each model and task.
+"""Exports a run as logs of Inspect AI (version 2, JSON): one per model and task.
 
-``kgbench import inspect`` reads them back: the same prompts, answers, tool calls and scores. The
-messages of a sample are for readers in Inspect; what is imported stands in its metadata
-(:mod:`kgbench.importers.inspect_samples`). A case that this kgbench cannot make again, such as one
-of a published suite, is not named, and its log can be read in Inspect only.
+``kgbench import inspect`` reads them back with the same prompts, answers, tool calls and scores.
+The messages of a sample are for readers in Inspect; the import uses its metadata
+(:mod:`kgbench.importers.inspect_samples`). A case that the installed kgbench cannot generate, such
+as one of a published suite, is not named, and its log can be read in Inspect only.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ _KNOWN_STOPS = ("stop", "max_tokens", "model_length", "tool_calls", "content_fil
 
 
 def logs(run: OutgoingRun) -> dict[str, Json]:
-    """The logs of a run by file name; dialogues that have no end or no answer are left out.
+    """Return the logs of a run by file name, without incomplete or unanswered dialogues.
 
-    Raises :class:`~kgbench.errors.PublicationRefused` where prompts or answers are to be left out.
+    Raises :class:`~kgbench.errors.PublicationRefused` if prompts or answers are to be left out.
     """
     if run.level >= Level.PROMPTS:
         raise PublicationRefused(
@@ -50,17 +50,17 @@ def logs(run: OutgoingRun) -> dict[str, Json]:
     found = {}
     complete = [d for d in run.dialogues if d.ended and run.verdicts[d.iri] and all_answered(d)]
     for (model, task), group in groupby(complete, key=lambda d: (d.model, d.task)):
-        label, name = run.catalogue.needed(task, SKOS.notation), _model(run, model)
+        label, name = run.catalogue.required(task, SKOS.notation), _model(run, model)
         found[f"{slug(name)}_{slug(label)}.json"] = _log(run, model, task, list(group))
     return found
 
 
 def _model(run: OutgoingRun, model: str) -> str:
-    return run.catalogue.needed(model, RDFS.label)
+    return run.catalogue.required(model, RDFS.label)
 
 
 def _log(run: OutgoingRun, model: str, task: str, dialogues: Sequence[Dialogue]) -> Json:
-    label = run.catalogue.needed(task, SKOS.notation)
+    label = run.catalogue.required(task, SKOS.notation)
     identity = digest(f"{run.info.iri} {model} {task}")
     samples = [
         sample
@@ -78,7 +78,7 @@ def _log(run: OutgoingRun, model: str, task: str, dialogues: Sequence[Dialogue])
             "created": run.info.started.astimezone(UTC).isoformat(),
             "task": f"kgbench/{label}",
             "task_id": digest(f"{identity} task")[:22],
-            "task_version": run.catalogue.one(run.class_of(task), SCHEMA.softwareVersion) or "0",
+            "task_version": run.catalogue.value(run.class_of(task), SCHEMA.softwareVersion) or "0",
             "dataset": {"name": label, "samples": len(samples)},
             "model": _model(run, model),
             "model_generate_config": {
@@ -101,14 +101,14 @@ def _log(run: OutgoingRun, model: str, task: str, dialogues: Sequence[Dialogue])
     }
 
 
-# What Inspect's settings of generation have under the same name.
+# Sampling parameters with the same name in Inspect's generation config.
 _GENERATE = frozenset(("temperature", "top_p", "top_k", "max_tokens", "seed", "frequency_penalty"))
 
 
 def _places(
     run: OutgoingRun, task: str, dialogues: Sequence[Dialogue]
 ) -> Iterator[tuple[inspect_samples.About | None, int]]:
-    """Which case of the task each dialogue is about, and for the how manieth time."""
+    """Yield the case of each dialogue, and the number of dialogues so far with that case."""
     known = _cases(run, task, dialogues)
     times: Counter[str] = Counter()
     for dialogue in dialogues:
@@ -119,10 +119,10 @@ def _places(
 def _cases(
     run: OutgoingRun, task: str, dialogues: Sequence[Dialogue]
 ) -> dict[str, inspect_samples.About]:
-    """The cases that can be made again, by their IRI."""
-    label = run.catalogue.needed(task, SKOS.notation)
+    """Return the cases that can be generated again, by IRI."""
+    label = run.catalogue.required(task, SKOS.notation)
     found = catalogue.labelled_tasks().get(label)
-    version_ = run.catalogue.one(run.class_of(task), SCHEMA.softwareVersion)
+    version_ = run.catalogue.value(run.class_of(task), SCHEMA.softwareVersion)
     same = found is not None and found.version == version_
     if found is None or not same or found.parameters != run.catalogue.data(task, KGB.parameters):
         return {}
@@ -130,7 +130,7 @@ def _cases(
     most = 1 + max(dialogue.iteration for dialogue in dialogues)
     try:
         cases = catalogue.module(found.task_class).cases(found, suite, _seed(run), most)
-    except TaskError:  # the suite has cases of its own
+    except TaskError:  # the suite does not generate its cases
         return {}
     return {
         run.published(cases[k].iri): inspect_samples.About(
@@ -141,9 +141,9 @@ def _cases(
 
 
 def _seed(run: OutgoingRun) -> int:
-    """The seed of generated cases, which all sessions of a run have in common."""
-    for one in run.said.of_type(KGB.Configuration):
-        if found := _SEED.search(run.said.one(one, PROV.value) or ""):
+    """Return the seed of generated cases, which is the same in all sessions of a run."""
+    for one in run.statements.instances(KGB.Configuration):
+        if found := _SEED.search(run.statements.value(one, PROV.value) or ""):
             return int(found[1])
     return 0
 
@@ -195,7 +195,7 @@ def _stop(reason: str | None) -> str:
 
 
 def _score(run: OutgoingRun, dialogue: str, turns: Sequence[Turn]) -> dict[str, Json]:
-    """The scores of the dialogue (or of its one answer), with a verdict for each judged answer."""
+    """Return the scores of the dialogue (or of its one answer), with the verdict on each answer."""
     by_round = {one.round: one for one in run.verdicts[dialogue]}
     whole = by_round.get(None) or run.verdicts[dialogue][-1]
     verdicts = []
@@ -223,7 +223,7 @@ def _named(run: OutgoingRun, scores: Mapping[str, float]) -> dict[str, float]:
 
 
 def _turn(turn: Turn) -> Turn:
-    """A turn as samples have it: with its last call only, and empty where a text was left out."""
+    """Reduce a turn to what samples have: its last call; texts that were left out are empty."""
     call = turn.calls[-1]
     reply = call.reply
     assert reply is not None
@@ -245,7 +245,7 @@ def _use(use: ToolUse) -> ToolUse:
 
 
 def _messages(turns: Sequence[Turn], model: str) -> Iterator[dict[str, Json]]:
-    """The conversation as Inspect shows it: calls in answers, a message for each result."""
+    """Yield the messages of Inspect: prompts, answers with tool calls, and tool results."""
     before: list[tuple[str, ToolUse]] = []
     for k, turn in enumerate(turns):
         told, note = wording.told(turn.prompt) if before else ([], turn.prompt)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run as a result file of LLM-KG-Bench 3: a list of records, one for each dialogue.
+"""Exports a run as a result file of LLM-KG-Bench 3: a list with one record per dialogue.
 
-The reverse of :mod:`kgbench.importers.llm_kg_bench`, which says what the fields are. A run that is
-exported and imported again has the same dialogues and scores. What the format has no place for is
-left out: failed calls, tokens, times of calls beyond those of prompt and response, time zones
-(times are written in UTC, without saying so), outcomes, what a model wrote around an extracted
-answer, and the name of a case that its data do not hold (its digest is the same).
+The reverse of :mod:`kgbench.importers.llm_kg_bench`, which documents the fields. A run that is
+exported and imported again has the same dialogues and scores. The format has no fields for failed
+calls, tokens, times of calls other than those of prompt and response, time zones (times are in UTC,
+unmarked), outcomes, text around an extracted answer, and case names that are not in the case data
+(the case digest stays the same); these are left out.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from kgbench.vocab import KGB, PROV, RDFS, SCHEMA, SKOS
 
 
 def records(run: OutgoingRun) -> tuple[list[Json], int]:
-    """The records of a run, and how many of its dialogues have none, being without an answer.
+    """Return the records of a run, and the number of dialogues left out for lack of an answer.
 
-    Raises :class:`~kgbench.errors.PublicationRefused` where prompts or answers are to be left out.
+    Raises :class:`~kgbench.errors.PublicationRefused` if prompts or answers are to be left out.
     """
     if run.level >= Level.PROMPTS:
         raise PublicationRefused(
@@ -41,7 +41,7 @@ def _record(run: OutgoingRun, dialogue: Dialogue, commit: str) -> Json:
     catalogue = run.catalogue
     of_class = run.class_of(dialogue.task)
     started = _started(dialogue)
-    task_class = catalogue.needed(of_class, SKOS.notation)
+    task_class = catalogue.required(of_class, SKOS.notation)
     data = _task_data(run, dialogue, task_class)
     scores, infos, published = _judged(run, dialogue, of_class)
     condensed = published.pop("condensedTaskData", data)
@@ -51,8 +51,8 @@ def _record(run: OutgoingRun, dialogue: Dialogue, commit: str) -> Json:
         "modelId": _model(run, dialogue.model),
         "taskInfo": {
             "taskId": task_class,
-            "taskLabel": catalogue.needed(dialogue.task, SKOS.notation),
-            "version": catalogue.needed(of_class, SCHEMA.softwareVersion),
+            "taskLabel": catalogue.required(dialogue.task, SKOS.notation),
+            "version": catalogue.required(of_class, SCHEMA.softwareVersion),
             "taskParameter": catalogue.data(dialogue.case, KGB.parameters),
             "gitCommit": commit,
             "condensedTaskData": condensed,
@@ -73,13 +73,13 @@ def _started(dialogue: Dialogue) -> datetime:
 
 
 def _ended(dialogue: Dialogue) -> datetime:
-    """When a dialogue ended; one that is open has lasted up to its last answer."""
+    """Return the end of a dialogue; for an incomplete one, that of its last call."""
     answered = [turn.calls[-1].ended for turn in dialogue.turns]
     return dialogue.ended or max(answered, default=_started(dialogue))
 
 
 def _task_data(run: OutgoingRun, dialogue: Dialogue, task_class: str) -> Json:
-    """The data of the case, without the graph that an import takes from the prompt."""
+    """Return the data of the case, without a graph that the prompt contains too."""
     data = run.catalogue.data(dialogue.case, KGB.caseData)
     return without_printed_graph(task_class, data, disclosed(dialogue.turns[0].prompt) or "")
 
@@ -87,7 +87,7 @@ def _task_data(run: OutgoingRun, dialogue: Dialogue, task_class: str) -> Json:
 def _judged(
     run: OutgoingRun, dialogue: Dialogue, of_class: str
 ) -> tuple[dict[str, Json], dict[str, Json], dict[str, Json]]:
-    """Scores, infos, and what was published beside them."""
+    """Return scores, infos, and other published fields of the record."""
     verdicts, rounds = run.verdicts[dialogue.iri], len(dialogue.turns)
     of_rounds = [v for v in verdicts if v.round is not None and v.round < rounds]
     whole = next((v for v in verdicts if v.round is None), None)
@@ -112,7 +112,7 @@ def _judged(
 
 
 def _has_aggregates(run: OutgoingRun, of_class: str) -> bool:
-    metrics = run.catalogue.all(of_class, KGB.metric)
+    metrics = run.catalogue.values(of_class, KGB.metric)
     return any(run.metrics.get(metric, ("", None))[1] is not None for metric in metrics)
 
 
@@ -130,30 +130,30 @@ def _interactions(dialogue: Dialogue) -> list[Json]:
 
 
 def _model(run: OutgoingRun, model: str) -> str:
-    """How the framework names a model: as it was published, else connector and label."""
-    said = run.catalogue.all(model, KGB.sourceModelId)
+    """Return the model's name in the framework: as published, else connector and label."""
+    said = run.catalogue.values(model, KGB.sourceModelId)
     if said:
         return said[0]
-    label = run.catalogue.needed(model, RDFS.label)
-    family = run.catalogue.one(model, KGB.connector) or "kgbench"
+    label = run.catalogue.required(model, RDFS.label)
+    family = run.catalogue.value(model, KGB.connector) or "kgbench"
     return f"{family}--{label.replace('--', '-')}"
 
 
 def _commit(run: OutgoingRun) -> str:
-    """The commit of the code that ran, or, where that is not known, its name and version."""
-    agents = run.said.all(run.info.iri, PROV.wasAssociatedWith)
-    for session in run.said.of_type(KGB.Session):
-        agents += run.said.all(session, PROV.wasAssociatedWith)
-    commits = [run.catalogue.one(agent, KGB.commit) for agent in agents]
+    """Return the commit of the code that ran, or else its name and version."""
+    agents = run.statements.values(run.info.iri, PROV.wasAssociatedWith)
+    for session in run.statements.instances(KGB.Session):
+        agents += run.statements.values(session, PROV.wasAssociatedWith)
+    commits = [run.catalogue.value(agent, KGB.commit) for agent in agents]
     known = [commit for commit in commits if commit is not None]
     if known:
         return known[0]
-    versions = [run.catalogue.one(agent, SCHEMA.softwareVersion) for agent in agents]
+    versions = [run.catalogue.value(agent, SCHEMA.softwareVersion) for agent in agents]
     return f"kgbench-{versions[0]}" if versions and versions[0] else "unknown"
 
 
 def _time(moment: datetime) -> str:
-    """A time as the framework writes it: without a zone."""
+    """Format a time as the framework does: without time zone."""
     if moment.tzinfo is not None:
         moment = moment.astimezone(UTC).replace(tzinfo=None)
     return moment.isoformat()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One run as it may leave the store: its statements, redacted and scrubbed, and reading them.
+"""A run as it may leave the store: redacted, scrubbed, and read from its statements.
 
-Exports are made from what :mod:`kgbench.publish` lets out and from nothing else, so that no format
-tells more than another.
+All exports are made from these statements, which :mod:`kgbench.publish` has filtered, so that no
+format reveals more than another.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ from kgbench.vocab import DCTERMS, KGB, PROV, SKOS
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What is exported: a run (IRI, id or label; the newest where ``None``), and how.
+    """The run to export (IRI, id or label; by default the newest), and options.
 
-    ``choice`` is ``first``, ``latest`` or the IRI of an evaluation pass. ``level`` says what is
-    left out; ``None`` leaves out reference answers, and every text where the suite is protected.
-    ``unprotected`` are the protected suites whose texts may be told.
+    ``choice`` is ``first``, ``latest`` or the IRI of an evaluation pass. ``level`` is the level of
+    redaction; ``None`` leaves out reference answers, and all texts of protected suites.
+    ``unprotected`` are the protected suites whose texts may be exported.
     """
 
     run: str | None = None
@@ -50,17 +50,19 @@ class Wanted:
 
 @dataclass
 class OutgoingRun:
-    """A run with one evaluation of each dialogue, as statements that may be told.
+    """A run with one evaluation of each dialogue, as statements that may leave the store.
 
-    ``run``, ``catalogue`` and ``passes`` hold what is said; ``left_out`` counts dialogues that
-    somebody has invalidated. ``published`` gives the IRI by which a thing of the store is told of.
+    ``statements`` are those of the run's graph, ``judged`` those of the passes. ``invalid`` are
+    invalidated dialogues; ``dialogue`` is the only one to export, if set. ``evaluations`` are the
+    IRIs that count, by dialogue and round. ``published`` maps an IRI of the store to the exported
+    one.
     """
 
     info: RunInfo
     passes: list[PassInfo]
     base: str
     level: Level
-    said: Said
+    statements: Said
     judged: Said
     catalogue: Said
     invalid: frozenset[str] = frozenset()
@@ -70,13 +72,13 @@ class OutgoingRun:
 
     @cached_property
     def dialogues(self) -> list[Dialogue]:
-        """The dialogues that count, by model, task and iteration.
+        """The valid dialogues, by model, task and iteration.
 
         A text that was left out is a :class:`~kgbench.record.withheld.Withheld`.
         """
         counted = [
             self._dialogue(iri)
-            for iri in self.said.of_type(KGB.Dialogue)
+            for iri in self.statements.instances(KGB.Dialogue)
             if iri not in self.invalid and self.dialogue in (None, iri)
         ]
         return sorted(counted, key=lambda d: (d.model, d.task, d.iteration, d.iri))
@@ -94,13 +96,13 @@ class OutgoingRun:
 
     @cached_property
     def metrics(self) -> dict[str, tuple[str, str | None]]:
-        """Every metric's short name, with how it aggregates rounds (``None``: it does not)."""
+        """The short name of each metric, and its aggregation of rounds, if it has one."""
         return {
             iri: (
-                self.catalogue.needed(iri, SKOS.notation),
-                self.catalogue.one(iri, KGB.aggregation),
+                self.catalogue.required(iri, SKOS.notation),
+                self.catalogue.value(iri, KGB.aggregation),
             )
-            for iri in self.catalogue.of_type(KGB.Metric)
+            for iri in self.catalogue.instances(KGB.Metric)
         }
 
     @cached_property
@@ -122,20 +124,20 @@ class OutgoingRun:
         return self._grouped(KGB.ToolResult, PROV.wasGeneratedBy)
 
     def _grouped(self, kind: str, name: str) -> dict[str, list[str]]:
-        """The things of a class by the value of a property."""
+        """Group the instances of a class by the value of a property."""
         groups: dict[str, list[str]] = {}
-        for iri in self.said.of_type(kind):
-            groups.setdefault(self.said.needed(iri, name), []).append(iri)
+        for iri in self.statements.instances(kind):
+            groups.setdefault(self.statements.required(iri, name), []).append(iri)
         return groups
 
     def class_of(self, task: str) -> str:
-        """The task class (IRI) of a task or case."""
-        return self.catalogue.needed(task, KGB.taskClass)
+        """Return the task class (IRI) of a task or case."""
+        return self.catalogue.required(task, KGB.taskClass)
 
-    def one(self, subject: str, name: str, /) -> str | None:
-        """A value from the graph of the run, else from the catalogue (of imported tool servers)."""
-        value = self.said.one(subject, name)
-        return self.catalogue.one(subject, name) if value is None else value
+    def value(self, subject: str, name: str, /) -> str | None:
+        """Return a value from the run's graph, else the catalogue (for imported tool servers)."""
+        value = self.statements.value(subject, name)
+        return self.catalogue.value(subject, name) if value is None else value
 
     def _dialogue(self, iri: str) -> Dialogue:
         calls = self.calls.get(iri, [])
@@ -147,7 +149,7 @@ class OutgoingRun:
 
 
 def all_answered(dialogue: Dialogue) -> bool:
-    """Whether every turn has an answer that was not left out."""
+    """Return whether every turn has an answer that was not left out."""
     answers = [disclosed(turn.answer) for turn in dialogue.turns]
     return bool(answers) and None not in answers
 
@@ -157,12 +159,12 @@ def _all_of(groups: Mapping[str, Sequence[str]], names: Iterable[str]) -> list[s
 
 
 def read(store: Store, wanted: Wanted) -> OutgoingRun:
-    """The run that is wanted, redacted and scrubbed.
+    """Read a run, redacted and scrubbed.
 
-    Raises :class:`~kgbench.errors.PublicationRefused` where texts of a protected suite would be
-    told, and :class:`~kgbench.errors.StoreError` for a run, dialogue or pass that is not there.
+    Raises :class:`~kgbench.errors.PublicationRefused` if texts of a protected suite would be
+    exported, and :class:`~kgbench.errors.StoreError` for a missing run, dialogue or pass.
     """
-    if wanted.dialogue is not None:  # perhaps by the IRI that an earlier export gave it
+    if wanted.dialogue is not None:  # it may be the IRI from an earlier export
         known = Addresses(store.iris.base, store.iris.base, veil=Veil(commitments(store.location)))
         wanted = replace(wanted, dialogue=known.original(wanted.dialogue))
     info = _run_of(store, wanted)
@@ -179,16 +181,16 @@ def read(store: Store, wanted: Wanted) -> OutgoingRun:
     rules, addresses = prepared(view, store.location, store.iris.base, level)
     out = Outgoing(database, addresses, rules)
 
-    def said(graph: str) -> list[ox.Quad]:
+    def published(graph: str) -> list[ox.Quad]:
         return [quad for quads in out.graph(graph) for quad in quads]
 
     judged = Said(
         quad
         for one in passes
         for quad in (
-            _as_published(database, said(one.graph), rules.scrubber)
+            _as_published(database, published(one.graph), rules.scrubber)
             if one.kind == "published" and level is Level.NONE
-            else said(one.graph)
+            else published(one.graph)
         )
     )
     return OutgoingRun(
@@ -196,9 +198,9 @@ def read(store: Store, wanted: Wanted) -> OutgoingRun:
         passes=passes,
         base=store.iris.base,
         level=level,
-        said=Said(said(info.graph)),
+        statements=Said(published(info.graph)),
         judged=judged,
-        catalogue=Said(said(store.iris.catalogue)),
+        catalogue=Said(published(store.iris.catalogue)),
         invalid=frozenset(map(addresses.published, invalidation.invalid(store, info.graph))),
         dialogue=None if wanted.dialogue is None else addresses.published(wanted.dialogue),
         evaluations=_evaluations(judged, passes, latest=wanted.choice == "latest"),
@@ -209,16 +211,16 @@ def read(store: Store, wanted: Wanted) -> OutgoingRun:
 def _as_published(
     database: ox.Store, quads: Iterable[ox.Quad], scrubber: Scrubber
 ) -> Iterator[ox.Quad]:
-    """Evaluations that others published, with what they noted untouched.
+    """Restore the original infos of evaluations that others published.
 
-    It says nothing of the machines at work here, and often has addresses of the data.
+    These reveal nothing about this machine, and scrubbing would remove URLs of their data.
     """
     infos = ox.NamedNode(KGB.infos)
     for quad in quads:
         if quad.predicate == infos:
             for original in database.quads_for_pattern(quad.subject, infos, None):
                 if not scrubber.tells(str(original.object)):
-                    quad = original  # noqa: PLW2901 - in its place
+                    quad = original  # noqa: PLW2901 - replaces the scrubbed one
         yield quad
 
 
@@ -232,7 +234,7 @@ def _run_of(store: Store, wanted: Wanted) -> RunInfo:
 
 
 def _level(store: Store, info: RunInfo, wanted: Wanted) -> Level:
-    """What is left out of the export of a run."""
+    """Return the level of redaction for a run."""
     if wanted.level is not None and wanted.level >= Level.PROMPTS:
         return wanted.level
     name = info.suite.rpartition("/")[2]
@@ -242,7 +244,7 @@ def _level(store: Store, info: RunInfo, wanted: Wanted) -> Level:
         return Level.ANSWERS
     raise PublicationRefused(
         f"the suite {name} is protected: its prompts and reference answers must not become "
-        f"training data. Leave them out (--redact prompts), or, if you may tell them, say so "
+        f"training data. Leave them out (--redact prompts), or, if you may publish them, say so "
         f"(--unprotected {name})"
     )
 
@@ -265,19 +267,21 @@ def _passes(store: Store, info: RunInfo, choice: str) -> list[PassInfo]:
     chosen = [one for one in found if choice in (one.iri, one.iri.rpartition("/")[2])]
     if not chosen:
         known = ", ".join(one.iri for one in found)
-        raise StoreError(f"'{choice}' is no evaluation pass over {info.iri}; there are: {known}")
+        raise StoreError(
+            f"'{choice}' is not an evaluation pass over {info.iri}; there are: {known}"
+        )
     return chosen
 
 
 def _evaluations(
     judged: Said, passes: Sequence[PassInfo], *, latest: bool
 ) -> dict[str, dict[int | None, str]]:
-    """The evaluations that count, by dialogue and round: all of a dialogue from one pass."""
+    """Return the evaluations that count, by dialogue and round: one pass per dialogue."""
     by_pass: dict[str, dict[str, dict[int | None, str]]] = {}
-    for iri in judged.of_type(KGB.Evaluation):
-        of_pass = by_pass.setdefault(judged.needed(iri, PROV.wasGeneratedBy), {})
-        number = judged.one(iri, KGB.round)
-        dialogue = judged.needed(iri, KGB.dialogue)
+    for iri in judged.instances(KGB.Evaluation):
+        of_pass = by_pass.setdefault(judged.required(iri, PROV.wasGeneratedBy), {})
+        number = judged.value(iri, KGB.round)
+        dialogue = judged.required(iri, KGB.dialogue)
         of_pass.setdefault(dialogue, {})[None if number is None else int(number)] = iri
     found: dict[str, dict[int | None, str]] = {}
     for one in reversed(passes) if latest else passes:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The wide table of a run: one row for each dialogue, one column for each score and info.
+"""Exports a run as a wide table: one row per dialogue, one column per score and info.
 
-Scores of single answers of dialogues with several rounds have the number of the round before their
-name (``0_f1``); those of whole dialogues have their aggregation (``max_f1``); those of tasks with
-one round have neither. Infos and the answer are those of the last answer.
+In dialogues with several rounds, scores of single answers are prefixed with the round (``0_f1``)
+and those of whole dialogues with their aggregation (``max_f1``); tasks with one round have no
+prefix. Infos and answer are those of the last round.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from kgbench.vocab import KGB, RDFS, SCHEMA, SKOS
 if TYPE_CHECKING:
     import pyarrow as pa
 
-#: The columns that every table begins with.
+#: The leading columns of every table.
 LEADING = (
     Column("dialogue", "Dialogue"),
     Column("suite", "Suite"),
@@ -44,9 +44,9 @@ INFO = "info_"
 
 
 def wide_table(run: OutgoingRun) -> Table:
-    """The table of the dialogues of a run that count, by model, task and iteration.
+    """Return the table of the valid dialogues of a run, by model, task and iteration.
 
-    A score that a dialogue lacks is an empty cell, and so is what was left out of the run.
+    Cells of missing scores and of texts that were left out are empty.
     """
     leading = [_about(run, dialogue) for dialogue in run.dialogues]
     scores = [_scores(run, dialogue) for dialogue in run.dialogues]
@@ -81,11 +81,11 @@ def _about(run: OutgoingRun, dialogue: Dialogue) -> tuple[Value, ...]:
     return (
         dialogue.iri,
         run.info.suite.rpartition("/")[2],
-        catalogue.needed(dialogue.model, RDFS.label),
-        catalogue.needed(dialogue.model, SKOS.notation),
-        catalogue.needed(dialogue.task, SKOS.notation),
-        catalogue.needed(of_class, SKOS.notation),
-        catalogue.needed(of_class, SCHEMA.softwareVersion),
+        catalogue.required(dialogue.model, RDFS.label),
+        catalogue.required(dialogue.model, SKOS.notation),
+        catalogue.required(dialogue.task, SKOS.notation),
+        catalogue.required(of_class, SKOS.notation),
+        catalogue.required(of_class, SCHEMA.softwareVersion),
         dialogue.case.rpartition("/")[2],
         dialogue.iteration,
         started.isoformat(),
@@ -96,7 +96,7 @@ def _about(run: OutgoingRun, dialogue: Dialogue) -> tuple[Value, ...]:
 
 
 def _scores(run: OutgoingRun, dialogue: Dialogue) -> dict[str, float]:
-    several = int(run.catalogue.one(run.class_of(dialogue.task), KGB.maxRounds) or 1) > 1
+    several = int(run.catalogue.value(run.class_of(dialogue.task), KGB.maxRounds) or 1) > 1
     found: dict[str, float] = {}
     for verdict in run.verdicts[dialogue.iri]:
         before = f"{verdict.round}_" if several and verdict.round is not None else ""
@@ -125,7 +125,7 @@ def _answer(dialogue: Dialogue) -> str | None:
 
 
 def as_arrow(table: Table) -> bytes:
-    """The table as an Arrow IPC file (Feather 2), with a type for each column."""
+    """Serialise a table as an Arrow IPC file (Feather 2), with typed columns."""
     import pyarrow.feather
 
     out = io.BytesIO()
@@ -134,7 +134,7 @@ def as_arrow(table: Table) -> bytes:
 
 
 def as_parquet(table: Table) -> bytes:
-    """The table as a Parquet file, with a type for each column."""
+    """Serialise a table as a Parquet file, with typed columns."""
     import pyarrow.parquet
 
     out = io.BytesIO()
@@ -150,7 +150,7 @@ def _arrow(table: Table) -> pa.Table:
 
 
 def _typed(values: list[Value]) -> pa.Array[Any]:
-    """The values with their common type: truth values, whole numbers, numbers, else text."""
+    """Convert values to an array of their common type: boolean, integer, float, or else string."""
     import pyarrow as pa
 
     kinds = {type(value) for value in values if value is not None}

@@ -54,13 +54,14 @@ class Gathered:
     tool_calls: list[str]
     tool_results: list[str]
 
-    def one(self, subject: str, name: str, /) -> str | None:
+    def value(self, subject: str, name: str, /) -> str | None:
         """The first value of a property of ``subject``, if any."""
         return value(self.said.get(subject, {}), name)
 
     def left_out(self, text: str) -> str:
-        """The words in place of a text (its IRI) that was left out."""
-        return f"[the text was left out; the commitment to it is {self.one(text, KGB.commitment)}]"
+        """Return the words in place of a text (its IRI) that was left out."""
+        commitment = self.value(text, KGB.commitment)
+        return f"[the text was left out; the commitment to it is {commitment}]"
 
 
 def gather(

@@ -33,16 +33,16 @@ _NUMBER = re.compile(r"[-/]([0-9]+)$")
 class Statements(Protocol):
     """A source of statements."""
 
-    def one(self, subject: str, name: str, /) -> str | None:
+    def value(self, subject: str, name: str, /) -> str | None:
         """Return the value of the property ``name`` of ``subject`` (IRIs), if it has one."""
 
 
-def needed(source: Statements, subject: str, name: str) -> str:
+def required(source: Statements, subject: str, name: str) -> str:
     """Return the value of a mandatory property.
 
     Raises :class:`~kgbench.errors.StoreError` if it is missing.
     """
-    value = source.one(subject, name)
+    value = source.value(subject, name)
     if value is None:
         raise StoreError(f"<{subject}> has no {name}: the store is damaged")
     return value
@@ -60,22 +60,22 @@ class Assembler:
 
     def dialogue(self, iri: str, run: str, turns: Iterable[Turn]) -> Dialogue:
         """Build the dialogue ``iri`` of a run (IRI) with these turns."""
-        ended = self._source.one(iri, PROV.endedAtTime)
-        digest = self._source.one(iri, KGB.digest)
+        ended = self._source.value(iri, PROV.endedAtTime)
+        digest = self._source.value(iri, KGB.digest)
         return Dialogue(
             iri=iri,
             run=run,
-            model=self._needed(iri, KGB.model),
-            task=self._needed(iri, KGB.task),
-            suite=self._needed(iri, KGB.suite),
-            case=self._needed(iri, KGB.case),
-            iteration=int(self._needed(iri, KGB.iteration)),
+            model=self._required(iri, KGB.model),
+            task=self._required(iri, KGB.task),
+            suite=self._required(iri, KGB.suite),
+            case=self._required(iri, KGB.case),
+            iteration=int(self._required(iri, KGB.iteration)),
             # A publication that leaves texts out has a commitment in place of the digest.
-            digest=self._needed(iri, KGB.commitment) if digest is None else digest,
+            digest=self._required(iri, KGB.commitment) if digest is None else digest,
             turns=tuple(turns),
             started=self._time(iri, PROV.startedAtTime),
             ended=None if ended is None else datetime.fromisoformat(ended),
-            tool_protocol=self._source.one(iri, KGB.toolProtocol),
+            tool_protocol=self._source.value(iri, KGB.toolProtocol),
         )
 
     def turns(
@@ -91,13 +91,13 @@ class Assembler:
         prompt_of = {self._round(prompt): prompt for prompt in prompts}
         for k, names in by_round.items():
             names.sort(key=call_order)
-            prompt_of[k] = self._needed(names[0], PROV.used)
-        answer_of = {self._source.one(answer, PROV.wasGeneratedBy): answer for answer in answers}
+            prompt_of[k] = self._required(names[0], PROV.used)
+        answer_of = {self._source.value(answer, PROV.wasGeneratedBy): answer for answer in answers}
         return {
             k: Turn(
                 prompt=self._text(prompt, KGB.text) or "",
                 calls=tuple(self._call(call, answer_of.get(call)) for call in by_round[k]),
-                feedback=self._source.one(prompt, KGB.feedback),
+                feedback=self._source.value(prompt, KGB.feedback),
                 uses=uses.get(k, ()),
             )
             for k, prompt in sorted(prompt_of.items())
@@ -106,9 +106,9 @@ class Assembler:
     def uses(self, tool_calls: Iterable[str], results: Iterable[str]) -> Uses:
         """Build the tool uses of a dialogue from the IRIs of the calls and of their results."""
         by_round: dict[int, list[tuple[int, ToolUse]]] = defaultdict(list)
-        result_of = {self._source.one(result, PROV.wasGeneratedBy): result for result in results}
+        result_of = {self._source.value(result, PROV.wasGeneratedBy): result for result in results}
         for call in tool_calls:
-            index = int(self._needed(call, KGB.callIndex))
+            index = int(self._required(call, KGB.callIndex))
             by_round[self._round(call)].append((index, self._use(call, result_of.get(call))))
         return {
             k: tuple(use for _, use in sorted(indexed, key=lambda pair: pair[0]))
@@ -117,15 +117,15 @@ class Assembler:
 
     def _use(self, call: str, result: str | None) -> ToolUse:
         source = self._source
-        fault = source.one(call, KGB.toolFault)
-        agent = source.one(call, PROV.wasAssociatedWith)
-        outcome = self._needed(call, KGB.toolOutcome).removeprefix(TOOL_OUTCOME)
+        fault = source.value(call, KGB.toolFault)
+        agent = source.value(call, PROV.wasAssociatedWith)
+        outcome = self._required(call, KGB.toolOutcome).removeprefix(TOOL_OUTCOME)
         return ToolUse(
             ToolCall(
-                source.one(call, KGB.tool) or "",
+                source.value(call, KGB.tool) or "",
                 self._text(call, PROV.used) or "",
-                source.one(call, KGB.toolCallId),
-                source.one(call, SCHEMA.error),
+                source.value(call, KGB.toolCallId),
+                source.value(call, SCHEMA.error),
             ),
             ToolResult(
                 (None if result is None else self._text(result, KGB.text)) or "",
@@ -139,21 +139,21 @@ class Assembler:
 
     def _server(self, agent: str) -> ToolServer:
         names = (SKOS.notation, SCHEMA.softwareVersion, KGB.digest)
-        return ToolServer(*(self._needed(agent, name) for name in names))
+        return ToolServer(*(self._required(agent, name) for name in names))
 
     def _call(self, call: str, answer: str | None) -> Call:
         source = self._source
-        word = source.one(call, KGB.outcome)
+        word = source.value(call, KGB.outcome)
         outcome = None if word is None else Outcome(word.removeprefix(OUTCOME))
         return Call(
             started=self._time(call, PROV.startedAtTime),
             ended=self._time(call, PROV.endedAtTime),
             reply=None if answer is None else self._reply(call, answer, outcome),
             failure=outcome if answer is None else None,
-            error=source.one(call, SCHEMA.error),
+            error=source.value(call, SCHEMA.error),
             retries=self._count(call, KGB.retries) or 0,
-            reused=source.one(call, KGB.reusedAnswer),
-            batch=source.one(call, KGB.batch),
+            reused=source.value(call, KGB.reusedAnswer),
+            batch=source.value(call, KGB.batch),
         )
 
     def _reply(self, call: str, answer: str, outcome: Outcome | None) -> Reply:
@@ -166,52 +166,52 @@ class Assembler:
                 cached=self._count(call, KGB.cachedTokens),
                 reasoning=self._count(call, KGB.reasoningTokens),
             ),
-            model=source.one(call, KGB.answeringModel),
-            finish_reason=source.one(call, KGB.finishReason),
-            request_id=source.one(call, KGB.requestId),
+            model=source.value(call, KGB.answeringModel),
+            finish_reason=source.value(call, KGB.finishReason),
+            request_id=source.value(call, KGB.requestId),
             reasoning=self._text(answer, KGB.reasoning),
-            fingerprint=source.one(call, KGB.fingerprint),
+            fingerprint=source.value(call, KGB.fingerprint),
             outcome=outcome,
             extracted=self._text(answer, KGB.extracted),
-            extraction=source.one(answer, KGB.extraction),
+            extraction=source.value(answer, KGB.extraction),
             state=self._text(answer, KGB.providerState),
         )
 
     def _text(self, subject: str, name: str) -> str | None:
         """Return the content of the text that is the value of a property, if any."""
-        node = self._source.one(subject, name)
+        node = self._source.value(subject, name)
         if node is None:
             return None
-        value = self._source.one(node, PROV.value)
+        value = self._source.value(node, PROV.value)
         if value is None:
             return Withheld(self._left_out(node))
-        return original_text(value, self._source.one(node, KGB.originalBytes))
+        return original_text(value, self._source.value(node, KGB.originalBytes))
 
-    def _needed(self, subject: str, name: str) -> str:
-        return needed(self._source, subject, name)
+    def _required(self, subject: str, name: str) -> str:
+        return required(self._source, subject, name)
 
     def _time(self, subject: str, name: str) -> datetime:
-        return datetime.fromisoformat(self._needed(subject, name))
+        return datetime.fromisoformat(self._required(subject, name))
 
     def _count(self, subject: str, name: str) -> int | None:
-        value = self._source.one(subject, name)
+        value = self._source.value(subject, name)
         return None if value is None else int(value)
 
     def _round(self, part: str) -> int:
-        return int(self._needed(part, KGB.round))
+        return int(self._required(part, KGB.round))
 
 
 def evaluation(source: Statements, iri: str, scores: Mapping[str, float]) -> Evaluation:
     """Build the evaluation ``iri``; ``scores`` are its values by metric IRI."""
-    decimals = source.one(iri, KGB.decimals)
+    decimals = source.value(iri, KGB.decimals)
     return Evaluation(
         iri=iri,
-        dialogue=needed(source, iri, KGB.dialogue),
+        dialogue=required(source, iri, KGB.dialogue),
         round=round_of(source, iri),
-        outcome=Outcome(needed(source, iri, KGB.outcome).removeprefix(OUTCOME)),
+        outcome=Outcome(required(source, iri, KGB.outcome).removeprefix(OUTCOME)),
         scores=scores,
-        infos=_infos(source.one(iri, KGB.infos)),
-        revises=source.one(iri, PROV.wasRevisionOf),
+        infos=_infos(source.value(iri, KGB.infos)),
+        revises=source.value(iri, PROV.wasRevisionOf),
         decimals=None if decimals is None else int(decimals),
     )
 
@@ -221,7 +221,7 @@ def round_of(source: Statements, evaluation: str) -> int | None:
 
     Imported results may hold anything: a value that is not a number counts as round 0.
     """
-    number = source.one(evaluation, KGB.round)
+    number = source.value(evaluation, KGB.round)
     if number is None:
         return None
     return int(number) if number.isdecimal() else 0

@@ -55,7 +55,7 @@ _TOOL_SERVER = {
 class Facts(dict[str, dict[str, str]]):
     """The values of properties by node; of several values of a property, the last one read."""
 
-    def one(self, subject: str, name: str, /) -> str | None:
+    def value(self, subject: str, name: str, /) -> str | None:
         """Return the value of a property, if any."""
         return self.get(subject, {}).get(name)
 

@@ -38,13 +38,13 @@ def invalidate(
     where everything is invalid already.
     """
     if not reason.strip() or not by.strip():
-        raise StoreError("an invalidation needs a reason, and someone who gives it")
+        raise StoreError("an invalidation needs a reason and the name of the person giving it")
     graph_of = _dialogues(store, name)
     for graph in set(graph_of.values()):
         for dialogue in invalid(store, graph):
             graph_of.pop(dialogue, None)
     if not graph_of:
-        raise StoreError(f"'{name}' has no dialogue that is not invalid already")
+        raise StoreError(f"all dialogues of '{name}' are invalid already")
     entities = _entities(store, graph_of)
     number = new_id()
     node = store.iris.mint("invalidation", invalidation=number)

@@ -99,11 +99,12 @@ def test_provenance_of_a_run_is_that_of_the_store(small, run, tmp_path):
         return {(q.subject.value, q.object.value) for q in quads if q.predicate.value == predicate}
 
     # Relations of one entity to two things may be qualified nodes; generation is always plain.
-    assert pairs(PROV.wasGeneratedBy, run.said.quads) == {
+    assert pairs(PROV.wasGeneratedBy, run.statements.quads) == {
         (s, o) for s, o in pairs(PROV.wasGeneratedBy, found) if s.startswith(run.info.iri)
     }
     starts = {s for s, _ in pairs(PROV.startedAtTime, found)}
-    assert starts == {s for s, _ in pairs(PROV.startedAtTime, (*run.said.quads, *run.judged.quads))}
+    recorded = (*run.statements.quads, *run.judged.quads)
+    assert starts == {s for s, _ in pairs(PROV.startedAtTime, recorded)}
 
 
 @pytest.mark.parametrize("of_dialogue", [False, True])

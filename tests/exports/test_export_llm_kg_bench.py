@@ -31,8 +31,10 @@ def content(location):
         run = read(store, OPEN)
     found = {}
     for dialogue in run.dialogues:
-        label = run.catalogue.needed(dialogue.task, "http://www.w3.org/2004/02/skos/core#notation")
-        model = run.catalogue.needed(dialogue.model, "http://www.w3.org/2000/01/rdf-schema#label")
+        label = run.catalogue.required(
+            dialogue.task, "http://www.w3.org/2004/02/skos/core#notation"
+        )
+        model = run.catalogue.required(dialogue.model, "http://www.w3.org/2000/01/rdf-schema#label")
         scores = {
             (verdict.round, metric): value
             for verdict in run.verdicts[dialogue.iri]

@@ -90,15 +90,15 @@ def test_unfinished_dialogues_keep_what_they_have(published):
 def test_the_commit_is_known_or_said_to_be_unknown(published):
     """Without a commit the version stands in its place; without software nothing does."""
     bare = replace(published, catalogue=without(published.catalogue, KGB.commit))
-    nobody = replace(bare, said=without(bare.said, PROV.wasAssociatedWith))
+    nobody = replace(bare, statements=without(bare.statements, PROV.wasAssociatedWith))
     commits = [
         {record["taskInfo"]["gitCommit"] for record in llm_kg_bench.records(run)[0]}
         for run in (published, bare, nobody)
     ]
     assert commits[0] == {COMMIT}
     assert commits[2] == {"unknown"}
-    (agent,) = bare.said.all(bare.info.iri, PROV.wasAssociatedWith)
-    assert commits[1] == {f"kgbench-{bare.catalogue.needed(agent, SCHEMA.softwareVersion)}"}
+    (agent,) = bare.statements.values(bare.info.iri, PROV.wasAssociatedWith)
+    assert commits[1] == {f"kgbench-{bare.catalogue.required(agent, SCHEMA.softwareVersion)}"}
 
 
 def test_a_secret_in_published_infos_is_not_told(monkeypatch):
@@ -115,7 +115,7 @@ def test_a_secret_in_published_infos_is_not_told(monkeypatch):
 def test_damage_is_said():
     """A property that must be there and is not is named with its subject."""
     with pytest.raises(StoreError, match=r"<urn:a> has no urn:p: the store is damaged"):
-        Said([]).needed("urn:a", "urn:p")
+        Said([]).required("urn:a", "urn:p")
 
 
 def test_failed_calls_have_no_answer(recorded):
@@ -144,7 +144,7 @@ def test_the_pass_is_chosen(recorded):
 
     assert f1("first") == [1.0]
     assert f1("latest") == f1(iri("pass/2")) == f1("2") == [0.5]
-    with pytest.raises(StoreError, match=r"'none' is no evaluation pass .*pass/1, .*pass/2"):
+    with pytest.raises(StoreError, match=r"'none' is not an evaluation pass .*pass/1, .*pass/2"):
         f1("none")
 
 
@@ -161,9 +161,9 @@ def test_every_task_has_its_own_solution(published):
     """Solutions in Croissant Tasks are the task executions of the run, each with its problem."""
     nodes = croissant.tasks(published)["@graph"]
     solutions = {n["@id"]: n for n in nodes if n["@type"] == "cr:TaskSolution"}
-    assert set(solutions) == set(published.said.of_type(KGB.TaskExecution))
+    assert set(solutions) == set(published.statements.instances(KGB.TaskExecution))
     for execution, node in solutions.items():
-        assert published.said.all(execution, KGB.task) == [node["schema:isBasedOn"]["@id"]]
+        assert published.statements.values(execution, KGB.task) == [node["schema:isBasedOn"]["@id"]]
 
 
 def test_what_is_nothing_to_prov_is_left_out(recorded):
@@ -179,7 +179,7 @@ def test_a_drawing_names_each_agent_once(published, recorded):
     """Who held a run and who judged it stand beside it, in one box each."""
     whole = prov_drawing.drawing(published)
     boxes = [node.iri for node in whole.nodes if node.kind == "agent" and node.x == 10]
-    assert boxes == published.said.all(published.info.iri, PROV.wasAssociatedWith)
+    assert boxes == published.statements.values(published.info.iri, PROV.wasAssociatedWith)
     run = outgoing(recorded, run=iri("run/1"))
     twice = prov_drawing.drawing(run)
     agents = [node.iri for node in twice.nodes if node.kind == "agent"]

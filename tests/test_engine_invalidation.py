@@ -132,7 +132,7 @@ def test_invalidated_dialogues_are_asked_again_only_when_told(store):
     [
         ("no such run", "wrong", "Ada", "names no run"),
         ("quick-start", " ", "Ada", "needs a reason"),
-        ("quick-start", "wrong", "", "someone who gives it"),
+        ("quick-start", "wrong", "", "the name of the person"),
     ],
 )
 def test_invalidation_without_subject_or_reason_is_refused(store, name, reason, by, said):

@@ -173,7 +173,7 @@ def test_what_cannot_be_decided_is_refused(store):
     entry = queue.entries[0]
     with pytest.raises(StoreError, match="no verdict 'all'"):
         queue.decide(entry, "owl", "all", "", None)
-    with pytest.raises(StoreError, match="no pseudonym"):
+    with pytest.raises(StoreError, match="not a valid pseudonym"):
         queue.decide(entry, "o w l", "right", "", None)
     with pytest.raises(StoreError, match="nothing to settle"):
         queue.decide(entry, "owl", "right", "", None, adjudicating=True)

@@ -4,22 +4,28 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from typing import Any
 
 from kgbench.characters import one_line
 from kgbench.errors import QueryError
-from kgbench.rdf import iri, queries
-from kgbench.record import counted, tool_uses
-from kgbench.record.withheld import removed
+from kgbench.model import Call, Evaluation, Turn
+from kgbench.rdf import queries, storable
+from kgbench.record.assembly import evaluation
+from kgbench.record.dialogues import Facts, turns
+from kgbench.record.withheld import disclosed
 from kgbench.store.protocol import Store
 from kgbench.tool_calls import TOOL_RESULTS, ToolUse
 from kgbench.tools import arguments, wording
-from kgbench.vocab import BASE, OUTCOME
+from kgbench.vocab import BASE, KGB
 
 _BRIEF = 100  # characters
 _MILLISECOND = 0.001  # seconds
+_ZEROS = re.compile(r"(\.[0-9]*[1-9])0+(?![0-9])")  # at the end of a fraction of a second
+_COLUMNS = {"dialogue": KGB.dialogue, "round": KGB.round, "outcome": KGB.outcome}
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,106 +177,114 @@ def _facts(row: Any) -> tuple[tuple[str, str | None], ...]:
 
 
 def _rounds(store: Store, dialogue: str, graph: str) -> tuple[RoundView, ...]:
-    by_round: dict[int, list[Any]] = {}
-    for row in queries.run(store, "dialogue-turns", dialogue=dialogue):
-        by_round.setdefault(int(row["round"].value), []).append(row)
-    answers = {
-        int(row["round"].value): row
-        for row in queries.run(store, "dialogue-answers", dialogue=dialogue)
-    }
-    only = f"VALUES ?dialogue {{ {iri(dialogue)} }}"
-    used = tool_uses.read(store, graph, only).get(dialogue, {})
-    return tuple(
-        _round(number, rows, answers.get(number), used.get(number, ()))
-        for number, rows in sorted(by_round.items())
-    )
+    by_round = turns(store, graph, [dialogue]).get(dialogue, {})
+    return tuple(round_view(k, turn, reasoning=disclosed) for k, turn in by_round.items())
 
 
-def _round(number: int, calls: list[Any], answered: Any, used: Sequence[ToolUse]) -> RoundView:
-    altered = answered is not None and answered["answerOriginal"] is not None
+def round_view(
+    k: int, turn: Turn, reasoning: Callable[[str | None], str | None] = lambda text: text
+) -> RoundView:
+    """Round ``k`` of a dialogue as people read it; ``reasoning`` gives what is shown of that."""
+    reply = turn.calls[-1].reply if turn.calls else None
+    answer = None if reply is None else storable(reply.text)
+    thoughts = None if reply is None else reasoning(reply.reasoning)
     return RoundView(
-        round=number,
-        prompt=_said(calls[0]["promptText"], calls[0]["promptNode"]),
-        feedback=_text(calls[0]["feedback"]),
-        calls=tuple(map(_call, calls)),
-        answer=None if answered is None else _said(answered["answerText"], answered["answerNode"]),
-        reasoning=None if answered is None else _text(answered["reasoningText"]),
-        note="the answer has lone surrogates, shown as U+FFFD" if altered else None,
-        tools=tuple(map(_tool, used)),
+        round=k,
+        prompt=_visible(turn.prompt),
+        feedback=turn.feedback,
+        calls=tuple(map(_call, turn.calls)),
+        answer=None if answer is None else answer.value,
+        reasoning=None if thoughts is None else _visible(thoughts),
+        note="the answer has lone surrogates, shown as U+FFFD"
+        if answer is not None and answer.original is not None
+        else None,
+        tools=tuple(map(_tool, turn.uses)),
     )
 
 
 def _tool(use: ToolUse) -> ToolView:
     call, result = use.call, use.result
     return ToolView(
-        *(call.name, result.outcome, result.fault, call.arguments, result.text),
+        call.name,
+        result.outcome.value,
+        None if result.fault is None else result.fault.value,
+        _visible(call.arguments),
+        _visible(result.text),
         server=None if use.server is None else f"{use.server.name} {use.server.version}".strip(),
         seconds=(use.ended - use.started).total_seconds(),
     )
 
 
-def _said(text: Any, node: Any) -> str:
-    """A text, or where it was removed for publication, what is left of it."""
-    if text is not None:
-        return str(text.value)
-    return removed(str(node.value))
+def _visible(text: str) -> str:
+    """A text with U+FFFD in place of lone surrogates."""
+    return storable(text).value
 
 
-def _call(row: Any) -> str:
-    parts = [f"called {row['callStarted'].value}, ended {row['callEnded'].value}"]
-    for name, title in (("inputTokens", "tokens in"), ("outputTokens", "out")):
-        if row[name] is not None:
-            parts.append(f"{title} {row[name].value}")
-    if row["finishReason"] is not None:
-        parts.append(f"finished: {row['finishReason'].value}")
-    if row["outcome"] is not None:
-        parts.append(row["outcome"].value.removeprefix(OUTCOME))
-    if row["error"] is not None:
-        parts.append(row["error"].value)
+def _time(moment: datetime) -> str:
+    """Format a time in the canonical form of ``xsd:dateTime``, as engines return it.
+
+    >>> [_time(datetime.fromisoformat(f"2026-01-02T03:04:{s}+00:00")) for s in ("10", "05.102030")]
+    ['2026-01-02T03:04:10Z', '2026-01-02T03:04:05.10203Z']
+    """
+    return _ZEROS.sub(r"\1", moment.isoformat()).replace("+00:00", "Z")
+
+
+def _call(call: Call) -> str:
+    """When a call was made, and what is known of its end."""
+    parts = [f"called {_time(call.started)}, ended {_time(call.ended)}"]
+    outcome = call.failure
+    if call.reply is not None:
+        usage, outcome = call.reply.usage, call.reply.outcome
+        if usage.input is not None:
+            parts.append(f"tokens in {usage.input}")
+        if usage.output is not None:
+            parts.append(f"out {usage.output}")
+        if call.reply.finish_reason is not None:
+            parts.append(f"finished: {call.reply.finish_reason}")
+    if outcome is not None:
+        parts.append(outcome.value)
+    if call.error is not None:
+        parts.append(call.error)
     return "; ".join(parts)
 
 
 def _verdicts(store: Store, dialogue: str, wanted: str | None) -> tuple[VerdictView, ...]:
-    infos = {
-        row["evaluation"].value: json.loads(row["infos"].value)
-        for row in queries.run(store, "dialogue-infos", dialogue=dialogue, **{"pass": wanted})
-    }
+    """The verdicts in the order of passes; in each those of answers, then that of the whole."""
+    facts = Facts()
+    for row in queries.run(store, "dialogue-infos", dialogue=dialogue, **{"pass": wanted}):
+        facts.add(row["evaluation"].value, {"infos": KGB.infos}, row)
     first: dict[str, Any] = {}
-    scores: dict[str, list[tuple[str, float]]] = {}
+    scores: dict[str, dict[str, float]] = {}
+    names: dict[str, str] = {}
     for row in queries.run(store, "dialogue-scores", dialogue=dialogue, **{"pass": wanted}):
-        evaluation = row["evaluation"].value
-        first.setdefault(evaluation, row)
+        of_evaluation = scores.setdefault(row["evaluation"].value, {})
+        first.setdefault(row["evaluation"].value, row)
         if row["value"] is not None:
-            pair = (str(row["name"].value), float(row["value"].value))
-            scores.setdefault(evaluation, []).append(pair)
-    found = [
-        (
-            row["started"].value,
-            row["pass"].value,
-            _verdict(row, scores.get(e, []), infos.get(e, {})),
-        )
-        for e, row in first.items()
-    ]
-    whole_last = float("inf")
-
-    def order(one: tuple[str, str, VerdictView]) -> tuple[str, str, float]:
-        return one[0], one[1], whole_last if one[2].round is None else one[2].round
-
-    return tuple(verdict for _, _, verdict in sorted(found, key=order))
+            names[row["metric"].value] = row["name"].value
+            of_evaluation[row["metric"].value] = float(row["value"].value)
+    found = []
+    for iri, row in first.items():
+        facts.add(iri, _COLUMNS, row)
+        verdict = evaluation(facts, iri, scores[iri])
+        by = f"{row['kind'].value}, {row['pass'].value.removeprefix(BASE)}"
+        about = "whole dialogue" if verdict.round is None else f"answer {verdict.round}"
+        title = f"verdict on {about} ({by})"
+        place = float("inf") if verdict.round is None else verdict.round
+        order = (row["started"].value, row["pass"].value, place)
+        found.append((order, verdict_view(verdict, title, names)))
+    return tuple(view for _, view in sorted(found, key=lambda pair: pair[0]))
 
 
-def _verdict(row: Any, scores: list[tuple[str, float]], infos: dict[str, Any]) -> VerdictView:
-    round_ = counted.round_of(row)
-    about = "whole dialogue" if round_ is None else f"answer {round_}"
-    evaluation_pass = row["pass"].value.removeprefix(BASE)
+def verdict_view(verdict: Evaluation, title: str, names: Mapping[str, str]) -> VerdictView:
+    """An evaluation as people read it; ``names`` are those of metrics, by IRI."""
     return VerdictView(
-        title=f"verdict on {about} ({row['kind'].value}, {evaluation_pass})",
-        evaluation=row["evaluation"].value,
-        round=round_,
-        outcome=row["outcome"].value.removeprefix(OUTCOME),
-        scores=tuple(sorted(scores)),
+        title=title,
+        evaluation=verdict.iri,
+        round=verdict.round,
+        outcome=verdict.outcome.value,
+        scores=tuple(sorted((names[metric], value) for metric, value in verdict.scores.items())),
         infos=tuple(
             (name, value if isinstance(value, str) else json.dumps(value))
-            for name, value in sorted(infos.items())
+            for name, value in sorted(verdict.infos.items())
         ),
     )

@@ -237,7 +237,7 @@ def rocrate(
     describing = ro_crate.Describing(credit.licence_iri(), credit.agents())
     results = source.read(run)
     count = ro_crate.write(results, folder, describing)
-    outgoing.report(folder, {"files": count, "dialogues": len(results.held)}, json_=json_)
+    outgoing.report(folder, {"files": count, "dialogues": len(results.dialogues)}, json_=json_)
 
 
 @grouped
@@ -255,7 +255,7 @@ def croissant(
     of_data, made_by = credit.licence_iri(), credit.agents()
     results = source.read(run)
     files = exporting.write(results, folder, of_data, made_by)
-    outgoing.report(folder, {"files": len(files), "dialogues": len(results.held)}, json_=json_)
+    outgoing.report(folder, {"files": len(files), "dialogues": len(results.dialogues)}, json_=json_)
 
 
 @grouped
@@ -280,7 +280,7 @@ def notebook(
 
     results = source.read(run)
     files = exporting.write(results, folder, data)
-    outgoing.report(folder, {"files": len(files), "dialogues": len(results.held)}, json_=json_)
+    outgoing.report(folder, {"files": len(files), "dialogues": len(results.dialogues)}, json_=json_)
 
 
 def eee(

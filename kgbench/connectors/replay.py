@@ -10,7 +10,10 @@ A conversation is answered when its case and every prompt and answer in it are r
 on new prompts. Answers to equal conversations are given in the order of their iterations, each
 once, and a question that is repeated gets the same answer.
 
-A replay calls nobody and so counts no tokens.
+A replay calls no provider, so it counts no tokens.
+
+Connectors stand below the room of results and do not import it. One query gives all answers of a
+run in order; calls, times and tools, which whole dialogues have, are not needed.
 """
 
 from __future__ import annotations

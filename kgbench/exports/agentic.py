@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tools and the budget of a task in the words of Every Eval Ever."""
+"""The tools and the budget of a task in the format of Every Eval Ever."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from kgbench.vocab import KGB, SCHEMA, SKOS
 
 
 def arguments_of(run: OutgoingRun, task: str) -> dict[str, Json]:
-    """The part of ``generation_args`` about the tools of a task (IRI); empty where it has none.
+    """Return the part of ``generation_args`` about the tools of a task (IRI); empty without tools.
 
-    The tools are those that this version of the task class offers; where the run was asked by
-    another version they are not told.
+    The tools are those of the installed version of the task class; they are left out if the run
+    used another version.
     """
     parameters = run.catalogue.data(task, KGB.parameters)
     if budget.CALLS not in parameters:
@@ -41,8 +41,8 @@ def arguments_of(run: OutgoingRun, task: str) -> dict[str, Json]:
 
 
 def _offered(run: OutgoingRun, task: str) -> list[Json]:
-    label = run.catalogue.needed(task, SKOS.notation)
-    version = run.catalogue.one(run.class_of(task), SCHEMA.softwareVersion)
+    label = run.catalogue.required(task, SKOS.notation)
+    version = run.catalogue.value(run.class_of(task), SCHEMA.softwareVersion)
     known = catalogue.labelled_tasks().get(label)
     if known is None or known.version != version:
         return []
@@ -60,7 +60,7 @@ def _offered(run: OutgoingRun, task: str) -> list[Json]:
 
 
 def texts(values: Mapping[str, Json]) -> dict[str, str]:
-    """``values`` as the format wants them, all texts: what is none is written as JSON."""
+    """Return ``values`` as strings, as the format requires; others are written as JSON."""
     return {
         name: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
         for name, value in values.items()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The scores of a run put together: one cell for each model, task and metric."""
+"""Groups the scores of a run into cells: one for each model, task and metric."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from kgbench.exports.outgoing_run import OutgoingRun
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """The values of one metric; ``dialogues`` are those held, ``values`` those that have it.
+    """The values of one metric for a model and a task, over all cases and by case.
 
-    ``cases`` are the values of each case.
+    ``dialogues`` counts all dialogues, including those without a value.
     """
 
     model: str
@@ -28,21 +28,23 @@ class Cell:
 
 
 def cells(run: OutgoingRun) -> list[Cell]:
-    """All cells of a run, by model, task and metric.
+    """Return all cells of a run, sorted by model, task and metric.
 
-    Of a dialogue with several rounds, the metrics of the whole dialogue count; of one with a single
-    answer, those of the answer.
+    For a dialogue with several rounds, the metrics of the whole dialogue count; for one with a
+    single answer, those of the answer.
     """
     values: dict[tuple[str, str, str], dict[Item, list[float]]] = defaultdict(
         lambda: defaultdict(list)
     )
     held: dict[tuple[str, str], int] = defaultdict(int)
-    for one in run.held:
-        held[one.model, one.task] += 1
-        whole = [v for v in one.verdicts if v.round is None]
-        for verdict in whole or one.verdicts[-1:]:
+    for dialogue in run.dialogues:
+        model, task = dialogue.model, dialogue.task
+        held[model, task] += 1
+        verdicts = run.verdicts[dialogue.iri]
+        whole = [verdict for verdict in verdicts if verdict.round is None]
+        for verdict in whole or verdicts[-1:]:
             for metric, value in verdict.scores.items():
-                values[one.model, one.task, metric][Item(one.task, one.case)].append(value)
+                values[model, task, metric][Item(task, dialogue.case)].append(value)
     made = []
     for (model, task, metric), by_case in sorted(values.items()):
         cases = {item: Histogram.of(found) for item, found in by_case.items()}

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The scores of a run as a Croissant data set, and the run in the words of Croissant Tasks.
+"""Exports the scores of a run as a Croissant data set and as Croissant Tasks.
 
-Croissant 1.1 describes ``scores.csv``, a row for each score. The view as Croissant Tasks has a
-problem for each task, a solution for each model and task, and its evaluation with the mean of each
-metric. That vocabulary is young; what is written conforms to ``shapes/croissant-tasks.ttl``, which
-is written after its description.
+Croissant 1.1 describes ``scores.csv``, which has a row for each score. The view as Croissant Tasks
+has a problem for each task, a solution for each model and task, and its evaluation with the mean of
+each metric. That vocabulary is young: documents conform to ``shapes/croissant-tasks.ttl``, which
+follows its published description.
 """
 
 from __future__ import annotations
@@ -66,9 +66,9 @@ _TASKS_CONTEXT: Json = {
 
 
 def write(run: OutgoingRun, out: Path, licence: str, creators: Sequence[Agent]) -> list[str]:
-    """Write the folder ``out``; the names of its files are given back.
+    """Write the folder ``out``, and return the names of its files.
 
-    Raises :class:`~kgbench.errors.PublicationRefused` where ``out`` exists already.
+    Raises :class:`~kgbench.errors.PublicationRefused` if ``out`` already exists.
     """
     data = {"scores.csv": scores_csv(run), "results.nq": statements(run)}
     documents = {
@@ -88,14 +88,14 @@ def write(run: OutgoingRun, out: Path, licence: str, creators: Sequence[Agent]) 
 def metadata(
     run: OutgoingRun, data: dict[str, bytes], licence: str, creators: Sequence[Agent]
 ) -> Json:
-    """The Croissant description of the files ``data`` (name to content)."""
+    """Return the Croissant description of the files ``data`` (name to content)."""
     said: dict[str, Json] = {
         "@context": _CONTEXT,
         "@type": "sc:Dataset",
         "name": f"kgbench-{run.info.id}",
         "description": (
-            f"Scores of {len({one.model for one in run.held})} language models in "
-            f"{len(run.held)} dialogues about knowledge graphs (run {run.info.label})."
+            f"Scores of {len({one.model for one in run.dialogues})} language models in "
+            f"{len(run.dialogues)} dialogues about knowledge graphs (run {run.info.label})."
         ),
         "conformsTo": "http://mlcommons.org/croissant/1.1",
         "license": licence,
@@ -152,11 +152,11 @@ def _file(name: str, media: str, content: bytes, says: str) -> Json:
 
 
 def tasks(run: OutgoingRun) -> Json:
-    """The run as problems, solutions and evaluations of Croissant Tasks."""
+    """Return the run as problems, solutions and evaluations of Croissant Tasks."""
     found = cells(run)
     problems = [_problem(run, task) for task in sorted({cell.task for cell in found})]
     executions = {
-        (one.model, one.task): run.said.needed(one.iri, DCTERMS.isPartOf) for one in run.held
+        (d.model, d.task): run.statements.required(d.iri, DCTERMS.isPartOf) for d in run.dialogues
     }
     by_pair: dict[tuple[str, str], list[Cell]] = {}
     for cell in found:
@@ -175,8 +175,8 @@ def _problem(run: OutgoingRun, task: str) -> Json:
     return {
         "@id": task,
         "@type": "cr:TaskProblem",
-        "schema:name": catalogue.needed(task, SKOS.notation),
-        "schema:description": catalogue.one(of_class, SKOS.definition) or "",
+        "schema:name": catalogue.required(task, SKOS.notation),
+        "schema:description": catalogue.value(of_class, SKOS.definition) or "",
         "cr:input": {
             "@type": "cr:InputSpec",
             "cr:schema": _records(f"{task}#prompts", "prompt", "What a model is asked."),
@@ -206,10 +206,10 @@ def _records(iri: str, name: str, says: str) -> Json:
 
 
 def _solution(run: OutgoingRun, execution: str, of_pair: Sequence[Cell]) -> list[Json]:
-    """What one model made of one task, and how good that was."""
+    """Return the solution of one task by one model, and its evaluation."""
     catalogue = run.catalogue
     model, task = of_pair[0].model, of_pair[0].task
-    name = f"{catalogue.needed(model, RDFS.label)} on {catalogue.needed(task, SKOS.notation)}"
+    name = f"{catalogue.required(model, RDFS.label)} on {catalogue.required(task, SKOS.notation)}"
     solution = {
         "@id": execution,
         "@type": "cr:TaskSolution",
@@ -218,7 +218,7 @@ def _solution(run: OutgoingRun, execution: str, of_pair: Sequence[Cell]) -> list
         "cr:implementation": {
             "@id": model,
             "@type": "schema:SoftwareApplication",
-            "schema:name": catalogue.needed(model, RDFS.label),
+            "schema:name": catalogue.required(model, RDFS.label),
         },
         "cr:output": {
             "@id": f"{execution}#output",
@@ -249,6 +249,6 @@ def _solution(run: OutgoingRun, execution: str, of_pair: Sequence[Cell]) -> list
 
 
 def _decimal(value: float | None) -> str:
-    """A mean as the decimal that its shortest form is, without an exponent."""
+    """Format a mean as the decimal of its shortest representation, without exponent."""
     assert value is not None
     return format(Decimal(repr(value)), "f")

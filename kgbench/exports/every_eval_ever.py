@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run as records of Every Eval Ever (schema 0.3.0): one for each model, all tasks in it.
+"""Exports a run as records of Every Eval Ever (schema 0.3.0): one per model, with all tasks.
 
-What the format demands and nobody has recorded is said to be unknown, never guessed. Documents are
-checked against the schema in ``shapes/every-eval-ever.schema.json``, which is written after the
-published description of the format, or against the official file where one is given.
+Required values that were not recorded are given as unknown, never guessed. Documents are checked
+against ``shapes/every-eval-ever.schema.json``, which follows the published description of the
+format, or against the official schema file if one is given.
 """
 
 from __future__ import annotations
@@ -37,7 +37,12 @@ from kgbench.vocab import KGB, PROV, RDFS, SCHEMA, SKOS
 VERSION = "0.3.0"
 RECORDS, SAMPLES = "every-eval-ever.schema.json", "every-eval-ever-samples.schema.json"
 
-_TYPED = ("temperature", "top_p", "top_k", "max_tokens")  # what the format has fields for
+_TYPED = (
+    "temperature",
+    "top_p",
+    "top_k",
+    "max_tokens",
+)  # have fields in the format
 _HOSTED = ("openai", "anthropic", "google", "google_legacy")
 _BASELINE = "baseline"
 
@@ -49,10 +54,10 @@ def records(
     now: datetime,
     judged: Iterable[JudgeCell] = (),
 ) -> dict[str, Json]:
-    """The records of a run, by the path that the format's data store keeps them at.
+    """Return the records of a run, by their paths in the format's data store.
 
-    ``organisation`` made the evaluation; ``relation`` is what it is to the makers of the models.
-    ``judged`` are the scores that judges gave, which stand beside the executed ones.
+    ``organisation`` made the evaluation; ``relation`` is its relation to the makers of the models.
+    ``judged`` are the scores by judges, which are added to the executed ones.
     """
     by_judges: dict[str, list[JudgeCell]] = {}
     for one in judged:
@@ -87,9 +92,9 @@ def records(
 
 
 def check(found: Mapping[str, Json], schema: Path | None, shipped_schema: str = RECORDS) -> None:
-    """Raise :class:`~kgbench.errors.PublicationRefused` where a record breaks the schema.
+    """Raise :class:`~kgbench.errors.PublicationRefused` if a record violates the schema.
 
-    ``schema`` is the official file; ``None`` is ours, called ``shipped_schema``.
+    ``schema`` is the official file; without it, ``shipped_schema`` is used.
     """
     from jsonschema import validators
     from jsonschema.exceptions import SchemaError
@@ -104,7 +109,7 @@ def check(found: Mapping[str, Json], schema: Path | None, shipped_schema: str = 
         checker = validators.validator_for(rules)
         checker.check_schema(rules)
     except (OSError, ValueError, SchemaError) as error:
-        raise PublicationRefused(f"{schema} is no JSON schema that can be read: {error}") from None
+        raise PublicationRefused(f"{schema} is not a readable JSON schema: {error}") from None
     for record in found.values():
         for problem in checker(rules).iter_errors(record):
             place = "/".join(map(str, problem.absolute_path))
@@ -119,15 +124,15 @@ def _model_id(record: Mapping[str, Json]) -> Json:
 
 
 def _result(run: OutgoingRun, cell: Cell) -> Json:
-    label = run.catalogue.needed(cell.task, SKOS.notation)
+    label = run.catalogue.required(cell.task, SKOS.notation)
     name, _ = run.metrics[cell.metric]
     metric = _metric(run, cell.metric, run.class_of(cell.task))
     return _scored(run, cell, f"{label}/{name}", metric, _bounds(run, cell.metric))
 
 
 def _judged_result(run: OutgoingRun, one: JudgeCell) -> Json:
-    label = run.catalogue.needed(one.cell.task, SKOS.notation)
-    called = f"{label}/{one.rubric.name} by {run.catalogue.needed(one.judge, SKOS.notation)}"
+    label = run.catalogue.required(one.cell.task, SKOS.notation)
+    called = f"{label}/{one.rubric.name} by {run.catalogue.required(one.judge, SKOS.notation)}"
     return _scored(run, one.cell, called, _judge_metric(run, one), _values(one.rubric))
 
 
@@ -137,7 +142,7 @@ def _scored(run: OutgoingRun, cell: Cell, called: str, metric: Json, bounds: Bou
     details = {"dialogues": str(cell.dialogues), "without_value": str(cell.dialogues - values.n)}
     return {
         "evaluation_result_id": called,
-        "evaluation_name": f"kgbench.{catalogue.needed(cell.task, SKOS.notation)}",
+        "evaluation_name": f"kgbench.{catalogue.required(cell.task, SKOS.notation)}",
         "source_data": {
             "dataset_name": _suite(run),
             "source_type": "url",
@@ -166,7 +171,7 @@ def _values(rubric: Rubric) -> Bounds:
 
 
 def _judge_metric(run: OutgoingRun, one: JudgeCell) -> Json:
-    """A rubric as a metric, with the judge in the fields that the format has for one."""
+    """Return a rubric as a metric, with the judge in the format's fields for judges."""
     rubric, bounds = one.rubric, _values(one.rubric)
     judge: dict[str, Json] = {"model_info": _model(run, one.judge)}
     temperature = run.catalogue.data(one.judge, KGB.sampling).get("temperature")
@@ -199,17 +204,17 @@ def _judge_metric(run: OutgoingRun, one: JudgeCell) -> Json:
 def _metric(run: OutgoingRun, metric: str, of_class: str) -> Json:
     catalogue = run.catalogue
     name, aggregation = run.metrics[metric]
-    low = _bound(catalogue.one(metric, SCHEMA.minValue), -math.inf)
-    high = _bound(catalogue.one(metric, SCHEMA.maxValue), math.inf)
-    task_class = catalogue.needed(of_class, SKOS.notation)
-    version = catalogue.one(metric, SCHEMA.version) or "unknown"
+    low = _bound(catalogue.value(metric, SCHEMA.minValue), -math.inf)
+    high = _bound(catalogue.value(metric, SCHEMA.maxValue), math.inf)
+    task_class = catalogue.required(of_class, SKOS.notation)
+    version = catalogue.value(metric, SCHEMA.version) or "unknown"
     found: dict[str, Json] = {
-        "evaluation_description": catalogue.one(metric, SKOS.definition) or "",
+        "evaluation_description": catalogue.value(metric, SKOS.definition) or "",
         "metric_id": f"kgbench.{task_class}.{version}.{name}",
-        "metric_name": catalogue.one(metric, RDFS.label) or name,
+        "metric_name": catalogue.value(metric, RDFS.label) or name,
         "metric_kind": name,
         "metric_unit": "proportion" if (low, high) == (0.0, 1.0) else "points",
-        "lower_is_better": catalogue.one(metric, KGB.higherIsBetter) == "false",
+        "lower_is_better": catalogue.value(metric, KGB.higherIsBetter) == "false",
         "score_type": "continuous",
         "min_score": low,
         "max_score": high,
@@ -221,19 +226,19 @@ def _metric(run: OutgoingRun, metric: str, of_class: str) -> Json:
 
 
 def _bound(value: str | None, unbounded: float) -> float | str:
-    """A bound as the format writes it: infinities as texts, because JSON has none."""
+    """Format a bound; infinities are strings, because JSON has none."""
     if value is not None:
         return float(value)
     return "Infinity" if unbounded > 0 else "-Infinity"
 
 
 def _bounds(run: OutgoingRun, metric: str) -> Bounds:
-    ends = (run.catalogue.one(metric, end) for end in (SCHEMA.minValue, SCHEMA.maxValue))
+    ends = (run.catalogue.value(metric, end) for end in (SCHEMA.minValue, SCHEMA.maxValue))
     return Bounds(*(None if end is None else float(end) for end in ends))
 
 
 def _uncertainty(cell: Cell, bounds: Bounds) -> Json:
-    """Deviation, and error and interval for cases of this kind, where there are any."""
+    """Return the deviation, and the standard error and interval if they can be computed."""
     found: dict[str, Json] = {"num_samples": cell.values.n}
     if cell.values.sd is not None:
         found["standard_deviation"] = cell.values.sd
@@ -264,12 +269,12 @@ def _generation(sampling: Mapping[str, Json], of_tools: Mapping[str, Json]) -> J
 
 def _model(run: OutgoingRun, model: str) -> dict[str, Any]:
     catalogue = run.catalogue
-    connector = catalogue.one(model, KGB.connector)
-    hosted = connector in _HOSTED and catalogue.one(model, KGB.baseUrl) is None
+    connector = catalogue.value(model, KGB.connector)
+    hosted = connector in _HOSTED and catalogue.value(model, KGB.baseUrl) is None
     deployed = "self_deployed" if connector == "vllm" else "unknown"
-    notation = catalogue.needed(model, SKOS.notation)
+    notation = catalogue.required(model, SKOS.notation)
     developer = str(connector).partition("_")[0] if hosted else _developer(connector, notation)
-    name = catalogue.needed(model, RDFS.label)
+    name = catalogue.required(model, RDFS.label)
     details = {
         "deployment_type": "externally_managed" if hosted else deployed,
         "model_availability": "unknown",
@@ -287,9 +292,9 @@ def _model(run: OutgoingRun, model: str) -> dict[str, Any]:
 
 
 def _developer(connector: str | None, notation: str) -> str:
-    """Who made a model that its maker does not serve: the account in its name, or by its name.
+    """Return the developer of a model that others serve: the account in its name, or by its name.
 
-    Baselines are kgbench's own; who made a model of an unknown name is ``unknown``.
+    Baselines are kgbench's own; the developer of an unknown name is ``unknown``.
     """
     if connector == _BASELINE:
         return "kgbench"
@@ -305,11 +310,11 @@ def _developer(connector: str | None, notation: str) -> str:
 
 
 def _library(run: OutgoingRun) -> Json:
-    """What judged: the agent of the first pass."""
-    agents = [a for one in run.passes for a in run.judged.all(one.iri, PROV.wasAssociatedWith)]
-    name = run.catalogue.one(agents[0], RDFS.label) if agents else None
-    version = run.catalogue.one(agents[0], SCHEMA.softwareVersion) if agents else None
-    commit = run.catalogue.one(agents[0], KGB.commit) if agents else None
+    """Return the evaluation software: the agent of the first pass."""
+    agents = [a for one in run.passes for a in run.judged.values(one.iri, PROV.wasAssociatedWith)]
+    name = run.catalogue.value(agents[0], RDFS.label) if agents else None
+    version = run.catalogue.value(agents[0], SCHEMA.softwareVersion) if agents else None
+    commit = run.catalogue.value(agents[0], KGB.commit) if agents else None
     return {
         "name": name or "unknown",
         "version": version or "unknown",
@@ -335,7 +340,7 @@ def _epoch(moment: datetime) -> str:
 
 
 def _path(run: OutgoingRun, info: Mapping[str, Any], record: Mapping[str, Json]) -> str:
-    """``data/COLLECTION/DEVELOPER/MODEL/UUID.json``; the same record has the same name."""
+    """Return ``data/COLLECTION/DEVELOPER/MODEL/UUID.json``; equal records have equal names."""
     content = {name: value for name, value in record.items() if name != "retrieved_timestamp"}
     digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).digest()
     name = uuid.UUID(bytes=digest[:16], version=4)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The dialogues of a run as instance-level records of Every Eval Ever (schema 0.3.0), JSON Lines.
+"""Exports dialogues as instance-level records of Every Eval Ever (schema 0.3.0), as JSON Lines.
 
-One record a dialogue, about the main metric of its task: ``single_turn`` for one answer,
-``multi_turn`` for several, ``agentic`` where tools were offered. Reference answers are left out.
+One record per dialogue, about the main metric of its task: ``single_turn`` for one answer,
+``multi_turn`` for several, ``agentic`` if tools were offered. Reference answers are left out.
 """
 
 from __future__ import annotations
@@ -14,9 +14,11 @@ from typing import Any
 
 from kgbench.errors import PublicationRefused
 from kgbench.exports.agentic import texts
-from kgbench.exports.outgoing_run import Held, OutgoingRun, Used, Verdict
-from kgbench.model import Json
+from kgbench.exports.outgoing_run import OutgoingRun
+from kgbench.model import Dialogue, Json
 from kgbench.publish.withholding import Level
+from kgbench.record.withheld import disclosed
+from kgbench.tool_calls import ToolUse
 from kgbench.tools import arguments, wording
 from kgbench.vocab import KGB, SCHEMA, SKOS
 
@@ -24,10 +26,10 @@ _SUFFIX = "_samples.jsonl"
 
 
 def with_samples(run: OutgoingRun, records: Mapping[str, Json]) -> dict[str, bytes]:
-    """The samples of each record, by the path of their file; the record then refers to them.
+    """Return the samples of each record by file path, and make the records refer to them.
 
     ``records`` are those of :func:`kgbench.exports.every_eval_ever.records` for the same run.
-    Raises :class:`~kgbench.errors.PublicationRefused` where prompts or answers are to be left out.
+    Raises :class:`~kgbench.errors.PublicationRefused` if prompts or answers are to be left out.
     """
     if run.level >= Level.PROMPTS:
         raise PublicationRefused(
@@ -55,53 +57,51 @@ def with_samples(run: OutgoingRun, records: Mapping[str, Json]) -> dict[str, byt
 
 def _samples(run: OutgoingRun, record: Mapping[str, Json], model: str) -> Iterator[dict[str, Json]]:
     results = {one["evaluation_result_id"] for one in record["evaluation_results"]}
-    for held in run.held:
-        metric = run.catalogue.needed(run.class_of(held.task), KGB.mainMetric)
+    for dialogue in run.dialogues:
+        metric = run.catalogue.required(run.class_of(dialogue.task), KGB.mainMetric)
         name, _ = run.metrics[metric]
-        label = run.catalogue.needed(held.task, SKOS.notation)
-        verdict = _about(held, metric)
-        answered = [one for one in held.rounds if one.answer_text is not None]
-        if held.model != model or verdict is None or not answered:
+        label = run.catalogue.required(dialogue.task, SKOS.notation)
+        # The last verdict with a score of the metric.
+        verdicts = reversed(run.verdicts[dialogue.iri])
+        verdict = next((one for one in verdicts if metric in one.scores), None)
+        answers = [
+            answer for turn in dialogue.turns if (answer := disclosed(turn.answer)) is not None
+        ]
+        if dialogue.model != model or verdict is None or not answers:
             continue
         score = verdict.scores[metric]
-        best = run.catalogue.one(metric, SCHEMA.maxValue)
+        best = run.catalogue.value(metric, SCHEMA.maxValue)
         sample: dict[str, Any] = {
             "schema_version": record["schema_version"],
             "evaluation_id": record["evaluation_id"],
             "model_id": record["model_info"]["id"],
             "evaluation_name": f"kgbench.{label}",
-            "sample_id": held.case,
-            "interaction_type": "multi_turn" if len(answered) > 1 else "single_turn",
-            "input": {"raw": held.rounds[0].prompt_text or "", "reference": []},
+            "sample_id": dialogue.case,
+            "interaction_type": "multi_turn" if len(answers) > 1 else "single_turn",
+            "input": {"raw": disclosed(dialogue.turns[0].prompt) or "", "reference": []},
             "evaluation": {
                 "score": score,
                 "is_correct": best is not None and score >= float(best),
-                "num_turns": len(answered),
+                "num_turns": len(answers),
             },
-            "metadata": {"dialogue": held.iri, "outcome": verdict.outcome},
+            "metadata": {"dialogue": dialogue.iri, "outcome": verdict.outcome.value},
         }
         if f"{label}/{name}" in results:
             sample["evaluation_result_id"] = f"{label}/{name}"
-        if usage := _tokens(run, held):
+        if usage := _tokens(dialogue):
             sample["token_usage"] = usage
-        yield _with_texts(held, sample)
+        yield _with_texts(dialogue, answers[-1], sample)
 
 
-def _about(held: Held, metric: str) -> Verdict | None:
-    """The last verdict with a score of the metric."""
-    return next((v for v in reversed(held.verdicts) if metric in v.scores), None)
-
-
-def _with_texts(held: Held, sample: dict[str, Any]) -> dict[str, Json]:
-    last = [one.answer_text for one in held.rounds if one.answer_text is not None][-1]
+def _with_texts(dialogue: Dialogue, last: str, sample: dict[str, Any]) -> dict[str, Json]:
     place, source = 0, "output.raw"
-    if held.tool_protocol is not None:
+    if dialogue.tool_protocol is not None:
         sample["interaction_type"] = "agentic"
-        sample["evaluation"]["tool_calls_count"] = sum(len(one.uses) for one in held.rounds)
+        sample["evaluation"]["tool_calls_count"] = sum(len(turn.uses) for turn in dialogue.turns)
     if sample["interaction_type"] == "single_turn":
         sample["output"] = {"raw": [last]}
     else:
-        sample["messages"] = _messages(held)
+        sample["messages"] = _messages(dialogue)
         spoken = [m["turn_idx"] for m in sample["messages"] if m["role"] == "assistant"]
         place, source = spoken[-1], "messages[turn_idx].content"
     sample["answer_attribution"] = [
@@ -116,44 +116,48 @@ def _with_texts(held: Held, sample: dict[str, Any]) -> dict[str, Json]:
     return sample
 
 
-def _messages(held: Held) -> list[dict[str, Json]]:
-    """The transcript: prompts, answers with their tool calls, and a message for each result."""
+def _messages(dialogue: Dialogue) -> list[dict[str, Json]]:
+    """Return the transcript: prompts, answers with their tool calls, and tool results."""
     found: list[dict[str, Json]] = []
 
     def say(role: str, content: str | None, **more: Json) -> None:
         found.append({"turn_idx": len(found), "role": role, "content": content, **more})
 
-    before: list[tuple[str, Used]] = []
-    for one in held.rounds:
-        prompt = one.prompt_text or ""
+    before: list[tuple[str, ToolUse]] = []
+    for k, turn in enumerate(dialogue.turns):
+        prompt = disclosed(turn.prompt) or ""
         told, note = wording.told(prompt) if before else ([], prompt)
         for name, use in before if told else ():
-            say("tool", use.result, tool_call_id=[name])
+            say("tool", disclosed(use.result.text), tool_call_id=[name])
         say("user", note)
-        if one.answer_text is None:
+        answer = disclosed(turn.answer)
+        if answer is None:
             continue
-        before = [(use.id or f"call_{one.number}_{k}", use) for k, use in enumerate(one.uses)]
-        text, _ = wording.spoken(one.answer_text)
-        calls = [{"id": i, "name": u.tool, "arguments": _arguments(u)} for i, u in before]
+        before = [(use.call.id or f"call_{k}_{i}", use) for i, use in enumerate(turn.uses)]
+        text, _ = wording.spoken(answer)
+        calls = [{"id": i, "name": u.call.name, "arguments": _arguments(u)} for i, u in before]
         say("assistant", text, **({"tool_calls": calls} if calls else {}))
-    for name, use in before:  # of the last answer, which no prompt follows
-        say("tool", use.result, tool_call_id=[name])
+    for name, use in before:  # results for the last answer, which no prompt follows
+        say("tool", disclosed(use.result.text), tool_call_id=[name])
     return found
 
 
-def _arguments(use: Used) -> dict[str, str]:
+def _arguments(use: ToolUse) -> dict[str, str]:
+    written = disclosed(use.call.arguments) or ""
     try:
-        return texts(arguments.read(use.arguments or ""))
+        return texts(arguments.read(written))
     except ValueError:
-        return {"malformed": use.arguments or ""}
+        return {"malformed": written}
 
 
-def _tokens(run: OutgoingRun, held: Held) -> dict[str, int]:
-    """The tokens of a dialogue; none where a call of it did not count them."""
-    total = {}
-    for name, term in (("input_tokens", KGB.inputTokens), ("output_tokens", KGB.outputTokens)):
-        counts = [run.said.one(one.call, term) for one in held.rounds if one.call and one.answer]
-        if None in counts:
-            return {}
-        total[name] = sum(int(count) for count in counts if count is not None)
+def _tokens(dialogue: Dialogue) -> dict[str, int]:
+    """Return the token counts of a dialogue; none if one of its calls lacks them."""
+    replies = [reply for turn in dialogue.turns if (reply := turn.calls[-1].reply)]
+    counts = {
+        "input_tokens": [reply.usage.input for reply in replies],
+        "output_tokens": [reply.usage.output for reply in replies],
+    }
+    if any(None in of_replies for of_replies in counts.values()):
+        return {}
+    total = {name: sum(filter(None, of_replies)) for name, of_replies in counts.items()}
     return {**total, "total_tokens": sum(total.values())}

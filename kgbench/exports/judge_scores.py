@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What judges said of the dialogues of a run: a cell for each model, task, rubric and judge."""
+"""Groups judges' verdicts on a run into cells: one per model, task, rubric and judge."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from kgbench.store.protocol import Store
 
 @dataclass(frozen=True, slots=True)
 class JudgeCell:
-    """The values of a judge's verdicts by one rubric, about one model on one task.
+    """The values of a judge's verdicts by one rubric, on one model and task.
 
     The metric of ``cell`` is the rubric's IRI. ``executed`` is the mean of the values that
-    execution implies for the same items, ``None`` where it implies none. ``repeated`` says whether
-    the judge was asked about an item more than once, so that most of its verdicts decided.
+    execution implies for the same items, if any. ``repeated``: the judge gave several verdicts on
+    an item, and the majority decided.
     """
 
     cell: Cell
@@ -33,12 +33,12 @@ class JudgeCell:
 
 
 def judge_cells(store: Store, run: OutgoingRun, iri: str) -> list[JudgeCell]:
-    """The cells of all judges about the run that the store calls ``iri``, by rubric and judge.
+    """Return the cells of all judges of the run ``iri`` (as in the store), by rubric and judge.
 
-    Verdicts count that stand for a value; pairs and classified failures have none. IRIs are those
-    that ``run`` is exported with.
+    Only verdicts with a value count; pairs and classified failures have none. The IRIs are those of
+    the export.
     """
-    kept = {held.iri for held in run.held}
+    kept = {dialogue.iri for dialogue in run.dialogues}
     grouped: dict[tuple[str, str, str, str], list[Judgement]] = defaultdict(list)
     for one in judgements(verdicts(store, select(store, run=iri))):
         first = one.first.items[0]

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run as a result file of LLM-KG-Bench 3: a list of records, one for each dialogue.
+"""Exports a run as a result file of LLM-KG-Bench 3: a list with one record per dialogue.
 
-The reverse of :mod:`kgbench.importers.llm_kg_bench`, which says what the fields are. A run that is
-exported and imported again has the same dialogues and scores. What the format has no place for is
-left out: failed calls, tokens, times of calls beyond those of prompt and response, time zones
-(times are written in UTC, without saying so), outcomes, what a model wrote around an extracted
-answer, and the name of a case that its data do not hold (its digest is the same).
+The reverse of :mod:`kgbench.importers.llm_kg_bench`, which documents the fields. A run that is
+exported and imported again has the same dialogues and scores. The format has no fields for failed
+calls, tokens, times of calls other than those of prompt and response, time zones (times are in UTC,
+unmarked), outcomes, text around an extracted answer, and case names that are not in the case data
+(the case digest stays the same); these are left out.
 """
 
 from __future__ import annotations
@@ -13,17 +13,18 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from kgbench.errors import PublicationRefused
-from kgbench.exports.outgoing_run import Held, OutgoingRun, Verdict
+from kgbench.exports.outgoing_run import OutgoingRun, all_answered
 from kgbench.importers.published_cases import without_printed_graph
-from kgbench.model import Json
+from kgbench.model import Dialogue, Evaluation, Json
 from kgbench.publish.withholding import Level
+from kgbench.record.withheld import disclosed
 from kgbench.vocab import KGB, PROV, RDFS, SCHEMA, SKOS
 
 
 def records(run: OutgoingRun) -> tuple[list[Json], int]:
-    """The records of a run, and how many of its dialogues have none, being without an answer.
+    """Return the records of a run, and the number of dialogues left out for lack of an answer.
 
-    Raises :class:`~kgbench.errors.PublicationRefused` where prompts or answers are to be left out.
+    Raises :class:`~kgbench.errors.PublicationRefused` if prompts or answers are to be left out.
     """
     if run.level >= Level.PROMPTS:
         raise PublicationRefused(
@@ -31,30 +32,28 @@ def records(run: OutgoingRun) -> tuple[list[Json], int]:
             f"{run.level.name.lower()} nothing would be left of them"
         )
     commit = _commit(run)
-    found = [_record(run, held, commit) for held in run.held if _answered(held)]
-    return found, len(run.held) - len(found)
+    answered = filter(all_answered, run.dialogues)
+    found = [_record(run, dialogue, commit) for dialogue in answered]
+    return found, len(run.dialogues) - len(found)
 
 
-def _answered(held: Held) -> bool:
-    return bool(held.rounds) and all(r.answer_text is not None for r in held.rounds)
-
-
-def _record(run: OutgoingRun, held: Held, commit: str) -> Json:
+def _record(run: OutgoingRun, dialogue: Dialogue, commit: str) -> Json:
     catalogue = run.catalogue
-    of_class = run.class_of(held.task)
-    task_class = catalogue.needed(of_class, SKOS.notation)
-    data = _task_data(run, held, task_class)
-    scores, infos, published = _judged(run, held, of_class)
+    of_class = run.class_of(dialogue.task)
+    started = _started(dialogue)
+    task_class = catalogue.required(of_class, SKOS.notation)
+    data = _task_data(run, dialogue, task_class)
+    scores, infos, published = _judged(run, dialogue, of_class)
     condensed = published.pop("condensedTaskData", data)
     record: dict[str, Json] = {
-        "startTime": _time(held.started),
+        "startTime": _time(started),
         "reevalOriginalTime": None,
-        "modelId": _model(run, held.model),
+        "modelId": _model(run, dialogue.model),
         "taskInfo": {
             "taskId": task_class,
-            "taskLabel": catalogue.needed(held.task, SKOS.notation),
-            "version": catalogue.needed(of_class, SCHEMA.softwareVersion),
-            "taskParameter": catalogue.data(held.case, KGB.parameters),
+            "taskLabel": catalogue.required(dialogue.task, SKOS.notation),
+            "version": catalogue.required(of_class, SCHEMA.softwareVersion),
+            "taskParameter": catalogue.data(dialogue.case, KGB.parameters),
             "gitCommit": commit,
             "condensedTaskData": condensed,
         },
@@ -62,30 +61,36 @@ def _record(run: OutgoingRun, held: Held, commit: str) -> Json:
         "scores": scores,
         "info": infos,
         "taskData": data,
-        "interactions": _interactions(held),
-        "duration": str(_ended(held) - held.started),
+        "interactions": _interactions(dialogue),
+        "duration": str(_ended(dialogue) - started),
     }
     return record | published
 
 
-def _ended(held: Held) -> datetime:
-    """When a dialogue ended; one that is open has lasted up to its last answer."""
-    answered = [one.answered for one in held.rounds if one.answered is not None]
-    return held.ended or max(answered, default=held.started)
+def _started(dialogue: Dialogue) -> datetime:
+    assert dialogue.started is not None
+    return dialogue.started
 
 
-def _task_data(run: OutgoingRun, held: Held, task_class: str) -> Json:
-    """The data of the case, without the graph that an import takes from the prompt."""
-    data = run.catalogue.data(held.case, KGB.caseData)
-    return without_printed_graph(task_class, data, held.rounds[0].prompt_text or "")
+def _ended(dialogue: Dialogue) -> datetime:
+    """Return the end of a dialogue; for an incomplete one, that of its last call."""
+    answered = [turn.calls[-1].ended for turn in dialogue.turns]
+    return dialogue.ended or max(answered, default=_started(dialogue))
+
+
+def _task_data(run: OutgoingRun, dialogue: Dialogue, task_class: str) -> Json:
+    """Return the data of the case, without a graph that the prompt contains too."""
+    data = run.catalogue.data(dialogue.case, KGB.caseData)
+    return without_printed_graph(task_class, data, disclosed(dialogue.turns[0].prompt) or "")
 
 
 def _judged(
-    run: OutgoingRun, held: Held, of_class: str
+    run: OutgoingRun, dialogue: Dialogue, of_class: str
 ) -> tuple[dict[str, Json], dict[str, Json], dict[str, Json]]:
-    """Scores, infos, and what was published beside them."""
-    of_rounds = [v for v in held.verdicts if v.round is not None and v.round < len(held.rounds)]
-    whole = next((v for v in held.verdicts if v.round is None), None)
+    """Return scores, infos, and other published fields of the record."""
+    verdicts, rounds = run.verdicts[dialogue.iri], len(dialogue.turns)
+    of_rounds = [v for v in verdicts if v.round is not None and v.round < rounds]
+    whole = next((v for v in verdicts if v.round is None), None)
     if whole is None and not _has_aggregates(run, of_class):
         last = of_rounds[-1] if of_rounds else None
         infos = {} if last is None else dict(last.infos)
@@ -95,7 +100,7 @@ def _judged(
     infos = {str(v.round): v.infos for v in of_rounds}
     beside: dict[str, Json] = {}
     if whole is not None:
-        infos |= whole.infos
+        infos |= dict(whole.infos)
         beside = infos.pop("published", {})
         for metric, value in whole.scores.items():
             name, aggregation = run.metrics[metric]
@@ -107,49 +112,48 @@ def _judged(
 
 
 def _has_aggregates(run: OutgoingRun, of_class: str) -> bool:
-    metrics = run.catalogue.all(of_class, KGB.metric)
+    metrics = run.catalogue.values(of_class, KGB.metric)
     return any(run.metrics.get(metric, ("", None))[1] is not None for metric in metrics)
 
 
-def _named(run: OutgoingRun, verdict: Verdict) -> dict[str, Json]:
+def _named(run: OutgoingRun, verdict: Evaluation) -> dict[str, Json]:
     return {run.metrics[metric][0]: value for metric, value in verdict.scores.items()}
 
 
-def _interactions(held: Held) -> list[Json]:
+def _interactions(dialogue: Dialogue) -> list[Json]:
     found: list[Json] = []
-    for one in held.rounds:
-        assert one.asked is not None
-        assert one.answered is not None
-        found.append(["prompt", _time(one.asked), one.prompt_text])
-        found.append(["response", _time(one.answered), one.answer_text])
+    for turn in dialogue.turns:
+        call = turn.calls[-1]
+        found.append(["prompt", _time(call.started), disclosed(turn.prompt)])
+        found.append(["response", _time(call.ended), disclosed(turn.answer)])
     return found
 
 
 def _model(run: OutgoingRun, model: str) -> str:
-    """How the framework names a model: as it was published, else connector and label."""
-    said = run.catalogue.all(model, KGB.sourceModelId)
+    """Return the model's name in the framework: as published, else connector and label."""
+    said = run.catalogue.values(model, KGB.sourceModelId)
     if said:
         return said[0]
-    label = run.catalogue.needed(model, RDFS.label)
-    family = run.catalogue.one(model, KGB.connector) or "kgbench"
+    label = run.catalogue.required(model, RDFS.label)
+    family = run.catalogue.value(model, KGB.connector) or "kgbench"
     return f"{family}--{label.replace('--', '-')}"
 
 
 def _commit(run: OutgoingRun) -> str:
-    """The commit of the code that ran, or, where that is not known, its name and version."""
-    agents = run.said.all(run.info.iri, PROV.wasAssociatedWith)
-    for session in run.said.of_type(KGB.Session):
-        agents += run.said.all(session, PROV.wasAssociatedWith)
-    commits = [run.catalogue.one(agent, KGB.commit) for agent in agents]
+    """Return the commit of the code that ran, or else its name and version."""
+    agents = run.statements.values(run.info.iri, PROV.wasAssociatedWith)
+    for session in run.statements.instances(KGB.Session):
+        agents += run.statements.values(session, PROV.wasAssociatedWith)
+    commits = [run.catalogue.value(agent, KGB.commit) for agent in agents]
     known = [commit for commit in commits if commit is not None]
     if known:
         return known[0]
-    versions = [run.catalogue.one(agent, SCHEMA.softwareVersion) for agent in agents]
+    versions = [run.catalogue.value(agent, SCHEMA.softwareVersion) for agent in agents]
     return f"kgbench-{versions[0]}" if versions and versions[0] else "unknown"
 
 
 def _time(moment: datetime) -> str:
-    """A time as the framework writes it: without a zone."""
+    """Format a time as the framework does: without time zone."""
     if moment.tzinfo is not None:
         moment = moment.astimezone(UTC).replace(tzinfo=None)
     return moment.isoformat()

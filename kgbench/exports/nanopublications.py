@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims of a publication as nanopublications: trusty IRIs, signed with RSA, written offline.
+"""Exports claims of a publication as nanopublications with trusty IRIs, signed with RSA, offline.
 
-A nanopublication (nanopub.net) has the claim as its assertion, the passes that it rests on and the
-publication as provenance, and who publishes it when as publication info. The ``nanopub`` library
-signs; nothing is sent to any server. Its check of signatures accepts any signature (2.0.1), so
-:func:`verified` verifies with ``cryptography`` what the library normalises.
+A nanopublication (nanopub.net) has the claim as its assertion, the evaluation passes and the
+publication as provenance, and author and time as publication info. The ``nanopub`` library signs;
+nothing is sent to a server. Version 2.0.1 of the library accepts any signature, so :func:`verified`
+checks the signature over the library's normalised quads with ``cryptography``.
 """
 
 from __future__ import annotations
@@ -35,23 +35,22 @@ PLACE: Final = "nanopublications"
 def nanopublications(
     site: Path, key: Path, author: Agent, licence: str | None, now: datetime
 ) -> Iterator[tuple[str, bytes]]:
-    """A nanopublication for each claim in the published folder ``site``.
+    """Yield a nanopublication for each claim in the published folder ``site``.
 
-    Gives the names of their files, which are the ends of their trusty IRIs, and their TriG. ``key``
-    is the file of a private RSA key; ``author`` has an IRI. Raises
-    :class:`~kgbench.errors.ResourceError` where there are no claims, and
-    :class:`~kgbench.errors.SignatureError` for a key that cannot be used.
+    Yields file names, which are the ends of the trusty IRIs, and TriG. ``key`` is the file of a
+    private RSA key; ``author`` must have an IRI. Raises :class:`~kgbench.errors.ResourceError` if
+    there are no claims, and :class:`~kgbench.errors.SignatureError` for an unusable key.
     """
     from nanopub import Nanopub, NanopubConf, Profile
     from rdflib import ConjunctiveGraph
 
     if author.iri is None:
         raise ResourceError(
-            "the author of nanopublications has an IRI: 'Name <https://orcid.org/...>'"
+            "the author of nanopublications needs an IRI: 'Name <https://orcid.org/...>'"
         )
     secret = private_key(key)
     if not isinstance(secret, rsa.RSAPrivateKey):
-        raise SignatureError(f"{key} is no RSA key: make one with kgbench keys new --rsa")
+        raise SignatureError(f"{key} is not an RSA key: make one with kgbench keys new --rsa")
     text = secret.private_bytes(pem.Encoding.DER, pem.PrivateFormat.PKCS8, pem.NoEncryption())
     profile = Profile(author.iri, author.name, base64.b64encode(text).decode())
     claims = sorted((site / CLAIMS).glob("*/*.ttl"))
@@ -61,13 +60,13 @@ def nanopublications(
         unsigned = ox.serialize(_quads(path, author, licence, now), format=ox.RdfFormat.N_QUADS)
         assert unsigned is not None
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # the library has ConjunctiveGraph
+            warnings.simplefilter("ignore", DeprecationWarning)  # the library uses ConjunctiveGraph
             graph = ConjunctiveGraph()
             graph.parse(data=unsigned.decode(), format="nquads")
             made = Nanopub(rdf=graph, conf=NanopubConf(profile=profile))
             made.sign()
             signed = made.rdf.serialize(format="nquads")
-        # As N-Quads and then by pyoxigraph: TriG of rdflib changes the text of numbers.
+        # By way of N-Quads and pyoxigraph, because the TriG of rdflib changes the text of numbers.
         written = ox.serialize(
             ox.parse(signed.encode(), ox.RdfFormat.N_QUADS), format=ox.RdfFormat.TRIG
         )
@@ -76,9 +75,9 @@ def nanopublications(
 
 
 def verified(content: bytes) -> str:
-    """The trusty IRI of a nanopublication in TriG, which is valid in all of its parts.
+    """Verify a nanopublication in TriG, and return its trusty IRI.
 
-    Raises :class:`~kgbench.errors.SignatureError` where form, trusty IRI or signature are not.
+    Raises :class:`~kgbench.errors.SignatureError` if its form, trusty IRI or signature is invalid.
     """
     from nanopub import Nanopub
     from nanopub.trustyuri.rdf import RdfHasher, RdfUtils
@@ -91,7 +90,7 @@ def verified(content: bytes) -> str:
             graph = ConjunctiveGraph()
             graph.parse(data=content.decode(), format="trig")
             read = Nanopub(rdf=graph)
-            _ = read.is_valid, read.has_valid_trusty  # they raise where it is not
+            _ = read.is_valid, read.has_valid_trusty  # these properties raise if it is not
             metadata: Any = read.metadata
             signed = [q for q in RdfUtils.get_quads(read.rdf) if str(q[2]) != NPX.hasSignature]
             normalised = RdfHasher.normalize_quads(
@@ -99,18 +98,18 @@ def verified(content: bytes) -> str:
             )
             public = pem.load_der_public_key(base64.b64decode(str(metadata.public_key)))
             if not isinstance(public, rsa.RSAPublicKey):
-                raise SignatureError("the key of the nanopublication is no RSA key")
+                raise SignatureError("the key of the nanopublication is not an RSA key")
             signature = base64.b64decode(str(metadata.signature))
             public.verify(signature, normalised.encode(), padding.PKCS1v15(), hashes.SHA256())
         except InvalidSignature:
-            raise SignatureError("the signature of the nanopublication does not fit") from None
+            raise SignatureError("the signature of the nanopublication is wrong") from None
         except MalformedNanopubError as error:
             raise SignatureError(f"the nanopublication is not valid: {error}") from None
     return str(read.source_uri)
 
 
 def _quads(path: Path, author: Agent, licence: str | None, now: datetime) -> Iterator[ox.Quad]:
-    """The nanopublication before it is signed; its IRI ends where the trusty one gets its hash."""
+    """Yield the unsigned nanopublication, whose IRI is the trusty IRI without the hash."""
     claim = list(ox.parse(path.read_bytes(), ox.RdfFormat.TURTLE))
     subject: Any = claim[0].subject
     base = subject.value.partition(f"{CLAIMS}/")[0]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run as a Jupyter notebook that asks its published data the declared questions.
+"""Exports a run as a Jupyter notebook that queries its published data.
 
-The notebook needs pyoxigraph, pandas and matplotlib, and nothing of kgbench: each cell holds the
-text of a query that needs no parameters (those with the keyword ``ready-made``).
+The notebook needs pyoxigraph, pandas and matplotlib, but not kgbench: each cell holds the text of a
+declared query without parameters (those with the keyword ``ready-made``).
 """
 
 from __future__ import annotations
@@ -92,11 +92,10 @@ axes.set_xlabel("mean of the main metric over tasks");"""
 
 
 def write(run: OutgoingRun, out: Path, data: str | None) -> list[str]:
-    """Write the folder ``out`` with the notebook; the names of its files are given back.
+    """Write the folder ``out`` with the notebook, and return the names of its files.
 
-    ``data`` is where the published N-Quads are, an address or a path; without it the folder gets
-    those of the run. Raises :class:`~kgbench.errors.PublicationRefused` where ``out`` exists
-    already.
+    ``data`` is the URL or path of published N-Quads; without it, the folder contains those of the
+    run. Raises :class:`~kgbench.errors.PublicationRefused` if ``out`` already exists.
     """
     files = {_NOTEBOOK: _serialised(notebook(run, data or _DATA))}
     if data is None:
@@ -109,12 +108,13 @@ def write(run: OutgoingRun, out: Path, data: str | None) -> list[str]:
 
 
 def notebook(run: OutgoingRun, data: str) -> Json:
-    """The notebook, as version 4.5 of the format has it; ``data`` is where the N-Quads are."""
+    """Return the notebook in version 4.5 of the format; ``data`` is the location of the N-Quads."""
     cells = [
         _text(
             f"# Results of the run {_plain(run.info.label)}\n\n"
-            f"{len(run.held)} dialogues of {len({one.model for one in run.held})} models about "
-            f"{len({one.task for one in run.held})} tasks: <{run.info.iri}>.\n\n"
+            f"{len(run.dialogues)} dialogues of "
+            f"{len({dialogue.model for dialogue in run.dialogues})} models about "
+            f"{len({dialogue.task for dialogue in run.dialogues})} tasks: <{run.info.iri}>.\n\n"
             "Needs pyoxigraph, pandas and matplotlib. Change `DATA` to ask other published data."
         ),
         _code(_LOADING.replace("{data}", json.dumps(data))),
@@ -158,9 +158,9 @@ def _code(source: str) -> dict[str, Json]:
 
 
 def _literal(query: str) -> str:
-    """A query as a text of Python that people can read.
+    """Return a query as a readable Python string literal.
 
-    Raises :class:`~kgbench.errors.PublicationRefused` where it holds what ends such a text.
+    Raises :class:`~kgbench.errors.PublicationRefused` if it contains the closing quotes.
     """
     if '"""' in query:
         raise PublicationRefused("a query that holds three quotation marks cannot stand in a cell")
@@ -168,5 +168,5 @@ def _literal(query: str) -> str:
 
 
 def _plain(label: str) -> str:
-    """A label without what Markdown or HTML would take for markup."""
+    """Escape the Markdown and HTML markup in a label."""
     return "".join(f"\\{c}" if c in "\\`*_{}[]<>()#+!|~&$" else c for c in label if c.isprintable())

@@ -1,22 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One run as it may leave the store: its statements, redacted and scrubbed, and reading them.
+"""A run as it may leave the store: redacted, scrubbed, and read from its statements.
 
-Exports are made from what :mod:`kgbench.publish` lets out and from nothing else, so that no format
-tells more than another.
+All exports are made from these statements, which :mod:`kgbench.publish` has filtered, so that no
+format reveals more than another.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from functools import cached_property
 
 import pyoxigraph as ox
 
 from kgbench.errors import PublicationRefused, StoreError
 from kgbench.exports.said import Said
-from kgbench.model import Json
+from kgbench.model import Dialogue, Evaluation
 from kgbench.pages.snapshot import Memory
 from kgbench.publish.addresses import Addresses
 from kgbench.publish.learning import prepared
@@ -24,22 +23,22 @@ from kgbench.publish.outgoing import Outgoing
 from kgbench.publish.scrubbing import Scrubber
 from kgbench.publish.veiling import Veil
 from kgbench.publish.withholding import Level
-from kgbench.rdf import original_text
 from kgbench.record import invalidation, reading
+from kgbench.record.assembly import Assembler, evaluation
 from kgbench.record.reading import PassInfo, RunInfo
+from kgbench.record.withheld import disclosed
 from kgbench.store.known_keys import commitments
 from kgbench.store.protocol import Store
-from kgbench.tool_calls import ToolServer
-from kgbench.vocab import DCTERMS, KGB, OUTCOME, PROV, SCHEMA, SKOS, TOOL_OUTCOME
+from kgbench.vocab import DCTERMS, KGB, PROV, SKOS
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What is exported: a run (IRI, id or label; the newest where ``None``), and how.
+    """The run to export (IRI, id or label; by default the newest), and options.
 
-    ``choice`` is ``first``, ``latest`` or the IRI of an evaluation pass. ``level`` says what is
-    left out; ``None`` leaves out reference answers, and every text where the suite is protected.
-    ``unprotected`` are the protected suites whose texts may be told.
+    ``choice`` is ``first``, ``latest`` or the IRI of an evaluation pass. ``level`` is the level of
+    redaction; ``None`` leaves out reference answers, and all texts of protected suites.
+    ``unprotected`` are the protected suites whose texts may be exported.
     """
 
     run: str | None = None
@@ -49,80 +48,21 @@ class Wanted:
     dialogue: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Round:
-    """One prompt and what became of it; texts that were left out are ``None``."""
-
-    number: int
-    prompt: str
-    prompt_text: str | None
-    call: str | None
-    asked: datetime | None
-    answered: datetime | None
-    answer: str | None
-    answer_text: str | None
-    uses: tuple[Used, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Used:
-    """A tool call in an answer, with its result; texts that were left out are ``None``.
-
-    ``outcome`` and ``fault`` are words of :mod:`kgbench.tool_calls`; ``server`` gave the result.
-    """
-
-    tool: str
-    id: str | None
-    arguments: str | None
-    malformed: str | None
-    result: str | None
-    outcome: str
-    fault: str | None
-    started: datetime
-    ended: datetime
-    server: ToolServer | None
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """An evaluation: of the answer of a round, or (``round`` is ``None``) of a whole dialogue."""
-
-    iri: str
-    round: int | None
-    outcome: str
-    scores: dict[str, float]
-    infos: dict[str, Json]
-
-
-@dataclass(frozen=True, slots=True)
-class Held:
-    """A dialogue that was held, with its rounds and the verdicts that count."""
-
-    iri: str
-    model: str
-    task: str
-    case: str
-    iteration: int
-    started: datetime
-    ended: datetime | None
-    rounds: tuple[Round, ...]
-    verdicts: tuple[Verdict, ...]
-    tool_protocol: str | None = None
-
-
 @dataclass
 class OutgoingRun:
-    """A run with one evaluation of each dialogue, as statements that may be told.
+    """A run with one evaluation of each dialogue, as statements that may leave the store.
 
-    ``run``, ``catalogue`` and ``passes`` hold what is said; ``left_out`` counts dialogues that
-    somebody has invalidated. ``published`` gives the IRI by which a thing of the store is told of.
+    ``statements`` are those of the run's graph, ``judged`` those of the passes. ``invalid`` are
+    invalidated dialogues; ``dialogue`` is the only one to export, if set. ``evaluations`` are the
+    IRIs that count, by dialogue and round. ``published`` maps an IRI of the store to the exported
+    one.
     """
 
     info: RunInfo
     passes: list[PassInfo]
     base: str
     level: Level
-    said: Said
+    statements: Said
     judged: Said
     catalogue: Said
     invalid: frozenset[str] = frozenset()
@@ -131,152 +71,100 @@ class OutgoingRun:
     published: Callable[[str], str] = str
 
     @cached_property
-    def held(self) -> list[Held]:
-        """The dialogues that count, by model, task and iteration."""
-        found = [
-            self._held(iri)
-            for iri in self.said.of_type(KGB.Dialogue)
+    def dialogues(self) -> list[Dialogue]:
+        """The valid dialogues, by model, task and iteration.
+
+        A text that was left out is a :class:`~kgbench.record.withheld.Withheld`.
+        """
+        counted = [
+            self._dialogue(iri)
+            for iri in self.statements.instances(KGB.Dialogue)
             if iri not in self.invalid and self.dialogue in (None, iri)
         ]
-        return sorted(found, key=lambda d: (d.model, d.task, d.iteration, d.iri))
+        return sorted(counted, key=lambda d: (d.model, d.task, d.iteration, d.iri))
+
+    @cached_property
+    def verdicts(self) -> dict[str, list[Evaluation]]:
+        """The evaluations that count, by dialogue: of each round in order, then of the whole."""
+        found: dict[str, list[Evaluation]] = {dialogue.iri: [] for dialogue in self.dialogues}
+        for dialogue, evaluations in found.items():
+            by_round = self.evaluations.get(dialogue, {})
+            for k in sorted(by_round, key=lambda k: float("inf") if k is None else k):
+                scores = dict(sorted(self.judged.doubles(by_round[k]).items()))
+                evaluations.append(evaluation(self.judged, by_round[k], scores))
+        return found
 
     @cached_property
     def metrics(self) -> dict[str, tuple[str, str | None]]:
-        """Every metric's short name, with how it aggregates rounds (``None``: it does not)."""
+        """The short name of each metric, and its aggregation of rounds, if it has one."""
         return {
             iri: (
-                self.catalogue.needed(iri, SKOS.notation),
-                self.catalogue.one(iri, KGB.aggregation),
+                self.catalogue.required(iri, SKOS.notation),
+                self.catalogue.value(iri, KGB.aggregation),
             )
-            for iri in self.catalogue.of_type(KGB.Metric)
+            for iri in self.catalogue.instances(KGB.Metric)
         }
 
     @cached_property
-    def _calls(self) -> dict[str, list[str]]:
-        found: dict[str, list[str]] = {}
-        for call in self.said.of_type(KGB.ModelCall):
-            found.setdefault(self.said.needed(call, DCTERMS.isPartOf), []).append(call)
-        return found
+    def calls(self) -> dict[str, list[str]]:
+        """The model calls (IRIs) of each dialogue."""
+        return self._grouped(KGB.ModelCall, DCTERMS.isPartOf)
 
     @cached_property
-    def _answers(self) -> dict[str, str]:
-        return {
-            self.said.needed(answer, PROV.wasGeneratedBy): answer
-            for answer in self.said.of_type(KGB.Answer)
-        }
+    def answers(self) -> dict[str, list[str]]:
+        """The answer (IRI) of each answered model call."""
+        return self._grouped(KGB.Answer, PROV.wasGeneratedBy)
 
     @cached_property
     def _tool_calls(self) -> dict[str, list[str]]:
-        """The tool calls of each model call, in their order."""
-        found: dict[str, list[str]] = {}
-        for call in self.said.of_type(KGB.ToolCall):
-            found.setdefault(self.said.needed(call, PROV.wasInformedBy), []).append(call)
-        for calls in found.values():
-            calls.sort(key=lambda call: int(self.said.needed(call, KGB.callIndex)))
-        return found
+        return self._grouped(KGB.ToolCall, KGB.dialogue)
 
     @cached_property
-    def _tool_results(self) -> dict[str, str]:
-        return {
-            self.said.needed(result, PROV.wasGeneratedBy): result
-            for result in self.said.of_type(KGB.ToolResult)
-        }
+    def _tool_results(self) -> dict[str, list[str]]:
+        return self._grouped(KGB.ToolResult, PROV.wasGeneratedBy)
 
-    def text(self, node: str | None) -> str | None:
-        """The content of a text, or ``None`` where it was left out."""
-        value = None if node is None else self.said.one(node, PROV.value)
-        if node is None or value is None:
-            return None
-        return original_text(value, self.said.one(node, KGB.originalBytes))
+    def _grouped(self, kind: str, name: str) -> dict[str, list[str]]:
+        """Group the instances of a class by the value of a property."""
+        groups: dict[str, list[str]] = {}
+        for iri in self.statements.instances(kind):
+            groups.setdefault(self.statements.required(iri, name), []).append(iri)
+        return groups
 
     def class_of(self, task: str) -> str:
-        """The task class (IRI) of a task or case."""
-        return self.catalogue.needed(task, KGB.taskClass)
+        """Return the task class (IRI) of a task or case."""
+        return self.catalogue.required(task, KGB.taskClass)
 
-    def _held(self, iri: str) -> Held:
-        said = self.said
-        ended = said.one(iri, PROV.endedAtTime)
-        return Held(
-            iri=iri,
-            model=said.needed(iri, KGB.model),
-            task=said.needed(iri, KGB.task),
-            case=said.needed(iri, KGB.case),
-            iteration=int(said.needed(iri, KGB.iteration)),
-            started=datetime.fromisoformat(said.needed(iri, PROV.startedAtTime)),
-            ended=None if ended is None else datetime.fromisoformat(ended),
-            rounds=tuple(self._rounds(iri)),
-            verdicts=tuple(self._verdicts(iri)),
-            tool_protocol=said.one(iri, KGB.toolProtocol),
-        )
+    def value(self, subject: str, name: str, /) -> str | None:
+        """Return a value from the run's graph, else the catalogue (for imported tool servers)."""
+        value = self.statements.value(subject, name)
+        return self.catalogue.value(subject, name) if value is None else value
 
-    def _rounds(self, dialogue: str) -> Iterator[Round]:
-        calls: dict[int, list[str]] = {}
-        for call in self._calls.get(dialogue, ()):
-            calls.setdefault(int(self.said.needed(call, KGB.round)), []).append(call)
-        for number in sorted(calls):
-            in_order = sorted(calls[number], key=lambda c: int(c.rpartition("/")[2]))
-            yield self._round(number, in_order)
+    def _dialogue(self, iri: str) -> Dialogue:
+        calls = self.calls.get(iri, [])
+        tool_calls = self._tool_calls.get(iri, [])
+        assembler = Assembler(self)
+        uses = assembler.uses(tool_calls, _all_of(self._tool_results, tool_calls))
+        turns = assembler.turns(calls, _all_of(self.answers, calls), uses)
+        return assembler.dialogue(iri, self.info.iri, turns.values())
 
-    def _round(self, number: int, calls: Sequence[str]) -> Round:
-        said = self.said
-        call = next((c for c in calls if c in self._answers), calls[-1])
-        answer = self._answers.get(call)
-        prompt = said.needed(call, PROV.used)
-        node = None if answer is None else said.one(answer, KGB.extracted)
-        if node is None and answer is not None:
-            node = said.one(answer, KGB.text)
-        return Round(
-            number=number,
-            prompt=prompt,
-            prompt_text=self.text(said.one(prompt, KGB.text)),
-            call=call,
-            asked=datetime.fromisoformat(said.needed(call, PROV.startedAtTime)),
-            answered=datetime.fromisoformat(said.needed(call, PROV.endedAtTime)),
-            answer=answer,
-            answer_text=self.text(node),
-            uses=tuple(map(self._used, self._tool_calls.get(call, ()))),
-        )
 
-    def _used(self, call: str) -> Used:
-        said = self.said
-        result = self._tool_results.get(call, "")
-        agent = said.one(call, PROV.wasAssociatedWith)
-        told = (SKOS.notation, SCHEMA.softwareVersion, KGB.digest)
-        server = agent and ToolServer(*(said.needed(agent, term) for term in told))
-        return Used(
-            tool=said.one(call, KGB.tool) or "",
-            id=said.one(call, KGB.toolCallId),
-            arguments=self.text(said.one(call, PROV.used)),
-            malformed=said.one(call, SCHEMA.error),
-            result=self.text(said.one(result, KGB.text)),
-            outcome=said.needed(call, KGB.toolOutcome).removeprefix(TOOL_OUTCOME),
-            fault=said.one(call, KGB.toolFault),
-            started=datetime.fromisoformat(said.needed(call, PROV.startedAtTime)),
-            ended=datetime.fromisoformat(said.needed(call, PROV.endedAtTime)),
-            server=server or None,
-        )
+def all_answered(dialogue: Dialogue) -> bool:
+    """Return whether every turn has an answer that was not left out."""
+    answers = [disclosed(turn.answer) for turn in dialogue.turns]
+    return bool(answers) and None not in answers
 
-    def _verdicts(self, dialogue: str) -> Iterator[Verdict]:
-        by_round = self.evaluations.get(dialogue, {})
-        for number in sorted(by_round, key=lambda k: float("inf") if k is None else k):
-            iri = by_round[number]
-            outcome = self.judged.needed(iri, KGB.outcome)
-            yield Verdict(
-                iri,
-                number,
-                outcome.removeprefix(OUTCOME),
-                dict(sorted(self.judged.doubles(iri).items())),
-                self.judged.data(iri, KGB.infos),
-            )
+
+def _all_of(groups: Mapping[str, Sequence[str]], names: Iterable[str]) -> list[str]:
+    return [iri for name in names for iri in groups.get(name, ())]
 
 
 def read(store: Store, wanted: Wanted) -> OutgoingRun:
-    """The run that is wanted, redacted and scrubbed.
+    """Read a run, redacted and scrubbed.
 
-    Raises :class:`~kgbench.errors.PublicationRefused` where texts of a protected suite would be
-    told, and :class:`~kgbench.errors.StoreError` for a run, dialogue or pass that is not there.
+    Raises :class:`~kgbench.errors.PublicationRefused` if texts of a protected suite would be
+    exported, and :class:`~kgbench.errors.StoreError` for a missing run, dialogue or pass.
     """
-    if wanted.dialogue is not None:  # perhaps by the IRI that an earlier export gave it
+    if wanted.dialogue is not None:  # it may be the IRI from an earlier export
         known = Addresses(store.iris.base, store.iris.base, veil=Veil(commitments(store.location)))
         wanted = replace(wanted, dialogue=known.original(wanted.dialogue))
     info = _run_of(store, wanted)
@@ -293,16 +181,16 @@ def read(store: Store, wanted: Wanted) -> OutgoingRun:
     rules, addresses = prepared(view, store.location, store.iris.base, level)
     out = Outgoing(database, addresses, rules)
 
-    def said(graph: str) -> list[ox.Quad]:
+    def published(graph: str) -> list[ox.Quad]:
         return [quad for quads in out.graph(graph) for quad in quads]
 
     judged = Said(
         quad
         for one in passes
         for quad in (
-            _as_published(database, said(one.graph), rules.scrubber)
+            _as_published(database, published(one.graph), rules.scrubber)
             if one.kind == "published" and level is Level.NONE
-            else said(one.graph)
+            else published(one.graph)
         )
     )
     return OutgoingRun(
@@ -310,9 +198,9 @@ def read(store: Store, wanted: Wanted) -> OutgoingRun:
         passes=passes,
         base=store.iris.base,
         level=level,
-        said=Said(said(info.graph)),
+        statements=Said(published(info.graph)),
         judged=judged,
-        catalogue=Said(said(store.iris.catalogue)),
+        catalogue=Said(published(store.iris.catalogue)),
         invalid=frozenset(map(addresses.published, invalidation.invalid(store, info.graph))),
         dialogue=None if wanted.dialogue is None else addresses.published(wanted.dialogue),
         evaluations=_evaluations(judged, passes, latest=wanted.choice == "latest"),
@@ -323,16 +211,16 @@ def read(store: Store, wanted: Wanted) -> OutgoingRun:
 def _as_published(
     database: ox.Store, quads: Iterable[ox.Quad], scrubber: Scrubber
 ) -> Iterator[ox.Quad]:
-    """Evaluations that others published, with what they noted untouched.
+    """Restore the original infos of evaluations that others published.
 
-    It says nothing of the machines at work here, and often has addresses of the data.
+    These reveal nothing about this machine, and scrubbing would remove URLs of their data.
     """
     infos = ox.NamedNode(KGB.infos)
     for quad in quads:
         if quad.predicate == infos:
             for original in database.quads_for_pattern(quad.subject, infos, None):
                 if not scrubber.tells(str(original.object)):
-                    quad = original  # noqa: PLW2901 - in its place
+                    quad = original  # noqa: PLW2901 - replaces the scrubbed one
         yield quad
 
 
@@ -346,7 +234,7 @@ def _run_of(store: Store, wanted: Wanted) -> RunInfo:
 
 
 def _level(store: Store, info: RunInfo, wanted: Wanted) -> Level:
-    """What is left out of the export of a run."""
+    """Return the level of redaction for a run."""
     if wanted.level is not None and wanted.level >= Level.PROMPTS:
         return wanted.level
     name = info.suite.rpartition("/")[2]
@@ -356,7 +244,7 @@ def _level(store: Store, info: RunInfo, wanted: Wanted) -> Level:
         return Level.ANSWERS
     raise PublicationRefused(
         f"the suite {name} is protected: its prompts and reference answers must not become "
-        f"training data. Leave them out (--redact prompts), or, if you may tell them, say so "
+        f"training data. Leave them out (--redact prompts), or, if you may publish them, say so "
         f"(--unprotected {name})"
     )
 
@@ -379,19 +267,21 @@ def _passes(store: Store, info: RunInfo, choice: str) -> list[PassInfo]:
     chosen = [one for one in found if choice in (one.iri, one.iri.rpartition("/")[2])]
     if not chosen:
         known = ", ".join(one.iri for one in found)
-        raise StoreError(f"'{choice}' is no evaluation pass over {info.iri}; there are: {known}")
+        raise StoreError(
+            f"'{choice}' is not an evaluation pass over {info.iri}; there are: {known}"
+        )
     return chosen
 
 
 def _evaluations(
     judged: Said, passes: Sequence[PassInfo], *, latest: bool
 ) -> dict[str, dict[int | None, str]]:
-    """The evaluations that count, by dialogue and round: all of a dialogue from one pass."""
+    """Return the evaluations that count, by dialogue and round: one pass per dialogue."""
     by_pass: dict[str, dict[str, dict[int | None, str]]] = {}
-    for iri in judged.of_type(KGB.Evaluation):
-        of_pass = by_pass.setdefault(judged.needed(iri, PROV.wasGeneratedBy), {})
-        number = judged.one(iri, KGB.round)
-        dialogue = judged.needed(iri, KGB.dialogue)
+    for iri in judged.instances(KGB.Evaluation):
+        of_pass = by_pass.setdefault(judged.required(iri, PROV.wasGeneratedBy), {})
+        number = judged.value(iri, KGB.round)
+        dialogue = judged.required(iri, KGB.dialogue)
         of_pass.setdefault(dialogue, {})[None if number is None else int(number)] = iri
     found: dict[str, dict[int | None, str]] = {}
     for one in reversed(passes) if latest else passes:

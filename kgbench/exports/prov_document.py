@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run or a dialogue as a PROV document, by the prov library.
+"""Exports a run or a dialogue as a PROV document, with the prov library.
 
-Everything that is said of an activity, entity or agent comes along: relations of PROV-DM as
-relations, all else as attributes. Identifiers are the IRIs of the store: those of a run and of its
-passes are written below prefixes of their own.
+All statements about an activity, entity or agent are included: relations of PROV-DM as relations,
+others as attributes. Identifiers are the IRIs of the store; those below a run or a pass get a
+prefix of their own.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 FORMATS = ("provn", "json", "xml", "rdf")
 
 _KINDS = {PROV.Activity: "activity", PROV.Entity: "entity", PROV.SoftwareAgent: "agent"}
-_ENTITIES = (KGB.Case, KGB.Configuration)  # what PROV relations lead to without saying so
+_ENTITIES = (KGB.Case, KGB.Configuration)  # entities that are not typed as such
 _RELATIONS: dict[str, Callable[..., Any]] = {
     PROV.wasGeneratedBy: lambda doc, s, o: doc.generation(s, o),
     PROV.used: lambda doc, s, o: doc.usage(s, o),
@@ -54,7 +54,7 @@ _NAMESPACES = {
 
 
 def document(run: OutgoingRun) -> ProvDocument:
-    """The PROV document of a run, or of the dialogue that was wanted of it."""
+    """Return the PROV document of a run, or of the exported dialogue."""
     from prov.model import ProvDocument
 
     found = ProvDocument()
@@ -76,7 +76,7 @@ def document(run: OutgoingRun) -> ProvDocument:
 
 
 def _plan(about: Mapping[str, list[tuple[str, Any]]], activity: str, agent: str) -> str | None:
-    """The plan by which an agent took part in an activity, where one is recorded."""
+    """Return the plan by which an agent took part in an activity, if recorded."""
     for predicate, value in about[activity]:
         if predicate == PROV.qualifiedAssociation:
             association = {name: one.value for name, one in about.get(value.value, ())}
@@ -86,7 +86,7 @@ def _plan(about: Mapping[str, list[tuple[str, Any]]], activity: str, agent: str)
 
 
 def serialised(found: ProvDocument, syntax: str) -> bytes:
-    """A document in PROV-N, PROV-JSON, PROV-XML or PROV-O (Turtle)."""
+    """Serialise a document as PROV-N, PROV-JSON, PROV-XML or PROV-O (Turtle)."""
     if syntax == "provn":
         return (found.get_provn() + "\n").encode("utf-8")
     more: dict[str, dict[str, Any]] = {"rdf": {"rdf_format": "turtle"}, "json": {"indent": 1}}
@@ -94,7 +94,7 @@ def serialised(found: ProvDocument, syntax: str) -> bytes:
         out = io.BytesIO()
         found.serialize(out, format="xml")
         return out.getvalue()
-    with warnings.catch_warnings():  # of the prov library, about how it uses rdflib
+    with warnings.catch_warnings():  # the prov library uses deprecated parts of rdflib
         warnings.filterwarnings("ignore", category=DeprecationWarning)
         text = found.serialize(format=syntax, **more.get(syntax, {}))
     assert text is not None
@@ -102,7 +102,7 @@ def serialised(found: ProvDocument, syntax: str) -> bytes:
 
 
 class _Names:
-    """Qualified names for IRIs; a prefix for each run, pass and set of metrics."""
+    """Makes qualified names of IRIs, with a prefix for the run, each pass and other namespaces."""
 
     def __init__(self, found: ProvDocument, run: OutgoingRun) -> None:
         self._document = found
@@ -121,14 +121,14 @@ class _Names:
         return added
 
     def name(self, iri: str) -> Any:
-        """The name of a thing, below the longest prefix that fits."""
+        """Return the qualified name of a resource, with the longest matching prefix."""
         for namespace, added in self._known:
             if iri.startswith(namespace) and len(iri) > len(namespace):
                 return added[iri[len(namespace) :]]
         return self.property(iri)
 
     def property(self, iri: str) -> Any:
-        """The name of a property: its last part, so that it can be the name of an XML element."""
+        """Return the qualified name of a property; the local part must be a valid XML name."""
         end = max(iri.rfind("/"), iri.rfind("#")) + 1
         for namespace, added in self._known:
             if iri[:end] == namespace:
@@ -137,9 +137,9 @@ class _Names:
 
 
 def _statements(run: OutgoingRun) -> dict[str, list[tuple[str, Any]]]:
-    """What is said of everything that belongs to the document, by subject."""
+    """Return the statements about all resources of the document, by subject."""
     about: dict[str, list[tuple[str, Any]]] = {}
-    for quad in (*run.said.quads, *run.judged.quads, *run.catalogue.quads):
+    for quad in (*run.statements.quads, *run.judged.quads, *run.catalogue.quads):
         if isinstance(quad.subject, ox.NamedNode):
             pair = (quad.predicate.value, quad.object)
             about.setdefault(quad.subject.value, []).append(pair)
@@ -148,18 +148,18 @@ def _statements(run: OutgoingRun) -> dict[str, list[tuple[str, Any]]]:
 
 
 def _wanted(run: OutgoingRun, about: dict[str, list[tuple[str, Any]]]) -> set[str]:
-    """The run or the dialogue, with all that is said of its parts, and what these lead to."""
+    """Return the resources of the document: the run or dialogue, its parts, and linked ones."""
     if run.dialogue is None:
         found = {
             quad.subject.value
-            for quad in (*run.said.quads, *run.judged.quads)
+            for quad in (*run.statements.quads, *run.judged.quads)
             if isinstance(quad.subject, ox.NamedNode)
         }
     else:
         found = {iri for iri in about if iri == run.dialogue or iri.startswith(f"{run.dialogue}/")}
         found |= set(run.evaluations.get(run.dialogue, {}).values())
     waiting = set(found)
-    while waiting:  # texts, agents, cases, and the activities that the dialogue is a part of
+    while waiting:  # texts, agents, cases, and the activities that contain the dialogue
         further = {
             value.value
             for iri in waiting
@@ -178,7 +178,7 @@ def _leads_on(predicate: str) -> bool:
 
 
 def _elements(about: dict[str, list[tuple[str, Any]]]) -> dict[str, str]:
-    """What each thing is to PROV: an activity, an entity, an agent, or ``""``."""
+    """Return the PROV type of each resource: activity, entity, agent, or ``""``."""
     found = {}
     for iri, said in about.items():
         types = {value.value for predicate, value in said if predicate == RDF.type}
@@ -188,7 +188,7 @@ def _elements(about: dict[str, list[tuple[str, Any]]]) -> dict[str, str]:
     return found
 
 
-def _element(  # noqa: PLR0917, C901 - what an element consists of
+def _element(  # noqa: PLR0917, C901 - the parts of an element
     found: ProvDocument,
     names: _Names,
     iri: str,
@@ -211,7 +211,7 @@ def _element(  # noqa: PLR0917, C901 - what an element consists of
         elif predicate == PROV.value:
             attributes.append(("prov:value", value.value))
         elif predicate == PROV.qualifiedAssociation:
-            continue  # an association with a plan
+            continue  # written as an association with a plan
         elif predicate not in _RELATIONS or value.value not in described:
             # Stores that imported earlier publications hold prov:alternateOf on activities.
             is_origin = kind == "activity" and predicate == PROV.alternateOf
@@ -228,7 +228,7 @@ def _element(  # noqa: PLR0917, C901 - what an element consists of
 
 
 def _value(names: _Names, value: Any) -> Any:
-    """A value as the prov library takes it."""
+    """Convert a term to a value of the prov library."""
     from prov.model import Literal
 
     if isinstance(value, ox.NamedNode):

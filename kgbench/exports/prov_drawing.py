@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Provenance as a picture: of a dialogue step by step, of a run in its parts.
+"""Draws the provenance of a dialogue step by step, or of a run by its parts.
 
-Drawn here, without any program beside Python: as SVG text, or by matplotlib as PNG.
+Needs no program besides Python: SVG is written as text, PNG by matplotlib.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from html import escape
 
 from kgbench.exports.outgoing_run import OutgoingRun
 from kgbench.pages.drawing import HIGH, WIDE, Arrow, Drawing, Node, provenance
+from kgbench.record.assembly import call_order
 from kgbench.vocab import KGB, PROV, RDFS, SCHEMA
 
 _COLOURS = {"entity": "#fff9d6", "activity": "#dfe4ff", "agent": "#fde3c8"}
@@ -22,27 +23,29 @@ _SCALE = 100.0  # pixels to an inch
 
 
 def drawing(run: OutgoingRun) -> Drawing:
-    """The picture of the dialogue that was wanted, else of the whole run."""
+    """Draw the exported dialogue, or else the whole run."""
     return _of_run(run) if run.dialogue is None else _of_dialogue(run)
 
 
 def _of_dialogue(run: OutgoingRun) -> Drawing:
-    (held,) = run.held
+    (dialogue,) = run.dialogues
+    evaluations = run.evaluations.get(dialogue.iri, {})
+    last_calls: dict[int, str] = {}
+    for call in sorted(run.calls.get(dialogue.iri, ()), key=call_order):
+        last_calls[int(run.statements.required(call, KGB.round))] = call
     rounds = []
-    verdicts = {v.round: v.iri for v in held.verdicts}
-    for one in held.rounds:
-        parts = {
-            "prompt": one.prompt,
-            "call": one.call,
-            "answer": one.answer,
-            "evaluation": verdicts.get(one.number),
-        }
-        rounds.append({name: iri for name, iri in parts.items() if iri is not None})
-    return provenance(held.case, held.model, rounds)
+    for k, call in sorted(last_calls.items()):
+        parts = {"prompt": run.statements.required(call, PROV.used), "call": call}
+        if call in run.answers:
+            (parts["answer"],) = run.answers[call]
+        if k in evaluations:
+            parts["evaluation"] = evaluations[k]
+        rounds.append(parts)
+    return provenance(dialogue.case, dialogue.model, rounds)
 
 
 def _of_run(run: OutgoingRun) -> Drawing:
-    """Columns from left to right: who, by which plan, the run, its parts, their judging."""
+    """Draw columns from left to right: agents, configurations, the run, its parts, models."""
     nodes: list[Node] = []
     arrows: list[Arrow] = []
     rows: Counter[int] = Counter()
@@ -63,22 +66,23 @@ def _of_run(run: OutgoingRun) -> Drawing:
 
     def agent(iri: str) -> Node:
         if iri not in agents:
-            name = run.catalogue.one(iri, RDFS.label) or iri
-            version = run.catalogue.one(iri, SCHEMA.softwareVersion) or ""
+            name = run.catalogue.value(iri, RDFS.label) or iri
+            version = run.catalogue.value(iri, SCHEMA.softwareVersion) or ""
             agents[iri] = box(0, "agent", f"{name} {version}".strip(), iri)
         return agents[iri]
 
-    for iri in run.said.all(run.info.iri, PROV.wasAssociatedWith):
+    for iri in run.statements.values(run.info.iri, PROV.wasAssociatedWith):
         arrow(whole, agent(iri), "wasAssociatedWith")
-    for session in run.said.of_type(KGB.Session):
+    for session in run.statements.instances(KGB.Session):
         node = box(1, "activity", "session", session)
-        arrow(node, agent(run.said.needed(session, PROV.wasAssociatedWith)), "wasAssociatedWith")
+        software = run.statements.required(session, PROV.wasAssociatedWith)
+        arrow(node, agent(software), "wasAssociatedWith")
         arrow(whole, node, "hasPart")
-    for plan in run.said.of_type(KGB.Configuration):
+    for plan in run.statements.instances(KGB.Configuration):
         box(1, "entity", "configuration", plan)
-    held = Counter(one.model for one in run.held)
+    held = Counter(dialogue.model for dialogue in run.dialogues)
     for model in sorted(held):
-        label = run.catalogue.one(model, RDFS.label) or model
+        label = run.catalogue.value(model, RDFS.label) or model
         name = box(4, "agent", label, model)
         part = box(3, "activity", f"{held[model]} dialogues", model)
         arrow(part, whole, "isPartOf")
@@ -91,7 +95,7 @@ def _of_run(run: OutgoingRun) -> Drawing:
 
 
 def svg(found: Drawing) -> bytes:
-    """A drawing as an SVG document of its own."""
+    """Return a drawing as a standalone SVG document."""
     size = f'width="{found.width}" height="{found.height}"'
     view = f' viewBox="0 0 {found.width} {found.height}"'
     tip = 'viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7" markerHeight="7" orient="auto"'
@@ -118,7 +122,7 @@ def svg(found: Drawing) -> bytes:
 
 
 def png(found: Drawing) -> bytes:
-    """A drawing as a PNG, by matplotlib."""
+    """Return a drawing as a PNG, by matplotlib."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
     from matplotlib.patches import FancyBboxPatch
@@ -162,7 +166,7 @@ def _short(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """``text`` without what XML cannot carry."""
+    """Replace the characters that XML cannot represent."""
     return "".join(_visible(text))
 
 

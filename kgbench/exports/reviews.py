@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Verdicts of people as a table, and as RDF with named graphs."""
+"""Exports verdicts of people as a table, and as RDF with named graphs."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _KINDS = {"seconds": Kind.SCORE, "seed": Kind.COUNT}
 
 
 def table(found: Sequence[Review]) -> Table:
-    """One row per verdict, as :func:`kgbench.importers.reviews.from_csv` reads it.
+    """Return a table with one row per verdict, as :func:`kgbench.importers.reviews.from_csv` reads.
 
-    Rubrics are named NAME/VERSION, options by their names.
+    Rubrics are given as NAME/VERSION, options by name.
     """
     rubrics = {one.iri: f"{one.name}/{one.version}" for one in every_rubric()}
     names = {option.iri: option.name for one in every_rubric() for option in one.options}
@@ -52,7 +52,7 @@ def _row(one: Review, rubric: str, names: dict[str, str]) -> tuple[Value, ...]:
 
 
 def trig(store: Store, found: Sequence[Review]) -> str:
-    """The runs and passes of the verdicts as TriG, a named graph for each, and who decided."""
+    """Return the runs and passes of the verdicts, and their reviewers, as TriG."""
     passes = sorted({one.pass_iri.rpartition("/")[2] for one in found})
     graphs = [
         graph

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run as an RO-Crate 1.3 (Process Run Crate 0.5): files, and the actions that made them.
+"""Exports a run as an RO-Crate 1.3 (Process Run Crate 0.5): files, and the actions that made them.
 
-The run is an action of the software that held the dialogues, with its configurations as objects;
-each evaluation pass is an action of the software that judged, with the answers as its object.
+The run is an action of the software that conducted the dialogues, with its configurations as
+objects; each evaluation pass is an action of the judging software, with the answers as object.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ _SYNTAXES = {
 
 @dataclass(frozen=True, slots=True)
 class Describing:
-    """What the store does not know of a publication: licence (an IRI), and who made it."""
+    """Metadata that the store lacks: licence (an IRI) and creators."""
 
     licence: str
     creators: Sequence[Agent] = ()
 
 
 def write(run: OutgoingRun, out: Path, describing: Describing) -> int:
-    """Write the crate to the folder ``out``, or to a zip archive where the name ends so.
+    """Write the crate to the folder ``out``, or to an archive if the name ends in ``.zip``.
 
-    The count of files is given back. Raises :class:`~kgbench.errors.PublicationRefused` where
-    ``out`` exists already, or cannot be written.
+    Returns the number of files. Raises :class:`~kgbench.errors.PublicationRefused` if ``out``
+    already exists or cannot be written.
     """
     with whole(out) as crate, tempfile.TemporaryDirectory(prefix="kgbench-crate-") as scratch:
         made = _Crate(run, Path(scratch), describing)
@@ -58,7 +58,7 @@ def write(run: OutgoingRun, out: Path, describing: Describing) -> int:
 
 
 class _Crate:
-    """A crate in the making; ``files`` counts what was put into it."""
+    """Builds a crate; ``files`` counts its files."""
 
     def __init__(self, run: OutgoingRun, scratch: Path, describing: Describing) -> None:
         from rocrate.rocrate import ROCrate
@@ -84,7 +84,7 @@ class _Crate:
         run, crate = self._run, self.crate
         crate.name = f"Results of the run {run.info.label}"
         crate.description = (
-            f"{len(run.held)} dialogues of language models about knowledge graphs, with every "
+            f"{len(run.dialogues)} dialogues of language models about knowledge graphs, with every "
             f"score and how it came about ({run.info.iri})."
         )
         crate.license = self._entity(
@@ -123,8 +123,8 @@ class _Crate:
             self._entity(
                 iri,
                 "SoftwareApplication",
-                name=said.one(iri, RDFS.label) or iri,
-                softwareVersion=(version := said.one(iri, SCHEMA.softwareVersion) or "unknown"),
+                name=said.value(iri, RDFS.label) or iri,
+                softwareVersion=(version := said.value(iri, SCHEMA.softwareVersion) or "unknown"),
                 version=version,
                 url=_HOME,
             )
@@ -132,7 +132,7 @@ class _Crate:
         ]
 
     def _action(self, iri: str, name: str, started: datetime, ended: datetime | None) -> Any:
-        """An action; where no end was recorded, it has none, and is not said to be completed."""
+        """Add an action; without a recorded end, it is not marked as completed."""
         found = self._entity(
             iri,
             "CreateAction",
@@ -148,32 +148,32 @@ class _Crate:
         return found
 
     def _held(self, results: Any) -> Any:
-        """The action that the run was."""
-        run, said = self._run, self._run.said
+        """Add the action of the run."""
+        run, said = self._run, self._run.statements
         configurations = [
             self._file(
                 f"configuration-{digest(iri)[:12]}.ttl",
-                said.needed(iri, PROV.value).encode("utf-8"),
+                said.required(iri, PROV.value).encode("utf-8"),
                 "Configuration",
             )
-            for iri in said.of_type(KGB.Configuration)
+            for iri in said.instances(KGB.Configuration)
         ]
-        activities = [run.info.iri, *said.of_type(KGB.Session)]
-        agents = [a for one in activities for a in said.all(one, PROV.wasAssociatedWith)]
+        activities = [run.info.iri, *said.instances(KGB.Session)]
+        agents = [a for one in activities for a in said.values(one, PROV.wasAssociatedWith)]
         found = self._action(
             run.info.iri,
-            f"{len(run.held)} dialogues with language models",
+            f"{len(run.dialogues)} dialogues with language models",
             run.info.started,
             run.info.ended or _last_end(run),
         )
-        models = self._software(one.model for one in run.held)
+        models = self._software(one.model for one in run.dialogues)
         found["instrument"] = _plain([*self._software(agents), *models])
         found["object"] = _plain(configurations)
         found["result"] = results
         return found
 
     def _judged(self, results: Any, scores: Any) -> Iterator[Any]:
-        """The actions that the evaluation passes were."""
+        """Add the actions of the evaluation passes."""
         for one in self._run.passes:
             found = self._action(
                 one.iri,
@@ -181,7 +181,7 @@ class _Crate:
                 one.started,
                 one.ended or (_last_end(self._run) if one.kind == "live" else None),
             )
-            agents = self._run.judged.all(one.iri, PROV.wasAssociatedWith)
+            agents = self._run.judged.values(one.iri, PROV.wasAssociatedWith)
             found["instrument"] = _plain(self._software(agents))
             found["object"] = results
             found["result"] = scores
@@ -189,11 +189,11 @@ class _Crate:
 
 
 def _plain(values: list[Any]) -> Any:
-    """One value by itself, several as a list, as crates are written."""
+    """Return a single value by itself, several as a list, as RO-Crate requires."""
     return values[0] if len(values) == 1 else values
 
 
 def _last_end(run: OutgoingRun) -> datetime | None:
-    """When the last dialogue of a run, judged by its live pass, ended; ``None`` with one open."""
-    ends = [one.ended for one in run.held]
+    """Return the end of the last dialogue of a run; ``None`` if a dialogue is incomplete."""
+    ends = [one.ended for one in run.dialogues]
     return max((end for end in ends if end is not None), default=None) if all(ends) else None

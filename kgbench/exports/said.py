@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The statements of some graphs, by subject and property."""
+"""An index of statements by subject and property."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from collections.abc import Iterable
 
 import pyoxigraph as ox
 
-from kgbench.errors import StoreError
 from kgbench.model import Json
+from kgbench.record.assembly import required
 from kgbench.vocab import RDF, XSD
 
 
 class Said:
-    """The statements of some graphs, by subject and property."""
+    """Statements, indexed by subject and property."""
 
     def __init__(self, quads: Iterable[ox.Quad]) -> None:
         self.quads = list(quads)
@@ -28,30 +28,27 @@ class Said:
             if isinstance(quad.object, ox.Literal) and quad.object.datatype.value == XSD.double:
                 self._scores.setdefault(subject, {})[name] = float(value)
 
-    def one(self, subject: str, name: str) -> str | None:
-        """The value of a property; the least where there are several, ``None`` without any."""
-        return min(self.all(subject, name), default=None)
+    def value(self, subject: str, name: str, /) -> str | None:
+        """Return the value of a property; of several values, the least."""
+        return min(self.values(subject, name), default=None)
 
-    def needed(self, subject: str, name: str) -> str:
-        """The value of a property that must be there."""
-        found = self.one(subject, name)
-        if found is None:
-            raise StoreError(f"<{subject}> has no {name}: the store is damaged")
-        return found
+    def required(self, subject: str, name: str) -> str:
+        """Return the value of a mandatory property; raises StoreError if it is missing."""
+        return required(self, subject, name)
 
-    def all(self, subject: str, name: str) -> list[str]:
-        """All values of a property, sorted."""
+    def values(self, subject: str, name: str) -> list[str]:
+        """Return all values of a property, sorted."""
         return sorted(self._by_subject.get(subject, {}).get(name, ()))
 
-    def of_type(self, kind: str) -> list[str]:
-        """The things of a class, sorted."""
+    def instances(self, kind: str) -> list[str]:
+        """Return the instances of a class, sorted."""
         return sorted(s for s, said in self._by_subject.items() if kind in said.get(RDF.type, ()))
 
     def doubles(self, subject: str) -> dict[str, float]:
-        """The numbers that are said of a subject, by property: the scores of an evaluation."""
+        """Return the ``xsd:double`` values of a subject by property: scores of an evaluation."""
         return self._scores.get(subject, {})
 
     def data(self, subject: str, name: str) -> Json:
-        """The value of a property that is JSON; ``{}`` where it is not there."""
-        found = self.one(subject, name)
+        """Parse the value of a property that is JSON; ``{}`` if it is missing."""
+        found = self.value(subject, name)
         return {} if found is None else json.loads(found)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run as files for everybody: its statements, and its scores as a table."""
+"""Exports the statements of a run as N-Quads, and its scores as CSV."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kgbench.vocab import RDFS, SKOS
 
 
 class Field(NamedTuple):
-    """A column: its name, what it holds, and its schema.org data type."""
+    """A column: its name, description and schema.org data type."""
 
     name: str
     says: str
@@ -39,22 +39,22 @@ FIELDS = (
 
 
 def rows(run: OutgoingRun) -> Iterator[Sequence[object]]:
-    """A row for each score of a run, in the order of :data:`FIELDS`."""
-    for held in run.held:
-        model = run.catalogue.needed(held.model, RDFS.label)
-        task = run.catalogue.needed(held.task, SKOS.notation)
-        for verdict in held.verdicts:
+    """Yield a row for each score of a run, with the columns of :data:`FIELDS`."""
+    for dialogue in run.dialogues:
+        model = run.catalogue.required(dialogue.model, RDFS.label)
+        task = run.catalogue.required(dialogue.task, SKOS.notation)
+        for verdict in run.verdicts[dialogue.iri]:
             round_ = -1 if verdict.round is None else verdict.round
             for metric, value in verdict.scores.items():
                 name, _ = run.metrics[metric]
                 yield (
-                    *(held.iri, model, task, held.case, held.iteration),
+                    *(dialogue.iri, model, task, dialogue.case, dialogue.iteration),
                     *(round_, verdict.outcome, metric, name, repr(value)),
                 )
 
 
 def scores_csv(run: OutgoingRun) -> bytes:
-    """The scores of a run as CSV with a header."""
+    """Return the scores of a run as CSV with a header."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow([field.name for field in FIELDS])
@@ -63,8 +63,8 @@ def scores_csv(run: OutgoingRun) -> bytes:
 
 
 def statements(run: OutgoingRun) -> bytes:
-    """The run with its passes, and what the catalogue says of what they refer to, as N-Quads."""
-    quads = [*run.said.quads, *run.judged.quads]
+    """Return the run, its passes, and the catalogue entries that they refer to, as N-Quads."""
+    quads = [*run.statements.quads, *run.judged.quads]
     needed = {quad.object.value for quad in quads if isinstance(quad.object, ox.NamedNode)}
     needed |= {quad.predicate.value for quad in run.judged.quads}
     while True:

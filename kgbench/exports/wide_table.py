@@ -1,27 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The wide table of a run: one row for each dialogue, one column for each score and info.
+"""Exports a run as a wide table: one row per dialogue, one column per score and info.
 
-Scores of single answers of dialogues with several rounds have the number of the round before their
-name (``0_f1``); those of whole dialogues have their aggregation (``max_f1``); those of tasks with
-one round have neither. Infos and the answer are those of the last answer.
+In dialogues with several rounds, scores of single answers are prefixed with the round (``0_f1``)
+and those of whole dialogues with their aggregation (``max_f1``); tasks with one round have no
+prefix. Infos and answer are those of the last round.
 """
 
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from kgbench.analysis.tables import Column, Kind, Table, Value
-from kgbench.exports.outgoing_run import Held, OutgoingRun
-from kgbench.model import Json
+from kgbench.exports.outgoing_run import OutgoingRun
+from kgbench.model import Dialogue, Evaluation, Json
 from kgbench.rdf import canonical_json
+from kgbench.record.withheld import disclosed
 from kgbench.secrets.commitments import is_withheld
 from kgbench.vocab import KGB, RDFS, SCHEMA, SKOS
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-#: The columns that every table begins with.
+#: The leading columns of every table.
 LEADING = (
     Column("dialogue", "Dialogue"),
     Column("suite", "Suite"),
@@ -42,14 +44,14 @@ INFO = "info_"
 
 
 def wide_table(run: OutgoingRun) -> Table:
-    """The table of the dialogues of a run that count, by model, task and iteration.
+    """Return the table of the valid dialogues of a run, by model, task and iteration.
 
-    A score that a dialogue lacks is an empty cell, and so is what was left out of the run.
+    Cells of missing scores and of texts that were left out are empty.
     """
-    leading = [_about(run, held) for held in run.held]
-    scores = [_scores(run, held) for held in run.held]
-    infos = [_infos(held) for held in run.held]
-    answers = [_answer(held) for held in run.held]
+    leading = [_about(run, dialogue) for dialogue in run.dialogues]
+    scores = [_scores(run, dialogue) for dialogue in run.dialogues]
+    infos = [_infos(run.verdicts[dialogue.iri]) for dialogue in run.dialogues]
+    answers = [_answer(dialogue) for dialogue in run.dialogues]
     named_scores = sorted({name for row in scores for name in row})
     named_infos = sorted({name for row in infos for name in row})
     columns = [
@@ -70,39 +72,41 @@ def wide_table(run: OutgoingRun) -> Table:
     return Table(f"Dialogues of {run.info.label or run.info.id}", tuple(columns), tuple(rows))
 
 
-def _about(run: OutgoingRun, held: Held) -> tuple[Value, ...]:
-    catalogue, of_class = run.catalogue, run.class_of(held.task)
-    last = next((v for v in reversed(held.verdicts) if v.round is not None), None)
-    seconds = None if held.ended is None else (held.ended - held.started).total_seconds()
+def _about(run: OutgoingRun, dialogue: Dialogue) -> tuple[Value, ...]:
+    catalogue, of_class = run.catalogue, run.class_of(dialogue.task)
+    verdicts = run.verdicts[dialogue.iri]
+    last = next((v for v in reversed(verdicts) if v.round is not None), None)
+    started, ended = dialogue.started, dialogue.ended
+    assert started is not None
     return (
-        held.iri,
+        dialogue.iri,
         run.info.suite.rpartition("/")[2],
-        catalogue.needed(held.model, RDFS.label),
-        catalogue.needed(held.model, SKOS.notation),
-        catalogue.needed(held.task, SKOS.notation),
-        catalogue.needed(of_class, SKOS.notation),
-        catalogue.needed(of_class, SCHEMA.softwareVersion),
-        held.case.rpartition("/")[2],
-        held.iteration,
-        held.started.isoformat(),
-        seconds,
-        len(held.rounds),
-        None if last is None else last.outcome,
+        catalogue.required(dialogue.model, RDFS.label),
+        catalogue.required(dialogue.model, SKOS.notation),
+        catalogue.required(dialogue.task, SKOS.notation),
+        catalogue.required(of_class, SKOS.notation),
+        catalogue.required(of_class, SCHEMA.softwareVersion),
+        dialogue.case.rpartition("/")[2],
+        dialogue.iteration,
+        started.isoformat(),
+        None if ended is None else (ended - started).total_seconds(),
+        len(dialogue.turns),
+        None if last is None else last.outcome.value,
     )
 
 
-def _scores(run: OutgoingRun, held: Held) -> dict[str, float]:
-    several = int(run.catalogue.one(run.class_of(held.task), KGB.maxRounds) or 1) > 1
+def _scores(run: OutgoingRun, dialogue: Dialogue) -> dict[str, float]:
+    several = int(run.catalogue.value(run.class_of(dialogue.task), KGB.maxRounds) or 1) > 1
     found: dict[str, float] = {}
-    for verdict in held.verdicts:
+    for verdict in run.verdicts[dialogue.iri]:
         before = f"{verdict.round}_" if several and verdict.round is not None else ""
         for metric, value in verdict.scores.items():
             found[before + run.metrics[metric][0]] = value
     return found
 
 
-def _infos(held: Held) -> dict[str, Value]:
-    for verdict in reversed(held.verdicts):
+def _infos(verdicts: Sequence[Evaluation]) -> dict[str, Value]:
+    for verdict in reversed(verdicts):
         if verdict.round is not None and verdict.infos:
             return {
                 name: _cell(value)
@@ -116,12 +120,12 @@ def _cell(value: Json) -> Value:
     return value if value is None or isinstance(value, str | int | float) else canonical_json(value)
 
 
-def _answer(held: Held) -> str | None:
-    return held.rounds[-1].answer_text if held.rounds else None
+def _answer(dialogue: Dialogue) -> str | None:
+    return disclosed(dialogue.turns[-1].answer) if dialogue.turns else None
 
 
 def as_arrow(table: Table) -> bytes:
-    """The table as an Arrow IPC file (Feather 2), with a type for each column."""
+    """Serialise a table as an Arrow IPC file (Feather 2), with typed columns."""
     import pyarrow.feather
 
     out = io.BytesIO()
@@ -130,7 +134,7 @@ def as_arrow(table: Table) -> bytes:
 
 
 def as_parquet(table: Table) -> bytes:
-    """The table as a Parquet file, with a type for each column."""
+    """Serialise a table as a Parquet file, with typed columns."""
     import pyarrow.parquet
 
     out = io.BytesIO()
@@ -146,7 +150,7 @@ def _arrow(table: Table) -> pa.Table:
 
 
 def _typed(values: list[Value]) -> pa.Array[Any]:
-    """The values with their common type: truth values, whole numbers, numbers, else text."""
+    """Convert values to an array of their common type: boolean, integer, float, or else string."""
     import pyarrow as pa
 
     kinds = {type(value) for value in values if value is not None}

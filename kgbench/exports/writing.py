@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writing exported folders: whole, or not at all."""
+"""Writes exported files and folders atomically."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from kgbench.errors import PublicationRefused
 
 @contextlib.contextmanager
 def whole(out: Path) -> Iterator[Path]:
-    """A path beside ``out``, for a folder or a file that takes its place when all of it is there.
+    """Yield a temporary path beside ``out`` that is renamed to it at the end.
 
-    Raises :class:`~kgbench.errors.PublicationRefused` where ``out`` exists already, or cannot be
+    Raises :class:`~kgbench.errors.PublicationRefused` if ``out`` already exists or cannot be
     written.
     """
     if out.exists():
-        raise PublicationRefused(f"{out} is there already: name another place, or remove it")
+        raise PublicationRefused(f"{out} already exists: choose another path, or remove it")
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=f".{out.name}-", dir=out.parent) as scratch:

@@ -7,23 +7,21 @@ times as long.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, replace
 from itertools import count, takewhile
 from typing import Any
 
 import pyoxigraph as ox
 
-from kgbench.analysis.dialogues import RoundView, ToolView, VerdictView
+from kgbench.analysis.dialogues import RoundView, VerdictView, round_view, verdict_view
 from kgbench.pages.measures import Measures
 from kgbench.pages.rendering import anchor, plain
 from kgbench.pages.verdicts import conversed
 from kgbench.publish.outgoing import Outgoing
-from kgbench.publish.withholding import parsed
+from kgbench.record.assembly import Assembler, evaluation
 from kgbench.store.fragments import recorded
-from kgbench.vocab import DCTERMS, KGB, OUTCOME, PROV, RDF, RDFS, SCHEMA, TOOL_OUTCOME, XSD
+from kgbench.vocab import DCTERMS, KGB, PROV, RDF, XSD
 
 Said = Mapping[str, list[Any]]
 _PART_OF, _TYPE = ox.NamedNode(DCTERMS.isPartOf), ox.NamedNode(RDF.type)
@@ -55,6 +53,15 @@ class Gathered:
     evaluations: list[str]
     tool_calls: list[str]
     tool_results: list[str]
+
+    def value(self, subject: str, name: str, /) -> str | None:
+        """The first value of a property of ``subject``, if any."""
+        return value(self.said.get(subject, {}), name)
+
+    def left_out(self, text: str) -> str:
+        """Return the words in place of a text (its IRI) that was left out."""
+        commitment = self.value(text, KGB.commitment)
+        return f"[the text was left out; the commitment to it is {commitment}]"
 
 
 def gather(
@@ -168,7 +175,7 @@ class Telling:
         about = found.said[found.iri]
         known = self._known(value(about, KGB.task) or "")
         place = anchor(found.iri)
-        talk = conversed(list(_turns(found)), list(self.verdicts(found)), known)
+        talk = conversed(_rounds(found), list(self.verdicts(found)), known)
         for one in talk["rounds"]:
             turn = one["turn"]
             if len(turn.prompt) > _LONG:
@@ -196,19 +203,15 @@ class Telling:
             number = value(said, KGB.round)
             about = "the whole dialogue" if number is None else f"answer {number}"
             by = self._passes.get(value(said, PROV.wasGeneratedBy) or "", "a pass")
-            scores = [
-                (self._metrics[name], float(objects[0].value))
+            scores = {
+                name: float(objects[0].value)
                 for name, objects in said.items()
                 if name in self._metrics and objects[0].datatype.value == XSD.double
-            ]
-            yield VerdictView(
-                title=f"verdict on {about} ({by})",
-                evaluation=iri,
-                round=None if number is None else _round(said),
-                outcome=(value(said, KGB.outcome) or "").removeprefix(OUTCOME),
-                scores=tuple(sorted(scores)),
-                infos=tuple(_infos(value(said, KGB.infos))),
-            )
+            }
+            title = f"verdict on {about} ({by})"
+            view = verdict_view(evaluation(found, iri, scores), title, self._metrics)
+            infos = ((name, plain(info, _LONGEST_INFO)) for name, info in view.infos)
+            yield replace(view, infos=tuple(infos))
 
 
 def value(said: Said, predicate: str) -> str | None:
@@ -217,93 +220,13 @@ def value(said: Said, predicate: str) -> str | None:
     return None if not objects else str(getattr(objects[0], "value", ""))
 
 
-def _turns(found: Gathered) -> Iterator[RoundView]:
-    said = found.said
-    answers = {_round(said[iri]): said[iri] for iri in found.answers}
-    for iri in found.prompts:
-        prompt = said[iri]
-        number = _round(prompt)
-        answer = answers.get(number)
-        text = None if answer is None else said.get(value(answer, KGB.text) or "", {})
-        yield RoundView(
-            round=number,
-            prompt=_text(said, prompt, KGB.text) or "",
-            feedback=value(prompt, KGB.feedback),
-            calls=tuple(_call(said[c]) for c in found.calls if _round(said[c]) == number),
-            answer=None if answer is None else _text(said, answer, KGB.text),
-            reasoning=None if answer is None else _text(said, answer, KGB.reasoning),
-            note="the answer has lone surrogates, shown as U+FFFD"
-            if text and KGB.originalBytes in text
-            else None,
-            tools=tuple(_tools(found, number)),
-        )
-
-
-def _tools(found: Gathered, number: int) -> Iterator[ToolView]:
-    """The tool calls in an answer, in their order."""
-    said = found.said
-    calls = [iri for iri in found.tool_calls if _round(said[iri]) == number]
-    results = {value(said[iri], PROV.wasGeneratedBy): said[iri] for iri in found.tool_results}
-    for iri in sorted(calls, key=lambda iri: int(value(said[iri], KGB.callIndex) or 0)):
-        call = said[iri]
-        yield ToolView(
-            value(call, KGB.tool) or "",
-            (value(call, KGB.toolOutcome) or "").removeprefix(TOOL_OUTCOME),
-            value(call, KGB.toolFault),
-            _text(said, call, PROV.used) or "",
-            _text(said, results.get(iri, {}), KGB.text) or "",
-            server=_server(found, value(call, PROV.wasAssociatedWith)),
-            seconds=_seconds(call),
-        )
-
-
-def _server(found: Gathered, iri: str | None) -> str | None:
-    """The label of the server that gave a result."""
-    return None if iri is None else value(found.said.get(iri, {}), RDFS.label) or iri
-
-
-def _seconds(call: Said) -> float | None:
-    begun, ended = value(call, PROV.startedAtTime), value(call, PROV.endedAtTime)
-    if begun is None or ended is None:
-        return None
-    return (datetime.fromisoformat(ended) - datetime.fromisoformat(begun)).total_seconds()
-
-
-def _text(said: Mapping[str, Said], of: Said, predicate: str) -> str | None:
-    iri = value(of, predicate)
-    if iri is None:
-        return None
-    text = value(said.get(iri, {}), PROV.value)
-    if text is None:
-        known = value(said.get(iri, {}), KGB.commitment)
-        return f"[the text was left out; the commitment to it is {known}]"
-    return text
-
-
-def _call(said: Said) -> str:
-    parts = [f"called {value(said, PROV.startedAtTime)}, ended {value(said, PROV.endedAtTime)}"]
-    for name, title in ((KGB.inputTokens, "tokens in"), (KGB.outputTokens, "out")):
-        if name in said:
-            parts.append(f"{title} {value(said, name)}")
-    if KGB.finishReason in said:
-        parts.append(f"finished: {value(said, KGB.finishReason)}")
-    if KGB.outcome in said:
-        parts.append((value(said, KGB.outcome) or "").removeprefix(OUTCOME))
-    if SCHEMA.error in said:
-        parts.append(value(said, SCHEMA.error) or "")
-    return "; ".join(parts)
-
-
-def _infos(text: str | None) -> Iterator[tuple[str, str]]:
-    found = parsed(text or "{}")
-    if isinstance(found, dict):
-        for name, one in sorted(found.items()):
-            told = one if isinstance(one, str) else json.dumps(one)
-            yield name, plain(told, _LONGEST_INFO)
+def _rounds(found: Gathered) -> list[RoundView]:
+    assembler = Assembler(found, found.left_out)
+    uses = assembler.uses(found.tool_calls, found.tool_results)
+    turns = assembler.turns(found.calls, found.answers, uses, found.prompts)
+    return [round_view(k, turn) for k, turn in turns.items()]
 
 
 def _round(said: Said) -> int:
-    try:
-        return int(value(said, KGB.round) or 0)
-    except ValueError:  # an import may hold anything
-        return 0
+    number = value(said, KGB.round) or ""
+    return int(number) if number.isdecimal() else 0  # an import may hold anything

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dialogues, evaluations and everything about them <-> triples.
+"""Writes results as triples and reads them back.
 
-This package alone knows the shape of the result graph. What it writes is N-Triples text in
-:class:`~kgbench.store.protocol.Block`; what it reads comes back as the values of
-:mod:`kgbench.model`. Writing the same thing twice changes nothing.
+Only this package knows the shape of the result graph. It writes N-Triples text in a
+:class:`~kgbench.store.protocol.Block` and returns the values of :mod:`kgbench.model` when it reads.
+Writing the same value twice changes nothing.
 """
 
 from kgbench.record.entries import case_entry, model_entry, registry_entry, task_entry

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run has cost, read from its graph: calls, tokens, time, and by which prices.
+"""Usage of a run, read from its graph: calls, tokens, working time and prices.
 
-The graph is the only account: nothing is carried over in memory or files, so that totals are right
-after any number of interruptions.
+Totals are computed from the graph alone, never carried over in memory or files, so that they are
+right after any number of interruptions.
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ from kgbench.store.templates import fill
 
 @dataclass(slots=True)
 class Usage:
-    """Totals of one model in a run. ``uncounted`` answers came without counts of tokens.
+    """Totals of one model in a run. ``uncounted`` answers came without token counts.
 
-    ``batch_input``, ``batch_output`` and ``batch_cached`` are what of the totals came in batches.
+    ``batch_input``, ``batch_output`` and ``batch_cached`` are the parts of the totals that came in
+    batches.
     """
 
     answers: int = 0
@@ -41,9 +42,9 @@ class Usage:
 
 
 class Paid(NamedTuple):
-    """A price that a session took: the model's IRI, USD per million tokens, date and source.
+    """A price used by a session: the model's IRI, USD per million tokens, date and source.
 
-    ``batch`` is what the amounts are multiplied by for requests in batches.
+    ``batch`` is the factor for requests in batches.
     """
 
     model: str
@@ -56,28 +57,28 @@ class Paid(NamedTuple):
 
 
 def usage(store: Store, graph: str) -> dict[str, Usage]:
-    """What the calls of a run's graph used, by the model's IRI."""
-    found: dict[str, Usage] = {}
+    """Sum up the usage of the calls in a run's graph, by model (IRI)."""
+    totals: dict[str, Usage] = {}
     for row in queries.run(store, "run-usage", runGraph=graph):
-        total = found.setdefault(row["model"].value, Usage())
+        total = totals.setdefault(row["model"].value, Usage())
         if row["failed"].value == "true":
             total.failures += int(row["count"].value)
             continue
         total.reasoning += int(row["count"].value) * _number(row["reasoningTokens"])
         _count(total, row)
-    return found
+    return totals
 
 
 def usage_by_task(store: Store, graph: str) -> dict[tuple[str, str], Usage]:
-    """What the answered calls of a run's graph used, by task and model (IRIs)."""
-    found: dict[tuple[str, str], Usage] = {}
+    """Sum up the usage of the answered calls in a run's graph, by task and model (IRIs)."""
+    totals: dict[tuple[str, str], Usage] = {}
     for row in queries.run(store, "dialogue-usage", runGraph=graph):
-        _count(found.setdefault((row["task"].value, row["model"].value), Usage()), row)
-    return found
+        _count(totals.setdefault((row["task"].value, row["model"].value), Usage()), row)
+    return totals
 
 
 def _count(total: Usage, row: Any) -> None:
-    """Add the calls in a row, which have equal counts of tokens."""
+    """Add the calls of a row, which all have the same token counts."""
     count = int(row["count"].value)
     total.answers += count
     total.uncounted += count if row["inputTokens"] is None else 0
@@ -94,20 +95,20 @@ def _count(total: Usage, row: Any) -> None:
 
 
 def prices(store: Store, graph: str) -> dict[str, Paid]:
-    """The price of each model (by IRI) that the last session which knew one has taken."""
+    """Return the price of each model (by IRI), from the last session that had one."""
     columns = ("model", "inputPrice", "outputPrice", "cachedPrice", "date", "source")
     rows = queries.run(store, "run-prices", runGraph=graph)
-    found = {}
+    paid = {}
     for row in rows:
         factor = "1" if row["batchFactor"] is None else row["batchFactor"].value
-        found[row["model"].value] = Paid(*(row[name].value for name in columns))._replace(
+        paid[row["model"].value] = Paid(*(row[name].value for name in columns))._replace(
             batch=factor
         )
-    return found
+    return paid
 
 
 def working_seconds(store: Store, run: str, graph: str) -> float:
-    """Seconds that sessions have worked on a run.
+    """Return the seconds that sessions have worked on a run.
 
     A session that was killed counts until the end of its last stored call.
     """
@@ -115,7 +116,7 @@ def working_seconds(store: Store, run: str, graph: str) -> float:
 
 
 def failed_dialogues(store: Store, graph: str) -> dict[str, str]:
-    """The open dialogues of a run that wait for an answer after a failure: IRI and message."""
+    """Return the error message of each open dialogue (IRI) whose last call failed."""
     rows = store.query(fill("waiting-dialogues.rq", graph=graph))
     return {r["dialogue"].value: r["why"].value for r in rows if r["dialogue"] is not None}
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Keeping up what the evaluations of a pass add up to, so that tables need not read each of them.
+"""Maintains counts of scores and outcomes per pass, so that tables need not read every evaluation.
 
-Counts are written beside the evaluations and sealed with the change stamp that the pass's graph has
-then. A graph that changes afterwards has another stamp, and its counts are used no longer, until
-they are sealed again: whatever writes to a pass without counting makes tables slower, not wrong.
-What keeps counts right in the same write gives both graphs one stamp, which says so.
+Counts are written in a graph of their own and sealed with the change stamp of the pass's graph.
+When the pass changes, its stamp differs and the counts are ignored until they are sealed again: a
+writer that does not count makes tables slower, not wrong. A write that changes the pass and its
+counts together gives both graphs the same stamp, and the counts stay valid.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from kgbench.store.templates import fill
 _FEW = 500  # dialogues that a query names
 
 _Entry: TypeAlias = tuple[Cell, Reached] | Ended
-"""What is counted."""
+"""An entry of the counts: a score or an outcome."""
 
 
 class Verified(NamedTuple):
-    """The passes (IRIs) by what a check found of their counts; the last two were counted anew."""
+    """The passes (IRIs) by the state of their counts; ``missing`` and ``wrong`` were recounted."""
 
     right: tuple[str, ...]
     missing: tuple[str, ...]
@@ -40,7 +40,7 @@ class Verified(NamedTuple):
 
 
 class Aggregates:
-    """The counts of one pass, whose evaluations go through a recorder from now on."""
+    """The counts of one pass; counts the evaluations that ``recorder`` writes."""
 
     def __init__(self, store: Store, pass_graph: str, recorder: Recorder | None = None) -> None:
         self._store = store
@@ -52,83 +52,86 @@ class Aggregates:
         self._parts = 0
         stamp, own = _stamp(store, pass_graph), _stamp(store, self.graph)
         if stamp is None and own is not None:
-            store.drop([self.graph])  # what an interrupted pass has left
-        #: Whether all evaluations that are there were counted or marked, so that only new ones are
-        #: to be.
+            store.drop([self.graph])  # left by an interrupted pass
+        #: Whether every stored evaluation is counted or marked: only new ones need counting.
         self.is_whole = stamp is None or stamp == own or stamp in self._sealed_at()
         self._recorder = recorder
         if recorder is not None and self.is_whole:
             recorder.counts = self._counts
 
-    def evaluated(self, found: Iterable[Evaluation], dialogue: Dialogue) -> Iterator[Block]:
-        """The evaluations of a dialogue as the recorder writes them, and what is due with them."""
+    def evaluated(self, evaluations: Iterable[Evaluation], dialogue: Dialogue) -> Iterator[Block]:
+        """Yield the blocks of a dialogue's evaluations, and of counts where many have gathered."""
         assert self._recorder is not None
-        lines = [line for one in found for line in self._recorder.evaluation(one, dialogue)]
+        lines = [
+            line
+            for evaluation in evaluations
+            for line in self._recorder.evaluation(evaluation, dialogue)
+        ]
         yield Block(self._pass_graph, lines)
         yield from self.due()
 
     def due(self) -> list[Block]:
-        """What should be written now, because it takes much memory: often nothing."""
-        return self._taken() if self._counts.are_many else []
+        """Return the gathered counts as blocks once they take much memory; usually nothing."""
+        return self._gathered() if self._counts.are_many else []
 
     def seal(self) -> None:
-        """Write the counts that are left, and that they are those of the pass as it is now.
+        """Write the remaining counts, and seal them with the pass's current change stamp.
 
-        Where the evaluations were not all counted, or some twice, all are counted anew.
+        Recounts all evaluations where some were not counted or were counted twice.
         """
         if not self.is_whole:
             self.rebuild()
             return
-        left = self._taken()
+        left = self._gathered()
         if not left and _stamp(self._store, self._pass_graph) in self._sealed_at():
             return
         if left:
-            self._store.write(left)  # not in bulk, which would add a dozen files to a database
+            self._store.write(left)  # a bulk load would add a dozen files to a database
         if self._counts_all():
             self._store.write(self._sealed())
         else:
             self.rebuild()
 
     def rebuild(self) -> None:
-        """Count all evaluations of the pass anew."""
+        """Recount all evaluations of the pass."""
         self._store.drop([self.graph])
-        self._store.bulk_load(self._counted_anew())
+        self._store.bulk_load(self._recounted())
         self._store.write(self._sealed())
 
     def finish(self) -> None:
-        """Count the evaluations that an interrupted session has marked, where there are any."""
+        """Count the evaluations that an interrupted session marked but did not count."""
         marked = counted.waiting(self._store, [self.graph])
-        there = counted.lists(self._store, [self.graph])
-        found: dict[str, Counts] = defaultdict(Counts)
-        for one in marked:
-            if one.part not in there:
-                found[one.part].outcome(one.ended)
-                for cell, reached in one.cells():
-                    found[one.part].score(cell, reached)
-        if found:
-            lines = [line for part, counts in found.items() for line in counts.taken(part)]
+        lists = counted.lists(self._store, [self.graph])
+        counts_of: dict[str, Counts] = defaultdict(Counts)
+        for waiting in marked:
+            if waiting.part not in lists:
+                counts_of[waiting.part].outcome(waiting.ended)
+                for cell, reached in waiting.cells():
+                    counts_of[waiting.part].score(cell, reached)
+        if counts_of:
+            lines = [line for part, counts in counts_of.items() for line in counts.taken(part)]
             self._store.write([Block(self.graph, lines), *self._sealed()])
         if marked:
             self._sweep()
 
     def without(self, dialogues: Sequence[str]) -> list[Block]:
-        """What counts all that ``dialogues`` reached once less.
+        """Return the blocks that subtract the results of ``dialogues`` from the counts.
 
-        It is to be written together with what invalidates them and the pass's graph.
+        They must be written together with the invalidation and with the pass's graph.
         """
-        for entry, times in self._raw(dialogues):
+        for entry, times in self._entries(dialogues):
             self._count(entry, -times)
-        return [Block(self.graph, []), *self._taken()]
+        return [Block(self.graph, []), *self._gathered()]
 
     def is_right(self) -> bool:
-        """Whether the counts are what the evaluations add up to, value by value."""
-        return _sums(self._raw()) == _sums(_kept(self._store, self.graph))
+        """Return whether the counts equal the sums over the evaluations, value by value."""
+        return _sums(self._entries()) == _sums(_stored_entries(self._store, self.graph))
 
-    def _counted_anew(self) -> Iterator[Block]:
-        for entry, times in self._raw():
+    def _recounted(self) -> Iterator[Block]:
+        for entry, times in self._entries():
             self._count(entry, times)
             yield from self.due()
-        yield from self._taken()
+        yield from self._gathered()
 
     def _count(self, entry: _Entry, times: int) -> None:
         if isinstance(entry, Ended):
@@ -136,10 +139,10 @@ class Aggregates:
         else:
             self._counts.score(*entry, times)
 
-    def _raw(self, dialogues: Sequence[str] = ()) -> Iterator[tuple[_Entry, int]]:
-        """What the evaluations themselves say, or those of ``dialogues``, one by one."""
+    def _entries(self, dialogues: Sequence[str] = ()) -> Iterator[tuple[_Entry, int]]:
+        """Yield the entries of all evaluations, or of those of ``dialogues``, one by one."""
         invalid = self._invalid()
-        named = " ".join(f"<{one}>" for one in dialogues)
+        named = " ".join(f"<{iri}>" for iri in dialogues)
         which = f"VALUES ?dialogue {{ {named} }}" if dialogues else ""
         about = {"pass": self._pass_graph, "which": which}
         for row in self._store.query(fill("judged-scores.rq", **about)):
@@ -150,33 +153,33 @@ class Aggregates:
                 yield counted.ended_of(row), 1
 
     def _invalid(self) -> set[str]:
-        """The dialogues of the pass that are not to be counted."""
+        """Return the invalidated dialogues of the pass."""
         rows = self._store.query(fill("invalid-in-pass.rq", **{"pass": self._pass_graph}))
         return {row["dialogue"].value for row in rows}
 
     def _counts_all(self) -> bool:
-        """Whether each evaluation that counts was counted once: every one has one outcome."""
+        """Return whether each valid evaluation was counted once: each has exactly one outcome."""
         (row,) = self._store.query(fill("counted-evaluations.rq", **{"pass": self._pass_graph}))
-        found = sum(times for _, times in counted.outcomes(self._store, [self.graph]))
-        return found == int(row["evaluations"].value)
+        total = sum(times for _, times in counted.outcomes(self._store, [self.graph]))
+        return total == int(row["evaluations"].value)
 
     def _sealed_at(self) -> set[int]:
-        """The change stamps of the states of the pass's graph that were counted."""
+        """Return the change stamps of the pass's graph at which counts were sealed."""
         text = fill("sealings.rq", graph=self.graph, aggregates=self._node)
         return {int(row["stamp"].value) for row in self._store.query(text)}
 
-    def _taken(self) -> list[Block]:
+    def _gathered(self) -> list[Block]:
         lines = self._counts.taken(self._next)
         self._parts += 1
         return [*self._opening(), Block(self.graph, lines)] if lines else []
 
     @property
     def _next(self) -> str:
-        """The list of the counts that are written next."""
+        """The IRI of the next list of counts."""
         return f"{self._added}.{self._parts}"
 
     def _sweep(self) -> None:
-        """Remove the marks of evaluations that are counted by now."""
+        """Remove the marks of evaluations that have been counted."""
         self._store.update(fill("sweep-marks.ru", graph=self.graph))
 
     def _opening(self) -> list[Block]:
@@ -201,19 +204,19 @@ def graph_of(iris: Iris, pass_graph: str) -> str:
 
 
 def taken_back(store: Store, graphs: Iterable[str], dialogues: Sequence[str]) -> list[Block]:
-    """What keeps the counts of passes (their graphs) right when ``dialogues`` are invalidated.
+    """Return the blocks that subtract invalidated ``dialogues`` from the counts of passes (graphs).
 
-    It is to be written with what invalidates them, and with the graphs. Nothing is counted anew,
-    which a session that writes one of the passes at the time would not know of.
+    They must be written together with the invalidation and the graphs. Nothing is recounted,
+    because a session that is writing one of the passes would not know of a recount.
     """
     valid = counted.graphs(store)
-    kept = [Aggregates(store, graph) for graph in graphs if graph in valid]
+    counts = [Aggregates(store, graph) for graph in graphs if graph in valid]
     parts = [dialogues[at : at + _FEW] for at in range(0, len(dialogues), _FEW)]
-    return [block for one in kept for part in parts for block in one.without(part)]
+    return [block for of_pass in counts for part in parts for block in of_pass.without(part)]
 
 
 def seal(store: Store, graphs: Iterable[str]) -> None:
-    """Count the evaluations of passes (their graphs) that are not counted as they are now."""
+    """Recount the passes (by graph) whose counts are missing or out of date."""
     valid = counted.graphs(store)
     for graph in graphs:
         if graph not in valid:
@@ -221,50 +224,54 @@ def seal(store: Store, graphs: Iterable[str]) -> None:
 
 
 def check(store: Store, watch: Callable[[str], None] = lambda _: None) -> Verified:
-    """Whether all passes are counted, and rightly; those that are not are counted anew.
+    """Check the counts of all passes, and recount those that are missing or wrong.
 
-    ``watch`` is told the IRI of each pass before it is looked at.
+    ``watch`` is called with the IRI of each pass before it is checked.
     """
     valid = counted.graphs(store)
-    found: dict[str, list[str]] = {"right": [], "missing": [], "wrong": []}
+    by_state: dict[str, list[str]] = {"right": [], "missing": [], "wrong": []}
     for run in reading.runs(store):
-        for one in reading.passes(store, run):
-            if one.kind == reading.REVIEW:
+        for pass_ in reading.passes(store, run):
+            if pass_.kind == reading.REVIEW:
                 continue
-            watch(one.iri)
-            kept = Aggregates(store, one.graph)
-            known = one.graph in valid
-            right = known and kept.is_right()
-            found["right" if right else "wrong" if known else "missing"].append(one.iri)
+            watch(pass_.iri)
+            counts = Aggregates(store, pass_.graph)
+            known = pass_.graph in valid
+            right = known and counts.is_right()
+            by_state["right" if right else "wrong" if known else "missing"].append(pass_.iri)
             if right:
-                kept.finish()
+                counts.finish()
             else:
-                kept.rebuild()
-    return Verified(*(tuple(found[name]) for name in Verified._fields))
+                counts.rebuild()
+    return Verified(*(tuple(by_state[name]) for name in Verified._fields))
 
 
-def _kept(store: Store, graph: str) -> Iterator[tuple[_Entry, int]]:
-    """What the counts say."""
-    for cell, found in counted.cases(store, [graph]):
-        for iteration in found.iterations:
-            yield (cell, Reached(found.case, iteration, found.round, found.value)), found.times
+def _stored_entries(store: Store, graph: str) -> Iterator[tuple[_Entry, int]]:
+    """Yield the entries of the stored counts."""
+    for cell, repeated in counted.cases(store, [graph]):
+        for iteration in repeated.iterations:
+            yield (
+                (cell, Reached(repeated.case, iteration, repeated.round, repeated.value)),
+                repeated.times,
+            )
     yield from counted.outcomes(store, [graph])
 
 
 def _sums(entries: Iterable[tuple[_Entry, int]]) -> dict[tuple[str, str], int]:
-    """A digest for each model and task that depends on how often each entry is counted in all.
+    """Return a digest for each model and task over its entries and their counts.
 
-    Entries may come in any order and several times, so that memory does not grow with them.
+    The digest is additive, so that entries may come in any order and several times, in constant
+    memory.
     """
-    found: dict[tuple[str, str], int] = defaultdict(int)
+    totals: dict[tuple[str, str], int] = defaultdict(int)
     for entry, times in entries:
         about = entry if isinstance(entry, Ended) else entry[0]
         digest = hashlib.blake2b(repr(entry).encode("utf-8"), digest_size=16).digest()
-        found[about.model, about.task] += times * int.from_bytes(digest)
-    return {about: total for about, total in found.items() if total}
+        totals[about.model, about.task] += times * int.from_bytes(digest)
+    return {about: total for about, total in totals.items() if total}
 
 
 def _stamp(store: Store, graph: str) -> int | None:
-    """The change stamp of a graph; ``None`` where it is not registered."""
+    """Return the change stamp of a graph; ``None`` where it is not registered."""
     stamps = (stamp for _, stamp in queries.rows(store, "list-stamps", graph=graph))
     return max((int(stamp) for stamp in stamps if stamp is not None), default=None)

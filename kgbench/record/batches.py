@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Batches <-> triples: intended, known by an id, ended.
+"""Records provider batches as triples in three steps: intended, submitted (with an id), ended.
 
-Each step is a write of its own. A batch without an end may be under way at its provider, whether
-it has an id here or not: only what was recorded before it was handed in can be found again.
+Each step is a separate write. A batch without an end may be in progress at its provider, with or
+without an id in the store: it is recorded before it is submitted, so that it can be found again.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ ABANDONED = "abandoned"
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """A recorded batch. ``id`` is the provider's, once known; ``token`` ours."""
+    """A recorded batch. ``id`` is assigned by the provider, ``token`` by kgbench."""
 
     iri: str
     model: str
@@ -35,12 +35,12 @@ class Batch:
 
     @property
     def token(self) -> str:
-        """What stands for the batch at its provider, from before it has an id there."""
+        """The name of the batch at its provider, known before the provider assigns an id."""
         return self.iri.rpartition("/")[2].replace("-", "")
 
 
 def intended(recorder: Recorder, setup: ModelSetup, batch: Batch) -> list[Block]:
-    """That a batch of requests to the model ``setup`` is about to be handed in."""
+    """Return the blocks of a batch of requests that is about to be submitted."""
     node = f"<{batch.iri}>"
     lines = [
         f"{node} {t.TYPE} {t.BATCH} .",
@@ -55,25 +55,25 @@ def intended(recorder: Recorder, setup: ModelSetup, batch: Batch) -> list[Block]
 
 
 def known(recorder: Recorder, batch: Batch) -> Block:
-    """By which id the provider knows it."""
+    """Return the block with the id that the provider assigned."""
     assert batch.id is not None
     return Block(recorder.run_graph, [f"<{batch.iri}> {t.BATCH_ID} {string(batch.id)} ."])
 
 
 def ended(graph: str, batch: Batch, state: str, when: datetime) -> Block:
-    """That there is nothing to be had from it any more."""
+    """Return the block for the end of a batch, after which no results are expected."""
     node = f"<{batch.iri}>"
     word = string(storable(state).value)
     return Block(graph, [f"{node} {t.ENDED} {moment(when)} .", f"{node} {t.BATCH_STATE} {word} ."])
 
 
 def now_after(batch: Batch) -> datetime:
-    """Now, and never before the batch began, whatever clocks do."""
+    """Return the current time, but never one before the start of the batch (clocks may go back)."""
     return max(batch.started, datetime.now(UTC))
 
 
 def all_of(store: Store, graph: str) -> list[Batch]:
-    """The batches in a run's graph, in the order in which they were handed in."""
+    """Return the batches in a run's graph, in the order of submission."""
     return [
         Batch(
             r["batch"].value,
@@ -88,11 +88,11 @@ def all_of(store: Store, graph: str) -> list[Batch]:
 
 
 def open_ones(store: Store, graph: str) -> list[Batch]:
-    """Those that have not ended."""
+    """Return the batches that have not ended."""
     return [batch for batch in all_of(store, graph) if batch.state is None]
 
 
 def answers(store: Store, graph: str, batch: Batch) -> int:
-    """How many answers of the batch are stored."""
+    """Return the number of stored answers of a batch."""
     (row,) = store.query(fill("batch-answers.rq", graph=graph, batch=batch.iri))
     return int(row["answers"].value)

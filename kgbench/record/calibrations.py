@@ -9,9 +9,10 @@ from kgbench.record import terms as t
 
 
 def calibration_triples(evaluation: Evaluation, dialogue: Dialogue, pass_iri: str) -> list[str]:
-    """What a judge decided about a calibration item; nothing where it stated no verdict.
+    """Return the triples of a judge's verdict on a calibration item; none where it gave no verdict.
 
-    Raises :class:`ValueError` where the infos of the evaluation have no IRIs where they must.
+    Raises :class:`ValueError` where a value in the infos of the evaluation should be an IRI and is
+    not.
     """
     infos, chosen = evaluation.infos, evaluation.infos.get("verdict")
     if chosen is None:

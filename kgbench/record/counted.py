@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reading what evaluations of passes add up to: counts of values and outcomes.
+"""Reads the counts of values and outcomes that evaluations of passes add up to.
 
-While a run is under way, its last evaluations are marked and not yet counted. They are read first,
-and left out where the list of counts that they wait for is there when counts are read: so each
-evaluation counts once, also where somebody writes between two queries.
+During a run, the latest evaluations are marked but not yet counted. They are read first, and
+dropped if their list of counts exists when the counts are read. So each evaluation counts once,
+even if another process writes between the two queries.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from kgbench.record.counts import Cell, Ended, Reached, Repeated
 from kgbench.store.protocol import Store
 from kgbench.vocab import KGB, OUTCOME
 
-_FEW = 20  # metrics that an engine finds sooner one by one than by reading whole evaluations
+_FEW = 20  # up to so many metrics, looking up each is faster than reading whole evaluations
 
 
 class Waiting(NamedTuple):
-    """An evaluation that is to be counted with a list (IRI)."""
+    """A marked evaluation that will be counted in the list ``part`` (IRI)."""
 
     part: str
     case: str
@@ -31,7 +31,7 @@ class Waiting(NamedTuple):
     scores: list[tuple[str, float]]
 
     def cells(self) -> Iterator[tuple[Cell, Reached]]:
-        """Its scores as what is counted."""
+        """Yield its scores as entries of counts."""
         ended = self.ended
         for metric, value in self.scores:
             cell = Cell(ended.model, ended.task, metric)
@@ -39,29 +39,29 @@ class Waiting(NamedTuple):
 
 
 class Lists(NamedTuple):
-    """The IRIs that counts refer to by their places."""
+    """The IRIs that counts refer to by index."""
 
     models: list[str]
     tasks: list[str]
 
 
 def graphs(store: Store) -> dict[str, str]:
-    """The graphs of passes whose evaluations are counted as they are now, with those of counts."""
+    """Return the graph of counts of each pass (by graph) whose counts are up to date."""
     return {str(of): str(graph) for of, graph, _ in queries.rows(store, "list-aggregates")}
 
 
 def scores(
     store: Store, graphs_: Sequence[str], metrics: Collection[str]
 ) -> Iterator[tuple[Cell, int | None, float, int]]:
-    """Each cell with round, value and count, of ``metrics`` (IRIs), from graphs of counts.
+    """Yield each cell with round, value and count, for ``metrics`` (IRIs).
 
     Rows of one cell, round and value add up.
     """
     if not graphs_:
         return
     marked = waiting(store, graphs_, metrics)
-    given = {"aggregatesGraph": list(graphs_), "metric": sorted(metrics)}
-    rows = queries.run(store, "counted-scores", **given)
+    parameters = {"aggregatesGraph": list(graphs_), "metric": sorted(metrics)}
+    rows = queries.run(store, "counted-scores", **parameters)
     known = lists(store, graphs_)
     for row in rows:
         metric, (models, tasks) = row["metric"].value, known[row["list"].value]
@@ -74,28 +74,28 @@ def scores(
 def cases(
     store: Store, graphs_: Sequence[str], metrics: Collection[str] | None = None
 ) -> Iterator[tuple[Cell, Repeated]]:
-    """Each cell with what was reached, from graphs of counts; rows add up.
+    """Yield each cell with a value reached on a case; rows add up.
 
-    ``metrics`` are the IRIs of those that are wanted, ``None`` all.
+    ``metrics`` restricts the metrics (IRIs); ``None`` means all.
     """
     if not graphs_:
         return
     marked = waiting(store, graphs_, metrics)
-    listed, of = "", []  # rows come list by list, and a list of cases may be long
-    given = {
+    listed, case_iris = "", []  # rows come list by list, and a list of cases may be long
+    parameters = {
         "aggregatesGraph": list(graphs_),
         "metric": None if metrics is None else sorted(metrics),
     }
-    rows = queries.run(store, "counted-cases", **given)
+    rows = queries.run(store, "counted-cases", **parameters)
     known = lists(store, graphs_)
     for row in rows:
         metric, (models, tasks) = row["metric"].value, known[row["list"].value]
         if row["caseList"].value != listed:
             listed = row["caseList"].value
-            of = json.loads(listed)
+            case_iris = json.loads(listed)
         for case, model, task, round_, value, times, iterations in json.loads(row["counts"].value):
             cell = Cell(models[model], tasks[task], metric)
-            yield cell, Repeated(of[case], round_, float(value), times, iterations)
+            yield cell, Repeated(case_iris[case], round_, float(value), times, iterations)
     for cell, (case, iteration, round_, value) in _scores(marked, known, metrics):
         yield cell, Repeated(case, round_, value, 1, [iteration])
 
@@ -103,33 +103,33 @@ def cases(
 def outcomes(
     store: Store, graphs_: Sequence[str], only: Collection[str] | None = None
 ) -> Iterator[tuple[Ended, int]]:
-    """How often each outcome came, from graphs of counts; rows add up.
+    """Yield each outcome with its count; rows add up.
 
-    ``only`` are the notations of those that are wanted, ``None`` all.
+    ``only`` restricts the outcomes (by notation); ``None`` means all.
     """
     if not graphs_:
         return
     marked = waiting(store, graphs_, ())
     wanted = None if only is None else [OUTCOME[name] for name in sorted(only)]
-    given = {"aggregatesGraph": list(graphs_), "outcome": wanted}
-    rows = queries.run(store, "counted-outcomes", **given)
+    parameters = {"aggregatesGraph": list(graphs_), "outcome": wanted}
+    rows = queries.run(store, "counted-outcomes", **parameters)
     known = lists(store, graphs_)
     for row in rows:
         outcome = row["outcome"].value.removeprefix(OUTCOME)
         models, tasks = known[row["list"].value]
         for model, task, round_, times in json.loads(row["counts"].value):
             yield Ended(models[model], tasks[task], round_, outcome), times
-    for one in marked:
-        if one.part not in known and (only is None or one.ended.outcome in only):
-            yield one.ended, 1
+    for evaluation in marked:
+        if evaluation.part not in known and (only is None or evaluation.ended.outcome in only):
+            yield evaluation.ended, 1
 
 
 def waiting(
     store: Store, graphs_: Sequence[str], metrics: Collection[str] | None = None
 ) -> list[Waiting]:
-    """The evaluations that are marked in graphs of counts: few, and often none.
+    """Return the marked, uncounted evaluations: few, and often none.
 
-    ``metrics`` are the IRIs of those whose scores are wanted, ``None`` all.
+    ``metrics`` restricts the metrics (IRIs) whose scores are read; ``None`` means all.
     """
     described: dict[tuple[str, str], dict[str, str]] = defaultdict(dict)
     for row in queries.run(store, "uncounted-evaluations", aggregatesGraph=list(graphs_)):
@@ -138,8 +138,8 @@ def waiting(
     scores: dict[tuple[str, str], list[tuple[str, float]]] = defaultdict(list)
     if described and (metrics is None or metrics):
         few = None if metrics is None or len(metrics) > _FEW else sorted(metrics)
-        given = {"aggregatesGraph": list(graphs_), "metric": few}
-        for row in queries.run(store, "uncounted-scores", **given):
+        parameters = {"aggregatesGraph": list(graphs_), "metric": few}
+        for row in queries.run(store, "uncounted-scores", **parameters):
             key = row["list"].value, row["evaluation"].value
             scores[key].append((row["metric"].value, float(row["value"].value)))
     return [
@@ -151,10 +151,10 @@ def waiting(
 def _scores(
     marked: Iterable[Waiting], known: Collection[str], metrics: Collection[str] | None
 ) -> Iterator[tuple[Cell, Reached]]:
-    """The scores of evaluations that are not among the counts with ``known`` lists."""
-    for one in marked:
-        if one.part not in known:
-            for cell, reached in one.cells():
+    """Yield the scores of the evaluations whose list is not among the ``known`` ones."""
+    for evaluation in marked:
+        if evaluation.part not in known:
+            for cell, reached in evaluation.cells():
                 if metrics is None or cell.metric in metrics:
                     yield cell, reached
 
@@ -165,29 +165,29 @@ def _ended(of: Mapping[str, str]) -> Ended:
 
 
 def cell_of(row: Any) -> Cell:
-    """The cell that a row of scores is about."""
+    """Return the cell of a row of scores."""
     return Cell(row["model"].value, row["task"].value, row["metric"].value)
 
 
 def reached_of(row: Any) -> Reached:
-    """What was reached by a row of scores."""
+    """Return the value, case, iteration and round of a row of scores."""
     iteration, value = int(row["iteration"].value), float(row["value"].value)
     return Reached(row["case"].value, iteration, round_of(row), value)
 
 
 def ended_of(row: Any) -> Ended:
-    """The outcome that a row is about."""
+    """Return the outcome of a row."""
     outcome = row["outcome"].value.removeprefix(OUTCOME)
     return Ended(row["model"].value, row["task"].value, round_of(row), outcome)
 
 
 def round_of(row: Any) -> int | None:
-    """The round that a row is about; ``None`` is the dialogue as a whole."""
+    """Return the round of a row; ``None`` is the whole dialogue."""
     return None if row["round"] is None else int(row["round"].value)
 
 
 def lists(store: Store, graphs_: Sequence[str]) -> dict[str, Lists]:
-    """The lists whose places the counts in ``graphs_`` name, by IRI."""
+    """Return the lists that the counts in ``graphs_`` index into, by IRI."""
     rows: Any = queries.run(store, "counted-lists", aggregatesGraph=list(graphs_))
     return {
         row["list"].value: Lists(

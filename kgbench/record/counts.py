@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Counting evaluations, and the counts as triples.
+"""Counts evaluations, and writes the counts as triples.
 
-Counts add up: those of several sessions, and those below zero that take back what was invalidated.
-They are few and long literals, which refer to models, tasks and cases by their place in a list: an
-engine looks up a hundred nodes much sooner than ten thousand.
+Counts of several sessions add up; negative counts subtract invalidated results. They are stored in
+a few long literals that refer to models, tasks and cases by index into a list, because an engine
+looks up a hundred nodes much faster than ten thousand.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from kgbench.model import Dialogue, Evaluation, Json
 from kgbench.rdf import json_literal
 from kgbench.record import terms as t
 
-_MOST_COUNTS = 50_000  # that are held in memory, in some 15 MB
-_MOST_CASES = 1_000  # that are held: a list of their IRIs is a literal of some 100 kB
+_MOST_COUNTS = 50_000  # held in memory: some 15 MB
+_MOST_CASES = 1_000  # held in memory: their IRIs make a literal of some 100 kB
 _ROWS = 4_000  # counts by case in one literal, of some 100 kB
 
 
 class Cell(NamedTuple):
-    """What scores are counted for, by IRIs."""
+    """A model, a task and a metric (IRIs), for which scores are counted."""
 
     model: str
     task: str
@@ -31,9 +31,9 @@ class Cell(NamedTuple):
 
 
 class Reached(NamedTuple):
-    """A value that was reached on a case (IRI) in an iteration.
+    """A value reached on a case (IRI) in an iteration.
 
-    ``round`` is that of the answer; ``None`` is the dialogue as a whole.
+    ``round`` is that of the answer; ``None`` is the whole dialogue.
     """
 
     case: str
@@ -43,7 +43,7 @@ class Reached(NamedTuple):
 
 
 class Repeated(NamedTuple):
-    """A value that was reached on a case (IRI), ``times`` times in each of the iterations."""
+    """A value reached on a case (IRI), ``times`` times in each of the iterations."""
 
     case: str
     round: int | None
@@ -53,7 +53,7 @@ class Repeated(NamedTuple):
 
 
 class Ended(NamedTuple):
-    """An outcome (its notation) of answers, by round; ``None`` is the dialogue as a whole."""
+    """An outcome (by notation) of an answer, or of the whole dialogue (``round`` is ``None``)."""
 
     model: str
     task: str
@@ -62,7 +62,7 @@ class Ended(NamedTuple):
 
 
 class Counts:
-    """How often each outcome and each value of each metric came."""
+    """A multiset of outcomes and of metric values."""
 
     def __init__(self) -> None:
         self._scores: dict[Cell, dict[Reached, int]] = {}
@@ -84,20 +84,20 @@ class Counts:
 
     def score(self, cell: Cell, reached: Reached, times: int = 1) -> None:
         """Count a value."""
-        found = self._scores.setdefault(cell, {})
-        before = found.get(reached)
+        times_of = self._scores.setdefault(cell, {})
+        before = times_of.get(reached)
         if before is None:
             self._held += 1
             self._cases.add(reached.case)
-        found[reached] = (before or 0) + times
+        times_of[reached] = (before or 0) + times
 
     @property
     def are_many(self) -> bool:
-        """Whether they should be written, because they take much memory."""
+        """Whether the counts take much memory and should be written."""
         return self._held >= _MOST_COUNTS or len(self._cases) >= _MOST_CASES
 
     def taken(self, node: str) -> list[str]:
-        """The counts as triples about ``node`` (IRI) and IRIs below it; they are held no longer."""
+        """Return the counts as triples about ``node`` (IRI) and IRIs below it, and reset them."""
         scores, outcomes, cases = self._scores, self._outcomes, self._cases
         self._scores, self._outcomes, self._cases, self._held = {}, Counter(), set(), 0
         if not outcomes and not scores:
@@ -123,9 +123,9 @@ class Counts:
                 f"{counts} {t.CASE_COUNTS} {json_literal(by_case)} .",
             ]
         by_outcome: dict[str, list[Json]] = {}
-        for one, times in outcomes.items():
-            row = [models[one.model], tasks[one.task], one.round, times]
-            by_outcome.setdefault(one.outcome, []).append(row)
+        for ended, times in outcomes.items():
+            row = [models[ended.model], tasks[ended.task], ended.round, times]
+            by_outcome.setdefault(ended.outcome, []).append(row)
         for outcome, rows in sorted(by_outcome.items()):
             counts = next(names)
             lines += [
@@ -138,10 +138,10 @@ class Counts:
 
 
 class _Places(dict[str, int]):
-    """The place of each IRI in the list of them all, which is sorted."""
+    """The index of each IRI in their sorted list."""
 
     def __init__(self, iris: Iterable[str]) -> None:
-        super().__init__((iri, place) for place, iri in enumerate(sorted(set(iris))))
+        super().__init__((iri, index) for index, iri in enumerate(sorted(set(iris))))
 
     @property
     def literal(self) -> str:
@@ -154,7 +154,7 @@ def _by_metric(
     tasks: Mapping[str, int],
     cases: Mapping[str, int],
 ) -> Iterator[tuple[str, list[Json], list[Json]]]:
-    """Each metric with counts by value, and by case and value; again where they are many."""
+    """Yield each metric with counts by value, and by case and value, in portions of ``_ROWS``."""
     of_metric: dict[str, list[Cell]] = {}
     for cell in sorted(scores):
         of_metric.setdefault(cell.metric, []).append(cell)
@@ -162,9 +162,9 @@ def _by_metric(
         by_case: dict[tuple[Any, ...], list[int]] = defaultdict(list)
         for cell in cells:
             where = models[cell.model], tasks[cell.task]
-            for one, times in scores[cell].items():
-                row = (cases[one.case], *where, one.round, one.value, times)
-                by_case[row].append(one.iteration)
+            for reached_, times in scores[cell].items():
+                row = (cases[reached_.case], *where, reached_.round, reached_.value, times)
+                by_case[row].append(reached_.iteration)
         rows = list(by_case.items())
         for start in range(0, len(rows), _ROWS):
             part = rows[start : start + _ROWS]

@@ -1,197 +1,181 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Triples -> whole dialogues: every call with its times, tokens and failures, not only answers.
+"""Whole dialogues from a store, by SPARQL: every call with its times, tokens and failures.
 
-The inverse of :class:`kgbench.record.Recorder`. What judging needs of many dialogues is read faster
-by :func:`kgbench.record.reading.execution_dialogues`.
+What judging needs of many dialogues is read faster by
+:func:`kgbench.record.reading.execution_dialogues`.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from datetime import datetime
-from typing import Any, TypeAlias
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from kgbench.errors import StoreError
-from kgbench.model import Call, Dialogue, Outcome, Reply, Turn, Usage
-from kgbench.rdf import iri, original_text
-from kgbench.record import tool_uses
-from kgbench.record.withheld import removed
+from kgbench.model import Dialogue, Turn
+from kgbench.rdf import iri
+from kgbench.record.assembly import Assembler, Uses
 from kgbench.store.protocol import Store
 from kgbench.store.templates import fill
-from kgbench.tool_calls import ToolUse
-from kgbench.vocab import DCTERMS, KGB, OUTCOME, PROV, SCHEMA
+from kgbench.vocab import DCTERMS, KGB, PROV, SCHEMA, SKOS
 
 _AT_ONCE = 200  # dialogues that one query names
 _NODES = 500  # nodes that one query names
-_Facts: TypeAlias = dict[str, Any]  # the values of one node by property
+_TEXTS = (KGB.text, KGB.reasoning, KGB.extracted, KGB.providerState)
+_DIALOGUE = {  # columns of whole-dialogues.rq
+    "model": KGB.model,
+    "task": KGB.task,
+    "suite": KGB.suite,
+    "case": KGB.case,
+    "iteration": KGB.iteration,
+    "digest": KGB.digest,
+    "started": PROV.startedAtTime,
+    "ended": PROV.endedAtTime,
+    "toolProtocol": KGB.toolProtocol,
+}
+_TOOL_CALL = {  # columns of tool-uses.rq
+    "round": KGB.round,
+    "index": KGB.callIndex,
+    "tool": KGB.tool,
+    "id": KGB.toolCallId,
+    "argumentsNode": PROV.used,
+    "outcome": KGB.toolOutcome,
+    "fault": KGB.toolFault,
+    "error": SCHEMA.error,
+    "started": PROV.startedAtTime,
+    "ended": PROV.endedAtTime,
+}
+_TOOL_SERVER = {
+    "serverName": SKOS.notation,
+    "serverVersion": SCHEMA.softwareVersion,
+    "serverDigest": KGB.digest,
+}
+
+
+class Facts(dict[str, dict[str, str]]):
+    """The values of properties by node; of several values of a property, the last one read."""
+
+    def value(self, subject: str, name: str, /) -> str | None:
+        """Return the value of a property, if any."""
+        return self.get(subject, {}).get(name)
+
+    def add(self, subject: str, names: Mapping[str, str], row: Any) -> None:
+        """Add the values of a row; ``names`` maps columns to properties."""
+        values = {term: row[column] for column, term in names.items()}
+        self[subject] = {
+            **self.get(subject, {}),
+            **{term: str(value.value) for term, value in values.items() if value is not None},
+        }
 
 
 def dialogues(store: Store, iris: Sequence[str]) -> Iterator[Dialogue]:
-    """The dialogues with these IRIs, in this order, read in portions.
+    """Yield the dialogues with these IRIs, in this order, read in portions.
 
-    A text that was removed for publication is given as
-    :func:`~kgbench.record.withheld.removed` words it. Raises
-    :class:`~kgbench.errors.StoreError` for one that the store lacks.
+    A text that was removed for publication is a :class:`~kgbench.record.withheld.Withheld`. Raises
+    :class:`~kgbench.errors.StoreError` for a dialogue that the store lacks.
     """
     for begin in range(0, len(iris), _AT_ONCE):
-        part = iris[begin : begin + _AT_ONCE]
-        found = _portion(store, part)
-        for name in part:
-            if name not in found:
+        names = iris[begin : begin + _AT_ONCE]
+        portion = _portion(store, names)
+        for name in names:
+            if name not in portion:
                 raise StoreError(f"{store.location} holds no dialogue <{name}>")
-            yield found[name]
+            yield portion[name]
+
+
+def turns(store: Store, graph: str, iris: Sequence[str]) -> dict[str, dict[int, Turn]]:
+    """Return the turns of dialogues in a run's graph, by dialogue and round.
+
+    Statements are queried node by node, because engines read a whole run for optional joins.
+    """
+    parts = {"graph": graph, "which": _which(iris)}
+    facts = _facts(store.query(fill("whole-calls.rq", **parts)))
+    calls: dict[str, list[str]] = defaultdict(list)
+    for call, properties in facts.items():
+        calls[properties[DCTERMS.isPartOf]].append(call)
+    answers: dict[str, list[str]] = defaultdict(list)
+    for row in store.query(fill("answers-of-dialogues.rq", **parts)):
+        answers[row["dialogue"].value].append(row["entity"].value)
+    messages = {properties[PROV.used] for properties in facts.values()}
+    messages.update(answer for of_dialogue in answers.values() for answer in of_dialogue)
+    described = _described(store, graph, messages)
+    texts = {
+        properties[kind]
+        for properties in described.values()
+        for kind in _TEXTS
+        if kind in properties
+    }
+    facts |= described
+    facts |= _described(store, graph, texts)
+    uses = tool_uses(store, graph, iris)
+    assembler = Assembler(facts)
+    return {
+        dialogue: assembler.turns(of_dialogue, answers[dialogue], uses.get(dialogue, {}))
+        for dialogue, of_dialogue in calls.items()
+    }
+
+
+def tool_uses(store: Store, graph: str, iris: Iterable[str]) -> dict[str, Uses]:
+    """Return the tool uses of dialogues in a run's graph, by dialogue and round."""
+    facts = Facts()
+    calls: dict[str, list[str]] = defaultdict(list)
+    for row in store.query(fill("tool-uses.rq", graph=graph, which=_which(iris))):
+        dialogue = row["dialogue"].value
+        # The rows do not name calls, results and servers: any distinct names do.
+        call = f"{dialogue}/{row['round'].value}/tool/{row['index'].value}"
+        calls[dialogue].append(call)
+        facts.add(call, _TOOL_CALL, row)
+        facts.add(f"{call}/result", {"resultNode": KGB.text}, row)
+        facts[f"{call}/result"][PROV.wasGeneratedBy] = call
+        for name in ("arguments", "result"):
+            text = {name: PROV.value, f"{name}Original": KGB.originalBytes}
+            facts.add(row[f"{name}Node"].value, text, row)
+        if row["serverName"] is not None:
+            facts[call][PROV.wasAssociatedWith] = f"{call}/server"
+            facts.add(f"{call}/server", _TOOL_SERVER, row)
+    assembler = Assembler(facts)
+    return {
+        dialogue: assembler.uses(of_dialogue, [f"{call}/result" for call in of_dialogue])
+        for dialogue, of_dialogue in calls.items()
+    }
 
 
 def _portion(store: Store, iris: Sequence[str]) -> dict[str, Dialogue]:
     rows = list(store.query(fill("whole-dialogues.rq", which=_which(iris))))
+    facts = Facts()
     by_graph: dict[str, list[str]] = defaultdict(list)
     for row in rows:
+        facts.add(row["dialogue"].value, _DIALOGUE, row)
         by_graph[row["graph"].value].append(row["dialogue"].value)
-    turns: dict[str, tuple[Turn, ...]] = {}
-    for graph, within in by_graph.items():
-        turns |= _turns(store, graph, within)
+    of_dialogues: dict[str, dict[int, Turn]] = {}
+    for graph, names in by_graph.items():
+        of_dialogues |= turns(store, graph, names)
+    assembler = Assembler(facts)
     return {
-        (name := row["dialogue"].value): Dialogue(
-            iri=name,
-            run=row["run"].value,
-            model=row["model"].value,
-            task=row["task"].value,
-            suite=row["suite"].value,
-            case=row["case"].value,
-            iteration=int(row["iteration"].value),
-            digest=row["digest"].value,
-            turns=turns.get(name, ()),
-            started=_time(row["started"]),
-            ended=None if row["ended"] is None else _time(row["ended"]),
-            tool_protocol=_value(row["toolProtocol"]),
+        (name := row["dialogue"].value): assembler.dialogue(
+            name, row["run"].value, of_dialogues.get(name, {}).values()
         )
         for row in rows
     }
 
 
-def _which(iris: Sequence[str]) -> str:
+def _which(iris: Iterable[str]) -> str:
     return f"VALUES ?dialogue {{ {' '.join(map(iri, iris))} }}"
 
 
-def _turns(store: Store, graph: str, iris: Sequence[str]) -> dict[str, tuple[Turn, ...]]:
-    """The turns of dialogues in one graph, by dialogue.
-
-    Statements are asked for node by node: engines read a whole run to join what may be missing.
-    """
-    parts = {"graph": graph, "which": _which(iris)}
-    calls = _facts(store.query(fill("whole-calls.rq", **parts)))
-    answers = [r["entity"].value for r in store.query(fill("answers-of-dialogues.rq", **parts))]
-    prompts = {facts[PROV.used].value for facts in calls.values()}
-    messages = _described(store, graph, [*prompts, *answers])
-    texts = _Texts(store, graph, messages.values())
-    answer_of = {messages[one][PROV.wasGeneratedBy].value: messages[one] for one in answers}
-    turns: dict[str, dict[int, list[str]]] = defaultdict(lambda: defaultdict(list))
-    for call, facts in calls.items():
-        turns[facts[DCTERMS.isPartOf].value][int(facts[KGB.round].value)].append(call)
-
-    uses = tool_uses.read(store, graph, _which(iris))
-
-    def turn(names: list[str], used: tuple[ToolUse, ...]) -> Turn:
-        names.sort(key=_number)
-        prompt = messages[calls[names[0]][PROV.used].value]
-        return Turn(
-            prompt=texts.of(prompt, KGB.text) or "",
-            calls=tuple(_call(calls[name], answer_of.get(name), texts) for name in names),
-            feedback=_value(prompt.get(KGB.feedback)),
-            uses=used,
-        )
-
-    return {
-        dialogue: tuple(turn(rounds[k], uses.get(dialogue, {}).get(k, ())) for k in sorted(rounds))
-        for dialogue, rounds in turns.items()
-    }
-
-
-def _facts(rows: Any) -> dict[str, _Facts]:
-    """Statements by node; of several values of a property, one."""
-    found: dict[str, _Facts] = defaultdict(dict)
+def _facts(rows: Iterable[Any]) -> Facts:
+    facts = Facts()
     for row in rows:
-        found[row["node"].value][row["property"].value] = row["value"]
-    return found
+        node = facts.setdefault(row["node"].value, {})
+        node[row["property"].value] = str(row["value"].value)
+    return facts
 
 
-def _described(store: Store, graph: str, nodes: Sequence[str]) -> dict[str, _Facts]:
-    found: dict[str, _Facts] = {}
-    for begin in range(0, len(nodes), _NODES):
-        named = " ".join(map(iri, nodes[begin : begin + _NODES]))
-        found |= _facts(store.query(fill("statements-of-nodes.rq", graph=graph, nodes=named)))
-    return found
-
-
-class _Texts:
-    """The texts of prompts and answers, each read once."""
-
-    def __init__(self, store: Store, graph: str, messages: Iterable[_Facts]) -> None:
-        kinds = (KGB.text, KGB.reasoning, KGB.extracted, KGB.providerState)
-        nodes = {facts[kind].value for facts in messages for kind in kinds if kind in facts}
-        self._texts = _described(store, graph, sorted(nodes))
-
-    def of(self, facts: _Facts, kind: str) -> str | None:
-        """The text that a message has by the property ``kind``, if any."""
-        if kind not in facts:
-            return None
-        node = facts[kind].value
-        text = self._texts[node]
-        if PROV.value not in text:
-            return removed(node)
-        return original_text(text[PROV.value].value, _value(text.get(KGB.originalBytes)))
-
-
-def _number(call: str) -> tuple[int, str]:
-    """The place of a call in its turn; calls that others recorded have no number."""
-    last = call.rpartition("/")[2]
-    return (int(last) if last.isdecimal() else 0), call
-
-
-def _call(facts: _Facts, answer: _Facts | None, texts: _Texts) -> Call:
-    said = _value(facts.get(KGB.outcome))
-    outcome = None if said is None else Outcome(said.removeprefix(OUTCOME))
-    return Call(
-        started=_time(facts[PROV.startedAtTime]),
-        ended=_time(facts[PROV.endedAtTime]),
-        reply=None if answer is None else _reply(facts, answer, outcome, texts),
-        failure=outcome if answer is None else None,
-        error=_value(facts.get(SCHEMA.error)),
-        retries=_count(facts.get(KGB.retries)) or 0,
-        reused=_value(facts.get(KGB.reusedAnswer)),
-        batch=_value(facts.get(KGB.batch)),
-    )
-
-
-def _reply(facts: _Facts, answer: _Facts, outcome: Outcome | None, texts: _Texts) -> Reply:
-    return Reply(
-        text=texts.of(answer, KGB.text) or "",
-        usage=Usage(
-            input=_count(facts.get(KGB.inputTokens)),
-            output=_count(facts.get(KGB.outputTokens)),
-            cached=_count(facts.get(KGB.cachedTokens)),
-            reasoning=_count(facts.get(KGB.reasoningTokens)),
-        ),
-        model=_value(facts.get(KGB.answeringModel)),
-        finish_reason=_value(facts.get(KGB.finishReason)),
-        request_id=_value(facts.get(KGB.requestId)),
-        reasoning=texts.of(answer, KGB.reasoning),
-        fingerprint=_value(facts.get(KGB.fingerprint)),
-        outcome=outcome,
-        extracted=texts.of(answer, KGB.extracted),
-        extraction=_value(answer.get(KGB.extraction)),
-        state=texts.of(answer, KGB.providerState),
-    )
-
-
-def _value(term: Any) -> str | None:
-    return None if term is None else str(term.value)
-
-
-def _count(term: Any) -> int | None:
-    return None if term is None else int(term.value)
-
-
-def _time(literal: Any) -> datetime:
-    return datetime.fromisoformat(literal.value)
+def _described(store: Store, graph: str, nodes: Iterable[str]) -> Facts:
+    """Return the statements about nodes (IRIs) in one graph."""
+    facts = Facts()
+    names = sorted(nodes)
+    for begin in range(0, len(names), _NODES):
+        some = " ".join(map(iri, names[begin : begin + _NODES]))
+        facts |= _facts(store.query(fill("statements-of-nodes.rq", graph=graph, nodes=some)))
+    return facts

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the catalogue says of tasks, cases, models and graphs, and who did the work."""
+"""Catalogue entries of tasks, cases, models, software and graphs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kgbench.tasks import catalogue
 
 
 def registry_entry(graph: str, describes: str) -> list[str]:
-    """The registry's triples about a content graph; the store itself adds the change stamp."""
+    """Return the registry entry of a content graph; the store itself adds the change stamp."""
     return [
         f"<{graph}> {t.TYPE} {t.RESULT_GRAPH} .",
         f"<{graph}> {t.DESCRIBES} <{describes}> .",
@@ -22,10 +22,10 @@ def registry_entry(graph: str, describes: str) -> list[str]:
 
 
 def task_entry(iris: Iris, task: Task) -> list[str]:
-    """A parametrised task: label, class and parameters.
+    """Return the entry of a parametrised task: label, class and parameters.
 
-    Where another package declares the class, its declaration comes along: readers of the store
-    need it and may not have the package.
+    If another package declares the class, its declaration is included, because readers of the store
+    may not have that package.
     """
     node = f"<{task.iri}>"
     of_class = iris.mint("taskClass", task_class=task.task_class, version=task.version)
@@ -43,7 +43,7 @@ def task_entry(iris: Iris, task: Task) -> list[str]:
 
 
 def case_entry(iris: Iris, case: Case, version: str) -> list[str]:
-    """A case with its data, so that it can be judged again from the store alone."""
+    """Return the entry of a case with its data, which judging it again needs."""
     node = f"<{case.iri}>"
     of_class = iris.mint("taskClass", task_class=case.task_class, version=version)
     lines = [
@@ -60,7 +60,7 @@ def case_entry(iris: Iris, case: Case, version: str) -> list[str]:
 
 
 def model_entry(model: ModelSetup) -> list[str]:
-    """A model as a software agent."""
+    """Return the entry of a model, as a software agent."""
     node = iri(model.iri)
     lines = [
         f"{node} {t.TYPE} {t.MODEL} .",
@@ -89,7 +89,7 @@ def software_entry(
     dirty: bool | None = None,
     packages: Mapping[str, str] | None = None,
 ) -> list[str]:
-    """A piece of software that did something, with the state of its code."""
+    """Return the entry of a piece of software, with the state of its code."""
     node = f"<{node_iri}>"
     lines = [
         f"{node} {t.TYPE} {t.SOFTWARE_AGENT} .",

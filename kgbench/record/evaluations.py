@@ -10,13 +10,13 @@ from kgbench.scoring.relation_triples import CLEANINGS
 
 
 def outcome_of(turn: Turn, judged: Outcome) -> Outcome:
-    """How an answer ended: what the provider said of it goes before what the judge says."""
+    """Return the outcome of an answer: the provider's, if it reported one, else the judge's."""
     reply = turn.calls[-1].reply if turn.calls else None
     return judged if reply is None or reply.outcome is None else reply.outcome
 
 
 def evaluation_triples(evaluation: Evaluation, dialogue: Dialogue, pass_iri: str) -> list[str]:
-    """The node of one evaluation: what was judged, in which pass, and one double per metric.
+    """Return the triples of one evaluation: what was judged, in which pass, and the scores.
 
     Model, task, suite, case and iteration are repeated on it, so that grouping needs no join.
     """
@@ -42,7 +42,7 @@ def evaluation_triples(evaluation: Evaluation, dialogue: Dialogue, pass_iri: str
         lines.append(f"{node} {t.ROUND} {integer(evaluation.round)} .")
         lines.append(f"{node} {t.DERIVED_FROM} {_judged(dialogue, evaluation.round)} .")
     cleaning = evaluation.infos.get("cleaning")
-    if isinstance(cleaning, str) and cleaning in CLEANINGS:  # what others note may be anything
+    if isinstance(cleaning, str) and cleaning in CLEANINGS:  # others may record anything
         lines.append(f"{node} {t.CLEANING} {string(cleaning)} .")
     lines += _on_variants(node, evaluation, pass_iri)
     if evaluation.decimals is not None:
@@ -54,13 +54,13 @@ def evaluation_triples(evaluation: Evaluation, dialogue: Dialogue, pass_iri: str
 
 
 def _judged(dialogue: Dialogue, k: int) -> str:
-    """What there is to judge of turn ``k``: the answer, or the prompt that got none."""
+    """Return the node that is judged of turn ``k``: the answer, or the prompt if it has none."""
     kind = "prompt" if dialogue.turns[k].answer is None else "answer"
     return f"<{dialogue.iri}/{k}/{kind}>"
 
 
 def _on_variants(node: str, evaluation: Evaluation, pass_iri: str) -> list[str]:
-    """What variants of its graph show about an answer, and the first variant that shows it."""
+    """Return the outcome on variants of the graph, and the first variant that shows it."""
     outcome = evaluation.infos.get("variantOutcome")
     if not isinstance(outcome, str):
         return []

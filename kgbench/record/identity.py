@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the identity of stored dialogues is made of, and the configurations that asked for them."""
+"""The ingredients of the identity of stored dialogues, and the configurations of runs."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Ingredients:
 
 
 def ingredients(store: Store, graph: str) -> Iterator[Ingredients]:
-    """The identities of all dialogues in a run's graph."""
+    """Yield the ingredients of all dialogues in a run's graph."""
     for r in store.query(fill("ingredients.rq", graph=graph, catalogue=store.iris.catalogue)):
         yield Ingredients(
             dialogue=r["dialogue"].value,
@@ -55,7 +55,7 @@ def ingredients(store: Store, graph: str) -> Iterator[Ingredients]:
 
 
 def last_configuration(store: Store, run: RunInfo) -> str:
-    """The newest configuration of a run, in Turtle.
+    """Return the newest configuration of a run, in Turtle.
 
     Raises :class:`~kgbench.errors.StoreError` for a run that has none (an imported one).
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Results that are not to be counted: marked, with who, when and why, and never removed."""
+"""Marks results as invalid, with agent, time and reason; nothing is removed."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from kgbench.store.iris import new_id
 from kgbench.store.protocol import Block, Store
 from kgbench.store.templates import fill
 
-_FEW = 20  # dialogues that are looked up one by one
+_FEW = 20  # up to so many dialogues are looked up one by one
 
 
 class Invalidated(NamedTuple):
-    """What an invalidation covers: its IRI, and how many dialogues and results of them."""
+    """An invalidation: its IRI, and the numbers of dialogues and of results that it covers."""
 
     iri: str
     dialogues: int
@@ -31,49 +31,50 @@ class Invalidated(NamedTuple):
 def invalidate(
     store: Store, name: str, reason: str, by: str, *, person: bool = False
 ) -> Invalidated:
-    """Mark a run (IRI, id or label) or a dialogue (IRI) as not to be counted, in one write.
+    """Mark a run (IRI, id or label) or a dialogue (IRI) as invalid, in one write.
 
-    ``by`` is who says so: the name of a ``person``, or else of an account. Raises
-    :class:`~kgbench.errors.StoreError` for a name that is neither, for a reason or a person
-    without a name, and where everything is invalid already.
+    ``by`` names the ``person`` (or else the account) who does this. Raises
+    :class:`~kgbench.errors.StoreError` for an unknown ``name``, for an empty reason or ``by``, and
+    where everything is invalid already.
     """
     if not reason.strip() or not by.strip():
-        raise StoreError("an invalidation needs a reason, and someone who gives it")
-    found = _dialogues(store, name)
-    for graph in set(found.values()):
+        raise StoreError("an invalidation needs a reason and the name of the person giving it")
+    graph_of = _dialogues(store, name)
+    for graph in set(graph_of.values()):
         for dialogue in invalid(store, graph):
-            found.pop(dialogue, None)
-    if not found:
-        raise StoreError(f"'{name}' has no dialogue that is not invalid already")
-    entities = _entities(store, found)
+            graph_of.pop(dialogue, None)
+    if not graph_of:
+        raise StoreError(f"all dialogues of '{name}' are invalid already")
+    entities = _entities(store, graph_of)
     number = new_id()
     node = store.iris.mint("invalidation", invalidation=number)
     graph = store.iris.mint("invalidationGraph", invalidation=number)
     lines = _activity(node, reason, by, person=person)
-    lines += [f"<{node}> {t.INVALIDATES} <{dialogue}> ." for dialogue in found]
+    lines += [f"<{node}> {t.INVALIDATES} <{dialogue}> ." for dialogue in graph_of]
     lines += [f"<{entity}> {t.INVALIDATED_BY} <{node}> ." for entity in entities]
-    touched = sorted({*found.values(), *entities.values()})
+    touched = sorted({*graph_of.values(), *entities.values()})
     blocks = [Block(graph, lines), Block(store.iris.catalogue, registry_entry(graph, node))]
-    stamped = [Block(one, []) for one in touched]  # analyses that read them hold no longer
-    counts = taken_back(store, touched, sorted(found))
+    # An empty block renews the stamp of a graph, which outdates the analyses that read it.
+    stamped = [Block(name, []) for name in touched]
+    counts = taken_back(store, touched, sorted(graph_of))
     store.write([*blocks, *stamped, *counts])
-    return Invalidated(node, len(found), len(entities))
+    return Invalidated(node, len(graph_of), len(entities))
 
 
 def invalid(store: Store, graph: str) -> set[str]:
-    """The dialogues in a run's graph that are not to be counted."""
+    """Return the invalidated dialogues in a run's graph."""
     return {row["dialogue"].value for row in store.query(fill("invalid.rq", graph=graph))}
 
 
 def _dialogues(store: Store, name: str) -> dict[str, str]:
-    """The dialogues that ``name`` means, with the graphs of their runs."""
+    """Return the graphs of the dialogues that ``name`` selects, by dialogue."""
     try:
-        asked = iri(name)
+        term = iri(name)
     except ValueError:
-        asked = ""
-    found = _query(store, f"VALUES ?dialogue {{ {asked} }}") if asked else {}
-    if found:
-        return found
+        term = ""
+    by_iri = _query(store, f"VALUES ?dialogue {{ {term} }}") if term else {}
+    if by_iri:
+        return by_iri
     return _query(store, f"VALUES ?run {{ <{reading.find_run(store, name).iri}> }}")
 
 
@@ -83,7 +84,7 @@ def _query(store: Store, which: str) -> dict[str, str]:
 
 
 def _entities(store: Store, dialogues: Mapping[str, str]) -> dict[str, str]:
-    """The answers and evaluations of ``dialogues``, with the graphs they stand in."""
+    """Return the graphs of the answers and evaluations of ``dialogues``, by entity."""
     few = len(dialogues) <= _FEW
     which = f"VALUES ?dialogue {{ {' '.join(f'<{d}>' for d in dialogues)} }}" if few else ""
     graphs = set(dialogues.values())
@@ -91,7 +92,7 @@ def _entities(store: Store, dialogues: Mapping[str, str]) -> dict[str, str]:
     for run in reading.runs(store):
         if run.graph in graphs:
             passes = reading.passes(store, run)
-            asked += [("dialogue-evaluations.rq", one.graph) for one in passes]
+            asked += [("dialogue-evaluations.rq", pass_.graph) for pass_ in passes]
     return {
         row["entity"].value: graph
         for name, graph in asked

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Counts of a pass that hold while a run writes it.
+"""Counts of a pass that stay valid while a run writes it.
 
-Each evaluation is marked in the same write as one to be counted. When many are marked, their counts
-are written, in one write that ends the marks, too. So tables are made from counts and the few
-evaluations with a mark, and a run that was killed has lost nothing.
+Each evaluation is marked as uncounted in the write that adds it. When many are marked, their counts
+are written, which makes the marks obsolete. Tables are computed from the counts and the few marked
+evaluations, and a killed run loses nothing.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from kgbench.store.protocol import Block, Store
 
 _LEAST = 200  # marked evaluations: reading one takes some 0.3 ms
 _MOST = 2_000
-_SHARE = 50  # between both, one evaluation in so many, so that the number of lists stays in bounds
+_SHARE = 50  # between both, a 50th of the evaluations: bounds the number of lists
 
 
 class Due(NamedTuple):
-    """What is to be written, and what to call when it is durable."""
+    """Blocks to be written, and a callback for when they are durable."""
 
     blocks: list[Block]
     then: Callable[[], None] | None = None
@@ -41,12 +41,15 @@ class LiveCounts(Aggregates):
             self._before = sum(times for _, times in counted.outcomes(store, [self.graph]))
 
     def beside(self, blocks: Sequence[Block]) -> list[Block]:
-        """``blocks`` with what keeps counts valid, where they change the pass and no evaluation."""
+        """Return ``blocks`` with those that keep the counts valid, if they change the pass's graph.
+
+        For blocks without evaluations.
+        """
         changed = self.is_whole and any(block.graph == self._pass_graph for block in blocks)
         return [*blocks, *(self._opening() if changed else ())]
 
     def judged(self, evaluation: Evaluation, dialogue: Dialogue) -> list[Block]:
-        """An evaluation as the recorder writes it, with its mark."""
+        """Return the blocks of an evaluation and of its mark."""
         assert self._recorder is not None
         blocks = [Block(self._pass_graph, self._recorder.evaluation(evaluation, dialogue))]
         if self.is_whole:
@@ -55,9 +58,9 @@ class LiveCounts(Aggregates):
         return blocks
 
     def folded(self) -> Due:
-        """The counts of the evaluations that are marked, where they are many; else nothing.
+        """Return the counts of the marked evaluations if these are many; else nothing.
 
-        They are to be written after, or with, all evaluations that were marked.
+        They must be written after, or together with, all marked evaluations.
         """
         many = min(max(_LEAST, self._before // _SHARE), _MOST)
         if self._marked >= many or self._counts.are_many:
@@ -65,7 +68,7 @@ class LiveCounts(Aggregates):
         return Due([])
 
     def seal(self) -> None:
-        """Count what is marked, and see that the counts are those of the pass as it is now."""
+        """Count the marked evaluations, and seal the counts."""
         if self._marked:
             self._store.write(self._folded().blocks)
             self._sweep()
@@ -75,4 +78,4 @@ class LiveCounts(Aggregates):
         self._before += self._marked
         self._marked = 0
         together = [Block(self.graph, []), Block(self._pass_graph, [])]
-        return Due([*together, *self._taken()], self._sweep)
+        return Due([*together, *self._gathered()], self._sweep)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Triples -> runs, passes, cases and dialogues."""
+"""Reads runs, passes, cases, evaluations and (in bulk) dialogues from a store."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kgbench.store.templates import fill
 ORIGINAL = frozenset({"live", "published", "import"})
 """The kinds of passes that judge dialogues for the first time."""
 POLICY = "policy"
-"""The kind of passes that judge by a comparison policy, beside the rule of the task class."""
+"""The kind of passes that judge by a comparison policy instead of the task class's own rule."""
 REVIEW = "review"
 """The kind of passes in which people judge; they have no scores."""
 _AT_ONCE = 500  # turns that one query names
@@ -26,7 +26,7 @@ _AT_ONCE = 500  # turns that one query names
 
 @dataclass(frozen=True, slots=True)
 class RunInfo:
-    """A run that the registry makes visible."""
+    """A registered run."""
 
     iri: str
     graph: str
@@ -61,7 +61,7 @@ class PassInfo:
 
 
 class DialogueState(NamedTuple):
-    """A stored dialogue, by its plan's digest."""
+    """A stored dialogue, and whether it is complete."""
 
     iri: str
     complete: bool
@@ -86,7 +86,7 @@ class AnsweredDialogue(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """An evaluation's IRI, its scores by metric IRI, and their decimals where these are limited."""
+    """The IRI of an evaluation, its scores by metric IRI, and their decimals, if limited."""
 
     evaluation: str
     scores: dict[str, float]
@@ -94,7 +94,10 @@ class Seen(NamedTuple):
 
 
 class SeenEvaluation(NamedTuple):
-    """An evaluation: of which answer of a dialogue (or the whole), with how many decimals."""
+    """An evaluation without its scores; ``round`` is ``None`` for the whole dialogue.
+
+    ``decimals`` is their precision, if it is limited.
+    """
 
     iri: str
     dialogue: str
@@ -103,11 +106,11 @@ class SeenEvaluation(NamedTuple):
 
 
 PassScores: TypeAlias = dict[str, dict[int | None, Seen]]
-"""What a pass saw, by dialogue and round."""
+"""The evaluations of a pass by dialogue and round."""
 
 
 class StoredPrompt(NamedTuple):
-    """The first prompt of a dialogue; earlier ones sort first."""
+    """The first prompt of a dialogue; sorts by iteration."""
 
     iteration: int
     dialogue: str
@@ -117,7 +120,7 @@ class StoredPrompt(NamedTuple):
 
 
 def suite_prompts(store: Store, graph: str, suite: str) -> Iterator[StoredPrompt]:
-    """The first prompts of the dialogues of a suite (IRI) in a run's graph."""
+    """Yield the first prompts of the dialogues of a suite (IRI) in a run's graph."""
     for r in store.query(fill("suite-prompts.rq", graph=graph, suite=suite)):
         yield StoredPrompt(
             int(r["iteration"].value),
@@ -129,7 +132,7 @@ def suite_prompts(store: Store, graph: str, suite: str) -> Iterator[StoredPrompt
 
 
 def runs(store: Store) -> list[RunInfo]:
-    """All visible runs, those that the store registered last first."""
+    """Return all registered runs, the latest registered first."""
     rows = store.query(fill("runs.rq", catalogue=store.iris.catalogue))
     return [
         RunInfo(
@@ -145,26 +148,26 @@ def runs(store: Store) -> list[RunInfo]:
 
 
 def find_run(store: Store, name: str | None) -> RunInfo:
-    """The run with this IRI, id (or its beginning) or label; the newest when ``name`` is ``None``.
+    """Return the run with this IRI, id (or prefix of one) or label; by default the newest.
 
-    Raises :class:`~kgbench.errors.StoreError` naming the runs there are.
+    Raises :class:`~kgbench.errors.StoreError`, which lists the existing runs.
     """
-    found = runs(store)
-    if not found:
+    all_runs = runs(store)
+    if not all_runs:
         raise StoreError(f"the store {store.location} holds no run yet")
     if name is None:
-        return found[0]
-    exact = [run for run in found if name in (run.iri, run.id)]
-    matching = exact or [run for run in found if run.id.startswith(name) or run.label == name]
+        return all_runs[0]
+    exact = [run for run in all_runs if name in (run.iri, run.id)]
+    matching = exact or [run for run in all_runs if run.id.startswith(name) or run.label == name]
     if len(matching) == 1 or (matching and all(run.label == name for run in matching)):
         return matching[0]
-    known = ", ".join(f"{run.id} ({run.label})" for run in found[:8])
+    known = ", ".join(f"{run.id} ({run.label})" for run in all_runs[:8])
     what = "names several runs" if matching else "names no run"
     raise StoreError(f"'{name}' {what} in {store.location}; there are: {known}")
 
 
 def passes(store: Store, run: RunInfo) -> list[PassInfo]:
-    """The evaluation passes over a run, in the order in which the store registered them."""
+    """Return the evaluation passes over a run, in the order of registration."""
     rows = store.query(fill("passes.rq", catalogue=store.iris.catalogue, run=run.iri))
     return [
         PassInfo(
@@ -179,76 +182,80 @@ def passes(store: Store, run: RunInfo) -> list[PassInfo]:
 
 
 def find_pass(store: Store, run: RunInfo, name: str) -> PassInfo:
-    """The evaluation pass over a run with this IRI or id, or the ``latest``.
+    """Return the evaluation pass over a run with this IRI or id, or the ``latest``.
 
     Passes by a comparison policy must be named: they are never the latest.
 
-    Raises :class:`~kgbench.errors.StoreError` naming the passes there are.
+    Raises :class:`~kgbench.errors.StoreError`, which lists the existing passes.
     """
     known = passes(store, run)
     if name == "latest":
-        return [one for one in known if one.kind != POLICY][-1]
-    for one in known:
-        if name in (one.iri, one.id):
-            return one
-    ids = ", ".join(one.id for one in known)
+        return [pass_ for pass_ in known if pass_.kind != POLICY][-1]
+    for pass_ in known:
+        if name in (pass_.iri, pass_.id):
+            return pass_
+    ids = ", ".join(pass_.id for pass_ in known)
     raise StoreError(f"the run {run.id} has no evaluation pass '{name}'; there are: {ids}")
 
 
 def session_count(store: Store, run: str, graph: str) -> int:
-    """How many sessions have worked on a run."""
+    """Return the number of sessions of a run."""
     return len(list(store.query(fill("sessions.rq", graph=graph, run=run))))
 
 
 def dialogue_states(store: Store, graph: str) -> dict[str, DialogueState]:
-    """The stored dialogues of a run's graph, by the digest of their plan.
+    """Return the stored dialogues of a run's graph, by the digest of their plan.
 
-    Of several with one digest (held again after an invalidation) it is the last.
+    Of several with one digest (repeated after an invalidation), the last one.
     """
     return {digest: states[-1] for digest, states in all_states(store, graph).items()}
 
 
 def all_states(store: Store, graph: str) -> dict[str, list[DialogueState]]:
-    """All stored dialogues of a run's graph, by the digest of their plan, as they were begun."""
-    found: dict[str, list[DialogueState]] = {}
+    """Return all stored dialogues of a run's graph, by plan digest, in order of creation."""
+    by_digest: dict[str, list[DialogueState]] = {}
     for r in store.query(fill("run-states.rq", graph=graph)):
         state = DialogueState(r["dialogue"].value, r["ended"] is not None)
-        found.setdefault(r["digest"].value, []).append(state)
-    for states in found.values():
+        by_digest.setdefault(r["digest"].value, []).append(state)
+    for states in by_digest.values():
         states.sort(key=lambda state: (len(state.iri), state.iri))
-    return found
+    return by_digest
 
 
 def executions(store: Store, graph: str) -> list[Execution]:
-    """The task executions of a run's graph."""
+    """Return the task executions of a run's graph, sorted."""
     rows = store.query(fill("run-executions.rq", graph=graph))
     found = [Execution(r["execution"].value, r["model"].value, r["task"].value) for r in rows]
     return sorted(found)
 
 
 def call_counts(store: Store, graph: str, dialogue: str) -> dict[int, int]:
-    """How many calls each turn of a dialogue has had, by round."""
+    """Return the number of model calls in each turn of a dialogue, by round."""
     rows = store.query(fill("calls.rq", graph=graph, dialogue=dialogue))
     return {int(r["round"].value): int(r["calls"].value) for r in rows}
 
 
 def answered(store: Store, graph: str, turns: Sequence[str]) -> list[str]:
-    """Those of ``turns`` (IRIs) of a run's graph that have an answer."""
-    found = []
+    """Return those of ``turns`` (IRIs) in a run's graph that have an answer."""
+    answered_turns = []
     for begin in range(0, len(turns), _AT_ONCE):
         answers = " ".join(f"<{turn}/answer>" for turn in turns[begin : begin + _AT_ONCE])
         rows = store.query(fill("answered.rq", graph=graph, answers=answers))
-        found += [row["answer"].value.removesuffix("/answer") for row in rows]
-    return found
+        answered_turns += [row["answer"].value.removesuffix("/answer") for row in rows]
+    return answered_turns
 
 
 def execution_dialogues(store: Store, graph: str, execution: Execution, run: str) -> list[Dialogue]:
-    """All dialogues of a task execution with their answered turns, by iteration."""
+    """Return all dialogues of a task execution with their answered turns, by iteration.
+
+    Two queries, however many dialogues there are; calls, tokens and tool uses are left out. Whole
+    dialogues are read by :func:`kgbench.record.dialogues.dialogues`.
+    """
     answered = turns.of_execution(store, graph, execution.iri)
-    found = []
+    dialogues = []
     for row in store.query(fill("execution-dialogues.rq", graph=graph, execution=execution.iri)):
         name = row["dialogue"].value
-        found.append(
+        dialogues.append(
             Dialogue(
                 iri=name,
                 run=run,
@@ -263,13 +270,13 @@ def execution_dialogues(store: Store, graph: str, execution: Execution, run: str
                 ended=_maybe_time(row["ended"]),
             )
         )
-    return sorted(found, key=lambda d: (d.iteration, d.iri))
+    return sorted(dialogues, key=lambda d: (d.iteration, d.iri))
 
 
 def answered_dialogues(
     store: Store, graph: str, execution: Execution
 ) -> Iterator[AnsweredDialogue]:
-    """The complete dialogues of a task execution that have an answer, in no order."""
+    """Yield the complete dialogues of a task execution that have an answer, in no order."""
     for row in store.query(fill("answered-dialogues.rq", graph=graph, execution=execution.iri)):
         yield AnsweredDialogue(
             row["dialogue"].value,
@@ -283,7 +290,7 @@ def answered_dialogues(
 def execution_infos(
     store: Store, graph: str, execution: Execution
 ) -> Iterator[tuple[str, dict[str, Json]]]:
-    """What the pass in ``graph`` noted about each answer of a task execution, with its dialogue."""
+    """Yield the infos of the pass in ``graph`` on each answer of an execution, by dialogue."""
     rows = store.query(
         fill(
             "execution-infos.rq",
@@ -299,46 +306,46 @@ def execution_infos(
 def latest_evaluations(
     store: Store, run: RunInfo, read: Mapping[str, PassScores]
 ) -> dict[tuple[str, int | None], str]:
-    """The latest evaluation (IRI) of each dialogue and round of a run, whichever pass it is in.
+    """Return the latest evaluation (IRI) of each dialogue and round of a run, over all passes.
 
-    Those by a comparison policy are no revisions of others, and are left out.
+    Evaluations by a comparison policy are not revisions of others, and are left out.
 
-    ``read`` has what :func:`pass_scores` gave for graphs that were read before.
+    ``read`` has the results of :func:`pass_scores` for graphs that were already read.
     """
-    found: dict[tuple[str, int | None], str] = {}
-    for one in passes(store, run):
-        if one.kind == POLICY:
+    latest: dict[tuple[str, int | None], str] = {}
+    for pass_ in passes(store, run):
+        if pass_.kind == POLICY:
             continue
-        if one.graph in read:
-            for dialogue, rounds in read[one.graph].items():
-                found |= {(dialogue, k): seen.evaluation for k, seen in rounds.items()}
+        if pass_.graph in read:
+            for dialogue, rounds in read[pass_.graph].items():
+                latest |= {(dialogue, k): seen.evaluation for k, seen in rounds.items()}
             continue
-        for evaluation in pass_evaluations(store, one.graph):
-            found[evaluation.dialogue, evaluation.round] = evaluation.iri
-    return found
+        for evaluation in pass_evaluations(store, pass_.graph):
+            latest[evaluation.dialogue, evaluation.round] = evaluation.iri
+    return latest
 
 
 def pass_evaluations(store: Store, graph: str) -> Iterator[SeenEvaluation]:
-    """Every evaluation of the pass in ``graph``, without its scores."""
+    """Yield every evaluation of the pass in ``graph``, without scores."""
     for iri, dialogue, *numbers in store.query(fill("pass-evaluations.rq", **{"pass": graph})):
-        k, decimals = (None if one is None else int(one.value) for one in numbers)
+        k, decimals = (None if number is None else int(number.value) for number in numbers)
         yield SeenEvaluation(iri.value, dialogue.value, k, decimals)
 
 
 def pass_scores(store: Store, graph: str) -> PassScores:
-    """Every evaluation of the pass in ``graph`` with its scores, by dialogue and round."""
+    """Return every evaluation of the pass in ``graph`` with its scores, by dialogue and round."""
     scores: dict[str, dict[str, float]] = {}
     for evaluation, metric, value in store.query(fill("pass-scores.rq", **{"pass": graph})):
         scores.setdefault(evaluation.value, {})[metric.value] = float(value.value)
-    found: PassScores = {}
-    for one in pass_evaluations(store, graph):
-        seen = Seen(one.iri, scores.get(one.iri, {}), one.decimals)
-        found.setdefault(one.dialogue, {})[one.round] = seen
-    return found
+    by_dialogue: PassScores = {}
+    for judged in pass_evaluations(store, graph):
+        seen = Seen(judged.iri, scores.get(judged.iri, {}), judged.decimals)
+        by_dialogue.setdefault(judged.dialogue, {})[judged.round] = seen
+    return by_dialogue
 
 
 def case(store: Store, iri: str) -> Case:
-    """A case with its data; raises :class:`~kgbench.errors.StoreError` when it is not there."""
+    """Return a case with its data; raises :class:`~kgbench.errors.StoreError` if it is missing."""
     rows = list(store.query(fill("case.rq", catalogue=store.iris.catalogue, case=iri)))
     if not rows:
         raise StoreError(f"the case {iri} is not in the catalogue of {store.location}")
@@ -355,7 +362,7 @@ def case(store: Store, iri: str) -> Case:
 
 
 def task(store: Store, iri: str) -> Task:
-    """A parametrised task; raises :class:`~kgbench.errors.StoreError` when it is not there."""
+    """Return a parametrised task; raises :class:`~kgbench.errors.StoreError` if it is missing."""
     rows = list(store.query(fill("task.rq", catalogue=store.iris.catalogue, task=iri)))
     if not rows:
         raise StoreError(f"the task {iri} is not in the catalogue of {store.location}")
@@ -370,14 +377,14 @@ def task(store: Store, iri: str) -> Task:
 
 
 def class_metrics(store: Store, task: Task) -> set[str]:
-    """The metrics (IRIs) that the store knows of the class and version of ``task``."""
+    """Return the metrics (IRIs) that the store has for the class and version of ``task``."""
     iri = store.iris.mint("taskClass", task_class=task.task_class, version=task.version)
     rows = store.query(fill("class-metrics.rq", catalogue=store.iris.catalogue, **{"class": iri}))
     return {r["metric"].value for r in rows}
 
 
 def model_labels(store: Store) -> dict[str, str]:
-    """The label of every model in the catalogue, by IRI (an id where nobody chose a label)."""
+    """Return the label of every model in the catalogue, by IRI (its id if it has no label)."""
     rows = store.query(fill("models.rq", catalogue=store.iris.catalogue))
     return {r["model"].value: r["label"].value for r in rows}
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tasks and cases of a store, each read once, though many runs have them."""
+"""A cache of the tasks and cases of a store."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from kgbench.record import reading
 from kgbench.store.protocol import Store
 from kgbench.tasks import succession
 
-_MOST_CASES = 4_096  # that are held in memory
+_MOST_CASES = 4_096  # held in memory
 
 
 class RecordedCases:
-    """Reads tasks and cases of ``store`` by IRI and keeps them for the runs that follow.
+    """Reads tasks and cases of ``store`` by IRI, each once for all runs.
 
-    Both raise :class:`~kgbench.errors.StoreError` for what the store lacks.
+    Both methods raise :class:`~kgbench.errors.StoreError` for an IRI that the store lacks.
     """
 
     def __init__(self, store: Store) -> None:
@@ -23,13 +23,13 @@ class RecordedCases:
         self._cases: dict[str, Case] = {}
 
     def task(self, iri: str) -> Task:
-        """The task as it was recorded."""
+        """Return a task as it was recorded."""
         if iri not in self._tasks:
             self._tasks[iri] = reading.task(self.store, iri)
         return self._tasks[iri]
 
     def case(self, iri: str) -> Case:
-        """The case as it is judged today."""
+        """Return a case, converted to the current version of its task class."""
         if iri not in self._cases:
             if len(self._cases) >= _MOST_CASES:
                 self._cases.clear()

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What passes noted of answers and judging them again needs.
+"""Notes of earlier passes that are needed to judge an answer again.
 
-That is how an answer was parsed, where answers of one task were parsed in different ways, and the
-result sets of queries that ran on an endpoint. The state of an endpoint cannot be had again, so
-such answers are judged by the results that were noted when they were given, and new ones by what an
-endpoint finds that the user names. What was noted comes with the answers, not with the case: the
-case stays as it is.
+These are the way an answer was parsed, if answers of a task were parsed in different ways, and the
+result sets of queries that ran on an endpoint. An endpoint's past state is gone, so such answers
+are judged by the results recorded with them, and new answers by an endpoint that the user names.
+The recorded results belong to an answer, not to its case, which stays unchanged.
 """
 
 from __future__ import annotations
@@ -32,37 +31,37 @@ _KEPT = (
 )
 _RESULTS = ("answerSet", "result", "publishedResultSet")  # each says what a query found
 
-#: The result of a query with the prefixes that it may take for granted.
+#: Runs a query with predefined prefixes.
 Select = Callable[[str, Mapping[str, str]], QueryResult]
-#: What was noted of results, by query.
+#: The recorded notes about results, by query.
 Results = Mapping[str, Mapping[str, Json]]
 
 
 class _NeedsResults(Protocol):
     def needs_recorded_results(self, case: Case) -> bool:
-        """Whether nothing but a recorded result can say what a query about ``case`` finds."""
+        """Return whether the results of queries about ``case`` are known from records only."""
         ...
 
     def query(self, answer: str) -> str | None:
-        """The query of an answer, if there is one."""
+        """Return the query in an answer, if there is one."""
         ...
 
     def ask(self, case: Case, query: str, select: Select) -> Mapping[str, Json]:
-        """What is noted of the result that ``select`` gives for ``query``."""
+        """Return the notes about the result of ``query``, run by ``select``."""
         ...
 
 
 class _NotesParsing(Protocol):
     def recorded_case(self, case: Case, infos: Sequence[Mapping[str, Json]]) -> Case:
-        """``case`` as it stood for an answer of which passes noted ``infos``."""
+        """Return ``case`` as it was when passes recorded ``infos`` about an answer."""
         ...
 
 
 class Asking:
-    """Has the queries of answers executed by an endpoint, and notes what it found.
+    """Runs the queries of answers on an endpoint, and notes the results.
 
-    What was ``noted`` of a dialogue (by its IRI) is not asked for again: one that was interrupted
-    goes on with the results that it had.
+    Results already ``noted`` for a dialogue (IRI) are not queried again: an interrupted dialogue
+    continues with the results that it had.
     """
 
     def __init__(self, select: Select, noted: Mapping[str, Results] | None = None) -> None:
@@ -70,7 +69,7 @@ class Asking:
         self._noted = noted or {}
 
     def with_results(self, dialogue: str, case: Case, answers: Sequence[str]) -> Case:
-        """``case`` with the results of the queries in ``answers``, where it needs them.
+        """Return ``case`` with the results of the queries in ``answers``, if it needs them.
 
         Raises :class:`~kgbench.errors.EvaluationError` where the endpoint does not answer.
         """
@@ -87,9 +86,9 @@ class Asking:
 
 
 class AskingTyped:
-    """Has an endpoint execute what a policy compares, where the graph of a case is not at hand.
+    """Runs the queries that a policy compares on an endpoint, if a case's graph is not available.
 
-    ``results`` executes a SELECT or an ASK.
+    ``results`` runs a SELECT or an ASK query.
     """
 
     def __init__(self, policy: Policy, results: Select) -> None:
@@ -98,7 +97,7 @@ class AskingTyped:
         self._references: dict[tuple[str, str], dict[str, Json]] = {}
 
     def with_results(self, dialogue: str, case: Case, answers: Sequence[str]) -> Case:  # noqa: ARG002 - as Asking
-        """``case`` with what the endpoint finds for its reference query and the last answer.
+        """Return ``case`` with the endpoint's results of its reference query and the last answer.
 
         Raises :class:`~kgbench.errors.EvaluationError` where the endpoint does not answer.
         """
@@ -112,11 +111,11 @@ class AskingTyped:
         if query is not None:
             result = self._results(query, prefixes)
             data["recordedResults"] = {query: {"result": to_json(result)}}
-        found = {key: data[key] for key in ("refResult", "recordedResults") if key in data}
-        return replace(case, data=data, digest=digest(case.digest + canonical_json(found)))
+        results = {key: data[key] for key in ("refResult", "recordedResults") if key in data}
+        return replace(case, data=data, digest=digest(case.digest + canonical_json(results)))
 
     def results(self, query: str, graph: str, prefixes: Mapping[str, str]) -> QueryResult:  # noqa: ARG002 - as Executor
-        """The result of a query at the endpoint, whatever ``graph`` is."""
+        """Return the result of a query on the endpoint; ``graph`` is ignored."""
         return self._results(query, prefixes)
 
     def _reference(self, case: Case, prefixes: Mapping[str, str]) -> dict[str, Json]:
@@ -126,10 +125,10 @@ class AskingTyped:
         key = (case.iri, case.digest)
         if key not in self._references:
             ordered = bool(case.data.get("ordered"))
-            found = ties.reference(query, "", prefixes, self, ordered)
-            self._references[key] = {"refResult": to_json(found.result)}
-            if found.groups is not None:
-                self._references[key]["refTies"] = [[g.rows, g.places] for g in found.groups]
+            reference = ties.reference(query, "", prefixes, self, ordered)
+            self._references[key] = {"refResult": to_json(reference.result)}
+            if reference.groups is not None:
+                self._references[key]["refTies"] = [[g.rows, g.places] for g in reference.groups]
         return self._references[key]
 
 
@@ -172,7 +171,7 @@ def _recorded_case(case: Case, infos: Sequence[Mapping[str, Json]]) -> Case:
 
 
 def recorded(store: Store, passes: Sequence[str], execution: Execution) -> dict[str, Results]:
-    """The results that ``passes`` noted about the answers of a task execution, by dialogue."""
+    """Return the results that ``passes`` recorded about a task execution, by dialogue."""
     noted = _noted(store, passes, execution)
     return {dialogue: _by_query(infos) for dialogue, infos in noted.items()}
 
@@ -188,7 +187,7 @@ def _noted(
 
 
 def needs_results(case: Case) -> bool:
-    """Whether nothing but a recorded result can say what a query about ``case`` finds."""
+    """Return whether the results of queries about ``case`` are known from records only."""
     module = catalogue.module(case.task_class)
     if not hasattr(module, "needs_recorded_results"):
         return False

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs, passes, dialogues and turns -> triples."""
+"""Writes runs, passes, dialogues and turns as triples."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from kgbench.tool_calls import ToolUse
 from kgbench.vocab import XSD
 
 DIGEST_SCHEME = 1
-SHAPES = "https://w3id.org/kgbench/shapes/configuration"  # what configurations conform to
-JUDGEMENTS = "judgements"  # the suite of what judges were asked
+SHAPES = "https://w3id.org/kgbench/shapes/configuration"  # the shapes of configurations
+JUDGEMENTS = "judgements"  # the suite of dialogues with judges
 _REMEMBERED = 4096  # texts not written again; writing one twice would change nothing
 
 
@@ -41,12 +41,12 @@ class Recorder:
         self._judgements = iris.mint("suite", suite=JUDGEMENTS)
         self._texts: OrderedDict[str, None] = OrderedDict()
         self.counts: Counts | None = None
-        """Where evaluations are counted as they are written; they are not, where it is missing."""
+        """Counts evaluations as they are written, if set."""
 
     # --- IRIs -----------------------------------------------------------------------------
 
     def execution_iri(self, model: str, label: str) -> str:
-        """The task execution of a model's id or label and a task label."""
+        """Return the IRI of the task execution of a model (id or label) and a task label."""
         return self.iris.mint("execution", run=self.run_id, model=slug(model), label=slug(label))
 
     def dialogue_iri(
@@ -59,15 +59,17 @@ class Recorder:
         *,
         digits: int = 8,
     ) -> str:
-        """A dialogue; ``planned`` is the digest of its plan, ``again`` how often it was invalid.
+        """Return the IRI of a dialogue.
 
-        ``digits`` of the digest tell dialogues with one iteration apart: eight where there are few.
+        ``planned`` is the digest of its plan; ``again`` counts earlier, invalidated dialogues of
+        the plan. ``digits`` of the digest distinguish dialogues of one iteration; eight are enough
+        for few.
         """
         number = f".{again}" if again else ""
         return f"{self.execution_iri(model, label)}/{iteration}-{planned[:digits]}{number}"
 
     def evaluation_iri(self, dialogue: str, round_: int | None) -> str:
-        """The evaluation of a dialogue (``round_`` is ``None``) or of one of its answers."""
+        """Return the IRI of the evaluation of an answer, or (without round) of a dialogue."""
         path = dialogue.removeprefix(self.run).lstrip("/")
         return f"{self.evaluation_pass}/{path}{'' if round_ is None else f'/{round_}'}"
 
@@ -83,7 +85,10 @@ class Recorder:
         agent: str | None = None,
         source: Mapping[str, str] | None = None,
     ) -> list[Block]:
-        """The run and its registry entry; ``source``: ``name`` and ``digest`` of an import."""
+        """Return the run and its registry entry.
+
+        ``source`` has the ``name`` and ``digest`` of an imported file.
+        """
         node = f"<{self.run}>"
         lines = [
             f"{node} {t.TYPE} {t.RUN} .",
@@ -111,7 +116,7 @@ class Recorder:
         engine: str | None = None,
         ended: datetime | None = None,
     ) -> list[Block]:
-        """The evaluation pass and its registry entry.
+        """Return the evaluation pass and its registry entry.
 
         ``kind`` is that of :class:`~kgbench.record.reading.PassInfo`.
         """
@@ -132,20 +137,20 @@ class Recorder:
         return [Block(self.pass_graph, lines), Block(self.iris.catalogue, entry)]
 
     def pass_endpoint(self, url: str) -> Block:
-        """That queries of the pass were executed by an endpoint."""
+        """Record the endpoint that ran the queries of the pass."""
         return Block(self.pass_graph, [f"<{self.evaluation_pass}> {t.CASE_ENDPOINT} <{url}> ."])
 
     def pass_policy(self, iri: str) -> Block:
-        """By which comparison policy the pass judges."""
+        """Record the comparison policy (IRI) of the pass."""
         return Block(self.pass_graph, [f"<{self.evaluation_pass}> {t.COMPARISON_POLICY} <{iri}> ."])
 
     def pass_judges(self, runs: Iterable[str]) -> Block:
-        """That the pass is one of judges, about the dialogues of ``runs`` (IRIs)."""
+        """Record that judges judge the dialogues of ``runs`` (IRIs) in the pass."""
         node = f"<{self.evaluation_pass}>"
         return Block(self.pass_graph, [f"{node} {t.JUDGES_RUN} {iri(run)} ." for run in runs])
 
     def pass_metrics(self, earlier: Mapping[str, str]) -> Block:
-        """Which metrics (IRIs) of the pass stand in the place of which ``earlier`` ones."""
+        """Record which ``earlier`` metric each metric (IRI) of the pass supersedes."""
         return Block(
             self.pass_graph,
             [f"<{metric}> {t.SUPERSEDES} <{before}> ." for metric, before in earlier.items()],
@@ -154,7 +159,7 @@ class Recorder:
     def session_start(
         self, number: int, started: datetime, agent: str, plan: Plan, planned_dialogues: int
     ) -> list[str]:
-        """One stretch of work on the run: who, when, by which configuration, and how much."""
+        """Return a session of the run: its agent, start, configuration and planned dialogues."""
         planned = digest(plan.source_ttl)
         used = self.iris.mint("configuration", run=self.run_id, digest=planned[:16])
         node = f"<{self.run}/session/{number}>"
@@ -180,7 +185,7 @@ class Recorder:
         ]
 
     def session_price(self, number: int, paid: Paid) -> list[str]:
-        """The price that a session takes for one model's tokens."""
+        """Return the price per token that a session uses for a model."""
         node = f"<{self.run}/price/{digest(canonical_json(list(paid)))[:16]}>"
         return [
             f"<{self.run}/session/{number}> {t.PRICE_P} {node} .",
@@ -195,11 +200,11 @@ class Recorder:
         ]
 
     def session_end(self, number: int, ended: datetime) -> str:
-        """That a stretch of work ended in order."""
+        """Return the end of a session that was not interrupted."""
         return f"<{self.run}/session/{number}> {t.ENDED} {moment(ended)} ."
 
     def execution_triples(self, execution: str, model: str, task: str) -> list[str]:
-        """One model on one task label within the run."""
+        """Return the execution of one task label by one model."""
         node = f"<{execution}>"
         return [
             f"{node} {t.TYPE} {t.EXECUTION} .",
@@ -211,7 +216,7 @@ class Recorder:
         ]
 
     def dialogue_start(self, dialogue: Dialogue, started: datetime) -> list[str]:
-        """A dialogue: what it is about, and when it began."""
+        """Return the start of a dialogue, with its model, task, suite, case and iteration."""
         node = f"<{dialogue.iri}>"
         protocol = dialogue.tool_protocol
         offered = [] if protocol is None else [f"{node} {t.TOOL_PROTOCOL} {string(protocol)} ."]
@@ -231,11 +236,11 @@ class Recorder:
         ]
 
     def dialogue_end(self, dialogue: Dialogue, ended: datetime) -> str:
-        """That a dialogue is complete."""
+        """Return the end of a dialogue, which makes it complete."""
         return f"<{dialogue.iri}> {t.ENDED} {moment(ended)} ."
 
     def turn(self, dialogue: Dialogue, k: int, *, calls_before: int = 0) -> list[str]:
-        """Prompt, calls and answer of turn ``k``; ``calls_before`` were recorded earlier."""
+        """Return prompt, calls and answer of turn ``k``; ``calls_before`` were recorded earlier."""
         turn = dialogue.turns[k]
         base = f"{dialogue.iri}/{k}"
         prompt = f"<{base}/prompt>"
@@ -261,11 +266,11 @@ class Recorder:
     def tool_uses(
         self, dialogue: Dialogue, k: int, number: int, uses: Sequence[ToolUse]
     ) -> list[str]:
-        """The tool calls in answer ``k``, which was given in model call ``number`` of the turn."""
+        """Return the tool calls in answer ``k``, which model call ``number`` of the turn gave."""
         return tool_uses.triples(dialogue.iri, k, number, uses, self._text, iris=self.iris)
 
     def evaluation(self, evaluation: Evaluation, dialogue: Dialogue) -> list[str]:
-        """One evaluation of this pass; with what a judge decided, where it is of a judge."""
+        """Return an evaluation of this pass, with the verdict if it evaluates a judge's answer."""
         lines = evaluation_triples(evaluation, dialogue, self.evaluation_pass)
         if self.counts is not None:
             self.counts.evaluation(evaluation, dialogue)
@@ -326,7 +331,7 @@ class Recorder:
         return lines
 
     def _text(self, value: str, lines: list[str]) -> str:
-        """The node of a text; its content goes to ``lines`` unless it has lately been written."""
+        """Return the node of a text; add its content to ``lines`` unless written recently."""
         name = digest(value)
         node = f"<{self.run}/text/{name}>"
         if name in self._texts:
@@ -335,14 +340,14 @@ class Recorder:
         self._texts[name] = None
         if len(self._texts) > _REMEMBERED:
             self._texts.popitem(last=False)
-        kept = storable(value)
+        stored = storable(value)
         lines += [
             f"{node} {t.TYPE} {t.TEXT} .",
             f"{node} {t.TYPE} {t.ENTITY} .",
-            f"{node} {t.VALUE} {string(kept.value)} .",
+            f"{node} {t.VALUE} {string(stored.value)} .",
         ]
-        if kept.original is not None:
-            lines.append(f"{node} {t.ORIGINAL} {kept.original_literal} .")
+        if stored.original is not None:
+            lines.append(f"{node} {t.ORIGINAL} {stored.original_literal} .")
         return node
 
 

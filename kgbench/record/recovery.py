@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Recovering a damaged store: what can be read, without dialogues that are no longer whole.
+"""Recovers the readable part of a damaged store, without incomplete dialogues.
 
-A dialogue counts as whole where every subject of it, its texts and its evaluations were read in
-full. The others are left out with all their evaluations, so that a run asks for them again.
+A dialogue is kept if all its subjects, texts and evaluations could be read in full. The others are
+left out with all their evaluations, so that continuing the run repeats them.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _TEXTS = (KGB.text, KGB.reasoning, KGB.extracted, KGB.providerState, PROV.used)
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """A dialogue that could not be read in full; ``turns`` are the rounds that are known of it."""
+    """A dialogue that could not be read in full; ``turns`` are its known rounds."""
 
     run: str
     dialogue: str
@@ -41,10 +41,10 @@ class Missing:
 
 @dataclass(frozen=True, slots=True)
 class Recovered:
-    """What was written, from which parts of the damaged store, and what is missing.
+    """The parts of the damaged store that were read, what was written, and what is missing.
 
-    What only an ``unread`` part held is missing too, and nothing tells what that was.
-    ``incomplete`` names other resources (IRIs) of which some statements could not be read.
+    Data that only ``unread`` parts had are missing too, and cannot be listed. ``incomplete`` are
+    other resources (IRIs) with statements that could not be read.
     """
 
     sources: list[str]
@@ -55,31 +55,31 @@ class Recovered:
 
 
 def recover(path: Path, target: OwnedStore) -> Recovered:
-    """Write what can be read of the store at ``path``, which nobody owns, into an empty store.
+    """Copy the readable part of the store at ``path`` (not open anywhere) into an empty store.
 
-    Counts of passes are left behind, and can be made anew.
-    Raises :class:`~kgbench.errors.StoreError` where nothing can be read.
+    Counts of passes are not copied; they can be recomputed. Raises
+    :class:`~kgbench.errors.StoreError` if nothing can be read.
     """
     with (
         tempfile.TemporaryDirectory(prefix="kgbench-recovery-") as scratch,
-        rebuild(path, Path(scratch)) as made,
+        rebuild(path, Path(scratch)) as rebuilt,
     ):
-        _register(made)
-        _without_counts(made)
+        _register(rebuilt)
+        _without_counts(rebuilt)
         missing: list[Missing] = []
-        for run in reading.runs(made):
-            missing += _without_incomplete(made, run)
-        gone = tuple(f"{one.dialogue}/" for one in missing)
-        hurt = sorted({s for subjects in made.hurt.values() for s in subjects})
-        incomplete = [s for s in hurt if not _is_below(s, gone) and not _is_result(s)]
-        copied = copying.copy(made, target)
-        sources = [source.name for source in made.sources if source.found.graphs]
-        unread = [source.name for source in made.sources if not source.found.graphs]
+        for run in reading.runs(rebuilt):
+            missing += _without_incomplete(rebuilt, run)
+        removed = tuple(f"{lost.dialogue}/" for lost in missing)
+        damaged = sorted({s for subjects in rebuilt.hurt.values() for s in subjects})
+        incomplete = [s for s in damaged if not _is_below(s, removed) and not _is_result(s)]
+        copied = copying.copy(rebuilt, target)
+        sources = [source.name for source in rebuilt.sources if source.found.graphs]
+        unread = [source.name for source in rebuilt.sources if not source.found.graphs]
         return Recovered(sources, unread, copied, missing, incomplete)
 
 
 def _is_result(iri: str) -> bool:
-    """Whether an IRI is that of an evaluation or a text, which went with their dialogues."""
+    """Return whether an IRI names an evaluation or a text, which are removed with dialogues."""
     return "/text/" in iri or "/pass/" in iri
 
 
@@ -87,76 +87,78 @@ def _is_below(iri: str, prefixes: tuple[str, ...]) -> bool:
     return f"{iri}/".startswith(prefixes)
 
 
-def _register(made: Rebuilt) -> None:
-    """Enter runs and passes whose registry entries were lost, and give each graph a stamp."""
-    known = set(registry.graphs(made))
-    stamps = registry.stamps(made)
+def _register(rebuilt: Rebuilt) -> None:
+    """Register runs and passes whose registry entries were lost, and stamp each graph."""
+    known = set(registry.graphs(rebuilt))
+    stamps = registry.stamps(rebuilt)
     lines = []
     for kind in ("run", "pass"):
-        for graph in made.graphs():
-            head = f"{made.iris.base}graph/{kind}/"
+        for graph in rebuilt.graphs():
+            head = f"{rebuilt.iris.base}graph/{kind}/"
             if not graph.startswith(head):
                 continue
-            described = f"{made.iris.base}{kind}/{graph.removeprefix(head)}"
+            described = f"{rebuilt.iris.base}{kind}/{graph.removeprefix(head)}"
             if graph not in known:
-                if not made.query(fill("described.rq", graph=graph, describes=described)):
+                if not rebuilt.query(fill("described.rq", graph=graph, describes=described)):
                     continue
                 lines += registry_entry(graph, described)
             if graph not in stamps:
                 stamp = integer(max(stamps.values(), default=0) + 1)
                 lines.append(f"<{graph}> <{KGB.changeStamp}> {stamp} .")
     if lines:
-        made.add(made.iris.catalogue, lines)
+        rebuilt.add(rebuilt.iris.catalogue, lines)
 
 
-def _without_counts(made: Rebuilt) -> None:
-    """Leave the counts of passes behind: they would count dialogues that could not be read."""
-    head = f"{made.iris.base}graph/aggregates/"
-    for graph in registry.graphs(made):
+def _without_counts(rebuilt: Rebuilt) -> None:
+    """Remove the counts of passes, which include dialogues that could not be read."""
+    head = f"{rebuilt.iris.base}graph/aggregates/"
+    for graph in registry.graphs(rebuilt):
         if graph.startswith(head):
-            made.remove(made.iris.catalogue, graph)
+            rebuilt.remove(rebuilt.iris.catalogue, graph)
 
 
-def _without_incomplete(made: Rebuilt, run: RunInfo) -> list[Missing]:
-    """Remove the dialogues of a run that are not whole; what was removed."""
-    passes = reading.passes(made, run)
-    graphs = [run.graph, *(one.graph for one in passes)]
-    if not any(graph in made.hurt for graph in graphs):
+def _without_incomplete(rebuilt: Rebuilt, run: RunInfo) -> list[Missing]:
+    """Remove the incomplete dialogues of a run, and return them."""
+    passes = reading.passes(rebuilt, run)
+    graphs = [run.graph, *(pass_.graph for pass_ in passes)]
+    if not any(graph in rebuilt.hurt for graph in graphs):
         return []
-    wanted = set(_hurt(made, run, {one.graph: one.iri for one in passes}))
-    for one in passes:
-        if one.kind == "live":
-            rows = made.query(fill("unjudged-dialogues.rq", graph=run.graph, **{"pass": one.graph}))
+    wanted = set(_damaged_dialogues(rebuilt, run, {pass_.graph: pass_.iri for pass_ in passes}))
+    for pass_ in passes:
+        if pass_.kind == "live":
+            rows = rebuilt.query(
+                fill("unjudged-dialogues.rq", graph=run.graph, **{"pass": pass_.graph})
+            )
             wanted |= {row["dialogue"].value for row in rows}
-    for subject in made.hurt.get(run.graph, ()):
+    for subject in rebuilt.hurt.get(run.graph, ()):
         if subject.startswith(f"{run.iri}/text/"):
-            made.remove(run.graph, subject)
-    below = dict(zip(graphs, [run.iri, *(one.iri for one in passes)], strict=True))
+            rebuilt.remove(run.graph, subject)
+    below = dict(zip(graphs, [run.iri, *(pass_.iri for pass_ in passes)], strict=True))
     turns: dict[str, set[int]] = defaultdict(set)
     for graph, head in below.items():
-        named = {triple.subject for triple in made.triples(graph)}
+        named = {triple.subject for triple in rebuilt.triples(graph)}
         for name in {node.value for node in named if isinstance(node, ox.NamedNode)}:
             dialogue = _dialogue(run.iri, head, name)
             if dialogue in wanted:
                 turns[dialogue].update(_round(head, name))
-                made.remove(graph, name)
-    return [Missing(run.iri, one, tuple(sorted(turns[one]))) for one in sorted(wanted)]
+                rebuilt.remove(graph, name)
+    return [Missing(run.iri, iri, tuple(sorted(turns[iri]))) for iri in sorted(wanted)]
 
 
-def _hurt(made: Rebuilt, run: RunInfo, passes: dict[str, str]) -> Iterator[str]:
-    """The dialogues of a run of which some subject is not whole."""
+def _damaged_dialogues(rebuilt: Rebuilt, run: RunInfo, passes: dict[str, str]) -> Iterator[str]:
+    """Yield the dialogues of a run that have a damaged subject."""
     for graph, head in {run.graph: run.iri, **passes}.items():
-        for subject in made.hurt.get(graph, ()):
+        for subject in rebuilt.hurt.get(graph, ()):
             dialogue = _dialogue(run.iri, head, subject)
             if dialogue is not None:
                 yield dialogue
             elif subject.startswith(f"{run.iri}/text/"):
-                yield from _users(made, run, subject)
+                yield from _users(rebuilt, run, subject)
 
 
-def _users(made: Rebuilt, run: RunInfo, text: str) -> Iterator[str]:
-    """The dialogues that a text is part of."""
-    for triple in made.about(run.graph, ox.NamedNode(text)):
+def _users(rebuilt: Rebuilt, run: RunInfo, text: str) -> Iterator[str]:
+    """Yield the dialogues that use a text."""
+    for triple in rebuilt.about(run.graph, ox.NamedNode(text)):
         if triple.predicate.value in _TEXTS and isinstance(triple.subject, ox.NamedNode):
             dialogue = _dialogue(run.iri, run.iri, triple.subject.value)
             if dialogue is not None:
@@ -164,7 +166,7 @@ def _users(made: Rebuilt, run: RunInfo, text: str) -> Iterator[str]:
 
 
 def _dialogue(run: str, head: str, subject: str) -> str | None:
-    """The dialogue that a subject below ``head`` (a run or a pass) belongs to, if any."""
+    """Return the dialogue of a subject below ``head`` (a run or a pass), if any."""
     path = subject.removeprefix(f"{head}/")
     parts = path.split("/")
     if path == subject or len(parts) < _PARTS:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Removing a run with all that was made of it; what other runs share stays."""
+"""Removes a run with the graphs derived from it; keeps what other runs share."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kgbench.store.templates import fill
 
 
 class Removal(NamedTuple):
-    """The graphs that go with a run."""
+    """The graphs that are removed with a run."""
 
     run: str
     passes: tuple[str, ...]
@@ -25,18 +25,18 @@ class Removal(NamedTuple):
 
     @property
     def graphs(self) -> list[str]:
-        """All of them; the run first, so that nothing refers to what is gone already."""
+        """All of them; the run comes first, so that no graph refers to one that is gone already."""
         return [self.run, *self.passes, *self.aggregates, *self.analyses, *self.invalidations]
 
 
 def removal(store: Store, run: RunInfo) -> Removal:
-    """What goes with ``run``: its passes, the analyses that read it, what invalidated only it."""
-    passes = tuple(one.graph for one in reading.passes(store, run))
+    """Find the passes of ``run``, the analyses that read it, and invalidations of it alone."""
+    passes = tuple(pass_.graph for pass_ in reading.passes(store, run))
     rows = store.query(fill("invalidations-of.rq", catalogue=store.iris.catalogue, run=run.iri))
     invalidations = tuple(
         sorted(row["graph"].value for row in rows if row["of"].value == row["all"].value)
     )
     analyses = tuple(analyses_of(store, {run.graph, *passes}))
     there = registry.stamps(store)
-    counts = tuple(graph for one in passes if (graph := graph_of(store.iris, one)) in there)
+    counts = tuple(graph for pass_ in passes if (graph := graph_of(store.iris, pass_)) in there)
     return Removal(run.graph, passes, counts, analyses, invalidations)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls <-> JSON: what a write-ahead log holds of a reply until its turn is in the store.
+"""Entries of the write-ahead log, which keeps replies as JSON until their turn is stored.
 
-Everything that a turn records of its call is there, and nothing else: no request, no header. What
-arrived before a session was killed, and was not read, is there as it arrived.
+An entry has everything that a turn records of its call, and nothing else: no request, no headers. A
+response that arrived before the session was killed, and was not parsed, is kept as it arrived.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from kgbench.rdf import canonical_json
 
 
 class Received(NamedTuple):
-    """A call that was answered: in which turn (IRI) of which run (id), and to what.
+    """An answered call, with its run (id) and turn (IRI).
 
-    ``asked`` is the digest of the request, by which a reply to other words is told.
+    ``asked`` is the digest of the request, by which a reply to another request is detected.
     """
 
     run: str
@@ -29,7 +29,7 @@ class Received(NamedTuple):
 
 
 class Arrived(NamedTuple):
-    """A response that arrived and was not read; the fields are those of :class:`Received`."""
+    """A response that arrived but was not parsed; fields as in :class:`Received`."""
 
     run: str
     turn: str
@@ -40,16 +40,16 @@ class Arrived(NamedTuple):
 
     @property
     def ended(self) -> datetime:
-        """When the last of it came."""
+        """When its last byte arrived."""
         return datetime.fromtimestamp(self.response.ended, UTC)
 
     def written(self) -> bytes:
-        """All of it as one line of JSON, without its end."""
+        """Serialise it as one line of JSON, without newline."""
         return canonical_json({"arrived": self.response.json()}).encode("ascii")
 
 
 def about(run: str, turn: str, asked: str, started: datetime, retries: int) -> dict[str, Json]:
-    """What a response belongs to, for :func:`arrived`; the fields of :class:`Arrived`."""
+    """Return the fields of :class:`Arrived` that are logged with a response."""
     return {
         "run": run,
         "turn": turn,
@@ -60,14 +60,16 @@ def about(run: str, turn: str, asked: str, started: datetime, retries: int) -> d
 
 
 def arrived(logged: Logged) -> Arrived:
-    """What a response that was logged under :func:`about` belongs to."""
-    said = logged.about
-    started = datetime.fromisoformat(said["started"])
-    return Arrived(said["run"], said["turn"], said["asked"], started, said["retries"], logged)
+    """Return a logged response with the fields that :func:`about` gave it."""
+    fields = logged.about
+    started = datetime.fromisoformat(fields["started"])
+    return Arrived(
+        fields["run"], fields["turn"], fields["asked"], started, fields["retries"], logged
+    )
 
 
 def written(received: Received) -> bytes:
-    """``received`` as one line of JSON, without its end."""
+    """Serialise ``received`` as one line of JSON, without newline."""
     call, reply = received.call, received.call.reply
     assert reply is not None
     outcome = None if reply.outcome is None else str(reply.outcome)
@@ -88,24 +90,24 @@ def written(received: Received) -> bytes:
 
 
 def read(line: bytes) -> Received | Arrived:
-    """What was written as a line; raises :class:`ValueError` for any other line."""
+    """Parse a line of the log; raises :class:`ValueError` if it is malformed."""
     try:
-        said = json.loads(line)
-        if "arrived" in said:
-            return arrived(Logged.of_json(said["arrived"]))
+        entry = json.loads(line)
+        if "arrived" in entry:
+            return arrived(Logged.of_json(entry["arrived"]))
         call = Call(
-            datetime.fromisoformat(said["started"]),
-            datetime.fromisoformat(said["ended"]),
-            _reply(said["reply"]),
-            retries=said["retries"],
-            batch=said["batch"],
+            datetime.fromisoformat(entry["started"]),
+            datetime.fromisoformat(entry["ended"]),
+            _reply(entry["reply"]),
+            retries=entry["retries"],
+            batch=entry["batch"],
         )
-        return Received(said["run"], said["turn"], said["asked"], call)
+        return Received(entry["run"], entry["turn"], entry["asked"], call)
     except (KeyError, TypeError) as error:
         raise ValueError(f"a line of the write-ahead log lacks {error}") from None
 
 
-def _reply(said: dict[str, Any]) -> Reply:
-    outcome = None if said["outcome"] is None else Outcome(said["outcome"])
-    # A log of an earlier version lacks the fields that came later.
-    return Reply(**{**said, "usage": Usage(**said["usage"]), "outcome": outcome})
+def _reply(fields: dict[str, Any]) -> Reply:
+    outcome = None if fields["outcome"] is None else Outcome(fields["outcome"])
+    # Logs of earlier versions lack newer fields.
+    return Reply(**{**fields, "usage": Usage(**fields["usage"]), "outcome": outcome})

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Answers of earlier runs to identical requests: found by digest, each used once in a run."""
+"""Answers of earlier runs to identical requests: found by digest, each used once in a run.
+
+Requests are compared by the digests of texts, which their IRIs end with, so that no text is read
+until an answer is taken. Then it is one query for one answer, not a whole dialogue.
+"""
 
 from __future__ import annotations
 
@@ -14,30 +18,30 @@ from kgbench.store.templates import fill
 
 
 class Earlier(NamedTuple):
-    """An answer of another run: its IRI, and the graph it stands in."""
+    """An answer of another run: its IRI and graph."""
 
     answer: str
     graph: str
 
 
 class Answers:
-    """What ``models`` (IRIs, which cover sampling and options) have answered in other runs.
+    """The answers of ``models`` in other runs (model IRIs include sampling and options).
 
-    Only the addresses of answers are held. No answer is given out twice, so that the iterations of
+    Only the IRIs of answers are held in memory. No answer is used twice, so that the iterations of
     a run stay independent of each other.
     """
 
     def __init__(self, store: Store, models: Sequence[str], run_graph: str) -> None:
         self._store = store
-        self._found: dict[str, list[Earlier]] = defaultdict(list)
+        self._unused: dict[str, list[Earlier]] = defaultdict(list)
         for model in models:
             self._collect(model, run_graph)
-        for answers in self._found.values():
+        for answers in self._unused.values():
             answers.sort(reverse=True)
 
     def take(self, model: str, messages: Sequence[str]) -> tuple[str, Reply] | None:
-        """An answer to the request with these messages: its IRI, and what it said; or ``None``."""
-        known = self._found.get(request_digest(model, [digest(text) for text in messages]))
+        """Take an unused answer to the request with these messages: its IRI and reply, if any."""
+        known = self._unused.get(request_digest(model, [digest(text) for text in messages]))
         if not known:
             return None
         earlier = known.pop()
@@ -49,24 +53,24 @@ class Answers:
         for row in self._store.query(fill("reusable-answers.rq", model=model, graph=run_graph)):
             rounds[row["dialogue"].value][int(row["round"].value)] = row
         for answered in rounds.values():
-            said: list[str] = []
+            digests: list[str] = []
             for k in range(len(answered)):
                 if k not in answered:
                     break
                 row = answered[k]
-                said.append(_name(row["prompt"]))
+                digests.append(_name(row["prompt"]))
                 earlier = Earlier(row["answer"].value, row["graph"].value)
-                self._found[request_digest(model, said)].append(earlier)
-                said.append(_name(row["extracted"] or row["text"]))
+                self._unused[request_digest(model, digests)].append(earlier)
+                digests.append(_name(row["extracted"] or row["text"]))
 
 
 def request_digest(model: str, messages: Sequence[str]) -> str:
-    """What makes requests identical: the model, and the digests of all messages in order."""
+    """Return the digest by which requests are equal: of model and message digests."""
     return digest(canonical_json([model, *messages]))
 
 
 def _name(node: Any) -> str:
-    """The digest of a text, which its IRI ends with."""
+    """Return the digest of a text, which its IRI ends with."""
     name: str = node.value.rpartition("/")[2]
     return name
 

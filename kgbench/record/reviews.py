@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Verdicts of people <-> triples: a review is a run of its own, with one pass of one reviewer."""
+"""Verdicts of people: a review is a run of its own, with one pass by one reviewer."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from kgbench.store.iris import Iris, new_id
 from kgbench.store.protocol import Block, Store
 
 LONGEST_REASON: Final = 4_000
-"""The most characters of the reason for a verdict."""
+"""The maximal length of the reason for a verdict, in characters."""
 PSEUDONYM: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,31}")
-"""What reviewers may call themselves: it is part of an IRI, and no address or full name."""
+"""The syntax of reviewers' pseudonyms: part of an IRI, never an address or a full name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A judged dialogue at its place among those that were shown; by IRIs."""
+    """A judged dialogue with its model, task and case (IRIs), and its length when shown."""
 
     dialogue: str
     model: str
@@ -41,9 +41,9 @@ class Review:
 
     ``rubric``, ``chosen`` and ``executed`` (what executing the answer implies) are IRIs, as are
     ``revises`` (the reviewer's earlier verdict that this one replaces) and ``adjudicates`` (the
-    verdicts of people that this one settles). ``order`` are the options as they were shown,
-    ``items`` the dialogues. ``seconds`` went by between showing and deciding. ``queue`` says how
-    the item was drawn: ``disagreements``, ``random`` or ``adjudication``; ``seed`` is its seed.
+    conflicting verdicts of people that this one settles). ``order`` are the options in the order
+    shown, ``items`` the dialogues. ``seconds`` is the time from showing to deciding. ``queue`` is
+    how the item was drawn: ``disagreements``, ``random`` or ``adjudication``; ``seed`` is its seed.
     """
 
     iri: str
@@ -64,29 +64,30 @@ class Review:
 
     @property
     def about(self) -> tuple[str, ...]:
-        """What the verdict is about, whatever the order in which it was shown."""
+        """The dialogues (IRIs) that the verdict is about, sorted."""
         return tuple(sorted(item.dialogue for item in self.items))
 
     @property
     def pass_iri(self) -> str:
-        """The pass that it is part of."""
+        """The pass of the verdict."""
         return self.iri.rpartition("/verdict/")[0]
 
 
 def checked_pseudonym(name: str) -> str:
-    """``name`` where a reviewer may be called so.
+    """Return ``name`` if it is a valid pseudonym.
 
-    Raises :class:`~kgbench.errors.StoreError` where not.
+    Raises :class:`~kgbench.errors.StoreError` otherwise.
     """
     if not PSEUDONYM.fullmatch(name):
         raise StoreError(
-            f"'{name[:60]}' is no pseudonym: use 1 to 32 letters, digits, - and _, such as 'owl-7'"
+            f"'{name[:60]}' is not a valid pseudonym: use 1 to 32 letters, digits, - and _, "
+            "such as 'owl-7'"
         )
     return name
 
 
 def review_iri(pass_iri: str) -> str:
-    """A fresh IRI for a verdict in a pass."""
+    """Mint an IRI for a verdict in a pass."""
     return f"{pass_iri}/verdict/{new_id()}"
 
 
@@ -100,7 +101,7 @@ def opening(
     started: datetime,
     agent: str,
 ) -> list[Block]:
-    """The run and the pass of a review called ``review`` about the run ``judged`` (an IRI)."""
+    """Return the run and pass of the review with the id ``review`` of the run ``judged`` (IRI)."""
     recorder = Recorder(iris, review, review)
     suite = iris.mint("suite", suite=JUDGEMENTS)
     person = reviewer_iri(iris, reviewer)
@@ -120,7 +121,7 @@ def opening(
 
 
 def described(iris: Iris, reviewer: str) -> list[str]:
-    """What the catalogue says of a reviewer, who may have passes about many runs."""
+    """Return the catalogue entry of a reviewer, who may have passes over many runs."""
     person = reviewer_iri(iris, reviewer)
     return [
         f"<{person}> {t.TYPE} {t.REVIEWER} .",
@@ -130,12 +131,12 @@ def described(iris: Iris, reviewer: str) -> list[str]:
 
 
 def reviewer_iri(iris: Iris, reviewer: str) -> str:
-    """The IRI of a reviewer by pseudonym."""
+    """Return the IRI of a reviewer by pseudonym."""
     return iris.mint("reviewer", reviewer=checked_pseudonym(reviewer))
 
 
 def review_triples(review: Review, iris: Iris) -> list[str]:
-    """The triples of one verdict in the graph of its pass."""
+    """Return the triples of one verdict, for the graph of its pass."""
     node = iri(review.iri)
     lines = [
         f"{node} {t.TYPE} {t.VERDICT} .",
@@ -159,45 +160,45 @@ def review_triples(review: Review, iris: Iris) -> list[str]:
         lines.append(f"{node} {t.QUEUE_SEED} {integer(review.seed)} .")
     if review.revises is not None:
         lines.append(f"{node} {t.REVISION_OF} {iri(review.revises)} .")
-    lines += [f"{node} {t.ADJUDICATES} {iri(one)} ." for one in review.adjudicates]
-    for place, item in enumerate(review.items):
+    lines += [f"{node} {t.ADJUDICATES} {iri(verdict)} ." for verdict in review.adjudicates]
+    for index, item in enumerate(review.items):
         shown = {name: getattr(item, name) for name in Item.__slots__}
-        lines += item_triples(node, iri(f"{review.iri}/{place}"), place, shown)
+        lines += item_triples(node, iri(f"{review.iri}/{index}"), index, shown)
     return lines
 
 
 def written(store: Store, reviews: Sequence[Review]) -> None:
-    """Write verdicts into their passes, which are there already, in one atomic write."""
-    store.write([block(store.iris, one) for one in reviews])
+    """Write verdicts into their passes, which must exist, in one atomic write."""
+    store.write([block(store.iris, review) for review in reviews])
 
 
 def block(iris: Iris, review: Review) -> Block:
-    """A verdict in the graph of its pass, which is there already."""
+    """Return a verdict as a block of the graph of its pass, which must exist."""
     name = review.pass_iri.rpartition("/")[2]
     return Block(iris.mint("passGraph", **{"pass": name}), review_triples(review, iris))
 
 
 def review_passes(store: Store, judged: str) -> dict[str, str]:
-    """The passes of people about a run (IRI), the latest of each, by pseudonym."""
+    """Return the latest pass of each reviewer over a run (IRI), by pseudonym."""
     rows = queries.rows(store, "review-passes", run=[judged])
     return {str(reviewer): str(pass_) for reviewer, pass_, _ in rows}
 
 
 def reviews(store: Store, judged: str | None = None) -> list[Review]:
-    """All verdicts of people, or those about the run ``judged`` (IRI), revised ones included.
+    """Return all verdicts of people, or those on the run ``judged`` (IRI), including revised ones.
 
-    They are in the order in which they were decided.
+    In the order of their times.
     """
     return reviews_in(store, judged)
 
 
 def reviews_in(source: Any, judged: str | None = None) -> list[Review]:
-    """As :func:`reviews`, of a store or a database with a method ``query``.
+    """Return the same as :func:`reviews`, from any object with a method ``query``.
 
-    Raises :class:`ValueError` for values that are none of their kind.
+    Raises :class:`ValueError` for values of the wrong type.
     """
-    given = {} if judged is None else {"run": [judged]}
-    return sorted(_reviews(queries.rows(source, "review-verdicts", **given)), key=_time)
+    parameters = {} if judged is None else {"run": [judged]}
+    return sorted(_reviews(queries.rows(source, "review-verdicts", **parameters)), key=_time)
 
 
 def _time(review: Review) -> tuple[datetime, str]:
@@ -227,7 +228,7 @@ def _reviews(rows: Iterable[Sequence[str | None]]) -> Iterator[Review]:
             rubric=str(first["rubric"]),
             chosen=str(first["chosen"]),
             order=tuple(str(first["order"]).split()),
-            items=tuple(items[place] for place in sorted(items)),
+            items=tuple(items[index] for index in sorted(items)),
             decided=datetime.fromisoformat(str(first["decided"])),
             executed=first["executed"],
             seconds=None if seconds is None else float(seconds),
@@ -244,8 +245,8 @@ def _item(part: Mapping[str, str | None]) -> Item:
     return Item(dialogue, model, task, case, int(characters))
 
 
-def standing(found: Iterable[Review]) -> list[Review]:
-    """Those verdicts that no later one replaces."""
-    listed = list(found)
-    revised = {one.revises for one in listed}
-    return [one for one in listed if one.iri not in revised]
+def standing(reviews_: Iterable[Review]) -> list[Review]:
+    """Return the verdicts that no later one replaces."""
+    listed = list(reviews_)
+    revised = {review.revises for review in listed}
+    return [review for review in listed if review.iri not in revised]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""When runs ended: a run can be continued, so that its store has the ends of its sessions alone."""
+"""Finds when runs ended: because runs can be continued, only their sessions record ends."""
 
 from __future__ import annotations
 
@@ -23,22 +23,26 @@ class _Quads(Protocol):
 
 
 def run_end(quads: _Quads, run: ox.NamedNode) -> Any:
-    """The end of a run as an ``xsd:dateTime``: that of the session that began last.
+    """Return the end of a run as an ``xsd:dateTime``: that of the session that began last.
 
-    A run without sessions was imported with its own end. ``None`` where no end is known: the last
-    session is under way, or was interrupted.
+    A run without sessions was imported with its own end. ``None`` if no end is known, because the
+    last session is in progress or was interrupted.
     """
     parts = {quad.subject for quad in quads.quads_for_pattern(None, _PART_OF, run)}
-    sessions = [one for one in parts if any(quads.quads_for_pattern(one, _TYPE, _SESSION))]
+    sessions = [
+        session for session in parts if any(quads.quads_for_pattern(session, _TYPE, _SESSION))
+    ]
     if not sessions:
         return _time(quads, run, _ENDED)
-    return _time(quads, max(sessions, key=lambda one: _began(quads, one)), _ENDED)
+    return _time(quads, max(sessions, key=lambda session: _began(quads, session)), _ENDED)
 
 
 def _began(quads: _Quads, node: Any) -> datetime:
-    found = _time(quads, node, _STARTED)
+    literal = _time(quads, node, _STARTED)
     return (
-        datetime.min.replace(tzinfo=UTC) if found is None else datetime.fromisoformat(found.value)
+        datetime.min.replace(tzinfo=UTC)
+        if literal is None
+        else datetime.fromisoformat(literal.value)
     )
 
 

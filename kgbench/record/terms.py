@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The predicates and classes of the result graph, serialised once."""
+"""The properties and classes of the result graph as N-Triples terms."""
 
 from __future__ import annotations
 
@@ -175,5 +175,5 @@ OUTCOME_COUNTS_P = _t(KGB.outcomeCounts)
 
 
 def outcome(name: str) -> str:
-    """The concept of an outcome, serialised."""
+    """Return the concept of an outcome as a term."""
     return _t(OUTCOME[name])

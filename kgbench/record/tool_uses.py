@@ -1,20 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tool calls <-> triples."""
+"""Tool calls -> triples; :mod:`kgbench.record.assembly` reverses it."""
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Sequence
-from datetime import datetime
-from typing import Any
 
-from kgbench.rdf import canonical_json, digest, integer, moment, original_text, storable, string
+from kgbench.rdf import canonical_json, digest, integer, moment, storable, string
 from kgbench.record import terms as t
-from kgbench.record.withheld import removed
 from kgbench.store.iris import Iris, slug
-from kgbench.store.protocol import Store
-from kgbench.store.templates import fill
-from kgbench.tool_calls import Fault, ToolCall, ToolOutcome, ToolResult, ToolServer, ToolUse
+from kgbench.tool_calls import ToolServer, ToolUse
 from kgbench.vocab import TOOL_OUTCOME
 
 _DIGITS = 16  # of a digest, in the IRI of a server
@@ -29,15 +23,15 @@ def triples(
     *,
     iris: Iris,
 ) -> list[str]:
-    """The tool calls in answer ``k`` of a dialogue (IRI), which model call ``number`` gave.
+    """Return the tool calls in answer ``k`` of a dialogue (IRI), given by model call ``number``.
 
-    ``text`` gives the node of a text and adds its content to the lines.
+    ``text`` returns the node of a text and adds its content to the lines.
     """
     lines: list[str] = []
     for index, use in enumerate(uses):
         call, result = use.call, use.result
         node = f"<{dialogue}/{k}/tool/{index}>"
-        given = f"<{dialogue}/{k}/tool/{index}/result>"
+        result_node = f"<{dialogue}/{k}/tool/{index}/result>"
         lines += [
             f"{node} {t.TYPE} {t.TOOL_CALL} .",
             f"{node} {t.TYPE} {t.ACTIVITY} .",
@@ -50,10 +44,10 @@ def triples(
             f"{node} {t.STARTED} {moment(use.started)} .",
             f"{node} {t.ENDED} {moment(use.ended)} .",
             f"{node} {t.TOOL_OUTCOME_P} <{TOOL_OUTCOME[result.outcome]}> .",
-            f"{given} {t.TYPE} {t.TOOL_RESULT} .",
-            f"{given} {t.TYPE} {t.ENTITY} .",
-            f"{given} {t.GENERATED_BY} {node} .",
-            f"{given} {t.TEXT_P} {text(result.text, lines)} .",
+            f"{result_node} {t.TYPE} {t.TOOL_RESULT} .",
+            f"{result_node} {t.TYPE} {t.ENTITY} .",
+            f"{result_node} {t.GENERATED_BY} {node} .",
+            f"{result_node} {t.TEXT_P} {text(result.text, lines)} .",
         ]
         if use.server is not None:
             lines += _server(node, use.server, iris)
@@ -67,7 +61,7 @@ def triples(
 
 
 def _server(node: str, server: ToolServer, iris: Iris) -> list[str]:
-    """That a server gave the result of a call, and which one that was."""
+    """Return the triples of the server that gave the result of a call."""
     name, version = (storable(text).value for text in (server.name, server.version))
     known = digest(canonical_json([name, version, server.digest]))[:_DIGITS]
     agent = f"<{iris.mint('toolServer', name=slug(name), digest=known)}>"
@@ -80,54 +74,3 @@ def _server(node: str, server: ToolServer, iris: Iris) -> list[str]:
         f"{agent} {t.SOFTWARE_VERSION} {string(version)} .",
         f"{agent} {t.DIGEST} {string(server.digest)} .",
     ]
-
-
-def read(store: Store, graph: str, which: str) -> dict[str, dict[int, tuple[ToolUse, ...]]]:
-    """The tool calls in a run's graph, by dialogue and round; ``which`` restricts ``?dialogue``."""
-    found: dict[str, dict[int, list[tuple[int, ToolUse]]]] = defaultdict(lambda: defaultdict(list))
-    for row in store.query(fill("tool-uses.rq", graph=graph, which=which)):
-        use = (int(row["index"].value), _use(row))
-        found[row["dialogue"].value][int(row["round"].value)].append(use)
-    return {
-        dialogue: {
-            k: tuple(use for _, use in sorted(uses, key=lambda one: one[0]))
-            for k, uses in rounds.items()
-        }
-        for dialogue, rounds in found.items()
-    }
-
-
-def _use(row: Any) -> ToolUse:
-    call = ToolCall(
-        row["tool"].value,
-        _text(row, "arguments"),
-        _value(row["id"]),
-        _value(row["error"]),
-    )
-    fault = _value(row["fault"])
-    result = ToolResult(
-        _text(row, "result"),
-        ToolOutcome(row["outcome"].value.removeprefix(TOOL_OUTCOME)),
-        None if fault is None else Fault(fault),
-    )
-    started, ended = (datetime.fromisoformat(row[name].value) for name in ("started", "ended"))
-    return ToolUse(call, result, started, ended, _read_server(row))
-
-
-def _read_server(row: Any) -> ToolServer | None:
-    if row["serverName"] is None:
-        return None
-    return ToolServer(
-        row["serverName"].value, row["serverVersion"].value, row["serverDigest"].value
-    )
-
-
-def _text(row: Any, name: str) -> str:
-    """A text; where it was removed for publication, what stands for it."""
-    if row[name] is None:
-        return removed(row[f"{name}Node"].value)
-    return original_text(row[name].value, _value(row[f"{name}Original"]))
-
-
-def _value(term: Any) -> str | None:
-    return None if term is None else str(term.value)

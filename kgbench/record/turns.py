@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Triples -> prompts and answers of dialogues."""
+"""Answered turns of many dialogues, as judges need them: in one query each.
+
+A bulk reader beside :mod:`kgbench.record.assembly`: judging reads whole runs and needs prompts,
+answers and outcomes only. Every turn has one call with its answer (the extracted one, if any) and
+no time; turns whose texts were left out are absent, because nothing can be judged of them.
+"""
 
 from __future__ import annotations
 
@@ -13,42 +18,42 @@ from kgbench.store.protocol import Store
 from kgbench.store.templates import fill
 from kgbench.vocab import OUTCOME
 
-_NEVER = datetime.min.replace(tzinfo=UTC)  # when something was said does not matter to a judge
+_NEVER = datetime.min.replace(tzinfo=UTC)  # judges do not need the times of calls
 
 
 def of_dialogue(store: Store, graph: str, dialogue: str) -> tuple[Turn, ...]:
-    """The answered turns of a dialogue, in order."""
+    """Return the answered turns of a dialogue, in order."""
     rows = store.query(fill("answered-turns.rq", graph=graph, dialogue=dialogue))
-    by_round = {int(round_.value): _turn(*said) for round_, *said in rows}
+    by_round = {int(round_.value): _turn(*columns) for round_, *columns in rows}
     return tuple(by_round[k] for k in sorted(by_round))
 
 
 def of_dialogues(
     store: Store, graph: str, dialogues: Collection[str]
 ) -> dict[str, tuple[Turn, ...]]:
-    """The answered turns of some dialogues (IRIs) of a run's graph, by dialogue."""
+    """Return the answered turns of dialogues (IRIs) in a run's graph, by dialogue."""
     return _by_dialogue(store, graph, f"VALUES ?dialogue {{ {' '.join(map(iri, dialogues))} }}")
 
 
 def of_execution(store: Store, graph: str, execution: str) -> dict[str, tuple[Turn, ...]]:
-    """The answered turns of all dialogues of a task execution (IRI), by dialogue."""
+    """Return the answered turns of all dialogues of a task execution (IRI), by dialogue."""
     return _by_dialogue(store, graph, f"?dialogue dcterms:isPartOf {iri(execution)} .")
 
 
 def _by_dialogue(store: Store, graph: str, which: str) -> dict[str, tuple[Turn, ...]]:
-    found: dict[str, dict[int, Turn]] = {}
+    by_dialogue: dict[str, dict[int, Turn]] = {}
     rows = store.query(fill("dialogue-turn-texts.rq", graph=graph, which=which))
-    for dialogue, round_, *said in rows:
-        found.setdefault(dialogue.value, {})[int(round_.value)] = _turn(*said)
-    return {name: tuple(turns[k] for k in sorted(turns)) for name, turns in found.items()}
+    for dialogue, round_, *columns in rows:
+        by_dialogue.setdefault(dialogue.value, {})[int(round_.value)] = _turn(*columns)
+    return {name: tuple(turns[k] for k in sorted(turns)) for name, turns in by_dialogue.items()}
 
 
 def _turn(  # noqa: PLR0917 - the columns of the queries for turns, in their order
-    prompt: Any, prompt_original: Any, feedback: Any, answer: Any, original: Any, said: Any
+    prompt: Any, prompt_original: Any, feedback: Any, answer: Any, original: Any, outcome: Any
 ) -> Turn:
     reply = Reply(
         text=text(answer, original),
-        outcome=None if said is None else Outcome(said.value.removeprefix(OUTCOME)),
+        outcome=None if outcome is None else Outcome(outcome.value.removeprefix(OUTCOME)),
     )
     return Turn(
         prompt=text(prompt, prompt_original),
@@ -58,5 +63,5 @@ def _turn(  # noqa: PLR0917 - the columns of the queries for turns, in their ord
 
 
 def text(value: Any, original: Any) -> str:
-    """The text that two literals stand for: as Unicode, and its bytes where that lacks some."""
+    """Decode a text from its two literals: Unicode, and the original bytes if they differ."""
     return original_text(value.value, None if original is None else original.value)

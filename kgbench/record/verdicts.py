@@ -9,9 +9,10 @@ from kgbench.record import terms as t
 
 
 def verdict_triples(evaluation: Evaluation, dialogue: Dialogue, pass_iri: str) -> list[str]:
-    """What a judge decided about which stored dialogues; nothing where it stated no verdict.
+    """Return the triples of a judge's verdict on stored dialogues; none where it gave no verdict.
 
-    Raises :class:`ValueError` where the infos of the evaluation have no IRIs where they must.
+    Raises :class:`ValueError` where a value in the infos of the evaluation should be an IRI and is
+    not.
     """
     infos, chosen = evaluation.infos, evaluation.infos.get("verdict")
     if chosen is None:
@@ -33,13 +34,16 @@ def verdict_triples(evaluation: Evaluation, dialogue: Dialogue, pass_iri: str) -
     ]
     if infos["executed"] is not None:
         lines.append(f"{node} {t.EXECUTED} {iri(options[infos['executed']])} .")
-    for place, item in enumerate(infos["items"]):
-        lines += item_triples(node, f"<{name}/{place}>", place, item)
+    for index, item in enumerate(infos["items"]):
+        lines += item_triples(node, f"<{name}/{index}>", index, item)
     return lines
 
 
 def item_triples(verdict: str, node: str, place: int, item: Json) -> list[str]:
-    """A judged dialogue of a verdict, both as terms; ``item`` has IRIs and ``characters``."""
+    """Return the triples of one judged dialogue.
+
+    ``verdict`` and ``node`` are terms; ``item`` has IRIs and ``characters``.
+    """
     return [
         f"{verdict} {t.JUDGED_ITEM} {node} .",
         f"{node} {t.TYPE} {t.JUDGED} .",

@@ -23,7 +23,8 @@ from kgbench.execution import query_traits
 from kgbench.execution.judging import JudgeLimits, Used, UseRequest, answer_batch
 from kgbench.execution.watched import REASONS
 from kgbench.model import Case, Json
-from kgbench.record import reading, tool_uses
+from kgbench.record import reading
+from kgbench.record.dialogues import tool_uses
 from kgbench.run_selection import Selection, runs_with
 from kgbench.store.protocol import Store
 from kgbench.tasks import catalogue, succession, tool_prompts
@@ -128,11 +129,8 @@ def _recorded(store: Store, run: str | None, selection: Selection) -> Iterator[R
                 d.iri: (d.case, d.turns[0].prompt if d.turns else "")
                 for d in reading.execution_dialogues(store, run_info.graph, execution, run_info.iri)
             }
-            filter_text = (
-                f"VALUES ?dialogue {{ {' '.join(f'<{iri}>' for iri in cases_and_prompts)} }}"
-            )
             for dialogue, rounds in sorted(
-                tool_uses.read(store, run_info.graph, filter_text).items()
+                tool_uses(store, run_info.graph, cases_and_prompts).items()
             ):
                 iri, prompt = cases_and_prompts[dialogue]
                 case = cases.get(iri)

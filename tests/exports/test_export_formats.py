@@ -57,7 +57,7 @@ def run(small):
 @pytest.fixture(scope="module")
 def dialogue(run):
     """A dialogue with feedback."""
-    return next(held.iri for held in run.held if len(held.rounds) > 1)
+    return next(one.iri for one in run.dialogues if len(one.turns) > 1)
 
 
 @pytest.fixture(scope="module")
@@ -99,11 +99,12 @@ def test_provenance_of_a_run_is_that_of_the_store(small, run, tmp_path):
         return {(q.subject.value, q.object.value) for q in quads if q.predicate.value == predicate}
 
     # Relations of one entity to two things may be qualified nodes; generation is always plain.
-    assert pairs(PROV.wasGeneratedBy, run.said.quads) == {
+    assert pairs(PROV.wasGeneratedBy, run.statements.quads) == {
         (s, o) for s, o in pairs(PROV.wasGeneratedBy, found) if s.startswith(run.info.iri)
     }
     starts = {s for s, _ in pairs(PROV.startedAtTime, found)}
-    assert starts == {s for s, _ in pairs(PROV.startedAtTime, (*run.said.quads, *run.judged.quads))}
+    recorded = (*run.statements.quads, *run.judged.quads)
+    assert starts == {s for s, _ in pairs(PROV.startedAtTime, recorded)}
 
 
 @pytest.mark.parametrize("of_dialogue", [False, True])
@@ -166,9 +167,9 @@ def test_every_term_of_a_crate_is_defined(exported):
 
 def test_ends_in_crates_are_recorded_ones(run, tmp_path):
     """An action ended when its last dialogue did; while one is open, it has no end."""
-    ends = [held.ended for held in run.held]
+    ends = [dialogue.ended for dialogue in run.dialogues]
     open_ = replace(run)
-    open_.__dict__["held"] = [replace(run.held[0], ended=None), *run.held[1:]]
+    open_.__dict__["dialogues"] = [replace(run.dialogues[0], ended=None), *run.dialogues[1:]]
     for number, (held, wanted) in enumerate(((run, max(ends)), (open_, None))):
         ro_crate.write(held, tmp_path / str(number), ro_crate.Describing("CC-BY-4.0"))
         text = (tmp_path / str(number) / "ro-crate-metadata.json").read_text()
@@ -241,7 +242,7 @@ def test_croissant_is_valid_and_can_be_read(exported, run):
     )
     count = int(validator("-c", script, exported / "data" / "croissant.json"))
 
-    assert count == sum(len(v.scores) for held in run.held for v in held.verdicts)
+    assert count == sum(len(v.scores) for verdicts in run.verdicts.values() for v in verdicts)
 
 
 def test_tasks_view_conforms(exported):
@@ -265,7 +266,7 @@ def test_records_of_every_eval_ever(exported, run):
     """One valid record for each model, at its place; scores are the means of the run."""
     found = [json.loads(p.read_text()) for p in (exported / "eee").rglob("*.json")]
 
-    assert len(found) == len({held.model for held in run.held}) == 2
+    assert len(found) == len({dialogue.model for dialogue in run.dialogues}) == 2
     for record in found:
         for result in record["evaluation_results"]:
             config, score = result["metric_config"], result["score_details"]["score"]

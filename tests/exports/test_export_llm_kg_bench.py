@@ -30,22 +30,26 @@ def content(location):
     with open_reader(str(location)) as store:
         run = read(store, OPEN)
     found = {}
-    for held in run.held:
-        label = run.catalogue.needed(held.task, "http://www.w3.org/2004/02/skos/core#notation")
-        model = run.catalogue.needed(held.model, "http://www.w3.org/2000/01/rdf-schema#label")
+    for dialogue in run.dialogues:
+        label = run.catalogue.required(
+            dialogue.task, "http://www.w3.org/2004/02/skos/core#notation"
+        )
+        model = run.catalogue.required(dialogue.model, "http://www.w3.org/2000/01/rdf-schema#label")
         scores = {
             (verdict.round, metric): value
-            for verdict in held.verdicts
+            for verdict in run.verdicts[dialogue.iri]
             for metric, value in verdict.scores.items()
         }
         infos = [
-            (v.round, {k: i for k, i in v.infos.items() if k != "published"}) for v in held.verdicts
+            (v.round, {k: i for k, i in v.infos.items() if k != "published"})
+            for v in run.verdicts[dialogue.iri]
         ]
-        texts = [(r.prompt_text, r.answer_text) for r in held.rounds]
-        times = [(_plain(r.asked), _plain(r.answered)) for r in held.rounds]
-        found[model, label, held.iteration] = (
-            held.task, held.case.rpartition("/")[2], texts, times,
-            _plain(held.ended), scores, infos,
+        texts = [(turn.prompt, turn.answer) for turn in dialogue.turns]
+        calls = [turn.calls[-1] for turn in dialogue.turns]
+        times = [(_plain(call.started), _plain(call.ended)) for call in calls]
+        found[model, label, dialogue.iteration] = (
+            dialogue.task, dialogue.case.rpartition("/")[2], texts, times,
+            _plain(dialogue.ended), scores, infos,
         )  # fmt: skip
     return found
 

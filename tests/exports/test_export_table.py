@@ -36,19 +36,19 @@ def test_each_dialogue_is_a_row_with_its_scores(quick_start, rows):
     by_dialogue = {row["dialogue"]: row for row in rows}
     seen = set()
 
-    assert len(by_dialogue) == len(rows) == len(run.held)
-    for held in run.held:
-        row = by_dialogue[held.iri]
-        several = any(verdict.round is None for verdict in held.verdicts)
-        for verdict in held.verdicts:
+    assert len(by_dialogue) == len(rows) == len(run.dialogues)
+    for dialogue in run.dialogues:
+        row = by_dialogue[dialogue.iri]
+        several = any(verdict.round is None for verdict in run.verdicts[dialogue.iri])
+        for verdict in run.verdicts[dialogue.iri]:
             for metric, value in verdict.scores.items():
                 name = run.metrics[metric][0]
                 column = (
                     f"{verdict.round}_{name}" if several and verdict.round is not None else name
                 )
                 seen.add(column)
-                assert float(row[column]) == value, (held.iri, column)
-        assert row["answer"] == held.rounds[-1].answer_text
+                assert float(row[column]) == value, (dialogue.iri, column)
+        assert row["answer"] == dialogue.turns[-1].answer
     assert {"0_combined", "max_combined", "f1"} <= seen
     for row in rows:
         filled = {name for name in seen if row[name]}
@@ -123,7 +123,7 @@ def test_a_table_without_rows_has_only_leading_columns(quick_start):
     """A run of which nothing counts gives the leading columns and no row."""
     with open_reader(str(quick_start)) as store:
         run = read(store, Wanted(level=Level.NONE, dialogue=None))
-    run.held = []
+    run.dialogues = []
     table = wide_table(run)
     assert table.columns == LEADING
     assert table.rows == ()

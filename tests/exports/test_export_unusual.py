@@ -75,7 +75,7 @@ def test_records_of_others_say_what_is_unknown(published):
 
 def test_unfinished_dialogues_keep_what_they_have(published):
     """A dialogue without a verdict on the whole has its rounds; one without rounds the whole."""
-    (mended,) = (held for held in published.held if len(held.rounds) > 1)
+    (mended,) = (one for one in published.dialogues if len(one.turns) > 1)
     both = published.evaluations[mended.iri]
     for kept, groups in (((0, 1), {"0", "1"}), ((None,), {"mean", "max", "meanExt", "last"})):
         only = {mended.iri: {k: both[k] for k in kept}}
@@ -90,15 +90,15 @@ def test_unfinished_dialogues_keep_what_they_have(published):
 def test_the_commit_is_known_or_said_to_be_unknown(published):
     """Without a commit the version stands in its place; without software nothing does."""
     bare = replace(published, catalogue=without(published.catalogue, KGB.commit))
-    nobody = replace(bare, said=without(bare.said, PROV.wasAssociatedWith))
+    nobody = replace(bare, statements=without(bare.statements, PROV.wasAssociatedWith))
     commits = [
         {record["taskInfo"]["gitCommit"] for record in llm_kg_bench.records(run)[0]}
         for run in (published, bare, nobody)
     ]
     assert commits[0] == {COMMIT}
     assert commits[2] == {"unknown"}
-    (agent,) = bare.said.all(bare.info.iri, PROV.wasAssociatedWith)
-    assert commits[1] == {f"kgbench-{bare.catalogue.needed(agent, SCHEMA.softwareVersion)}"}
+    (agent,) = bare.statements.values(bare.info.iri, PROV.wasAssociatedWith)
+    assert commits[1] == {f"kgbench-{bare.catalogue.required(agent, SCHEMA.softwareVersion)}"}
 
 
 def test_a_secret_in_published_infos_is_not_told(monkeypatch):
@@ -108,25 +108,25 @@ def test_a_secret_in_published_infos_is_not_told(monkeypatch):
         record_v3(info={"note": "see /data/run.log"}),
         record_v3(info={"note": "key abcdefgh12345678 in /data/run.log"}, texts=("Who?", "I.")),
     )
-    notes = {v.infos["note"] for held in run.held for v in held.verdicts}
+    notes = {v.infos["note"] for verdicts in run.verdicts.values() for v in verdicts}
     assert notes == {"see /data/run.log", "key [key] in [path]"}
 
 
 def test_damage_is_said():
     """A property that must be there and is not is named with its subject."""
     with pytest.raises(StoreError, match=r"<urn:a> has no urn:p: the store is damaged"):
-        Said([]).needed("urn:a", "urn:p")
+        Said([]).required("urn:a", "urn:p")
 
 
 def test_failed_calls_have_no_answer(recorded):
     """A dialogue whose call failed has its prompt and times, and no record in a result file."""
     run = outgoing(recorded, run=iri("run/1"))
-    (failed,) = (held for held in run.held if held.iri.endswith("2-d4d4d4d4"))
-    assert [(one.answer, one.answer_text) for one in failed.rounds] == [(None, None)]
-    assert failed.rounds[0].prompt_text == "Mend this:\n:a :b ."
+    (failed,) = (one for one in run.dialogues if one.iri.endswith("2-d4d4d4d4"))
+    assert [turn.answer for turn in failed.turns] == [None]
+    assert failed.turns[0].prompt == "Mend this:\n:a :b ."
     found, left = llm_kg_bench.records(run)
-    assert left == sum(not any(one.answer_text for one in held.rounds) for held in run.held) > 0
-    assert len(found) + left == len(run.held)
+    assert left == sum(not any(one.answers) for one in run.dialogues) > 0
+    assert len(found) + left == len(run.dialogues)
 
 
 def test_the_pass_is_chosen(recorded):
@@ -136,15 +136,15 @@ def test_the_pass_is_chosen(recorded):
         run = outgoing(recorded, run=iri("run/1"), choice=choice)
         return [
             value
-            for held in run.held
-            for verdict in held.verdicts
+            for verdicts in run.verdicts.values()
+            for verdict in verdicts
             for metric, value in verdict.scores.items()
             if metric == iri("metric/Spell/1.0/f1")
         ]
 
     assert f1("first") == [1.0]
     assert f1("latest") == f1(iri("pass/2")) == f1("2") == [0.5]
-    with pytest.raises(StoreError, match=r"'none' is no evaluation pass .*pass/1, .*pass/2"):
+    with pytest.raises(StoreError, match=r"'none' is not an evaluation pass .*pass/1, .*pass/2"):
         f1("none")
 
 
@@ -161,9 +161,9 @@ def test_every_task_has_its_own_solution(published):
     """Solutions in Croissant Tasks are the task executions of the run, each with its problem."""
     nodes = croissant.tasks(published)["@graph"]
     solutions = {n["@id"]: n for n in nodes if n["@type"] == "cr:TaskSolution"}
-    assert set(solutions) == set(published.said.of_type(KGB.TaskExecution))
+    assert set(solutions) == set(published.statements.instances(KGB.TaskExecution))
     for execution, node in solutions.items():
-        assert published.said.all(execution, KGB.task) == [node["schema:isBasedOn"]["@id"]]
+        assert published.statements.values(execution, KGB.task) == [node["schema:isBasedOn"]["@id"]]
 
 
 def test_what_is_nothing_to_prov_is_left_out(recorded):
@@ -179,7 +179,7 @@ def test_a_drawing_names_each_agent_once(published, recorded):
     """Who held a run and who judged it stand beside it, in one box each."""
     whole = prov_drawing.drawing(published)
     boxes = [node.iri for node in whole.nodes if node.kind == "agent" and node.x == 10]
-    assert boxes == published.said.all(published.info.iri, PROV.wasAssociatedWith)
+    assert boxes == published.statements.values(published.info.iri, PROV.wasAssociatedWith)
     run = outgoing(recorded, run=iri("run/1"))
     twice = prov_drawing.drawing(run)
     agents = [node.iri for node in twice.nodes if node.kind == "agent"]

@@ -15,7 +15,7 @@ from kgbench.publish.folder import STATE, Folder, claim, same
 from kgbench.publish.manifest import Version
 from kgbench.publish.withholding import Level
 from kgbench.secrets.commitments import Commitments
-from kgbench.vocab import DCAT, KGB, PROV
+from kgbench.vocab import DCAT, KGB, OUTCOME, PROV
 from tests.publish.conftest import BASE
 from tests.publish.reading import unpacked
 
@@ -239,7 +239,12 @@ def test_statements_of_two_graphs_are_told_once():
 )
 def test_verdicts_from_any_source(infos, shown):
     """Notes that are no JSON object show nothing, and a round that is no number is the first."""
-    said = {KGB.round: [ox.Literal("first")], PROV.wasGeneratedBy: [ox.NamedNode("urn:pass")]}
+    said = {
+        KGB.dialogue: [ox.NamedNode("urn:d")],
+        KGB.round: [ox.Literal("first")],
+        KGB.outcome: [ox.NamedNode(OUTCOME["scored"])],
+        PROV.wasGeneratedBy: [ox.NamedNode("urn:pass")],
+    }
     if infos is not None:
         said[KGB.infos] = [ox.Literal(infos)]
     found = dialogues.Gathered("urn:d", [], {"urn:e": said}, [], [], [], ["urn:e"], [], [])

@@ -104,8 +104,8 @@ def test_digests_that_nobody_guesses_are_told(quads: ox.Store, tmp_path: Path) -
     )
     assert sorted(found) == sorted(
         [
-            f"unsalted-digest {node} An unsalted digest of what was left out is public: guesses can "
-            f"be compared with {what}."
+            f"unsalted-digest {node} An unsalted digest of what was left out is public: guesses "
+            f"can be compared with {what}."
             for node, what in (
                 (text, "its kgb:digest"),
                 (dialogue, "its kgb:digest"),

@@ -20,12 +20,12 @@ from kgbench.rdf.statements import moment, node, number, said, text, typed
 from kgbench.vocab import DCAT, DCTERMS, DQV, FOAF, IT6, KGB, PROV, RDFS, SD, SKOS, SPDX, VOID, XSD
 
 _SHA256 = "http://spdx.org/rdf/terms#checksumAlgorithm_sha256"
+_REPLACED = "are left out; commitments stand in their places."
 _LEFT_OUT = {
     Level.NONE: "Nothing is left out.",
-    Level.GOLD: "Reference answers are left out; commitments stand in their places.",
-    Level.PROMPTS: "Prompts and reference answers are left out; commitments stand in their places.",
-    Level.ANSWERS: "Prompts, answers and reference answers are left out; commitments stand in "
-    "their places.",
+    Level.GOLD: f"Reference answers {_REPLACED}",
+    Level.PROMPTS: f"Prompts and reference answers {_REPLACED}",
+    Level.ANSWERS: f"Prompts, answers and reference answers {_REPLACED}",
 }
 
 

@@ -51,7 +51,7 @@ class Companion:
                 subject,
                 (DCTERMS["title"], text(self.title, "en")),
                 (VOID.triples, integer(self.triples)),
-                *((VOID.vocabulary, file) for file in self.vocabularies),
+                *((VOID.vocabulary, iri) for iri in self.vocabularies),
                 *((VOID.dataDump, base + path) for path in dumps),
             ),
         ]

@@ -60,7 +60,7 @@ def schema_org(published: Publication) -> Json:
     if about.licence:
         metadata["license"] = about.licence
     if about.creators:
-        metadata["creator"] = [_agent(companion, "Person") for companion in about.creators]
+        metadata["creator"] = [_agent(creator, "Person") for creator in about.creators]
     if published.publisher is not None:
         kind = "Person" if published.publisher in about.creators else "Organization"
         metadata["publisher"] = _agent(published.publisher, kind)
@@ -154,7 +154,7 @@ def zenodo(published: Publication) -> Json:
         "title": about.title,
         "upload_type": "dataset",
         "description": f"<p>{_html(about.description)}</p><p>{_html(published.rights)}</p>",
-        "creators": [_zenodo_creator(related) for related in about.creators],
+        "creators": [_zenodo_creator(creator) for creator in about.creators],
         "access_right": "open" if published.packing.password is None else "restricted",
         "keywords": list(published.keywords),
         "version": str(published.now.number),

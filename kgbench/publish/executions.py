@@ -176,7 +176,10 @@ class Maker:
                     out.write(",\n" + framing.dialogue_tree(self._dumped_quads(dialogue, node)))
                 turtle.write(
                     dumps.turtle(
-                        [*description, *(q for found in dialogues for q in found.quads)],
+                        [
+                            *description,
+                            *(quad for gathered in dialogues for quad in gathered.quads),
+                        ],
                         iri,
                     )
                 )
@@ -334,7 +337,7 @@ class Maker:
             "case": value(properties, KGB.case) or "",
             "answers": len(dialogue.answers),
             "outcome": verdicts[-1].outcome if verdicts else "not judged",
-            "score": next((verdict[main] for verdict in scores if main in verdict), None)
+            "score": next((by_metric[main] for by_metric in scores if main in by_metric), None)
             if main
             else None,
         }

@@ -50,7 +50,7 @@ class Front:
     units: Mapping[str, Unit]
 
     def write(self, texts: Mapping[str, str]) -> None:
-        """Write all files; ``texts`` are the texts of parameterised queries by path."""
+        """Write all files; ``texts`` are the texts of bound queries by path."""
         for asset in sorted(STATIC.iterdir()):
             self.folder.write(f"static/{asset.name}", asset.read_bytes())
         self.folder.write("robots.txt", robots.text(self.publication.base))
@@ -216,14 +216,10 @@ class Front:
         site_graph = self.renderer.site_graph
         display = model_names(site_graph)
         executions = things.subjects(site_graph, DCTERMS.isPartOf, iri, 1_000_000)
-        models = {things.text(site_graph, execution, KGB.model) for execution in executions} - {
-            None
-        }
+        models = {things.text(site_graph, iri, KGB.model) for iri in executions} - {None}
         kinds = runs.pass_kinds(site_graph).get(iri, ())
         label = things.text(site_graph, iri, RDFS.label) or iri
-        return runs.called(
-            label, kinds, sorted(display.get(str(execution), "") for execution in models)
-        )
+        return runs.called(label, kinds, sorted(display.get(str(model), "") for model in models))
 
     def _leaderboard(self, results: Standing) -> Board | None:
         """Return the leaderboard of a suite, with the exact queries behind it."""
@@ -288,9 +284,9 @@ def next_version(
         number=versions[-1].number + 1 if versions else 1,
         date=max(date, versions[-1].date) if versions else date,
         digest=content,
-        runs=sum("executions" in fact for fact in facts),
-        dialogues=sum(fact.get("dialogues", 0) for fact in facts),
-        triples=sum(fact.get("triples", 0) for fact in facts),
+        runs=sum("executions" in unit_facts for unit_facts in facts),
+        dialogues=sum(unit_facts.get("dialogues", 0) for unit_facts in facts),
+        triples=sum(unit_facts.get("triples", 0) for unit_facts in facts),
         dumps=tuple(sorted(dumps, key=lambda fact: fact.path)),
     )
     return [*versions, new_version]

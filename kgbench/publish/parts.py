@@ -178,7 +178,7 @@ def _others(
         kinds = things.kinds(view, thing)
         if KGB.Analysis in kinds:
             read = {term.value for term in things.values(view, thing, KGB.readGraph)}
-            runs = {target for target in read if f"{view.iris.base}graph/run/" in target}
+            runs = {iri for iri in read if f"{view.iris.base}graph/run/" in iri}
             if selected_graphs is None or runs <= selected_graphs:
                 yield graph, thing
         elif KGB.Invalidation in kinds:

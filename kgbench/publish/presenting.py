@@ -142,8 +142,8 @@ class Presenting:
         assert dialogue_iri is not None
         try:
             node, dialogue = (
-                ox.NamedNode(self.addresses.original(published))
-                for published in (iri, dialogue_iri)
+                ox.NamedNode(self.addresses.original(published_iri))
+                for published_iri in (iri, dialogue_iri)
             )
         except ValueError:
             return None

@@ -71,9 +71,9 @@ class ResultDocuments:
         """Write all documents; ``pool`` computes independent results."""
         facts_of_units = [unit.facts for unit in self.units.values()]
         counts = {
-            iri: counts
+            iri: numbers
             for facts in facts_of_units
-            for iri, counts in facts.get("executions", {}).items()
+            for iri, numbers in facts.get("executions", {}).items()
         }
         run_results = self._start_run_results(pool)
         total = len(self.documents)
@@ -92,9 +92,9 @@ class ResultDocuments:
         ]
 
         def results(run: str) -> dict[str, Any]:
-            standing = run_results.pop(run)()
-            self._texts |= standing.texts
-            return standing.context
+            run_result = run_results.pop(run)()
+            self._texts |= run_result.texts
+            return run_result.context
 
         resources = Resources(
             self.renderer,

@@ -174,7 +174,7 @@ class Making:
                 self.database.quads_for_pattern(None, predicate, node)
                 for predicate in (*TEXTS, _USED)
             )
-            return all(next(predicate, None) is None for predicate in used)
+            return all(next(matches, None) is None for matches in used)
         return kinds.isdisjoint(IN_DIALOGUES)
 
     def _write_trees(

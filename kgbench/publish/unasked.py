@@ -44,7 +44,7 @@ def unasked(database: ox.Store, catalogue: str, others: Iterable[str]) -> frozen
         for quad in database.quads_for_pattern(None, _TYPE, ox.NamedNode(KGB.TaskClass), graph)
     }
     used_classes = {quad.object for quad in database.quads_for_pattern(None, _CLASS, None, graph)}
-    doubtful = reached(iri.value for iri in classes - used_classes)
+    doubtful = reached(node.value for node in classes - used_classes)
     referenced = {
         str(getattr(quad.object, "value", ""))
         for other in others

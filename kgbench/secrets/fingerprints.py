@@ -9,8 +9,9 @@ of one length take one pass over the text. A key has five fingerprints: plain, i
 three alignments, and in hexadecimal digits.
 
 Keys of fewer than :data:`SHORTEST` bytes have no fingerprint, because it would allow guessing them.
-They are not found, nor are keys with white space, nor whatever :mod:`kgbench.secrets.echoes` does
-not find. Hexadecimal digits with separators are searched for known keys only.
+They are not found, nor are keys with white space, nor the encodings that
+:mod:`kgbench.secrets.echoes` does not find. Hexadecimal digits with separators are searched for
+known keys only.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ class Fingerprint:
 
 
 class Fingerprints:
-    """The fingerprints in one file; a search for :class:`kgbench.secrets.echoes.Echoes`."""
+    """The fingerprints in one file, as a search of :mod:`kgbench.secrets.echoes`."""
 
     def __init__(self, secret: bytes, known: Iterable[Fingerprint] = ()) -> None:
         self._secret = secret

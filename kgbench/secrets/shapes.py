@@ -5,8 +5,8 @@ One table of patterns serves three purposes, which differ in how much of a key m
 
 * ``hide`` removes possible keys, including those that a provider has partly masked;
 * ``is_pasted`` detects keys in a configuration, which is then refused;
-* ``published`` finds keys in publications, including the texts of models, where words that only
-  begin like a key are frequent.
+* ``published`` finds keys in publications, including the texts of models, in which words often
+  begin like a key.
 
 >>> hide("the key sk-proj-****wxyz of https://me:pw@host/v1?key=1 is wrong", "[hidden]")
 'the key [hidden] of https://[hidden]@host/v1?key=[hidden] is wrong'
@@ -28,14 +28,14 @@ _CAPITALS = r"[A-Z0-9]"
 class _Shape(NamedTuple):
     """A pattern of keys with common prefixes, and the minimum numbers of characters after these.
 
-    ``pasted`` and ``published`` are these minimums. ``hide`` must also match masked keys, so it
-    accepts ``_MASKED``: any characters that occur in keys and masks.
+    Pasted and published keys have different minimums. Keys to hide may be masked, so that any
+    characters of keys and masks match (``_MASKED``).
     """
 
     prefixes: tuple[str, ...]
     alphabet: str
-    pasted: int
-    published: int
+    minimum_pasted: int
+    minimum_published: int
 
 
 _MASKED = r"[\w*.-]{5,}[\w*-]"
@@ -86,7 +86,7 @@ _PASTED = re.compile(
     "|".join(
         (
             *(
-                rf"(?<![A-Za-z0-9])(?:{_any_prefix(shape)}){shape.alphabet}{{{shape.pasted},}}"
+                rf"(?<![A-Za-z0-9])(?:{_any_prefix(shape)}){shape.alphabet}{{{shape.minimum_pasted},}}"
                 for shape in _SHAPES
             ),
             _JWT,
@@ -132,7 +132,7 @@ _CERTAIN_KEYS: Final = (
             prefix,
             _starting_with(
                 prefix,
-                rf"{shape.alphabet}{{{shape.published},}}"
+                rf"{shape.alphabet}{{{shape.minimum_published},}}"
                 + (r"(?![A-Za-z0-9_-])" if shape.alphabet == _CAPITALS else ""),
                 beside="A-Za-z0-9_-",
             ),

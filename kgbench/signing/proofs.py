@@ -3,8 +3,8 @@
 
 A document is JSON-LD under the single context that kgbench knows: no other context can change its
 meaning, and none is fetched. Signatures cover RDF statements, so readers take values from these
-(:class:`Stated`) and never from the JSON, which may contain more. The signed bytes are the SHA-256
-of the canonical proof options, followed by the SHA-256 of the canonical document.
+(:class:`Stated`) and never from the JSON, which may contain more. The signed bytes are the
+SHA-256 of the canonical proof options, followed by the SHA-256 of the canonical document.
 """
 
 from __future__ import annotations

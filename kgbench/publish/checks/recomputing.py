@@ -230,7 +230,7 @@ def _statements(path: Path, rebuilt_path: Path) -> str:
     ):
         return ""  # the files are compared as bytes
     more, less = (
-        min(triple, key=str, default=None) for triple in (actual - expected, expected - actual)
+        min(triples, key=str, default=None) for triples in (actual - expected, expected - actual)
     )
     templates = (("It states {}, but the dumps do not", more), ("The dumps state {}", less))
     words = [text.format(_short(str(triple))) for text, triple in templates if triple is not None]

@@ -10,7 +10,7 @@ from kgbench.importers.records import Record, Scores, round_number
 from kgbench.model import Dialogue, Evaluation, Json, Outcome, Turn
 from kgbench.record import Recorder, outcome_of
 
-_UNJUDGED = Outcome.EVALUATOR_ERROR  # for a record without scores, whose judge failed
+_UNJUDGED = Outcome.EVALUATOR_ERROR  # for a record without scores, whose evaluation was aborted
 _SYNTAX = ("parsableSyntax", "answerParse")
 _CONVERTED = frozenset(
     ("startTime", "duration", "modelId", "taskInfo", "taskData", "scores", "info", "interactions")

@@ -214,9 +214,10 @@ class _Rows:
     def _implied(self, row_rubric: Rubric, run: str, shown: Sequence[str]) -> str | None:
         """Return the verdict that scores imply, or ``None`` if the store lacks a dialogue."""
         if run not in self._judged_by_run:
-            info = next((one for one in reading.runs(self._store) if one.iri == run), None)
-            found = [] if info is None else judgeable(self._store, info, Selection())
-            self._judged_by_run[run] = {one.dialogue: one for one in found}
+            runs = reading.runs(self._store)
+            info = next((stored for stored in runs if stored.iri == run), None)
+            run_dialogues = [] if info is None else judgeable(self._store, info, Selection())
+            self._judged_by_run[run] = {judged.dialogue: judged for judged in run_dialogues}
         of_run = self._judged_by_run[run]
         known = all(name in of_run for name in shown)
         return implied(row_rubric, tuple(of_run[name] for name in shown)) if known else None

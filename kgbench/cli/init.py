@@ -59,10 +59,10 @@ def init(
     ] = False,
     json_: options.AsJson = False,
 ) -> None:
-    """Create a commented configuration, FOLDER/kgbench.yaml; existing files are kept.
+    """Create a first configuration with comments, FOLDER/kgbench.yaml.
 
     Asks three questions on a terminal, and none if an option is given. The defaults need no
-    provider and can be run at once.
+    provider and can be run at once. Existing files are never overwritten.
     """
     from kgbench.config import beginning
     from kgbench.connectors.keys import place

@@ -118,7 +118,7 @@ def _ask_questions() -> Choices:
     models = _ask("Models, as CONNECTOR:NAME", " ".join(default.models), _models)
     suite, tasks = _ask("Tasks, as labels or patterns, or a suite", "*", _tasks)
     iterations, cost = _ask(
-        "Dialogues per task, and US dollars at most if you like",
+        "Dialogues per task, and optionally a cost limit in US dollars",
         str(default.iterations),
         _count_and_cost,
     )

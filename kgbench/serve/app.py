@@ -191,7 +191,7 @@ class Place(Route):
             return await handler(request)
 
         super().__init__(path, answer)
-        # With methods given, Starlette would pass a PUT on a page's path to the route of things.
+        # With methods set, Starlette would pass a PUT on a page's path to the route of resources.
         self.methods = None
         self.allowed = methods or READING
 

@@ -175,7 +175,7 @@ def test_interrupts_stop_in_order():
                 raise KeyboardInterrupt
             return "done"
 
-    assert runs._awaited(Interrupted(), lambda: asked.append(1)) == "done"
+    assert runs._wait(Interrupted(), lambda: asked.append(1)) == "done"
     assert len(asked) == 2
 
 

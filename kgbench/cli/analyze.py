@@ -147,15 +147,8 @@ def _combined(
     from kgbench.harvest.combining import combined
 
     shared = inspect.signature(_print, eval_str=True).parameters
-    accepted = {
-        "suite",
-        "form",
-        "json_",
-        "out",
-        "guard",
-        "crlf",
-        "store",
-    }  # store may come from the environment
+    # The store is accepted because it may come from the environment.
+    accepted = {"suite", "form", "json_", "out", "guard", "crlf", "store"}
     for name, value in values.items():
         if name not in accepted and value != shared[name].default:
             raise typer.BadParameter("it cannot be used with --sources", param_hint=name)

@@ -34,8 +34,9 @@ def calibrated(
 ) -> bool:
     """Run the calibration set of a rubric, if it has one, and print warnings.
 
-    ``chosen`` are other fields of the plan. Returns whether the calibration finished. Raises
-    :class:`~kgbench.errors.JudgeRefused` for a judge that has drifted, unless ``how`` only warns.
+    ``plan_fields`` are other fields of the plan. Returns whether the calibration finished. Raises
+    :class:`~kgbench.errors.JudgeRefused` for a judge that has drifted, unless ``policy`` only
+    warns.
     """
     import asyncio  # takes 20 ms, which most commands do not need
 

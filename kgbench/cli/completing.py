@@ -59,8 +59,7 @@ def _runs(location: object) -> list[tuple[str, str]]:
     from kgbench.store import back_ends, default_location, open_reader, snapshots
 
     path = str(location or os.environ.get("KGBENCH_STORE") or default_location())
-    # A server would get a request per key press, and opening a store that was not closed repairs
-    # it.
+    # A server would get a request per key press, and opening an unclosed store would repair it.
     if back_ends.is_remote(path) or not snapshots.is_complete(Path(path) / "snapshots"):
         return []
     with open_reader(path) as store:

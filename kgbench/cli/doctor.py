@@ -37,9 +37,10 @@ def doctor(
     store: options.Store = None,
     json_: options.AsJson = False,
 ) -> None:
-    """Check the installation, keys, store, data sets and judging; exit with 1 if one is broken.
+    """Check the installation, API keys, store, data sets and judging.
 
-    Nothing is changed and no model is called. Of API keys, only the variable names are printed.
+    Exits with 1 if something is broken. Nothing is changed and no model is called. Of API keys,
+    only the variable names are printed.
     """
     from kgbench.doctor import State, examine
     from kgbench.store import default_location

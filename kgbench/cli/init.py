@@ -59,10 +59,10 @@ def init(
     ] = False,
     json_: options.AsJson = False,
 ) -> None:
-    """Create a commented configuration, FOLDER/kgbench.yaml; existing files are kept.
+    """Create a first configuration with comments, FOLDER/kgbench.yaml.
 
     Asks three questions on a terminal, and none if an option is given. The defaults need no
-    provider and can be run at once.
+    provider and can be run at once. Existing files are never overwritten.
     """
     from kgbench.config import beginning
     from kgbench.connectors.keys import place
@@ -118,7 +118,7 @@ def _ask_questions() -> Choices:
     models = _ask("Models, as CONNECTOR:NAME", " ".join(default.models), _models)
     suite, tasks = _ask("Tasks, as labels or patterns, or a suite", "*", _tasks)
     iterations, cost = _ask(
-        "Dialogues per task, and US dollars at most if you like",
+        "Dialogues per task, and optionally a cost limit in US dollars",
         str(default.iterations),
         _count_and_cost,
     )

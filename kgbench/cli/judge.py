@@ -73,10 +73,11 @@ def judge(
     preflight: options.Preflight = True,
     json_: options.AsJson = False,
 ) -> None:
-    """Judge the dialogues of a run with models, or continue; no verdict is requested twice.
+    """Let models judge the dialogues of a run by a rubric, or continue.
 
-    The judges' answers are a separate run in the suite 'judgements'; the judged run is not
-    changed. Prints the agreement of the judges at the end (`kgbench analyze agreement`).
+    No verdict is requested twice. The judges' answers are a separate run in the suite
+    'judgements'; the judged run is not changed. Prints the agreement of the judges at the end
+    (`kgbench analyze agreement`).
     """
     import asyncio  # takes 20 ms, which most commands do not need
 

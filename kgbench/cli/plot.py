@@ -141,7 +141,10 @@ def plot(
     suite: options.Suite = None,
     choice: options.Pass = "first",
 ) -> None:
-    """Draw figures, each with a JSON file of the numbers drawn and the queries behind them."""
+    """Draw figures from the scores in a store.
+
+    Beside each figure, a JSON file has the numbers drawn and the queries behind them.
+    """
     if no_title and title is not None:
         raise typer.BadParameter("it contradicts --title", param_hint="--no-title")
     given = {"name": name, "declared": declared, "metric": metric, "answers": answers}

@@ -69,7 +69,7 @@ def query(
     suite: options.Suite = None,
     choice: options.Pass = "first",
 ) -> None:
-    """Run a declared query (NAME), or any SPARQL query (FILE or -), on the store.
+    """Run a declared query by name, or any SPARQL query, on the store.
 
     The parameters passGraph and runGraph default to the graphs selected by --suite and --pass.
     """

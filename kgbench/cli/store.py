@@ -75,9 +75,10 @@ def check(
     ] = False,
     json_: options.AsJson = False,
 ) -> None:
-    """Check that everything in a store is readable and consistent; exit with 1 if not.
+    """Check that everything in a store is readable and consistent.
 
-    Of a store in a folder, the writer's files and every snapshot are read completely.
+    Exits with 1 if it is not. Of a store in a folder, the writer's files and every snapshot are
+    read completely.
     """
     if aggregates:
         _check_aggregates(store, json_=json_)

@@ -46,7 +46,7 @@ def read(
     form: Form = Form.TABLE,
     kept: bool = False,
 ) -> Table:
-    """Return the table of ``made`` for the scores that ``choose`` selects, from the cache if valid.
+    """Return the table of ``compute`` for the selected scores, from the cache if it is valid.
 
     The store is opened for writing only if the table is to be ``kept`` in it, as the analysis
     ``name`` with ``arguments``. Raises :class:`~kgbench.errors.StoreInUse` if another process owns

@@ -76,10 +76,11 @@ def check(
     key_file: options.KeyFile = None,  # noqa: ARG001 - acts through its callback
     json_: options.AsJson = False,
 ) -> None:
-    """Check the task classes in FOLDER, installed or not; exit with 1 if there are findings.
+    """Check the task classes in FOLDER, installed or not.
 
-    Checks the declaration, vocabulary, levels, cases, prompts that reveal the answer, reference
-    answers, and the judge, with 200 hostile answers in a restricted process.
+    Exits with 1 if there are findings. Checks the declaration, vocabulary, levels, cases, prompts
+    that reveal the answer, reference answers, and the judge, with 200 hostile answers in a
+    restricted process.
     """
     from kgbench.cli.progress import progress
     from kgbench.testing.checking import check_folder

@@ -30,7 +30,10 @@ def validate(
     key_file: options.KeyFile = None,  # noqa: ARG001 - acts through its callback
     json_: options.AsJson = False,
 ) -> None:
-    """Check a configuration without running it; exit with 1 if it is refused."""
+    """Check a configuration without running it.
+
+    Exits with 1 if the configuration is refused.
+    """
     from kgbench import config as configurations
 
     report = configurations.check(config)

@@ -59,7 +59,7 @@ def application(
 ) -> ASGIApp:
     """Return the server as an ASGI application; with a token it opens the store for writing.
 
-    ``beside`` creates the handler of another protocol that is served beside endpoint and pages.
+    ``make_handler`` creates the handler of another protocol, served beside endpoint and pages.
     """
     owned: EmbeddedStore | None = None
     if settings.token is not None:
@@ -191,7 +191,7 @@ class Place(Route):
             return await handler(request)
 
         super().__init__(path, answer)
-        # With methods given, Starlette would pass a PUT on a page's path to the route of things.
+        # With methods set, Starlette would pass a PUT on a page's path to the route of resources.
         self.methods = None
         self.allowed = methods or READING
 

@@ -12,8 +12,7 @@ from kgbench.serve.refusals import Refused
 from kgbench.serve.settings import Limits
 
 # Tokens that open or close a level, for which parsers need stack space: brackets in JSON, triple
-# terms in Turtle. Strings and comments are matched as a whole, because their content does not
-# count.
+# terms in Turtle. Strings and comments are matched completely and do not count.
 _JSON = re.compile(rb'"(?:[^"\\]|\\.)*+"?|([\[{])|([\]}])', re.DOTALL)
 _TERMS = re.compile(
     rb"""

@@ -170,11 +170,11 @@ def _case(name: str, question: str) -> Case:
     Models without a provider only know installed cases.
     """
     questions = text2sparql.installed(name)
-    for question_ in questions.questions:
-        for language, text in question_.texts.items():
+    for item in questions.questions:
+        for language, text in item.texts.items():
             if text.strip() == question:
                 task = _task(name, language)
-                return text2sparql_questions.case(_SUITE, task, questions, question_)
+                return text2sparql_questions.case(_SUITE, task, questions, item)
     task = _task(name, questions.languages[0])
     data = {"dataset": questions.dataset, "question": question, "graphName": name}
     return catalogue.make_case(_SUITE, text2sparql_questions.NAME, task.parameters, data)

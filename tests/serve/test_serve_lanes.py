@@ -46,10 +46,10 @@ def test_suspect_and_unknown_queries_leave_a_quick_worker(job):
     async def work(pool):
         pool.costs.note(key_of("heavy", "shape"), light=False)
         pool.costs.note(light := key_of("light", "other"), light=True)
-        async with pool._place(pool._suspects, Cost.SUSPECT):
+        async with pool._slot(pool._suspects, Cost.SUSPECT):
             suspect = asyncio.create_task(pool.run(job, key_of("new", "shape")))
             await comes(lambda: pool._waiting[Cost.SUSPECT])
-            async with pool._place(pool._untried, Cost.UNKNOWN):
+            async with pool._slot(pool._untried, Cost.UNKNOWN):
                 unknown = asyncio.create_task(pool.run(job, key_of("new", "never seen")))
                 await comes(lambda: pool._waiting[Cost.UNKNOWN])
                 done = await pool.run(job, light)

@@ -256,7 +256,7 @@ def test_results_do_not_fill_the_memory(monkeypatch):
         wanted = Computing(pool)
         for number in range(8):
             await wanted.get(view("one"), "thing", iri=number)
-            assert 1 <= len(wanted._found) <= 3
+            assert 1 <= len(wanted._results) <= 3
         await wanted.get(view("one"), "thing", iri=7)
         return len(pool.jobs)
 

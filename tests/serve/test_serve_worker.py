@@ -187,7 +187,7 @@ def test_analyses_are_answered(answers):
     assert len(results) == 1
     assert "Oracle" in str(results[0])
     assert kinds == ["missing", "defect", "defect"]
-    assert worker._said(QueryError("no such"))["kind"] == "missing"
+    assert worker._error_message(QueryError("no such"))["kind"] == "missing"
 
 
 @pytest.mark.parametrize("machine", ["x86_64", "aarch64"])

@@ -127,5 +127,5 @@ def test_parts_that_are_not_apart_are_refused():
 
     with pytest.raises(QueryError, match="1 clusters have both labelled and unlabelled items"):
         powered_mean(labelled, [Judged(1.0, 3)])
-    with pytest.raises(QueryError, match="take the labelled mean"):
+    with pytest.raises(QueryError, match="use the labelled mean"):
         powered_mean(labelled, [])

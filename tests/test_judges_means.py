@@ -125,7 +125,7 @@ def test_too_few_labels_are_refused_with_the_number_needed(store, monkeypatch):
 
     with pytest.raises(QueryError, match=r"10 labelled items are too few .*: label about 40"):
         judged_means(store, select(store), labelled=10)
-    with pytest.raises(QueryError, match="take the labelled mean"):
+    with pytest.raises(QueryError, match="use the labelled mean"):
         judged_means(store, select(store))
     with pytest.raises(QueryError, match="only 400 cases"):
         judged_means(store, select(store), labelled=500)

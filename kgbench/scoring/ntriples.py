@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reading N-Triples lines that an executor wrote."""
+"""Parser of N-Triples lines written by an executor."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class Terms(NamedTuple):
-    """Subject, predicate and object of a triple, each as N-Triples writes it."""
+    """Subject, predicate and object of a triple, each in N-Triples syntax."""
 
     subject: str
     predicate: str
@@ -15,7 +15,7 @@ class Terms(NamedTuple):
 
 
 def terms(line: str) -> Terms:
-    """The terms of an N-Triples line without line break.
+    """Split an N-Triples line without line break into its terms.
 
     >>> terms('<http://e.org/a> <http://e.org/b> "c d" .')
     Terms(subject='<http://e.org/a>', predicate='<http://e.org/b>', object='"c d"')

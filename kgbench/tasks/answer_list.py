@@ -18,7 +18,7 @@ from kgbench.tasks import catalogue, formats, organisation, sparql_dialogue, tex
 
 
 class AnswerList:
-    """One of the two task classes (see :class:`kgbench.model.TaskModule`)."""
+    """A task class whose answers are lists of values (see :class:`kgbench.model.TaskModule`)."""
 
     def __init__(self, name: str, asked: str, frame: str | None = None) -> None:
         """``asked`` is the key of the case data that the prompt shows.
@@ -44,7 +44,7 @@ class AnswerList:
         ]
 
     def prompt(self, case: Case) -> str:
-        """The query or question of ``case``, with its graph."""
+        """The prompt: the query or question of ``case``, with its graph."""
         graph_format = formats.canonical_format(case.data["graphFormat"])
         return texts.filled(
             self._prompt_class,
@@ -79,7 +79,7 @@ class AnswerList:
         return Verdict(scores, infos, Outcome.SCORED if answer_lines else Outcome.EMPTY)
 
     def reference(self, case: Case) -> str:
-        """The expected values, one per line."""
+        """The reference answer: the expected values, one per line."""
         return "\n".join(case.data["refResultSet"])
 
 

@@ -89,7 +89,7 @@ def _kind(rule: Rule) -> str:
 
 
 def prompt(case: Case) -> str:
-    """The files and the ontology, with the details of the graph that neither contains."""
+    """The prompt: the files, the ontology, and the details of the graph that neither contains."""
     form = case.parameters["format"]
     lists = {
         name: "\n".join(f"* {line}" for line in case.data[name])
@@ -128,7 +128,7 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
 
 
 def reference(case: Case) -> str:
-    """The mapping that was induced from files and graph."""
+    """The reference answer: the mapping that was induced from files and graph."""
     return mapping_answers.fenced(case.data["mapping"])
 
 

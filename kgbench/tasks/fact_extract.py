@@ -39,7 +39,7 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:  # n
 
 
 def prompt(case: Case) -> str:
-    """The request with the data sheet of ``case``."""
+    """The prompt: the request with the data sheet of ``case``."""
     return texts.filled(NAME, "prompt.txt", sheet=case.data["sheet"])
 
 
@@ -70,7 +70,7 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
 
 
 def reference(case: Case) -> str:
-    """The reference document."""
+    """The reference answer: the correct document."""
     return str(case.data["optimal"])
 
 

@@ -62,7 +62,7 @@ class GraphQuestions:
         return catalogue.make_case(suite, self.NAME, task.parameters, content, uid=data["uid"])
 
     def prompt(self, case: Case) -> str:
-        """The question of ``case``, with the schema of its graph if the condition says so."""
+        """The prompt: the question of ``case``, with the schema if the condition requires it."""
         condition = case.parameters["condition"]
         schema = {} if condition == "tools" else {"schema": graph_tools.schema(self._graph(case))}
         question = case.data["question"].strip()

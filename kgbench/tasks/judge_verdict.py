@@ -60,7 +60,7 @@ def stated(answer: str) -> str | None:
 
 
 def reference(case: Case) -> str:
-    """The verdict implied by executing the judged answer, or the undecided one."""
+    """The reference answer: the verdict that executing the judged answer implies, or undecided."""
     return f"VERDICT: {case.data['executed'] or case.data['undecided']}"
 
 

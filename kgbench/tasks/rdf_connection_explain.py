@@ -41,7 +41,7 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:  # n
 
 
 def prompt(case: Case) -> str:
-    """The question with the graph of ``case``; cases of published results have no graph."""
+    """The prompt: the question with the graph of ``case``; ``TaskError`` if it has no graph."""
     if "graph" not in case.data:
         raise TaskError(f"the case {case.iri} has no graph, so nothing can be asked about it")
     title = formats.TITLES[formats.canonical_format(case.data["graphFormat"])]
@@ -100,7 +100,7 @@ def verdict(answer: str, *, precision_of_no_names: float, path: Sequence[str] = 
 
 
 def reference(case: Case) -> str:
-    """The path, one IRI per line."""
+    """The reference answer: the path, one IRI per line."""
     return "\n".join(_NAMESPACE + name for name in _path(case))
 
 

@@ -74,7 +74,7 @@ def person_count(task: Task) -> int:
 
 
 def prompt(case: Case) -> str:
-    """The question with the graph of ``case``; cases of published results have no graph."""
+    """The prompt: the question with the graph of ``case``; ``TaskError`` if it has no graph."""
     if "graph" not in case.data:
         raise TaskError(f"the case {case.iri} has no graph, so nothing can be asked about it")
     return _question(case.data["graphFormat"], case.data["graph"])
@@ -107,7 +107,7 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:  #
 
 
 def reference(case: Case) -> str:
-    """The IRI of the person whom most others know."""
+    """The reference answer: the IRI of the person whom most others know."""
     return str(case.data["specialNodeIri"])
 
 

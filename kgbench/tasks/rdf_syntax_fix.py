@@ -47,7 +47,7 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:  # n
 
 
 def prompt(case: Case) -> str:
-    """The request to correct the faulty document of ``case``."""
+    """The prompt: the request to correct the faulty document of ``case``."""
     graph_format = _format(case)
     return texts.filled(
         NAME,
@@ -98,7 +98,7 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
 
 
 def reference(case: Case) -> str:
-    """The correct document in a fenced block."""
+    """The reference answer: the correct document in a fenced block."""
     return f"```{_INFO_STRINGS[_format(case)]}\n{case.data['optimal'].strip()}\n```"
 
 

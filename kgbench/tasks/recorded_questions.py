@@ -36,7 +36,7 @@ class RecordedQuestions:
         raise TaskError(f"{task.label} has no cases of its own: they come with imported answers")
 
     def prompt(self, case: Case) -> str:
-        """The question only."""
+        """The prompt: the question only."""
         question: str = case.data["question"]
         return question
 
@@ -45,7 +45,7 @@ class RecordedQuestions:
         return typed_answers.judge(policies()[self._policy], case, answers, executor, self)
 
     def reference(self, case: Case) -> str:
-        """The reference query in a fenced block."""
+        """The reference answer: the reference query in a fenced block."""
         return f"```sparql\n{case.data['refSparql'].strip()}\n```"
 
     def query(self, answer: str) -> str | None:

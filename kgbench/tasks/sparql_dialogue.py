@@ -126,7 +126,7 @@ def asked(case: Case, query: str, vocabulary: Vocabulary, select: Select) -> dic
 
 
 def reference(case: Case) -> str:
-    """The reference query in a fenced block."""
+    """The reference answer: the reference query in a fenced block."""
     return f"```sparql\n{case.data['refSparql'].strip()}\n```"
 
 

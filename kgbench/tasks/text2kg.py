@@ -40,7 +40,7 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
 
 
 def prompt(case: Case) -> str:
-    """Instruction, verbalised ontology, examples and test sentence of ``case``.
+    """The prompt: instruction, verbalised ontology, examples and test sentence of ``case``.
 
     Raises :class:`~kgbench.errors.TaskError` if the task uses the published prompts and the
     installed data set does not contain their wording.
@@ -148,7 +148,7 @@ def outcome(answer: str, triples: Sequence[Triple]) -> Outcome:
 
 
 def reference(case: Case) -> str:
-    """The expected facts, one per line."""
+    """The reference answer: the expected facts, one per line."""
     return _written(asked(case).truth)
 
 

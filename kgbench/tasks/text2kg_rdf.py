@@ -31,7 +31,7 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
 
 
 def prompt(case: Case) -> str:
-    """Instruction, ontology, examples and test sentence of ``case``."""
+    """The prompt: instruction, ontology, examples and test sentence of ``case``."""
     content = asked(case)
     examples = [
         f"# Example\n\n{sentence}\n\n```turtle\n{written_facts(facts, content.ontology)}\n```\n\n"
@@ -70,7 +70,7 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
 
 
 def reference(case: Case) -> str:
-    """The expected facts that the ontology can express, as a Turtle code block."""
+    """The reference answer: the expected facts that the ontology can express, in Turtle."""
     content = asked(case)
     return f"```turtle\n{written_facts(content.truth, content.ontology)}\n```"
 

@@ -80,7 +80,7 @@ def case(
 
 
 def prompt(case: Case) -> str:
-    """The bare question, or instructions with the schema of the graph and the question."""
+    """The prompt: the bare question, or instructions with schema and question."""
     if case.parameters["prompt"] == BARE:
         question: str = case.data["question"]
         return question
@@ -117,7 +117,7 @@ def query(answer: str) -> str | None:
 
 
 def reference(case: Case) -> str:
-    """The reference query in a fenced block."""
+    """The reference answer: the reference query in a fenced block."""
     return f"```sparql\n{case.data['refSparql'].strip()}\n```"
 
 

@@ -80,7 +80,7 @@ class QueryTask:
         ]
 
     def prompt(self, case: Case) -> str:
-        """The question of ``case``, with the part of its graph that ``kgInfoType`` selects."""
+        """The prompt: the question of ``case``, with the part of its graph by ``kgInfoType``."""
         kinds = [case.data.get("kgInfoType") or "graph"]
         if "entityHelpCsv" in case.data:
             kinds.append("labels")
@@ -101,7 +101,7 @@ class QueryTask:
         )
 
     def reference(self, case: Case) -> str:
-        """The reference query in a fenced block."""
+        """The reference answer: the reference query in a fenced block."""
         return sparql_dialogue.reference(case)
 
     def graph_name(self, case: Case) -> str | None:
@@ -132,7 +132,7 @@ class QueryFixTask(QueryTask):
     """A task class in which a query must be corrected."""
 
     def prompt(self, case: Case) -> str:
-        """The faulty query of ``case``, with the parser's message."""
+        """The prompt: the faulty query of ``case``, with the parser's message."""
         return texts.filled(
             self._prompt_class,
             "prompt.txt",

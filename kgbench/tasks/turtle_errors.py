@@ -37,7 +37,7 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:  # n
 
 
 def prompt(case: Case) -> str:
-    """The request to correct the faulty document of ``case``."""
+    """The prompt: the request to correct the faulty document of ``case``."""
     return texts.filled(NAME, "prompt.txt", document=case.data["task"].strip())
 
 
@@ -69,7 +69,7 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
 
 
 def reference(case: Case) -> str:
-    """The correct document."""
+    """The reference answer: the correct document."""
     return str(case.data["optimal"])
 
 

@@ -28,7 +28,7 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:  # n
 
 
 def prompt(case: Case) -> str:
-    """The request for a graph with the number of persons of ``case``."""
+    """The prompt: the request for a graph with the number of persons of ``case``."""
     n: int = case.data["n"]
     return texts.filled(NAME, "prompt.txt", persons=str(n), fewest=str(_FEWEST), most=str(n - 1))
 
@@ -64,7 +64,7 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
 
 
 def reference(case: Case) -> str:
-    """A ring of persons, each of whom knows the next two."""
+    """The reference answer: a ring of persons, each of whom knows the next two."""
     n: int = case.data["n"]
     lines = ["@prefix : <http://example.org/people/> .", f"@prefix foaf: <{FOAF}> .", ""]
     for k in range(n):

@@ -72,7 +72,7 @@ def case(task: Task, suite: str, test: W3cTest) -> Case:
 
 
 def prompt(case: Case) -> str:
-    """The question about the text of the test."""
+    """The prompt: the question about the text of the test."""
     language, text = case.parameters["language"], case.data["text"].strip("\n")
     if case.parameters["kind"] == SYNTAX:
         return texts.filled(NAME, "prompt-syntax.txt", language=_NAMES[language], text=text)
@@ -186,7 +186,7 @@ def solutions(result: ox.QuerySolutions | ox.QueryBoolean | ox.QueryTriples) -> 
 
 
 def reference(case: Case) -> str:
-    """The right word, or the expected graph or result in a fenced block."""
+    """The reference answer: the right word, or the expected graph or result in a fenced block."""
     if case.parameters["kind"] == SYNTAX:
         return str(case.data["expected"])
     return f"```\n{case.data['expected'].strip()}\n```"

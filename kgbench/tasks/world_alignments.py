@@ -55,7 +55,7 @@ class Given(NamedTuple):
 
 
 def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
-    """``count`` pairs of ontologies with parts of the schema of the seed's world."""
+    """Make ``count`` cases: pairs of ontologies with parts of the schema of the seed's world."""
     parameters = task.parameters
     world = world_of(task, seed)
 
@@ -74,7 +74,7 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
 
 
 def prompt(case: Case) -> str:
-    """The two ontologies."""
+    """The prompt: the two ontologies."""
     shown = {name: case.data[name] for name in ("first", "second")}
     return texts.filled(NAME, "prompt.txt", **shown)
 
@@ -121,7 +121,7 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
 
 
 def reference(case: Case) -> str:
-    """The correspondences."""
+    """The reference answer: the correspondences."""
     return "\n".join(["```turtle", *(f"{row} ." for row in case.data["axioms"]), "```"])
 
 

@@ -26,7 +26,7 @@ _NOTHING: Final = {"entailed": 0.0, "refrained": 0.0, "balancedAccuracy": 0.0, "
 
 
 def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
-    """``count`` sets of sentences."""
+    """Make ``count`` cases: sets of sentences."""
     parameters = task.parameters
     source = owl_cases.seed_of(seed)
 
@@ -53,7 +53,7 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
 
 
 def prompt(case: Case) -> str:
-    """The names with their labels, and the sentences."""
+    """The prompt: the names with their labels, and the sentences."""
     sentences = "\n".join(f"{n}. {words}" for n, words in enumerate(case.data["sentences"], 1))
     shown = {
         "labels": "\n".join(case.data["labels"]),
@@ -101,7 +101,7 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
 
 
 def reference(case: Case) -> str:
-    """The axioms that express the sentences."""
+    """The reference answer: the axioms that express the sentences."""
     return ontology_answers.fenced([*case.data["declarations"], *case.data["axioms"]])
 
 

@@ -28,7 +28,7 @@ _PREFIXES: Final = {
 
 
 def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
-    """``count`` claims about the seed's world, each about another part of it."""
+    """Make ``count`` cases: claims about the seed's world, each about another part of it."""
     parameters = task.parameters
     world = world_of(task, seed)
 
@@ -47,7 +47,7 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
 
 
 def prompt(case: Case) -> str:
-    """The claim, with its part of the world."""
+    """The prompt: the claim, with its part of the world."""
     return texts.filled(NAME, "prompt.txt", claim=case.data["claim"], graph=case.data["graph"])
 
 
@@ -69,5 +69,5 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:  #
 
 
 def reference(case: Case) -> str:
-    """The right word."""
+    """The reference answer: the right word."""
     return str(case.data["verdict"])

@@ -22,7 +22,7 @@ _SHORT: Final = {ONTOLOGY: "o:", str(OWL): "owl:", str(RDFS): "rdfs:", str(RDF):
 
 
 def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
-    """``count`` inconsistent ontologies."""
+    """Make ``count`` cases: inconsistent ontologies."""
     parameters = task.parameters
     source = owl_cases.seed_of(seed)
 
@@ -41,7 +41,7 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
 
 
 def prompt(case: Case) -> str:
-    """The ontology."""
+    """The prompt: the ontology."""
     return texts.filled(NAME, "prompt.txt", ontology=case.data["ontology"])
 
 
@@ -80,7 +80,7 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
 
 
 def reference(case: Case) -> str:
-    """The ontology without a minimal set of axioms whose removal makes it consistent."""
+    """The reference answer: the ontology made consistent by the fewest removals."""
     kept = [line for line in case.data["axioms"] if line not in case.data["removed"]]
     return ontology_answers.fenced(reversed(kept))
 

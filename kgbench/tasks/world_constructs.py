@@ -23,7 +23,7 @@ _WORD: Final = re.compile(r"\bCONSTRUCT\b", re.IGNORECASE)
 
 
 def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
-    """``count`` different graphs from the seed's world (:func:`world_writing.cases`)."""
+    """Make ``count`` cases: different graphs from the world (:func:`world_writing.cases`)."""
     return world_writing.cases(task, suite, seed, count, constructs.sheet)
 
 

@@ -36,7 +36,7 @@ _LONGEST: Final = 500  # characters of one triple that is quoted
 
 
 def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
-    """``count`` different documents about the seed's world.
+    """Make ``count`` cases: different documents about the seed's world.
 
     If the world is too small for so many, accessing the first surplus case raises
     :class:`~kgbench.errors.TaskError`.
@@ -59,7 +59,7 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
 
 
 def prompt(case: Case) -> str:
-    """The document and the graph."""
+    """The prompt: the document and the graph."""
     shown = {name: case.data[name] for name in ("document", "graph")}
     return texts.filled(NAME, "prompt.txt", **shown)
 
@@ -101,7 +101,7 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:  #
 
 
 def reference(case: Case) -> str:
-    """The context."""
+    """The reference answer: the context."""
     return f"```json\n{case.data['context']}\n```"
 
 

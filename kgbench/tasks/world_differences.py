@@ -55,7 +55,7 @@ class Change(NamedTuple):
 
 
 def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
-    """``count`` pairs of graphs, each about other resources of the seed's world."""
+    """Make ``count`` cases: pairs of graphs, each about other resources of the seed's world."""
     parameters = task.parameters
     world = world_of(task, seed)
 
@@ -75,7 +75,7 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
 
 
 def prompt(case: Case) -> str:
-    """The two graphs."""
+    """The prompt: the two graphs."""
     shown = {name: case.data[name] for name in ("first", "second")}
     return texts.filled(NAME, "prompt.txt", **shown)
 
@@ -117,7 +117,7 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
 
 
 def reference(case: Case) -> str:
-    """The changed triples."""
+    """The reference answer: the changed triples."""
     lines = [f"- {row} ." for row in case.data["removed"]]
     lines += [f"+ {row} ." for row in case.data["added"]]
     return "\n".join(["```diff", *(lines or [SAME]), "```"])

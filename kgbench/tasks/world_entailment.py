@@ -22,7 +22,7 @@ _MOST: Final = 50  # statements of a kind that the infos list; all are scored
 
 
 def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
-    """``count`` ontologies with statements."""
+    """Make ``count`` cases: ontologies with statements."""
     parameters = task.parameters
     source = owl_cases.seed_of(seed)
 
@@ -45,7 +45,7 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
 
 
 def prompt(case: Case) -> str:
-    """The ontology and the statements."""
+    """The prompt: the ontology and the statements."""
     statements = "\n".join(case.data["statements"])
     shown = {"ontology": case.data["ontology"], "statements": statements}
     return texts.filled(NAME, "prompt.txt", **shown)
@@ -84,7 +84,7 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
 
 
 def reference(case: Case) -> str:
-    """The entailed statements."""
+    """The reference answer: the entailed statements."""
     return ontology_answers.fenced(reversed(case.data["entailed"]))
 
 

@@ -27,7 +27,7 @@ _MOST: Final = 4_000  # characters of a tree that feedback shows
 
 
 def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
-    """``count`` different trees from the seed's world.
+    """Make ``count`` cases: different trees from the seed's world.
 
     If the world is too small for so many, accessing the first surplus case raises
     :class:`~kgbench.errors.TaskError`.
@@ -51,7 +51,7 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
 
 
 def prompt(case: Case) -> str:
-    """The graph, the context, and the expected tree."""
+    """The prompt: the graph, the context, and the expected tree."""
     shown = {name: case.data[name] for name in ("graph", "context", "tree")}
     return texts.filled(NAME, "prompt.txt", **shown)
 
@@ -90,7 +90,7 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:  #
 
 
 def reference(case: Case) -> str:
-    """The frame."""
+    """The reference answer: the frame."""
     return f"```json\n{case.data['frame']}\n```"
 
 

@@ -22,7 +22,7 @@ NAME: Final = "OwlJustificationWorld"
 
 
 def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
-    """``count`` ontologies, each with an entailed statement."""
+    """Make ``count`` cases: ontologies, each with an entailed statement."""
     parameters = task.parameters
     source = owl_cases.seed_of(seed)
 
@@ -42,7 +42,7 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
 
 
 def prompt(case: Case) -> str:
-    """The ontology and the statement."""
+    """The prompt: the ontology and the statement."""
     shown = {name: case.data[name] for name in ("ontology", "statement")}
     return texts.filled(NAME, "prompt.txt", **shown)
 
@@ -78,7 +78,7 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
 
 
 def reference(case: Case) -> str:
-    """A justification."""
+    """The reference answer: a justification."""
     return ontology_answers.fenced(reversed(case.data["justification"]))
 
 

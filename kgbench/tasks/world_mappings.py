@@ -46,7 +46,7 @@ _PREFIXES: Final = {
 
 
 def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
-    """``count`` different sources about the seed's world.
+    """Make ``count`` cases: different sources about the seed's world.
 
     If the world is too small for so many, accessing the first surplus case raises
     :class:`~kgbench.errors.TaskError`.
@@ -82,7 +82,7 @@ def _schema(world: World, extra: tuple[tuple[str, str], ...]) -> str:
 
 
 def prompt(case: Case) -> str:
-    """The sources, the description of the graph, and the schema."""
+    """The prompt: the sources, the description of the graph, and the schema."""
     form = case.parameters["format"]
     shown = {
         "words": "\n".join(f"* {line}" for line in case.data["words"]),
@@ -147,7 +147,7 @@ def _differences(compared: Mapping[str, Compared]) -> str:
 
 
 def reference(case: Case) -> str:
-    """The complete mapping."""
+    """The reference answer: the complete mapping."""
     return mapping_answers.fenced(case.data["mapping"])
 
 

@@ -49,7 +49,7 @@ vocabulary: Final = Vocabulary(questions.PREFIXES)
 
 
 def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
-    """``count`` different questions about the seed's world.
+    """Make ``count`` cases: different questions about the seed's world.
 
     If the world is too small for so many, accessing the first surplus case raises
     :class:`~kgbench.errors.TaskError`.
@@ -84,7 +84,7 @@ def check(task: Task) -> None:
 
 
 def prompt(case: Case, **prefixes: str) -> str:
-    """The question, with the schema of its world, which also declares further ``prefixes``.
+    """The prompt: the question, with the schema of its world and further ``prefixes``.
 
     Raises :class:`~kgbench.errors.TaskError` if the world is of another version of the generator.
     """

@@ -25,7 +25,7 @@ _MOST: Final = 10  # violations in feedback
 
 
 def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
-    """``count`` faulty graphs, each from another part of the seed's world."""
+    """Make ``count`` cases: faulty graphs, each from another part of the seed's world."""
     parameters = task.parameters
     world = world_of(task, seed)
 
@@ -86,7 +86,7 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
 
 
 def reference(case: Case) -> str:
-    """The graph with the fewest changes that make it conform."""
+    """The reference answer: the graph with the fewest changes that make it conform."""
     return f"```turtle\n{case.data['repaired']}\n```"
 
 

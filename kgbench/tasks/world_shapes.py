@@ -30,7 +30,7 @@ _NO_SCORES: Final = {"accepted": 0.0, "refused": 0.0, "balancedAccuracy": 0.0, "
 
 
 def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
-    """``count`` different sets of rules about the seed's world.
+    """Make ``count`` cases: different sets of rules about the seed's world.
 
     If the world is too small for so many, accessing the first surplus case raises
     :class:`~kgbench.errors.TaskError`.
@@ -55,7 +55,7 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
 
 
 def prompt(case: Case) -> str:
-    """The schema of the world, and the rules in words."""
+    """The prompt: the schema of the world, and the rules in words."""
     rules = "\n".join(f"{number}. {words}" for number, words in enumerate(case.data["rules"], 1))
     return texts.filled(NAME, "prompt.txt", schema=schema(_world(case)), rules=rules)
 
@@ -102,7 +102,7 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
 
 
 def reference(case: Case) -> str:
-    """The shapes that express the rules."""
+    """The reference answer: the shapes that express the rules."""
     return f"```turtle\n{case.data['refShapes']}\n```"
 
 

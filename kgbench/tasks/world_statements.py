@@ -117,7 +117,7 @@ _DATA: Final[dict[str, Callable[[World, int, int], dict[str, Json]]]] = {
 
 
 def prompt(case: Case) -> str:
-    """The exercise, with the names and data that it needs."""
+    """The prompt: the exercise, with the names and data that it needs."""
     shown = {key: case.data[key] for key in ("asked", "names", "question") if key in case.data}
     return texts.filled(NAME, f"prompt-{case.parameters['skill']}.txt", **shown)
 
@@ -207,7 +207,7 @@ def _is_outdated(row: Row) -> bool:
 
 
 def reference(case: Case) -> str:
-    """The expected graph, or the reference query, in a fenced block."""
+    """The reference answer: the expected graph, or the reference query, in a fenced block."""
     if case.parameters["skill"] == QUERY:
         return sparql_dialogue.reference(case)
     return f"```turtle\n{statements.short(chr(10).join(case.data['gold']))}\n```"

@@ -26,7 +26,7 @@ class WorldTools(GraphQuestions):
     """The task class Text2SparqlToolsWorld."""
 
     def cases(self, task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
-        """``count`` different questions about the seed's world, the same in every condition.
+        """Make ``count`` cases: questions about the seed's world, the same in every condition.
 
         If the world is too small for so many, accessing the first surplus case raises
         :class:`~kgbench.errors.TaskError`.

@@ -27,7 +27,7 @@ _REMOVED: Final = '"removed"'
 
 
 def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
-    """``count`` different changes of the seed's world (:func:`world_writing.cases`)."""
+    """Make ``count`` cases: different changes of the seed's world (:func:`world_writing.cases`)."""
     return world_writing.cases(task, suite, seed, count, updates.sheet)
 
 

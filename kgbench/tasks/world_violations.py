@@ -27,7 +27,7 @@ _MOST: Final = 200  # violations of one answer that the infos list; all are scor
 
 
 def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
-    """``count`` faulty graphs, each from another part of the seed's world."""
+    """Make ``count`` cases: faulty graphs, each from another part of the seed's world."""
     parameters = task.parameters
     world = world_of(task, seed)
 
@@ -43,7 +43,7 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
 
 
 def prompt(case: Case) -> str:
-    """The shapes and the graph."""
+    """The prompt: the shapes and the graph."""
     shown = {name: case.data[name] for name in ("shapes", "graph")}
     return texts.filled(case.task_class, "prompt.txt", **shown)
 
@@ -95,7 +95,7 @@ def reported(triples: Iterable[ox.Triple]) -> set[str]:
 
 
 def reference(case: Case) -> str:
-    """The complete validation report."""
+    """The reference answer: the complete validation report."""
     results = [
         f"[] a sh:ValidationResult ; sh:focusNode {focus} ; "
         f"sh:sourceConstraintComponent sh:{component}{_SUFFIX} ."

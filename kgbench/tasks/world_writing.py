@@ -45,7 +45,7 @@ class Written(NamedTuple):
 
 
 def cases(task: Task, suite: str, seed: int, count: int, sheet_of: SheetOf) -> Sequence[Case]:
-    """``count`` different exercises about the seed's world, from the sheet of its level.
+    """Make ``count`` cases: different exercises about the seed's world, by level.
 
     If the world is too small for so many, accessing the first surplus case raises
     :class:`~kgbench.errors.TaskError`.
@@ -67,7 +67,7 @@ def cases(task: Task, suite: str, seed: int, count: int, sheet_of: SheetOf) -> S
 
 
 def prompt(case: Case) -> str:
-    """The exercise, with the schema of its world (:func:`world_questions.prompt`)."""
+    """The prompt: the exercise, with the schema of its world (:func:`world_questions.prompt`)."""
     return world_questions.prompt(case, t=TARGET)
 
 
@@ -128,7 +128,7 @@ def asked_again(comparison: Written) -> tuple[str, str] | None:
 
 
 def reference(case: Case) -> str:
-    """The reference text in a fenced block."""
+    """The reference answer: the reference text in a fenced block."""
     return f"```sparql\n{case.data['refSparql']}\n```"
 
 

@@ -134,7 +134,7 @@ FAILURES: dict[str, tuple[Respond, type[ProviderError], str]] = {
     "no JSON": (saying("<html>"), ProviderError, "is not JSON"),
     "no object": (saying("[]"), ProviderError, "no 'query'"),
     "no query": (saying('{"error": "no graph"}'), ProviderError, "no graph"),
-    "query no text": (saying('{"query": {}}'), ProviderError, "no text"),
+    "query no text": (saying('{"query": {}}'), ProviderError, "not a string"),
     "server error": (saying("sorry", 500), ProviderError, "HTTP 500: sorry"),
     "refused": (saying("unknown data set", 404), ProviderRefused, "unknown data set"),
     "too slow inside": (saying("", 504), ProviderTimeout, "HTTP 504"),

@@ -170,7 +170,7 @@ def test_what_a_killed_bulk_load_left_is_swept_away(tmp_path):
 def test_foreign_folder_is_refused(tmp_path):
     """A folder with other things in it is not turned into a store."""
     (tmp_path / "thesis.tex").write_text("x")
-    with pytest.raises(StoreError, match="holds other things"):
+    with pytest.raises(StoreError, match="has other content"):
         open_store(str(tmp_path))
 
 

@@ -5,13 +5,7 @@ A server may send an endless response, a byte per minute, or a few kilobytes tha
 gigabytes. Each response has a :class:`Meter`; bytes are counted as they arrive and decompressed in
 pieces of bounded size.
 
-::
-
-    Misbehaviour         never raised itself
-    ├── TooMuch          a response exceeds a limit of bytes
-    ├── TooSlow          a response exceeds its time limit
-    ├── LedAway          a redirect to another server, or too many of them
-    └── Unreadable       an unrequested content coding, or invalid headers or body
+:class:`Misbehaviour` is the superclass of all errors of this module.
 """
 
 from __future__ import annotations

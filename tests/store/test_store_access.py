@@ -194,9 +194,9 @@ def test_addresses_follow_from_the_location(location, kind, addresses):
     ("location", "said"),
     [
         ("http://ada:s3cret@h/", "KGBENCH_STORE_PASSWORD"),
-        ("http://h/a/b/c", "does not show"),
-        ("http://h/?engine=mysql", "no kind of server"),
-        ("http://h/?token=s3cret", "nothing else"),
+        ("http://h/a/b/c", "is not known from its path"),
+        ("http://h/?engine=mysql", "is not a known kind of server"),
+        ("http://h/?token=s3cret", "only: describe the server"),
         ("ftp://h/", "not an http or https URL"),
         ("http:///x", "not an http or https URL"),
         ("http://h:99999/", "not a URL"),
@@ -267,7 +267,7 @@ def test_a_server_that_is_described(remote, tmp_path, more):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("not Turtle", "no Turtle"),
+        ("not Turtle", "not valid Turtle"),
         ("", "describes 0 servers"),
         (
             DESCRIPTION.format(url="http://h", more="kgb:queryPath 'x' ;"),

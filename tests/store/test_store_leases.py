@@ -81,7 +81,7 @@ def test_addresses_that_do_not_belong_together(in_process, monkeypatch):
     """Updates that another server takes are noticed before anything is written."""
     with InProcess() as other:
         monkeypatch.setenv("KGBENCH_STORE_UPDATE_URL", f"{other.url}/update")
-        with pytest.raises(StoreError, match="belong together"):
+        with pytest.raises(StoreError, match="belong to the same server"):
             open_store(in_process)
 
 

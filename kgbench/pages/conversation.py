@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A dialogue as a conversation: answers with their verdicts, what was expected, the origin."""
+"""The page of a dialogue: its conversation with verdicts, the expected answer, its provenance."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MOST_REASONS = 20
 
 
 def conversation(store: View, iri: str, *, reveal: bool) -> dict[str, Any]:
-    """What the page of the dialogue ``iri`` shows; the expected answer where ``reveal`` asks."""
+    """Return the template context of the dialogue ``iri``; ``reveal`` adds the expected answer."""
     found = view(store, iri)
     facts = {
         name: things.text(store, iri, predicate)
@@ -58,7 +58,7 @@ def conversation(store: View, iri: str, *, reveal: bool) -> dict[str, Any]:
 
 
 def _titled(store: View, verdict: VerdictView) -> VerdictView:
-    """The verdict with a title that names its pass by kind and time."""
+    """Return the verdict with a title that names its pass by kind and time."""
     of_pass = things.text(store, verdict.evaluation, PROV.wasGeneratedBy) or ""
     kind = things.text(store, of_pass, KGB.passKind) or "pass"
     started = moment(things.text(store, of_pass, PROV.startedAtTime))
@@ -81,7 +81,7 @@ def _drawing(
             row["answer"] = answer
             call = things.text(store, answer, PROV.wasGeneratedBy)
             judged = things.subjects(store, PROV.wasDerivedFrom, answer, 20)
-            # What judges the whole dialogue is derived from each of its answers, too.
+            # Evaluations of the whole dialogue are derived from each of its answers, too.
             of_round = (e for e in judged if things.text(store, e, KGB.round) == str(one.round))
             evaluation = next((e for e in of_round if _is_evaluation(store, e)), None)
             if evaluation is not None:

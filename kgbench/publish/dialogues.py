@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One dialogue as it is published: its quads, and what its page shows, made from these alone.
+"""The published quads of one dialogue, and the content of its page, made from these quads alone.
 
-Read by the indexes of the database and put together here: a query per dialogue would take a hundred
+They are read by the indexes of the database, because a query per dialogue would take a hundred
 times as long.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import count, takewhile
 from typing import Any
 
@@ -33,13 +33,13 @@ _VERDICTS = frozenset(ox.NamedNode(one) for one in (KGB.Verdict, KGB.Calibration
 _JUDGED = ox.NamedNode(KGB.judgedItem)
 _TEXTS = (KGB.text, KGB.reasoning, KGB.extracted, KGB.providerState)
 TEXTS = tuple(ox.NamedNode(one) for one in _TEXTS)
-_LONGEST_INFO = 300  # characters; the data have all of it
-_LONG = 200  # characters; a prompt of so many is shown once a page
+_LONGEST_INFO = 300  # characters; the published data have all of it
+_LONG = 200  # characters; longer prompts are shown once per page
 
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """The quads about a dialogue and its parts, and the same by subject and property.
+    """The published quads about a dialogue and its parts, also by subject and property.
 
     ``calls``, ``prompts``, ``answers`` and ``evaluations`` are IRIs, in the order of rounds.
     """
@@ -55,8 +55,9 @@ class Gathered:
     tool_results: list[str]
 
     def value(self, subject: str, name: str, /) -> str | None:
-        """The first value of a property of ``subject``, if any."""
-        return value(self.said.get(subject, {}), name)
+        """Return the first value of a property of ``subject``, if any."""
+        objects = self.said.get(subject, {}).get(name)
+        return str(objects[0].value) if objects else None
 
     def left_out(self, text: str) -> str:
         """Return the words in place of a text (its IRI) that was left out."""
@@ -67,7 +68,7 @@ class Gathered:
 def gather(
     outgoing: Outgoing, database: ox.Store, dialogue: ox.NamedNode, graphs: frozenset[str]
 ) -> Gathered:
-    """Everything that is published about ``dialogue``; of evaluations those in ``graphs``."""
+    """Collect the published quads about ``dialogue``; of evaluations only those in ``graphs``."""
     pattern = database.quads_for_pattern
     calls: list[Any] = [
         quad.subject
@@ -77,7 +78,7 @@ def gather(
     prompts: dict[Any, None] = {
         q.object: None for call in calls for q in pattern(call, _USED, None)
     }
-    # The prompt of a call that is not made yet is found by its IRI.
+    # A prompt that no call has used yet is found by its IRI.
     by_iri = (
         ox.NamedNode(outgoing.held(f"{recorded(dialogue.value)}/{number}/prompt"))
         for number in count()
@@ -92,8 +93,8 @@ def gather(
     evaluations = [
         node for node, found in kinds.items() if _EVALUATION in found and graph_of[node] in graphs
     ]
-    # What a judge decided in this dialogue. What others decided about it is in other runs, with
-    # which no page may change.
+    # Verdicts that a judge gave in this dialogue. Verdicts about it are in other runs, and the pages
+    # of a run must not change with other runs.
     verdicts = [
         node
         for node, found in kinds.items()
@@ -138,7 +139,7 @@ def gather(
 
 
 def by_subject(quads: Iterable[ox.Quad]) -> dict[str, dict[str, list[Any]]]:
-    """Objects by subject and property."""
+    """Group the objects of quads by subject and property, each once."""
     found: dict[str, dict[str, list[Any]]] = {}
     subject: Any
     for subject, predicate, value, _ in quads:
@@ -149,10 +150,10 @@ def by_subject(quads: Iterable[ox.Quad]) -> dict[str, dict[str, list[Any]]]:
 
 
 class Telling:
-    """Tells what the page of a dialogue shows.
+    """Builds the content of the pages of dialogues.
 
-    ``metrics`` and ``passes`` are names by IRI, passes in the order in which they began; ``known``
-    gives the metrics of a task by its IRI.
+    ``metrics`` and ``passes`` are names by IRI, passes in the order of their starts; ``known``
+    returns the metrics of a task (IRI).
     """
 
     def __init__(
@@ -167,10 +168,10 @@ class Telling:
         self._known = known
 
     def conversation(self, found: Gathered, told: dict[str, str]) -> dict[str, Any]:
-        """What the page shows of one dialogue.
+        """Return the template context of one dialogue.
 
-        ``told`` has the long texts of prompts that the page has already, and the fragments at
-        which they stand; those of this dialogue are added.
+        ``told`` maps the long prompts that the page already has to their fragments; those of this
+        dialogue are added.
         """
         about = found.said[found.iri]
         known = self._known(value(about, KGB.task) or "")
@@ -193,7 +194,7 @@ class Telling:
         }
 
     def verdicts(self, found: Gathered) -> Iterator[VerdictView]:
-        """What each pass says, pass by pass and answer by answer."""
+        """Yield the verdicts, pass by pass and answer by answer."""
 
         def order(iri: str) -> int:
             return self._order.get(value(found.said[iri], PROV.wasGeneratedBy) or "", 0)
@@ -209,15 +210,17 @@ class Telling:
                 if name in self._metrics and objects[0].datatype.value == XSD.double
             }
             title = f"verdict on {about} ({by})"
-            view = verdict_view(evaluation(found, iri, scores), title, self._metrics)
-            infos = ((name, plain(info, _LONGEST_INFO)) for name, info in view.infos)
-            yield replace(view, infos=tuple(infos))
+            yield verdict_view(evaluation(found, iri, scores), title, self._metrics, _shortened)
 
 
 def value(said: Said, predicate: str) -> str | None:
-    """The first value of a property."""
+    """Return the first value of a property, if any."""
     objects = said.get(predicate)
     return None if not objects else str(getattr(objects[0], "value", ""))
+
+
+def _shortened(info: str) -> str:
+    return plain(info, _LONGEST_INFO)
 
 
 def _rounds(found: Gathered) -> list[RoundView]:

@@ -56,11 +56,11 @@ class ToolView:
         'search(text: Ada, limit: 5)'
         """
         try:
-            given = arguments.read(self.arguments)
+            values = arguments.read(self.arguments)
         except ValueError:
             words = one_line(self.arguments)
         else:
-            words = ", ".join(f"{name}: {_short(value)}" for name, value in given.items())
+            words = ", ".join(f"{name}: {_short(value)}" for name, value in values.items())
         words = words if len(words) <= _BRIEF else words[: _BRIEF - 1] + "\u2026"
         return f"{one_line(self.tool) or 'no tool'}({words})"
 
@@ -146,13 +146,13 @@ def view(store: Store, dialogue: str, evaluation_pass: str | None = None) -> Dia
 
     Raises :class:`~kgbench.errors.QueryError` if the store holds no such dialogue.
     """
-    found = list(queries.run(store, "dialogue-facts", dialogue=dialogue))
-    if not found:
+    rows = list(queries.run(store, "dialogue-facts", dialogue=dialogue))
+    if not rows:
         raise QueryError(f"{store.location} holds no dialogue <{dialogue}>")
     return DialogueView(
         iri=dialogue,
-        facts=_facts(found[0]),
-        rounds=_rounds(store, dialogue, found[0]["runGraph"].value),
+        facts=_facts(rows[0]),
+        rounds=_rounds(store, dialogue, rows[0]["runGraph"].value),
         verdicts=_verdicts(store, dialogue, evaluation_pass),
     )
 
@@ -267,17 +267,17 @@ def _verdicts(store: Store, dialogue: str, wanted: str | None) -> tuple[VerdictV
         if row["value"] is not None:
             names[row["metric"].value] = row["name"].value
             of_evaluation[row["metric"].value] = float(row["value"].value)
-    found = []
+    views = []
     for iri, row in first.items():
         facts.add(iri, _COLUMNS, row)
         verdict = evaluation(facts, iri, scores[iri])
         by = f"{row['kind'].value}, {row['pass'].value.removeprefix(BASE)}"
         about = "whole dialogue" if verdict.round is None else f"answer {verdict.round}"
         title = f"verdict on {about} ({by})"
-        place = float("inf") if verdict.round is None else verdict.round
-        order = (row["started"].value, row["pass"].value, place)
-        found.append((order, verdict_view(verdict, title, names)))
-    return tuple(view for _, view in sorted(found, key=lambda pair: pair[0]))
+        round_ = float("inf") if verdict.round is None else verdict.round
+        order = (row["started"].value, row["pass"].value, round_)
+        views.append((order, verdict_view(verdict, title, names)))
+    return tuple(view for _, view in sorted(views, key=lambda pair: pair[0]))
 
 
 def verdict_view(

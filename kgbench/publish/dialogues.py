@@ -91,17 +91,17 @@ def gather(
     }
     graph_of = {q.subject: str(q.graph_name).strip("<>") for q in of_dialogue}
     evaluations = [
-        node for node, found in kinds.items() if _EVALUATION in found and graph_of[node] in graphs
+        node for node, kinds_ in kinds.items() if _EVALUATION in kinds_ and graph_of[node] in graphs
     ]
-    # Verdicts that a judge gave in this dialogue. Verdicts about it are in other runs, and the pages
-    # of a run must not change with other runs.
+    # Verdicts that a judge gave in this dialogue. Verdicts about it belong to other runs, and the
+    # pages of a run must not change with other runs.
     verdicts = [
         node
-        for node, found in kinds.items()
-        if not _VERDICTS.isdisjoint(found) and graph_of[node] in graphs
+        for node, kinds_ in kinds.items()
+        if not _VERDICTS.isdisjoint(kinds_) and graph_of[node] in graphs
     ]
     judged = [q.object for one in verdicts for q in pattern(one, _JUDGED, None)]
-    tool_calls = [node for node, found in kinds.items() if _TOOL_CALL in found]
+    tool_calls = [node for node, kinds_ in kinds.items() if _TOOL_CALL in kinds_]
     tool_results = [q.subject for call in tool_calls for q in pattern(None, _GENERATED, call)]
     texts = {
         q.object: None
@@ -140,13 +140,13 @@ def gather(
 
 def by_subject(quads: Iterable[ox.Quad]) -> dict[str, dict[str, list[Any]]]:
     """Group the objects of quads by subject and property, each once."""
-    found: dict[str, dict[str, list[Any]]] = {}
+    index: dict[str, dict[str, list[Any]]] = {}
     subject: Any
     for subject, predicate, value, _ in quads:
-        objects = found.setdefault(subject.value, {}).setdefault(predicate.value, [])
+        objects = index.setdefault(subject.value, {}).setdefault(predicate.value, [])
         if value not in objects:
             objects.append(value)
-    return found
+    return index
 
 
 class Telling:
@@ -164,28 +164,28 @@ class Telling:
     ) -> None:
         self._metrics = metrics
         self._passes = passes
-        self._order = {iri: place for place, iri in enumerate(passes)}
+        self._order = {iri: position for position, iri in enumerate(passes)}
         self._known = known
 
-    def conversation(self, found: Gathered, told: dict[str, str]) -> dict[str, Any]:
+    def conversation(self, gathered: Gathered, shown: dict[str, str]) -> dict[str, Any]:
         """Return the template context of one dialogue.
 
         ``told`` maps the long prompts that the page already has to their fragments; those of this
         dialogue are added.
         """
-        about = found.said[found.iri]
+        about = gathered.said[gathered.iri]
         known = self._known(value(about, KGB.task) or "")
-        place = anchor(found.iri)
-        talk = conversed(_rounds(found), list(self.verdicts(found)), known)
-        for one in talk["rounds"]:
-            turn = one["turn"]
+        fragment = anchor(gathered.iri)
+        talk = conversed(_rounds(gathered), list(self.verdicts(gathered)), known)
+        for round_ in talk["rounds"]:
+            turn = round_["turn"]
             if len(turn.prompt) > _LONG:
-                at = f"{place}-{turn.round}-prompt"
-                one["same"] = told.get(turn.prompt)
-                told.setdefault(turn.prompt, at)
+                at = f"{fragment}-{turn.round}-prompt"
+                round_["same"] = shown.get(turn.prompt)
+                shown.setdefault(turn.prompt, at)
         return {
-            "iri": found.iri,
-            "place": place,
+            "iri": gathered.iri,
+            "place": fragment,
             "case": value(about, KGB.case),
             "iteration": value(about, KGB.iteration) or "?",
             "started": value(about, PROV.startedAtTime),
@@ -193,29 +193,29 @@ class Telling:
             **talk,
         }
 
-    def verdicts(self, found: Gathered) -> Iterator[VerdictView]:
+    def verdicts(self, gathered: Gathered) -> Iterator[VerdictView]:
         """Yield the verdicts, pass by pass and answer by answer."""
 
         def order(iri: str) -> int:
-            return self._order.get(value(found.said[iri], PROV.wasGeneratedBy) or "", 0)
+            return self._order.get(value(gathered.said[iri], PROV.wasGeneratedBy) or "", 0)
 
-        for iri in sorted(found.evaluations, key=order):
-            said = found.said[iri]
-            number = value(said, KGB.round)
+        for iri in sorted(gathered.evaluations, key=order):
+            properties = gathered.said[iri]
+            number = value(properties, KGB.round)
             about = "the whole dialogue" if number is None else f"answer {number}"
-            by = self._passes.get(value(said, PROV.wasGeneratedBy) or "", "a pass")
+            by = self._passes.get(value(properties, PROV.wasGeneratedBy) or "", "a pass")
             scores = {
                 name: float(objects[0].value)
-                for name, objects in said.items()
+                for name, objects in properties.items()
                 if name in self._metrics and objects[0].datatype.value == XSD.double
             }
             title = f"verdict on {about} ({by})"
-            yield verdict_view(evaluation(found, iri, scores), title, self._metrics, _shortened)
+            yield verdict_view(evaluation(gathered, iri, scores), title, self._metrics, _shortened)
 
 
-def value(said: Said, predicate: str) -> str | None:
+def value(properties: Said, predicate: str) -> str | None:
     """Return the first value of a property, if any."""
-    objects = said.get(predicate)
+    objects = properties.get(predicate)
     return None if not objects else str(getattr(objects[0], "value", ""))
 
 
@@ -223,13 +223,13 @@ def _shortened(info: str) -> str:
     return plain(info, _LONGEST_INFO)
 
 
-def _rounds(found: Gathered) -> list[RoundView]:
-    assembler = Assembler(found, found.left_out)
-    uses = assembler.uses(found.tool_calls, found.tool_results)
-    turns = assembler.turns(found.calls, found.answers, uses, found.prompts)
+def _rounds(gathered: Gathered) -> list[RoundView]:
+    assembler = Assembler(gathered, gathered.left_out)
+    uses = assembler.uses(gathered.tool_calls, gathered.tool_results)
+    turns = assembler.turns(gathered.calls, gathered.answers, uses, gathered.prompts)
     return [round_view(k, turn) for k, turn in turns.items()]
 
 
-def _round(said: Said) -> int:
-    number = value(said, KGB.round) or ""
+def _round(properties: Said) -> int:
+    number = value(properties, KGB.round) or ""
     return int(number) if number.isdecimal() else 0  # an import may hold anything

@@ -112,10 +112,10 @@ def check(records_: Mapping[str, Json], schema: Path | None, shipped_schema: str
         raise PublicationRefused(f"{schema} is not a readable JSON schema: {error}") from None
     for record in records_.values():
         for problem in checker(rules).iter_errors(record):
-            place = "/".join(map(str, problem.absolute_path))
+            path = "/".join(map(str, problem.absolute_path))
             raise PublicationRefused(
                 f"the record of {_model_id(record)} breaks the schema of Every Eval Ever "
-                f"at {place}: {problem.message[:300]}"
+                f"at {path}: {problem.message[:300]}"
             )
 
 
@@ -314,7 +314,7 @@ def _developer(connector: str | None, notation: str) -> str:
 
 def _library(run: OutgoingRun) -> Json:
     """Return the evaluation software: the agent of the first pass."""
-    agents = [a for one in run.passes for a in run.judged.values(one.iri, PROV.wasAssociatedWith)]
+    agents = [a for p in run.passes for a in run.judged.values(p.iri, PROV.wasAssociatedWith)]
     name = run.catalogue.value(agents[0], RDFS.label) if agents else None
     version = run.catalogue.value(agents[0], SCHEMA.softwareVersion) if agents else None
     commit = run.catalogue.value(agents[0], KGB.commit) if agents else None
@@ -326,7 +326,7 @@ def _library(run: OutgoingRun) -> Json:
 
 
 def _passes(run: OutgoingRun) -> str:
-    return " ".join(one.iri for one in run.passes)
+    return " ".join(pass_.iri for pass_ in run.passes)
 
 
 def _last(iri: str) -> str:

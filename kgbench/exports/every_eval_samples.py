@@ -56,7 +56,7 @@ def with_samples(run: OutgoingRun, records: Mapping[str, Json]) -> dict[str, byt
 
 
 def _samples(run: OutgoingRun, record: Mapping[str, Json], model: str) -> Iterator[dict[str, Json]]:
-    results = {one["evaluation_result_id"] for one in record["evaluation_results"]}
+    results = {result["evaluation_result_id"] for result in record["evaluation_results"]}
     for dialogue in run.dialogues:
         metric = run.catalogue.required(run.class_of(dialogue.task), KGB.mainMetric)
         name, _ = run.metrics[metric]

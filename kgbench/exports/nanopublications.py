@@ -102,7 +102,7 @@ def verified(content: bytes) -> str:
             signature = base64.b64decode(str(metadata.signature))
             public.verify(signature, normalised.encode(), padding.PKCS1v15(), hashes.SHA256())
         except InvalidSignature:
-            raise SignatureError("the signature of the nanopublication is wrong") from None
+            raise SignatureError("the signature does not match the nanopublication") from None
         except MalformedNanopubError as error:
             raise SignatureError(f"the nanopublication is not valid: {error}") from None
     return str(read.source_uri)

@@ -68,8 +68,10 @@ class _Crate:
         self._run = run
         self._scratch = scratch
         self._people = [
-            self._entity(one.iri or f"#creator-{digest(one.name)[:12]}", "Person", name=one.name)
-            for one in describing.creators
+            self._entity(
+                agent.iri or f"#creator-{digest(agent.name)[:12]}", "Person", name=agent.name
+            )
+            for agent in describing.creators
         ]
         self._describe(describing)
         results = self._file("results.nq", statements(run), "Dialogues and evaluations")

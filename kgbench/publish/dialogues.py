@@ -29,10 +29,10 @@ _GENERATED, _USED = ox.NamedNode(PROV.wasGeneratedBy), ox.NamedNode(PROV.used)
 _OF_DIALOGUE, _CALL = ox.NamedNode(KGB.dialogue), ox.NamedNode(KGB.ModelCall)
 _TOOL_CALL, _EVALUATION = ox.NamedNode(KGB.ToolCall), ox.NamedNode(KGB.Evaluation)
 _AGENT = ox.NamedNode(PROV.wasAssociatedWith)
-_VERDICTS = frozenset(ox.NamedNode(one) for one in (KGB.Verdict, KGB.CalibrationVerdict))
+_VERDICTS = frozenset(ox.NamedNode(kind) for kind in (KGB.Verdict, KGB.CalibrationVerdict))
 _JUDGED = ox.NamedNode(KGB.judgedItem)
 _TEXTS = (KGB.text, KGB.reasoning, KGB.extracted, KGB.providerState)
-TEXTS = tuple(ox.NamedNode(one) for one in _TEXTS)
+TEXTS = tuple(ox.NamedNode(name) for name in _TEXTS)
 _LONGEST_INFO = 300  # characters; the published data have all of it
 _LONG = 200  # characters; longer prompts are shown once per page
 
@@ -87,7 +87,7 @@ def gather(
     answers = [q.subject for call in calls for q in pattern(None, _GENERATED, call)]
     of_dialogue = list(pattern(None, _OF_DIALOGUE, dialogue))
     kinds = {
-        q.subject: {one.object for one in pattern(q.subject, _TYPE, None)} for q in of_dialogue
+        q.subject: {kind.object for kind in pattern(q.subject, _TYPE, None)} for q in of_dialogue
     }
     graph_of = {q.subject: str(q.graph_name).strip("<>") for q in of_dialogue}
     evaluations = [
@@ -100,14 +100,14 @@ def gather(
         for node, kinds_ in kinds.items()
         if not _VERDICTS.isdisjoint(kinds_) and graph_of[node] in graphs
     ]
-    judged = [q.object for one in verdicts for q in pattern(one, _JUDGED, None)]
+    judged = [q.object for verdict in verdicts for q in pattern(verdict, _JUDGED, None)]
     tool_calls = [node for node, kinds_ in kinds.items() if _TOOL_CALL in kinds_]
     tool_results = [q.subject for call in tool_calls for q in pattern(None, _GENERATED, call)]
     texts = {
         q.object: None
-        for one in (*prompts, *answers, *tool_results)
+        for part in (*prompts, *answers, *tool_results)
         for predicate in TEXTS
-        for q in pattern(one, predicate, None)
+        for q in pattern(part, predicate, None)
     }
     texts |= {q.object: None for call in tool_calls for q in pattern(call, _USED, None)}
     servers = {q.object: None for call in tool_calls for q in pattern(call, _AGENT, None)}
@@ -116,9 +116,9 @@ def gather(
         *(*evaluations, *verdicts, *judged, *texts, *servers),
     )
     described = sorted(
-        filter(None, map(outgoing.about, parts)), key=lambda one: str(one[0].subject)
+        filter(None, map(outgoing.about, parts)), key=lambda of_part: str(of_part[0].subject)
     )
-    quads = [quad for one in (outgoing.about(dialogue), *described) for quad in one]
+    quads = [quad for of_part in (outgoing.about(dialogue), *described) for quad in of_part]
     said = by_subject(quads)
 
     def published(nodes: Iterable[Any]) -> list[str]:
@@ -170,7 +170,7 @@ class Telling:
     def conversation(self, gathered: Gathered, shown: dict[str, str]) -> dict[str, Any]:
         """Return the template context of one dialogue.
 
-        ``told`` maps the long prompts that the page already has to their fragments; those of this
+        ``shown`` maps the long prompts that the page already has to their fragments; those of this
         dialogue are added.
         """
         about = gathered.said[gathered.iri]

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One dialogue as people read it: what was asked, answered and judged, and where it comes from."""
+"""Presents one dialogue to readers: prompts, answers, verdicts and provenance.
+
+The views are made of the values of :mod:`kgbench.model`, for ``kgbench show``, pages and
+publications.
+"""
 
 from __future__ import annotations
 
@@ -30,9 +34,10 @@ _COLUMNS = {"dialogue": KGB.dialogue, "round": KGB.round, "outcome": KGB.outcome
 
 @dataclass(frozen=True, slots=True)
 class ToolView:
-    """A tool call in an answer: how it ended, why it was not passed on, what went in and out.
+    """A tool call in an answer, with its outcome, arguments and result.
 
-    ``server`` is the name of the server that gave the result, ``seconds`` how long that took.
+    ``fault`` is the reason why it was not passed to a tool. ``server`` is the name of the server
+    that gave the result, ``seconds`` the time that this took.
     """
 
     tool: str
@@ -45,29 +50,29 @@ class ToolView:
 
     @property
     def brief(self) -> str:
-        """The call in one short line.
+        """The call as one short line.
 
         >>> ToolView("search", "ok", None, '{"text": "Ada", "limit": 5}', "").brief
         'search(text: Ada, limit: 5)'
         """
         try:
-            given = arguments.read(self.arguments)
+            values = arguments.read(self.arguments)
         except ValueError:
             words = one_line(self.arguments)
         else:
-            words = ", ".join(f"{name}: {_short(value)}" for name, value in given.items())
+            words = ", ".join(f"{name}: {_short(value)}" for name, value in values.items())
         words = words if len(words) <= _BRIEF else words[: _BRIEF - 1] + "\u2026"
         return f"{one_line(self.tool) or 'no tool'}({words})"
 
     @property
     def size(self) -> str:
-        """How much the result is, in words."""
+        """The number of lines of the result, in words."""
         lines = self.result.count("\n") + 1
         return "1 line" if lines == 1 else f"{lines} lines"
 
     @property
     def took(self) -> str:
-        """How long the tool worked, in words; empty where nobody knows, or no tool worked.
+        """The duration of the call, in words; empty if it is unknown or zero.
 
         >>> [ToolView("query", "ok", None, "", "", None, s).took for s in (0, 4.8e-05, 0.25, 75)]
         ['', 'under 1 ms', '250 ms', '75.0 s']
@@ -85,7 +90,7 @@ def _short(value: Any) -> str:
 
 @dataclass(frozen=True, slots=True)
 class RoundView:
-    """A prompt with its calls and, where one came, the answer with the tools that it calls."""
+    """A prompt with its model calls and, if there is one, the answer with its tool calls."""
 
     round: int
     prompt: str
@@ -98,12 +103,12 @@ class RoundView:
 
     @property
     def of_tools(self) -> bool:
-        """Whether the prompt gives the results of the calls before it, and nothing else."""
+        """Whether the prompt only reports the results of the previous tool calls."""
         return self.feedback == TOOL_RESULTS
 
     @property
     def beside(self) -> str:
-        """What an answer with tool calls says beside them."""
+        """The text of an answer besides its tool calls."""
         text, native = wording.spoken(self.answer or "")
         if native or not self.tools:
             return text.strip()
@@ -112,7 +117,7 @@ class RoundView:
 
 @dataclass(frozen=True, slots=True)
 class VerdictView:
-    """What one pass says of one answer, or of the whole dialogue."""
+    """An evaluation of one answer, or of the whole dialogue, by one pass."""
 
     title: str
     evaluation: str
@@ -132,22 +137,22 @@ class DialogueView:
     verdicts: tuple[VerdictView, ...]
 
     def as_json(self) -> dict[str, Any]:
-        """The same as a JSON object."""
+        """Return the view as a JSON object."""
         return asdict(self)
 
 
 def view(store: Store, dialogue: str, evaluation_pass: str | None = None) -> DialogueView:
-    """The dialogue with the IRI ``dialogue``, with the verdicts of one pass or of all.
+    """Read the dialogue ``dialogue`` (IRI), with the verdicts of one pass or of all.
 
-    Raises :class:`~kgbench.errors.QueryError` when the store holds no such dialogue.
+    Raises :class:`~kgbench.errors.QueryError` if the store holds no such dialogue.
     """
-    found = list(queries.run(store, "dialogue-facts", dialogue=dialogue))
-    if not found:
+    rows = list(queries.run(store, "dialogue-facts", dialogue=dialogue))
+    if not rows:
         raise QueryError(f"{store.location} holds no dialogue <{dialogue}>")
     return DialogueView(
         iri=dialogue,
-        facts=_facts(found[0]),
-        rounds=_rounds(store, dialogue, found[0]["runGraph"].value),
+        facts=_facts(rows[0]),
+        rounds=_rounds(store, dialogue, rows[0]["runGraph"].value),
         verdicts=_verdicts(store, dialogue, evaluation_pass),
     )
 
@@ -184,7 +189,7 @@ def _rounds(store: Store, dialogue: str, graph: str) -> tuple[RoundView, ...]:
 def round_view(
     k: int, turn: Turn, reasoning: Callable[[str | None], str | None] = lambda text: text
 ) -> RoundView:
-    """Round ``k`` of a dialogue as people read it; ``reasoning`` gives what is shown of that."""
+    """Present round ``k`` of a dialogue; ``reasoning`` gives what is shown of the reasoning."""
     reply = turn.calls[-1].reply if turn.calls else None
     answer = None if reply is None else storable(reply.text)
     thoughts = None if reply is None else reasoning(reply.reasoning)
@@ -216,7 +221,7 @@ def _tool(use: ToolUse) -> ToolView:
 
 
 def _visible(text: str) -> str:
-    """A text with U+FFFD in place of lone surrogates."""
+    """Return a text with U+FFFD in place of lone surrogates."""
     return storable(text).value
 
 
@@ -230,7 +235,7 @@ def _time(moment: datetime) -> str:
 
 
 def _call(call: Call) -> str:
-    """When a call was made, and what is known of its end."""
+    """Describe a model call in one line: times, tokens, finish reason, outcome and error."""
     parts = [f"called {_time(call.started)}, ended {_time(call.ended)}"]
     outcome = call.failure
     if call.reply is not None:
@@ -249,7 +254,7 @@ def _call(call: Call) -> str:
 
 
 def _verdicts(store: Store, dialogue: str, wanted: str | None) -> tuple[VerdictView, ...]:
-    """The verdicts in the order of passes; in each those of answers, then that of the whole."""
+    """Read the verdicts, pass by pass: those on answers first, then that on the whole."""
     facts = Facts()
     for row in queries.run(store, "dialogue-infos", dialogue=dialogue, **{"pass": wanted}):
         facts.add(row["evaluation"].value, {"infos": KGB.infos}, row)
@@ -262,21 +267,26 @@ def _verdicts(store: Store, dialogue: str, wanted: str | None) -> tuple[VerdictV
         if row["value"] is not None:
             names[row["metric"].value] = row["name"].value
             of_evaluation[row["metric"].value] = float(row["value"].value)
-    found = []
+    views = []
     for iri, row in first.items():
         facts.add(iri, _COLUMNS, row)
         verdict = evaluation(facts, iri, scores[iri])
         by = f"{row['kind'].value}, {row['pass'].value.removeprefix(BASE)}"
         about = "whole dialogue" if verdict.round is None else f"answer {verdict.round}"
         title = f"verdict on {about} ({by})"
-        place = float("inf") if verdict.round is None else verdict.round
-        order = (row["started"].value, row["pass"].value, place)
-        found.append((order, verdict_view(verdict, title, names)))
-    return tuple(view for _, view in sorted(found, key=lambda pair: pair[0]))
+        round_ = float("inf") if verdict.round is None else verdict.round
+        order = (row["started"].value, row["pass"].value, round_)
+        views.append((order, verdict_view(verdict, title, names)))
+    return tuple(view for _, view in sorted(views, key=lambda pair: pair[0]))
 
 
-def verdict_view(verdict: Evaluation, title: str, names: Mapping[str, str]) -> VerdictView:
-    """An evaluation as people read it; ``names`` are those of metrics, by IRI."""
+def verdict_view(
+    verdict: Evaluation, title: str, names: Mapping[str, str], shown: Callable[[str], str] = str
+) -> VerdictView:
+    """Present an evaluation.
+
+    ``names`` are those of metrics, by IRI; ``shown`` gives what is shown of the value of an info.
+    """
     return VerdictView(
         title=title,
         evaluation=verdict.iri,
@@ -284,7 +294,7 @@ def verdict_view(verdict: Evaluation, title: str, names: Mapping[str, str]) -> V
         outcome=verdict.outcome.value,
         scores=tuple(sorted((names[metric], value) for metric, value in verdict.scores.items())),
         infos=tuple(
-            (name, value if isinstance(value, str) else json.dumps(value))
+            (name, shown(value if isinstance(value, str) else json.dumps(value)))
             for name, value in sorted(verdict.infos.items())
         ),
     )

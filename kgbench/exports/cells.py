@@ -36,18 +36,18 @@ def cells(run: OutgoingRun) -> list[Cell]:
     values: dict[tuple[str, str, str], dict[Item, list[float]]] = defaultdict(
         lambda: defaultdict(list)
     )
-    held: dict[tuple[str, str], int] = defaultdict(int)
+    dialogues: dict[tuple[str, str], int] = defaultdict(int)
     for dialogue in run.dialogues:
         model, task = dialogue.model, dialogue.task
-        held[model, task] += 1
+        dialogues[model, task] += 1
         verdicts = run.verdicts[dialogue.iri]
         whole = [verdict for verdict in verdicts if verdict.round is None]
         for verdict in whole or verdicts[-1:]:
             for metric, value in verdict.scores.items():
                 values[model, task, metric][Item(task, dialogue.case)].append(value)
-    made = []
+    result = []
     for (model, task, metric), by_case in sorted(values.items()):
-        cases = {item: Histogram.of(found) for item, found in by_case.items()}
+        cases = {item: Histogram.of(of_case) for item, of_case in by_case.items()}
         every = Histogram.pooled(cases.values())
-        made.append(Cell(model, task, metric, held[model, task], every, cases))
-    return made
+        result.append(Cell(model, task, metric, dialogues[model, task], every, cases))
+    return result

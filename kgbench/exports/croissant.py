@@ -89,12 +89,12 @@ def metadata(
     run: OutgoingRun, data: dict[str, bytes], licence: str, creators: Sequence[Agent]
 ) -> Json:
     """Return the Croissant description of the files ``data`` (name to content)."""
-    said: dict[str, Json] = {
+    document: dict[str, Json] = {
         "@context": _CONTEXT,
         "@type": "sc:Dataset",
         "name": f"kgbench-{run.info.id}",
         "description": (
-            f"Scores of {len({one.model for one in run.dialogues})} language models in "
+            f"Scores of {len({dialogue.model for dialogue in run.dialogues})} language models in "
             f"{len(run.dialogues)} dialogues about knowledge graphs (run {run.info.label})."
         ),
         "conformsTo": "http://mlcommons.org/croissant/1.1",
@@ -131,11 +131,11 @@ def metadata(
         ],
     }
     if creators:
-        said["creator"] = [
-            {"@type": "sc:Person", "name": one.name, **({"@id": one.iri} if one.iri else {})}
-            for one in creators
+        document["creator"] = [
+            {"@type": "sc:Person", "name": agent.name, **({"@id": agent.iri} if agent.iri else {})}
+            for agent in creators
         ]
-    return said
+    return document
 
 
 def _file(name: str, media: str, content: bytes, says: str) -> Json:
@@ -153,13 +153,13 @@ def _file(name: str, media: str, content: bytes, says: str) -> Json:
 
 def tasks(run: OutgoingRun) -> Json:
     """Return the run as problems, solutions and evaluations of Croissant Tasks."""
-    found = cells(run)
-    problems = [_problem(run, task) for task in sorted({cell.task for cell in found})]
+    all_cells = cells(run)
+    problems = [_problem(run, task) for task in sorted({cell.task for cell in all_cells})]
     executions = {
         (d.model, d.task): run.statements.required(d.iri, DCTERMS.isPartOf) for d in run.dialogues
     }
     by_pair: dict[tuple[str, str], list[Cell]] = {}
-    for cell in found:
+    for cell in all_cells:
         by_pair.setdefault((cell.model, cell.task), []).append(cell)
     solutions = [
         node

@@ -60,12 +60,12 @@ def records(
     ``judged`` are the scores by judges, which are added to the executed ones.
     """
     by_judges: dict[str, list[JudgeCell]] = {}
-    for one in judged:
-        by_judges.setdefault(one.cell.model, []).append(one)
+    for judge_cell in judged:
+        by_judges.setdefault(judge_cell.cell.model, []).append(judge_cell)
     by_model: dict[str, list[Cell]] = {}
     for cell in cells(run):
         by_model.setdefault(cell.model, []).append(cell)
-    found = {}
+    by_path = {}
     for model, of_model in by_model.items():
         info = _model(run, model)
         record = {
@@ -84,14 +84,14 @@ def records(
             "model_info": info,
             "evaluation_results": [
                 *(_result(run, cell) for cell in of_model),
-                *(_judged_result(run, one) for one in by_judges.get(model, ())),
+                *(_judged_result(run, judge_cell) for judge_cell in by_judges.get(model, ())),
             ],
         }
-        found[_path(run, info, record)] = record
-    return found
+        by_path[_path(run, info, record)] = record
+    return by_path
 
 
-def check(found: Mapping[str, Json], schema: Path | None, shipped_schema: str = RECORDS) -> None:
+def check(records_: Mapping[str, Json], schema: Path | None, shipped_schema: str = RECORDS) -> None:
     """Raise :class:`~kgbench.errors.PublicationRefused` if a record violates the schema.
 
     ``schema`` is the official file; without it, ``shipped_schema`` is used.
@@ -110,12 +110,12 @@ def check(found: Mapping[str, Json], schema: Path | None, shipped_schema: str = 
         checker.check_schema(rules)
     except (OSError, ValueError, SchemaError) as error:
         raise PublicationRefused(f"{schema} is not a readable JSON schema: {error}") from None
-    for record in found.values():
+    for record in records_.values():
         for problem in checker(rules).iter_errors(record):
-            place = "/".join(map(str, problem.absolute_path))
+            path = "/".join(map(str, problem.absolute_path))
             raise PublicationRefused(
                 f"the record of {_model_id(record)} breaks the schema of Every Eval Ever "
-                f"at {place}: {problem.message[:300]}"
+                f"at {path}: {problem.message[:300]}"
             )
 
 
@@ -130,10 +130,13 @@ def _result(run: OutgoingRun, cell: Cell) -> Json:
     return _scored(run, cell, f"{label}/{name}", metric, _bounds(run, cell.metric))
 
 
-def _judged_result(run: OutgoingRun, one: JudgeCell) -> Json:
-    label = run.catalogue.required(one.cell.task, SKOS.notation)
-    called = f"{label}/{one.rubric.name} by {run.catalogue.required(one.judge, SKOS.notation)}"
-    return _scored(run, one.cell, called, _judge_metric(run, one), _values(one.rubric))
+def _judged_result(run: OutgoingRun, judge_cell: JudgeCell) -> Json:
+    label = run.catalogue.required(judge_cell.cell.task, SKOS.notation)
+    judge = run.catalogue.required(judge_cell.judge, SKOS.notation)
+    called = f"{label}/{judge_cell.rubric.name} by {judge}"
+    return _scored(
+        run, judge_cell.cell, called, _judge_metric(run, judge_cell), _values(judge_cell.rubric)
+    )
 
 
 def _scored(run: OutgoingRun, cell: Cell, called: str, metric: Json, bounds: Bounds) -> Json:
@@ -170,11 +173,11 @@ def _values(rubric: Rubric) -> Bounds:
     return Bounds(min(values), max(values))
 
 
-def _judge_metric(run: OutgoingRun, one: JudgeCell) -> Json:
+def _judge_metric(run: OutgoingRun, judge_cell: JudgeCell) -> Json:
     """Return a rubric as a metric, with the judge in the format's fields for judges."""
-    rubric, bounds = one.rubric, _values(one.rubric)
-    judge: dict[str, Json] = {"model_info": _model(run, one.judge)}
-    temperature = run.catalogue.data(one.judge, KGB.sampling).get("temperature")
+    rubric, bounds = judge_cell.rubric, _values(judge_cell.rubric)
+    judge: dict[str, Json] = {"model_info": _model(run, judge_cell.judge)}
+    temperature = run.catalogue.data(judge_cell.judge, KGB.sampling).get("temperature")
     if isinstance(temperature, int | float) and not isinstance(temperature, bool):
         judge["temperature"] = temperature
     scoring: dict[str, Json] = {
@@ -182,10 +185,10 @@ def _judge_metric(run: OutgoingRun, one: JudgeCell) -> Json:
         "input_prompt": prompt_template(rubric),
         "additional_details": {"rubric": rubric.iri, "kind": rubric.kind},
     }
-    if one.repeated:
+    if judge_cell.repeated:
         scoring["aggregation_method"] = "majority_vote"
-    if one.executed is not None:
-        scoring["additional_details"]["executed_mean"] = repr(one.executed)
+    if judge_cell.executed is not None:
+        scoring["additional_details"]["executed_mean"] = repr(judge_cell.executed)
     return {
         "evaluation_description": rubric.criterion,
         "metric_id": f"kgbench.judge.{rubric.version}.{rubric.name}",
@@ -208,7 +211,7 @@ def _metric(run: OutgoingRun, metric: str, of_class: str) -> Json:
     high = _bound(catalogue.value(metric, SCHEMA.maxValue), math.inf)
     task_class = catalogue.required(of_class, SKOS.notation)
     version = catalogue.value(metric, SCHEMA.version) or "unknown"
-    found: dict[str, Json] = {
+    config: dict[str, Json] = {
         "evaluation_description": catalogue.value(metric, SKOS.definition) or "",
         "metric_id": f"kgbench.{task_class}.{version}.{name}",
         "metric_name": catalogue.value(metric, RDFS.label) or name,
@@ -221,8 +224,8 @@ def _metric(run: OutgoingRun, metric: str, of_class: str) -> Json:
         "additional_details": {"iri": metric},
     }
     if aggregation is not None:
-        found["metric_parameters"] = {"aggregation": aggregation}
-    return found
+        config["metric_parameters"] = {"aggregation": aggregation}
+    return config
 
 
 def _bound(value: str | None, unbounded: float) -> float | str:
@@ -239,22 +242,22 @@ def _bounds(run: OutgoingRun, metric: str) -> Bounds:
 
 def _uncertainty(cell: Cell, bounds: Bounds) -> Json:
     """Return the deviation, and the standard error and interval if they can be computed."""
-    found: dict[str, Json] = {"num_samples": cell.values.n}
+    uncertainty: dict[str, Json] = {"num_samples": cell.values.n}
     if cell.values.sd is not None:
-        found["standard_deviation"] = cell.values.sd
+        uncertainty["standard_deviation"] = cell.values.sd
     how = inference()
     claimed = claim(how.about, cell.cases, bounds)
-    said = f"{how.method.label}, about {how.about.label}, {claimed.number} {how.about.sampled}s"
+    method = f"{how.method.label}, about {how.about.label}, {claimed.number} {how.about.sampled}s"
     if claimed.error is not None:
-        found["standard_error"] = {"value": claimed.error, "method": said}
+        uncertainty["standard_error"] = {"value": claimed.error, "method": method}
     if claimed.low is not None and claimed.high is not None:
-        found["confidence_interval"] = {
+        uncertainty["confidence_interval"] = {
             "lower": claimed.low,
             "upper": claimed.high,
             "confidence_level": CONFIDENCE,
-            "method": said,
+            "method": method,
         }
-    return found
+    return uncertainty
 
 
 def _generation(sampling: Mapping[str, Json], of_tools: Mapping[str, Json]) -> Json:
@@ -280,15 +283,15 @@ def _model(run: OutgoingRun, model: str) -> dict[str, Any]:
         "model_availability": "unknown",
         "iri": model,
     }
-    found: dict[str, Any] = {
+    info: dict[str, Any] = {
         "name": name,
         "id": f"{developer}/{notation.removeprefix(developer + '/')}",
         "developer": developer,
         "additional_details": details,
     }
     if connector is not None:
-        found["inference_platform"] = connector
-    return found
+        info["inference_platform"] = connector
+    return info
 
 
 def _developer(connector: str | None, notation: str) -> str:
@@ -302,16 +305,16 @@ def _developer(connector: str | None, notation: str) -> str:
     if slash and account:
         return account.rpartition("/")[2]
     known = shipped("queries", "models.ttl")
-    for one in known.instances(KGB.Developer):
-        globs = known.texts(one, KGB.matches)
+    for developer in known.instances(KGB.Developer):
+        globs = known.texts(developer, KGB.matches)
         if any(fnmatchcase(name.lower(), glob) for glob in globs):
-            return known.required(one, SKOS.notation)
+            return known.required(developer, SKOS.notation)
     return "unknown"
 
 
 def _library(run: OutgoingRun) -> Json:
     """Return the evaluation software: the agent of the first pass."""
-    agents = [a for one in run.passes for a in run.judged.values(one.iri, PROV.wasAssociatedWith)]
+    agents = [a for p in run.passes for a in run.judged.values(p.iri, PROV.wasAssociatedWith)]
     name = run.catalogue.value(agents[0], RDFS.label) if agents else None
     version = run.catalogue.value(agents[0], SCHEMA.softwareVersion) if agents else None
     commit = run.catalogue.value(agents[0], KGB.commit) if agents else None
@@ -323,7 +326,7 @@ def _library(run: OutgoingRun) -> Json:
 
 
 def _passes(run: OutgoingRun) -> str:
-    return " ".join(one.iri for one in run.passes)
+    return " ".join(pass_.iri for pass_ in run.passes)
 
 
 def _last(iri: str) -> str:

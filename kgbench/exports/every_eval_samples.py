@@ -36,10 +36,10 @@ def with_samples(run: OutgoingRun, records: Mapping[str, Json]) -> dict[str, byt
             "samples consist of prompts and answers: with --redact "
             f"{run.level.name.lower()} nothing would be left of them"
         )
-    found = {}
+    by_path = {}
     for path, record in records.items():
         model = record["model_info"]["additional_details"]["iri"]
-        lines = [json.dumps(one) for one in _samples(run, record, model)]
+        lines = [json.dumps(sample) for sample in _samples(run, record, model)]
         if not lines:
             continue
         content = "".join(f"{line}\n" for line in lines).encode("ascii")
@@ -51,12 +51,12 @@ def with_samples(run: OutgoingRun, records: Mapping[str, Json]) -> dict[str, byt
             "checksum": hashlib.sha256(content).hexdigest(),
             "total_rows": len(lines),
         }
-        found[name] = content
-    return found
+        by_path[name] = content
+    return by_path
 
 
 def _samples(run: OutgoingRun, record: Mapping[str, Json], model: str) -> Iterator[dict[str, Json]]:
-    results = {one["evaluation_result_id"] for one in record["evaluation_results"]}
+    results = {result["evaluation_result_id"] for result in record["evaluation_results"]}
     for dialogue in run.dialogues:
         metric = run.catalogue.required(run.class_of(dialogue.task), KGB.mainMetric)
         name, _ = run.metrics[metric]
@@ -94,7 +94,7 @@ def _samples(run: OutgoingRun, record: Mapping[str, Json], model: str) -> Iterat
 
 
 def _with_texts(dialogue: Dialogue, last: str, sample: dict[str, Any]) -> dict[str, Json]:
-    place, source = 0, "output.raw"
+    index, source = 0, "output.raw"
     if dialogue.tool_protocol is not None:
         sample["interaction_type"] = "agentic"
         sample["evaluation"]["tool_calls_count"] = sum(len(turn.uses) for turn in dialogue.turns)
@@ -103,10 +103,10 @@ def _with_texts(dialogue: Dialogue, last: str, sample: dict[str, Any]) -> dict[s
     else:
         sample["messages"] = _messages(dialogue)
         spoken = [m["turn_idx"] for m in sample["messages"] if m["role"] == "assistant"]
-        place, source = spoken[-1], "messages[turn_idx].content"
+        index, source = spoken[-1], "messages[turn_idx].content"
     sample["answer_attribution"] = [
         {
-            "turn_idx": place,
+            "turn_idx": index,
             "source": source,
             "extracted_value": last,
             "extraction_method": "custom",
@@ -118,10 +118,10 @@ def _with_texts(dialogue: Dialogue, last: str, sample: dict[str, Any]) -> dict[s
 
 def _messages(dialogue: Dialogue) -> list[dict[str, Json]]:
     """Return the transcript: prompts, answers with their tool calls, and tool results."""
-    found: list[dict[str, Json]] = []
+    messages: list[dict[str, Json]] = []
 
     def say(role: str, content: str | None, **more: Json) -> None:
-        found.append({"turn_idx": len(found), "role": role, "content": content, **more})
+        messages.append({"turn_idx": len(messages), "role": role, "content": content, **more})
 
     before: list[tuple[str, ToolUse]] = []
     for k, turn in enumerate(dialogue.turns):
@@ -139,7 +139,7 @@ def _messages(dialogue: Dialogue) -> list[dict[str, Json]]:
         say("assistant", text, **({"tool_calls": calls} if calls else {}))
     for name, use in before:  # results for the last answer, which no prompt follows
         say("tool", disclosed(use.result.text), tool_call_id=[name])
-    return found
+    return messages
 
 
 def _arguments(use: ToolUse) -> dict[str, str]:

@@ -47,12 +47,12 @@ def logs(run: OutgoingRun) -> dict[str, Json]:
             "logs of Inspect AI consist of prompts and answers: with --redact "
             f"{run.level.name.lower()} nothing would be left of them"
         )
-    found = {}
+    by_name = {}
     complete = [d for d in run.dialogues if d.ended and run.verdicts[d.iri] and all_answered(d)]
     for (model, task), group in groupby(complete, key=lambda d: (d.model, d.task)):
         label, name = run.catalogue.required(task, SKOS.notation), _model(run, model)
-        found[f"{slug(name)}_{slug(label)}.json"] = _log(run, model, task, list(group))
-    return found
+        by_name[f"{slug(name)}_{slug(label)}.json"] = _log(run, model, task, list(group))
+    return by_name
 
 
 def _model(run: OutgoingRun, model: str) -> str:
@@ -86,7 +86,7 @@ def _log(run: OutgoingRun, model: str, task: str, dialogues: Sequence[Dialogue])
             },
             "config": {},
             "packages": {"kgbench": version("kgbench")},
-            "metadata": {"run": run.info.iri, "passes": [one.iri for one in run.passes]},
+            "metadata": {"run": run.info.iri, "passes": [pass_.iri for pass_ in run.passes]},
         },
         "stats": {
             "started_at": min(map(_started, dialogues)).isoformat(),
@@ -121,20 +121,24 @@ def _cases(
 ) -> dict[str, inspect_samples.About]:
     """Return the cases that can be generated again, by IRI."""
     label = run.catalogue.required(task, SKOS.notation)
-    found = catalogue.labelled_tasks().get(label)
+    current = catalogue.labelled_tasks().get(label)
     version_ = run.catalogue.value(run.class_of(task), SCHEMA.softwareVersion)
-    same = found is not None and found.version == version_
-    if found is None or not same or found.parameters != run.catalogue.data(task, KGB.parameters):
+    same = current is not None and current.version == version_
+    if (
+        current is None
+        or not same
+        or current.parameters != run.catalogue.data(task, KGB.parameters)
+    ):
         return {}
     suite = run.info.suite.rpartition("/")[2]
     most = 1 + max(dialogue.iteration for dialogue in dialogues)
     try:
-        cases = catalogue.module(found.task_class).cases(found, suite, _seed(run), most)
+        cases = catalogue.module(current.task_class).cases(current, suite, _seed(run), most)
     except TaskError:  # the suite does not generate its cases
         return {}
     return {
         run.published(cases[k].iri): inspect_samples.About(
-            label, found.version, suite, _seed(run), k, cases[k].digest
+            label, current.version, suite, _seed(run), k, cases[k].digest
         )
         for k in range(min(most, len(cases)))
     }
@@ -142,9 +146,9 @@ def _cases(
 
 def _seed(run: OutgoingRun) -> int:
     """Return the seed of generated cases, which is the same in all sessions of a run."""
-    for one in run.statements.instances(KGB.Configuration):
-        if found := _SEED.search(run.statements.value(one, PROV.value) or ""):
-            return int(found[1])
+    for configuration in run.statements.instances(KGB.Configuration):
+        if match := _SEED.search(run.statements.value(configuration, PROV.value) or ""):
+            return int(match[1])
     return 0
 
 
@@ -190,26 +194,26 @@ def _ended(dialogue: Dialogue) -> datetime:
 
 
 def _stop(reason: str | None) -> str:
-    found = _STOPS.get(reason or "", reason or "stop")
-    return found if found in _KNOWN_STOPS else "unknown"
+    stop = _STOPS.get(reason or "", reason or "stop")
+    return stop if stop in _KNOWN_STOPS else "unknown"
 
 
 def _score(run: OutgoingRun, dialogue: str, turns: Sequence[Turn]) -> dict[str, Json]:
     """Return the scores of the dialogue (or of its one answer), with the verdict on each answer."""
-    by_round = {one.round: one for one in run.verdicts[dialogue]}
+    by_round = {evaluation.round: evaluation for evaluation in run.verdicts[dialogue]}
     whole = by_round.get(None) or run.verdicts[dialogue][-1]
     verdicts = []
     for number in sorted(k for k in by_round if k is not None):
-        one = by_round[number]
+        evaluation = by_round[number]
         later = turns[number + 1] if number + 1 < len(turns) else None
-        found = Verdict(
-            _named(run, one.scores),
-            one.infos,
-            one.outcome,
+        verdict = Verdict(
+            _named(run, evaluation.scores),
+            evaluation.infos,
+            evaluation.outcome,
             None if later is None else later.prompt,
             None if later is None else later.feedback,
         )
-        verdicts.append(frames.verdict_to_json(found))
+        verdicts.append(frames.verdict_to_json(verdict))
     return {
         "value": _named(run, whole.scores),
         "answer": turns[-1].answer,
@@ -267,12 +271,12 @@ def _messages(turns: Sequence[Turn], model: str) -> Iterator[dict[str, Json]]:
 
 
 def _call(name: str, use: ToolUse) -> dict[str, Json]:
-    made: dict[str, Json] = {"id": name, "function": use.call.name, "type": "function"}
+    message: dict[str, Json] = {"id": name, "function": use.call.name, "type": "function"}
     try:
-        made["arguments"] = arguments.read(use.call.arguments)
+        message["arguments"] = arguments.read(use.call.arguments)
     except ValueError as error:
-        made |= {"arguments": {}, "parse_error": f"{error}: {use.call.arguments}"}
-    return made
+        message |= {"arguments": {}, "parse_error": f"{error}: {use.call.arguments}"}
+    return message
 
 
 def _result(name: str, use: ToolUse) -> dict[str, Json]:

@@ -40,35 +40,37 @@ def judge_cells(store: Store, run: OutgoingRun, iri: str) -> list[JudgeCell]:
     """
     kept = {dialogue.iri for dialogue in run.dialogues}
     grouped: dict[tuple[str, str, str, str], list[Judgement]] = defaultdict(list)
-    for one in judgements(verdicts(store, select(store, run=iri))):
-        first = one.first.items[0]
-        if len(one.first.items) > 1 or run.published(first.dialogue) not in kept:
+    for judgement in judgements(verdicts(store, select(store, run=iri))):
+        first = judgement.first.items[0]
+        if len(judgement.first.items) > 1 or run.published(first.dialogue) not in kept:
             continue
-        for judge, chosen in one.by_judge.items():
-            if one.first.value(chosen) is not None:
-                grouped[one.rubric.iri, judge, first.model, first.task].append(one)
+        for judge, chosen in judgement.by_judge.items():
+            if judgement.first.value(chosen) is not None:
+                grouped[judgement.rubric.iri, judge, first.model, first.task].append(judgement)
     return [
-        _cell(run, key[1], found)
-        for key, found in sorted(grouped.items(), key=lambda each: each[0])
+        _cell(run, key[1], group)
+        for key, group in sorted(grouped.items(), key=lambda each: each[0])
     ]
 
 
-def _cell(run: OutgoingRun, judge: str, found: list[Judgement]) -> JudgeCell:
-    rubric, item = found[0].rubric, found[0].first.items[0]
+def _cell(run: OutgoingRun, judge: str, group: list[Judgement]) -> JudgeCell:
+    rubric, item = group[0].rubric, group[0].first.items[0]
     model, task = run.published(item.model), run.published(item.task)
     by_case: dict[Item, list[float]] = defaultdict(list)
     executed: list[float] = []
-    for one in found:
-        value = one.first.value(one.by_judge[judge])
+    for judgement in group:
+        value = judgement.first.value(judgement.by_judge[judge])
         assert value is not None
-        by_case[Item(task, run.published(one.first.cluster))].append(value)
-        if (true := one.first.value(one.executed)) is not None:
-            executed.append(true)
+        by_case[Item(task, run.published(judgement.first.cluster))].append(value)
+        if (implied := judgement.first.value(judgement.executed)) is not None:
+            executed.append(implied)
     cases = {case: Histogram.of(values) for case, values in by_case.items()}
     return JudgeCell(
-        cell=Cell(model, task, rubric.iri, len(found), Histogram.pooled(cases.values()), cases),
+        cell=Cell(model, task, rubric.iri, len(group), Histogram.pooled(cases.values()), cases),
         rubric=rubric,
         judge=run.published(judge),
         executed=sum(executed) / len(executed) if executed else None,
-        repeated=any(sum(each.judge == judge for each in one.given) > 1 for one in found),
+        repeated=any(
+            sum(each.judge == judge for each in judgement.given) > 1 for judgement in group
+        ),
     )

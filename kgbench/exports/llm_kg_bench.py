@@ -33,8 +33,8 @@ def records(run: OutgoingRun) -> tuple[list[Json], int]:
         )
     commit = _commit(run)
     answered = filter(all_answered, run.dialogues)
-    found = [_record(run, dialogue, commit) for dialogue in answered]
-    return found, len(run.dialogues) - len(found)
+    records_ = [_record(run, dialogue, commit) for dialogue in answered]
+    return records_, len(run.dialogues) - len(records_)
 
 
 def _record(run: OutgoingRun, dialogue: Dialogue, commit: str) -> Json:
@@ -121,19 +121,19 @@ def _named(run: OutgoingRun, verdict: Evaluation) -> dict[str, Json]:
 
 
 def _interactions(dialogue: Dialogue) -> list[Json]:
-    found: list[Json] = []
+    interactions: list[Json] = []
     for turn in dialogue.turns:
         call = turn.calls[-1]
-        found.append(["prompt", _time(call.started), disclosed(turn.prompt)])
-        found.append(["response", _time(call.ended), disclosed(turn.answer)])
-    return found
+        interactions.append(["prompt", _time(call.started), disclosed(turn.prompt)])
+        interactions.append(["response", _time(call.ended), disclosed(turn.answer)])
+    return interactions
 
 
 def _model(run: OutgoingRun, model: str) -> str:
     """Return the model's name in the framework: as published, else connector and label."""
-    said = run.catalogue.values(model, KGB.sourceModelId)
-    if said:
-        return said[0]
+    published = run.catalogue.values(model, KGB.sourceModelId)
+    if published:
+        return published[0]
     label = run.catalogue.required(model, RDFS.label)
     family = run.catalogue.value(model, KGB.connector) or "kgbench"
     return f"{family}--{label.replace('--', '-')}"

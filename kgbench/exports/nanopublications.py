@@ -63,15 +63,15 @@ def nanopublications(
             warnings.simplefilter("ignore", DeprecationWarning)  # the library uses ConjunctiveGraph
             graph = ConjunctiveGraph()
             graph.parse(data=unsigned.decode(), format="nquads")
-            made = Nanopub(rdf=graph, conf=NanopubConf(profile=profile))
-            made.sign()
-            signed = made.rdf.serialize(format="nquads")
+            nanopublication = Nanopub(rdf=graph, conf=NanopubConf(profile=profile))
+            nanopublication.sign()
+            signed = nanopublication.rdf.serialize(format="nquads")
         # By way of N-Quads and pyoxigraph, because the TriG of rdflib changes the text of numbers.
-        written = ox.serialize(
+        trig = ox.serialize(
             ox.parse(signed.encode(), ox.RdfFormat.N_QUADS), format=ox.RdfFormat.TRIG
         )
-        assert written is not None
-        yield str(made.source_uri).rpartition("/")[2], written
+        assert trig is not None
+        yield str(nanopublication.source_uri).rpartition("/")[2], trig
 
 
 def verified(content: bytes) -> str:
@@ -102,7 +102,7 @@ def verified(content: bytes) -> str:
             signature = base64.b64decode(str(metadata.signature))
             public.verify(signature, normalised.encode(), padding.PKCS1v15(), hashes.SHA256())
         except InvalidSignature:
-            raise SignatureError("the signature of the nanopublication is wrong") from None
+            raise SignatureError("the signature does not match the nanopublication") from None
         except MalformedNanopubError as error:
             raise SignatureError(f"the nanopublication is not valid: {error}") from None
     return str(read.source_uri)
@@ -117,7 +117,7 @@ def _quads(path: Path, author: Agent, licence: str | None, now: datetime) -> Ite
     parts = {
         name: ox.NamedNode(this.value + name) for name in ("assertion", "provenance", "pubinfo")
     }
-    rests = [one for one in claim if one.predicate.value == PROV.wasDerivedFrom]
+    derivations = [triple for triple in claim if triple.predicate.value == PROV.wasDerivedFrom]
     graphs = {
         "Head": [
             *typed(this, NP.Nanopublication),
@@ -128,10 +128,10 @@ def _quads(path: Path, author: Agent, licence: str | None, now: datetime) -> Ite
                 (NP.hasPublicationInfo, parts["pubinfo"]),
             ),
         ],
-        "assertion": [one for one in claim if one not in rests],
+        "assertion": [triple for triple in claim if triple not in derivations],
         "provenance": said(
             parts["assertion"],
-            *((PROV.wasDerivedFrom, one.object) for one in rests),
+            *((PROV.wasDerivedFrom, triple.object) for triple in derivations),
             (PROV.wasDerivedFrom, f"{base}#dataset"),
             (PROV.wasAttributedTo, author.iri),
         ),

@@ -120,8 +120,8 @@ def notebook(run: OutgoingRun, data: str) -> Json:
         _code(_LOADING.replace("{data}", json.dumps(data))),
         _code(_ASKING),
     ]
-    ready = [q for q in map(queries.load, queries.names()) if READY_MADE in q.keywords]
-    for query in sorted(ready, key=lambda one: one.name != _LEADERBOARD):
+    ready_made = [q for q in map(queries.load, queries.names()) if READY_MADE in q.keywords]
+    for query in sorted(ready_made, key=lambda query_: query_.name != _LEADERBOARD):
         name = "leaderboard" if query.name == _LEADERBOARD else query.name.replace("-", "_")
         cells.append(_text(f"## {query.label}\n\n{query.description}"))
         cells.append(_code(f"{name} = ask({_literal(queries.bind(query))})\n{name}"))
@@ -138,8 +138,8 @@ def notebook(run: OutgoingRun, data: str) -> Json:
     }
 
 
-def _serialised(made: Json) -> bytes:
-    return (json.dumps(made, indent=1, ensure_ascii=True) + "\n").encode("ascii")
+def _serialised(document: Json) -> bytes:
+    return (json.dumps(document, indent=1, ensure_ascii=True) + "\n").encode("ascii")
 
 
 def _text(source: str) -> dict[str, Json]:

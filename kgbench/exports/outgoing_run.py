@@ -86,13 +86,13 @@ class OutgoingRun:
     @cached_property
     def verdicts(self) -> dict[str, list[Evaluation]]:
         """The evaluations that count, by dialogue: of each round in order, then of the whole."""
-        found: dict[str, list[Evaluation]] = {dialogue.iri: [] for dialogue in self.dialogues}
-        for dialogue, evaluations in found.items():
+        by_dialogue: dict[str, list[Evaluation]] = {dialogue.iri: [] for dialogue in self.dialogues}
+        for dialogue, evaluations in by_dialogue.items():
             by_round = self.evaluations.get(dialogue, {})
             for k in sorted(by_round, key=lambda k: float("inf") if k is None else k):
                 scores = dict(sorted(self.judged.doubles(by_round[k]).items()))
                 evaluations.append(evaluation(self.judged, by_round[k], scores))
-        return found
+        return by_dialogue
 
     @cached_property
     def metrics(self) -> dict[str, tuple[str, str | None]]:
@@ -165,13 +165,15 @@ def read(store: Store, wanted: Wanted) -> OutgoingRun:
     exported, and :class:`~kgbench.errors.StoreError` for a missing run, dialogue or pass.
     """
     if wanted.dialogue is not None:  # it may be the IRI from an earlier export
-        known = Addresses(store.iris.base, store.iris.base, veil=Veil(commitments(store.location)))
-        wanted = replace(wanted, dialogue=known.original(wanted.dialogue))
+        addresses_ = Addresses(
+            store.iris.base, store.iris.base, veil=Veil(commitments(store.location))
+        )
+        wanted = replace(wanted, dialogue=addresses_.original(wanted.dialogue))
     info = _run_of(store, wanted)
     level = _level(store, info, wanted)
     passes = _passes(store, info, wanted.choice)
     database = ox.Store()
-    for graph in (store.iris.catalogue, info.graph, *(one.graph for one in passes)):
+    for graph in (store.iris.catalogue, info.graph, *(pass_.graph for pass_ in passes)):
         name = ox.NamedNode(graph)
         database.extend(
             ox.Quad(triple.subject, triple.predicate, triple.object, name)
@@ -186,11 +188,11 @@ def read(store: Store, wanted: Wanted) -> OutgoingRun:
 
     judged = Said(
         quad
-        for one in passes
+        for pass_ in passes
         for quad in (
-            _as_published(database, published(one.graph), rules.scrubber)
-            if one.kind == "published" and level is Level.NONE
-            else published(one.graph)
+            _as_published(database, published(pass_.graph), rules.scrubber)
+            if pass_.kind == "published" and level is Level.NONE
+            else published(pass_.graph)
         )
     )
     return OutgoingRun(
@@ -250,23 +252,23 @@ def _level(store: Store, info: RunInfo, wanted: Wanted) -> Level:
 
 
 def _protected(store: Store, suite: str) -> bool:
-    said = {
+    values = {
         triple.object.value
         for triple in store.triples(store.iris.catalogue)
         if triple.subject == ox.NamedNode(suite)
         and triple.predicate.value == KGB.protected
         and isinstance(triple.object, ox.Literal)
     }
-    return said != {"false"}
+    return values != {"false"}
 
 
 def _passes(store: Store, info: RunInfo, choice: str) -> list[PassInfo]:
-    found = reading.passes(store, info)
+    all_passes = reading.passes(store, info)
     if choice in ("first", "latest"):
-        return found
-    chosen = [one for one in found if choice in (one.iri, one.iri.rpartition("/")[2])]
+        return all_passes
+    chosen = [pass_ for pass_ in all_passes if choice in (pass_.iri, pass_.iri.rpartition("/")[2])]
     if not chosen:
-        known = ", ".join(one.iri for one in found)
+        known = ", ".join(pass_.iri for pass_ in all_passes)
         raise StoreError(
             f"'{choice}' is not an evaluation pass over {info.iri}; there are: {known}"
         )
@@ -283,8 +285,8 @@ def _evaluations(
         number = judged.value(iri, KGB.round)
         dialogue = judged.required(iri, KGB.dialogue)
         of_pass.setdefault(dialogue, {})[None if number is None else int(number)] = iri
-    found: dict[str, dict[int | None, str]] = {}
-    for one in reversed(passes) if latest else passes:
-        for dialogue, evaluations in by_pass.get(one.iri, {}).items():
-            found.setdefault(dialogue, evaluations)
-    return found
+    counting: dict[str, dict[int | None, str]] = {}
+    for pass_ in reversed(passes) if latest else passes:
+        for dialogue, evaluations in by_pass.get(pass_.iri, {}).items():
+            counting.setdefault(dialogue, evaluations)
+    return counting

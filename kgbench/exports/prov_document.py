@@ -57,46 +57,46 @@ def document(run: OutgoingRun) -> ProvDocument:
     """Return the PROV document of a run, or of the exported dialogue."""
     from prov.model import ProvDocument
 
-    found = ProvDocument()
-    names = _Names(found, run)
+    doc = ProvDocument()
+    qualified = _Names(doc, run)
     about = _statements(run)
     described = {iri for iri, kind in _elements(about).items() if kind}
     for iri, kind in sorted(_elements(about).items()):
         if kind:
-            _element(found, names, iri, kind, about[iri], described)
+            _element(doc, qualified, iri, kind, about[iri], described)
     for iri in sorted(described):
         for predicate, value in about[iri]:
             relation = _RELATIONS.get(predicate)
             if relation is not None and getattr(value, "value", "") in described:
                 of_plan = predicate == PROV.wasAssociatedWith
                 plan = _plan(about, iri, value.value) if of_plan else None
-                more = [] if plan is None else [names.name(plan)]
-                relation(found, names.name(iri), names.name(value.value), *more)
-    return found
+                more = [] if plan is None else [qualified.name(plan)]
+                relation(doc, qualified.name(iri), qualified.name(value.value), *more)
+    return doc
 
 
 def _plan(about: Mapping[str, list[tuple[str, Any]]], activity: str, agent: str) -> str | None:
     """Return the plan by which an agent took part in an activity, if recorded."""
     for predicate, value in about[activity]:
         if predicate == PROV.qualifiedAssociation:
-            association = {name: one.value for name, one in about.get(value.value, ())}
+            association = {name: value_.value for name, value_ in about.get(value.value, ())}
             if association.get(PROV.agent) == agent:
                 return association.get(PROV.hadPlan)
     return None
 
 
-def serialised(found: ProvDocument, syntax: str) -> bytes:
+def serialised(doc: ProvDocument, syntax: str) -> bytes:
     """Serialise a document as PROV-N, PROV-JSON, PROV-XML or PROV-O (Turtle)."""
     if syntax == "provn":
-        return (found.get_provn() + "\n").encode("utf-8")
+        return (doc.get_provn() + "\n").encode("utf-8")
     more: dict[str, dict[str, Any]] = {"rdf": {"rdf_format": "turtle"}, "json": {"indent": 1}}
     if syntax == "xml":
         out = io.BytesIO()
-        found.serialize(out, format="xml")
+        doc.serialize(out, format="xml")
         return out.getvalue()
     with warnings.catch_warnings():  # the prov library uses deprecated parts of rdflib
         warnings.filterwarnings("ignore", category=DeprecationWarning)
-        text = found.serialize(format=syntax, **more.get(syntax, {}))
+        text = doc.serialize(format=syntax, **more.get(syntax, {}))
     assert text is not None
     return text.encode("utf-8")
 
@@ -104,15 +104,15 @@ def serialised(found: ProvDocument, syntax: str) -> bytes:
 class _Names:
     """Makes qualified names of IRIs, with a prefix for the run, each pass and other namespaces."""
 
-    def __init__(self, found: ProvDocument, run: OutgoingRun) -> None:
-        self._document = found
+    def __init__(self, doc: ProvDocument, run: OutgoingRun) -> None:
+        self._document = doc
         self._known: list[tuple[str, Any]] = []
         for prefix, namespace in _NAMESPACES.items():
             self._add(prefix, namespace)
         self._add("store", run.base)
         self._add("run", f"{run.info.iri}/")
-        for number, one in enumerate(run.passes):
-            self._add(f"pass{number}", f"{one.iri}/")
+        for number, pass_ in enumerate(run.passes):
+            self._add(f"pass{number}", f"{pass_.iri}/")
 
     def _add(self, prefix: str, namespace: str) -> Any:
         added = self._document.add_namespace(prefix, namespace)
@@ -143,22 +143,22 @@ def _statements(run: OutgoingRun) -> dict[str, list[tuple[str, Any]]]:
         if isinstance(quad.subject, ox.NamedNode):
             pair = (quad.predicate.value, quad.object)
             about.setdefault(quad.subject.value, []).append(pair)
-    wanted = _wanted(run, about)
-    return {iri: sorted(said, key=str) for iri, said in about.items() if iri in wanted}
+    wanted = _resources(run, about)
+    return {iri: sorted(statements, key=str) for iri, statements in about.items() if iri in wanted}
 
 
-def _wanted(run: OutgoingRun, about: dict[str, list[tuple[str, Any]]]) -> set[str]:
+def _resources(run: OutgoingRun, about: dict[str, list[tuple[str, Any]]]) -> set[str]:
     """Return the resources of the document: the run or dialogue, its parts, and linked ones."""
     if run.dialogue is None:
-        found = {
+        iris = {
             quad.subject.value
             for quad in (*run.statements.quads, *run.judged.quads)
             if isinstance(quad.subject, ox.NamedNode)
         }
     else:
-        found = {iri for iri in about if iri == run.dialogue or iri.startswith(f"{run.dialogue}/")}
-        found |= set(run.evaluations.get(run.dialogue, {}).values())
-    waiting = set(found)
+        iris = {iri for iri in about if iri == run.dialogue or iri.startswith(f"{run.dialogue}/")}
+        iris |= set(run.evaluations.get(run.dialogue, {}).values())
+    waiting = set(iris)
     while waiting:  # texts, agents, cases, and the activities that contain the dialogue
         further = {
             value.value
@@ -166,9 +166,9 @@ def _wanted(run: OutgoingRun, about: dict[str, list[tuple[str, Any]]]) -> set[st
             for predicate, value in about.get(iri, ())
             if isinstance(value, ox.NamedNode) and _leads_on(predicate)
         }
-        waiting = {iri for iri in further if iri in about} - found
-        found |= waiting
-    return found
+        waiting = {iri for iri in further if iri in about} - iris
+        iris |= waiting
+    return iris
 
 
 def _leads_on(predicate: str) -> bool:
@@ -179,28 +179,28 @@ def _leads_on(predicate: str) -> bool:
 
 def _elements(about: dict[str, list[tuple[str, Any]]]) -> dict[str, str]:
     """Return the PROV type of each resource: activity, entity, agent, or ``""``."""
-    found = {}
-    for iri, said in about.items():
-        types = {value.value for predicate, value in said if predicate == RDF.type}
+    kind_of = {}
+    for iri, statements in about.items():
+        types = {value.value for predicate, value in statements if predicate == RDF.type}
         kinds = [kind for type_, kind in _KINDS.items() if type_ in types]
         entity = "entity" if types & set(_ENTITIES) else ""
-        found[iri] = kinds[0] if kinds else entity
-    return found
+        kind_of[iri] = kinds[0] if kinds else entity
+    return kind_of
 
 
 def _element(  # noqa: PLR0917, C901 - the parts of an element
-    found: ProvDocument,
+    doc: ProvDocument,
     names: _Names,
     iri: str,
     kind: str,
-    said: Iterable[tuple[str, Any]],
+    statements: Iterable[tuple[str, Any]],
     described: set[str],
 ) -> None:
     from prov.constants import PROV as prov_names  # noqa: N811 - a namespace object
 
     attributes: list[tuple[Any, Any]] = []
     times: dict[str, Any] = {}
-    for predicate, value in said:
+    for predicate, value in statements:
         if predicate in _TIMES:
             times[predicate] = datetime.fromisoformat(value.value)
         elif predicate == RDF.type:
@@ -218,13 +218,13 @@ def _element(  # noqa: PLR0917, C901 - the parts of an element
             name = names.property(KGB.recordedAs if is_origin else predicate)
             attributes.append((name, _value(names, value)))
     if kind == "activity":
-        begun, ended = (times.get(each) for each in _TIMES)
-        found.activity(names.name(iri), begun, ended, attributes)
+        begun, ended = (times.get(term) for term in _TIMES)
+        doc.activity(names.name(iri), begun, ended, attributes)
     elif kind == "agent":
         attributes.append(("prov:type", prov_names["SoftwareAgent"]))
-        found.agent(names.name(iri), attributes)
+        doc.agent(names.name(iri), attributes)
     else:
-        found.entity(names.name(iri), attributes)
+        doc.entity(names.name(iri), attributes)
 
 
 def _value(names: _Names, value: Any) -> Any:

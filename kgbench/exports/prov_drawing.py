@@ -61,7 +61,7 @@ def _of_run(run: OutgoingRun) -> Drawing:
         x1, x2 = (start.x + WIDE, end.x) if forwards else (start.x, end.x + WIDE)
         arrows.append(Arrow(x1, start.y + HIGH // 2, x2, end.y + HIGH // 2, text))
 
-    whole = box(2, "activity", f"run {run.info.label}", run.info.iri)
+    run_box = box(2, "activity", f"run {run.info.label}", run.info.iri)
     agents: dict[str, Node] = {}
 
     def agent(iri: str) -> Node:
@@ -72,32 +72,32 @@ def _of_run(run: OutgoingRun) -> Drawing:
         return agents[iri]
 
     for iri in run.statements.values(run.info.iri, PROV.wasAssociatedWith):
-        arrow(whole, agent(iri), "wasAssociatedWith")
+        arrow(run_box, agent(iri), "wasAssociatedWith")
     for session in run.statements.instances(KGB.Session):
         node = box(1, "activity", "session", session)
         software = run.statements.required(session, PROV.wasAssociatedWith)
         arrow(node, agent(software), "wasAssociatedWith")
-        arrow(whole, node, "hasPart")
+        arrow(run_box, node, "hasPart")
     for plan in run.statements.instances(KGB.Configuration):
         box(1, "entity", "configuration", plan)
-    held = Counter(dialogue.model for dialogue in run.dialogues)
-    for model in sorted(held):
+    counts = Counter(dialogue.model for dialogue in run.dialogues)
+    for model in sorted(counts):
         label = run.catalogue.value(model, RDFS.label) or model
         name = box(4, "agent", label, model)
-        part = box(3, "activity", f"{held[model]} dialogues", model)
-        arrow(part, whole, "isPartOf")
+        part = box(3, "activity", f"{counts[model]} dialogues", model)
+        arrow(part, run_box, "isPartOf")
         arrow(part, name, "wasAssociatedWith")
-    for one in run.passes:
-        node = box(3, "activity", f"{one.kind} pass", one.iri)
-        arrow(node, whole, "wasInformedBy")
+    for pass_ in run.passes:
+        node = box(3, "activity", f"{pass_.kind} pass", pass_.iri)
+        arrow(node, run_box, "wasInformedBy")
     width = 20 + 4 * _STEP_X + WIDE
     return Drawing(width, 20 + max(rows.values()) * _STEP_Y, nodes, arrows)
 
 
-def svg(found: Drawing) -> bytes:
+def svg(drawing_: Drawing) -> bytes:
     """Return a drawing as a standalone SVG document."""
-    size = f'width="{found.width}" height="{found.height}"'
-    view = f' viewBox="0 0 {found.width} {found.height}"'
+    size = f'width="{drawing_.width}" height="{drawing_.height}"'
+    view = f' viewBox="0 0 {drawing_.width} {drawing_.height}"'
     tip = 'viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7" markerHeight="7" orient="auto"'
     lines = [
         '<?xml version="1.0" encoding="UTF-8"?>',
@@ -108,9 +108,9 @@ def svg(found: Drawing) -> bytes:
     lines += [
         f'<line x1="{a.x1}" y1="{a.y1}" x2="{a.x2}" y2="{a.y2}" stroke="#555" '
         f'marker-end="url(#tip)"><title>{escape(a.text)}</title></line>'
-        for a in found.arrows
+        for a in drawing_.arrows
     ]
-    for node in found.nodes:
+    for node in drawing_.nodes:
         round_ = 3 if node.kind == "activity" else HIGH // 2
         lines.append(
             f'<g><title>{escape(_plain(node.iri))}</title><rect x="{node.x}" y="{node.y}" '
@@ -121,26 +121,26 @@ def svg(found: Drawing) -> bytes:
     return ("\n".join([*lines, "</svg>"]) + "\n").encode("utf-8")
 
 
-def png(found: Drawing) -> bytes:
+def png(drawing_: Drawing) -> bytes:
     """Return a drawing as a PNG, by matplotlib."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
     from matplotlib.patches import FancyBboxPatch
 
-    figure = Figure(figsize=(found.width / _SCALE, found.height / _SCALE), dpi=_SCALE)
+    figure = Figure(figsize=(drawing_.width / _SCALE, drawing_.height / _SCALE), dpi=_SCALE)
     FigureCanvasAgg(figure)
     axes = figure.add_axes((0, 0, 1, 1))
-    axes.set_xlim(0, found.width)
-    axes.set_ylim(found.height, 0)
+    axes.set_xlim(0, drawing_.width)
+    axes.set_ylim(drawing_.height, 0)
     axes.axis("off")
-    for a in found.arrows:
+    for a in drawing_.arrows:
         axes.annotate(
             "",
             xy=(a.x2, a.y2),
             xytext=(a.x1, a.y1),
             arrowprops={"arrowstyle": "->", "color": "#555"},
         )
-    for node in found.nodes:
+    for node in drawing_.nodes:
         style = "square,pad=0" if node.kind == "activity" else "round,pad=0,rounding_size=18"
         axes.add_patch(
             FancyBboxPatch(

@@ -16,44 +16,46 @@ from kgbench.store.protocol import Store
 _KINDS = {"seconds": Kind.SCORE, "seed": Kind.COUNT}
 
 
-def table(found: Sequence[Review]) -> Table:
+def table(reviews: Sequence[Review]) -> Table:
     """Return a table with one row per verdict, as :func:`kgbench.importers.reviews.from_csv` reads.
 
     Rubrics are given as NAME/VERSION, options by name.
     """
-    rubrics = {one.iri: f"{one.name}/{one.version}" for one in every_rubric()}
-    names = {option.iri: option.name for one in every_rubric() for option in one.options}
+    rubrics = {rubric.iri: f"{rubric.name}/{rubric.version}" for rubric in every_rubric()}
+    names = {option.iri: option.name for rubric in every_rubric() for option in rubric.options}
     columns = tuple(
         Column(name, name.capitalize(), _KINDS.get(name, Kind.TEXT)) for name in COLUMNS
     )
-    rows = tuple(_row(one, rubrics.get(one.rubric, one.rubric), names) for one in found)
+    rows = tuple(
+        _row(review, rubrics.get(review.rubric, review.rubric), names) for review in reviews
+    )
     return Table("Verdicts of people", columns, rows, queries=("review-verdicts",))
 
 
-def _row(one: Review, rubric: str, names: dict[str, str]) -> tuple[Value, ...]:
-    first, *others = (item.dialogue for item in one.items)
+def _row(review: Review, rubric: str, names: dict[str, str]) -> tuple[Value, ...]:
+    first, *others = (item.dialogue for item in review.items)
     return (
-        one.iri,
-        one.reviewer,
+        review.iri,
+        review.reviewer,
         rubric,
         first,
         others[0] if others else None,
-        " ".join(one.order),
-        names.get(one.chosen, one.chosen),
-        None if one.executed is None else names.get(one.executed, one.executed),
-        one.decided.isoformat(),
-        one.seconds,
-        one.why or None,
-        one.queue,
-        one.seed,
-        one.revises,
-        " ".join(one.adjudicates) or None,
+        " ".join(review.order),
+        names.get(review.chosen, review.chosen),
+        None if review.executed is None else names.get(review.executed, review.executed),
+        review.decided.isoformat(),
+        review.seconds,
+        review.why or None,
+        review.queue,
+        review.seed,
+        review.revises,
+        " ".join(review.adjudicates) or None,
     )
 
 
-def trig(store: Store, found: Sequence[Review]) -> str:
+def trig(store: Store, reviews: Sequence[Review]) -> str:
     """Return the runs and passes of the verdicts, and their reviewers, as TriG."""
-    passes = sorted({one.pass_iri.rpartition("/")[2] for one in found})
+    passes = sorted({review.pass_iri.rpartition("/")[2] for review in reviews})
     graphs = [
         graph
         for name in passes
@@ -63,15 +65,15 @@ def trig(store: Store, found: Sequence[Review]) -> str:
         )
     ]
     quads = [
-        ox.Quad(one.subject, one.predicate, one.object, ox.NamedNode(graph))
+        ox.Quad(triple.subject, triple.predicate, triple.object, ox.NamedNode(graph))
         for graph in graphs
-        for one in store.triples(graph)
+        for triple in store.triples(graph)
     ]
     catalogue = ox.NamedNode(store.iris.catalogue)
-    for reviewer in sorted({one.reviewer for one in found}):
+    for reviewer in sorted({review.reviewer for review in reviews}):
         lines = "\n".join(described(store.iris, reviewer))
-        said = ox.parse(lines, format=ox.RdfFormat.N_TRIPLES)
-        quads += [ox.Quad(one.subject, one.predicate, one.object, catalogue) for one in said]
+        triples = ox.parse(lines, format=ox.RdfFormat.N_TRIPLES)
+        quads += [ox.Quad(t.subject, t.predicate, t.object, catalogue) for t in triples]
     text = ox.serialize(sorted(quads, key=str), format=ox.RdfFormat.TRIG)
     assert text is not None
     return bytes(text).decode("utf-8")

@@ -49,12 +49,12 @@ def write(run: OutgoingRun, out: Path, describing: Describing) -> int:
     already exists or cannot be written.
     """
     with whole(out) as crate, tempfile.TemporaryDirectory(prefix="kgbench-crate-") as scratch:
-        made = _Crate(run, Path(scratch), describing)
+        builder = _Crate(run, Path(scratch), describing)
         if out.suffix == ".zip":
-            made.crate.write_zip(crate)
+            builder.crate.write_zip(crate)
         else:
-            made.crate.write(crate)
-    return made.files
+            builder.crate.write(crate)
+    return builder.files
 
 
 class _Crate:
@@ -68,13 +68,15 @@ class _Crate:
         self._run = run
         self._scratch = scratch
         self._people = [
-            self._entity(one.iri or f"#creator-{digest(one.name)[:12]}", "Person", name=one.name)
-            for one in describing.creators
+            self._entity(
+                agent.iri or f"#creator-{digest(agent.name)[:12]}", "Person", name=agent.name
+            )
+            for agent in describing.creators
         ]
         self._describe(describing)
         results = self._file("results.nq", statements(run), "Dialogues and evaluations")
         scores = self._file("scores.csv", scores_csv(run), "Scores, one row for each")
-        actions = [self._held(results), *self._judged(results, scores)]
+        actions = [self._run_action(results), *self._pass_actions(results, scores)]
         kinds = ["CreativeWork", "Profile"]
         profile = self._entity(PROFILE, kinds, name="Process Run Crate", version="0.5")
         self.crate.root_dataset["conformsTo"] = profile
@@ -97,34 +99,36 @@ class _Crate:
             crate.creator = _plain(self._people)
             crate.root_dataset["author"] = _plain(self._people)
 
-    def _entity(self, iri: str, kind: str | list[str], **said: Any) -> Any:
+    def _entity(self, iri: str, kind: str | list[str], **properties: Any) -> Any:
         from rocrate.model.contextentity import ContextEntity
 
-        found = self.crate.dereference(iri)
-        made = {"@type": kind, **said}
-        return found or self.crate.add(ContextEntity(self.crate, iri, properties=made))
+        known = self.crate.dereference(iri)
+        typed = {"@type": kind, **properties}
+        return known or self.crate.add(ContextEntity(self.crate, iri, properties=typed))
 
     def _file(self, name: str, content: bytes, title: str) -> Any:
         self.files += 1
         (self._scratch / name).write_bytes(content)
         media, iri, language = _SYNTAXES[Path(name).suffix]
-        said = {
+        properties = {
             "name": title,
             "description": f"{title} of the run {self._run.info.label}.",
             "encodingFormat": [media, self._entity(iri, ["WebPage", "Standard"], name=language)],
             "contentSize": str(len(content)),
             "sha256": hashlib.sha256(content).hexdigest(),
         }
-        return self.crate.add_file(self._scratch / name, name, properties=said)
+        return self.crate.add_file(self._scratch / name, name, properties=properties)
 
     def _software(self, iris: Iterable[str]) -> list[Any]:
-        said = self._run.catalogue
+        catalogue = self._run.catalogue
         return [
             self._entity(
                 iri,
                 "SoftwareApplication",
-                name=said.value(iri, RDFS.label) or iri,
-                softwareVersion=(version := said.value(iri, SCHEMA.softwareVersion) or "unknown"),
+                name=catalogue.value(iri, RDFS.label) or iri,
+                softwareVersion=(
+                    version := catalogue.value(iri, SCHEMA.softwareVersion) or "unknown"
+                ),
                 version=version,
                 url=_HOME,
             )
@@ -133,7 +137,7 @@ class _Crate:
 
     def _action(self, iri: str, name: str, started: datetime, ended: datetime | None) -> Any:
         """Add an action; without a recorded end, it is not marked as completed."""
-        found = self._entity(
+        action = self._entity(
             iri,
             "CreateAction",
             name=name,
@@ -141,51 +145,51 @@ class _Crate:
             startTime=started.isoformat(timespec="milliseconds"),
         )
         if ended is not None:
-            found["actionStatus"] = _COMPLETED
-            found["endTime"] = ended.isoformat(timespec="milliseconds")
+            action["actionStatus"] = _COMPLETED
+            action["endTime"] = ended.isoformat(timespec="milliseconds")
         if self._people:
-            found["agent"] = _plain(self._people)
-        return found
+            action["agent"] = _plain(self._people)
+        return action
 
-    def _held(self, results: Any) -> Any:
+    def _run_action(self, results: Any) -> Any:
         """Add the action of the run."""
-        run, said = self._run, self._run.statements
+        run, statements = self._run, self._run.statements
         configurations = [
             self._file(
                 f"configuration-{digest(iri)[:12]}.ttl",
-                said.required(iri, PROV.value).encode("utf-8"),
+                statements.required(iri, PROV.value).encode("utf-8"),
                 "Configuration",
             )
-            for iri in said.instances(KGB.Configuration)
+            for iri in statements.instances(KGB.Configuration)
         ]
-        activities = [run.info.iri, *said.instances(KGB.Session)]
-        agents = [a for one in activities for a in said.values(one, PROV.wasAssociatedWith)]
-        found = self._action(
+        activities = [run.info.iri, *statements.instances(KGB.Session)]
+        agents = [a for iri in activities for a in statements.values(iri, PROV.wasAssociatedWith)]
+        action = self._action(
             run.info.iri,
             f"{len(run.dialogues)} dialogues with language models",
             run.info.started,
             run.info.ended or _last_end(run),
         )
-        models = self._software(one.model for one in run.dialogues)
-        found["instrument"] = _plain([*self._software(agents), *models])
-        found["object"] = _plain(configurations)
-        found["result"] = results
-        return found
+        models = self._software(dialogue.model for dialogue in run.dialogues)
+        action["instrument"] = _plain([*self._software(agents), *models])
+        action["object"] = _plain(configurations)
+        action["result"] = results
+        return action
 
-    def _judged(self, results: Any, scores: Any) -> Iterator[Any]:
+    def _pass_actions(self, results: Any, scores: Any) -> Iterator[Any]:
         """Add the actions of the evaluation passes."""
-        for one in self._run.passes:
-            found = self._action(
-                one.iri,
-                f"Evaluation of answers ({one.kind})",
-                one.started,
-                one.ended or (_last_end(self._run) if one.kind == "live" else None),
+        for pass_ in self._run.passes:
+            action = self._action(
+                pass_.iri,
+                f"Evaluation of answers ({pass_.kind})",
+                pass_.started,
+                pass_.ended or (_last_end(self._run) if pass_.kind == "live" else None),
             )
-            agents = self._run.judged.values(one.iri, PROV.wasAssociatedWith)
-            found["instrument"] = _plain(self._software(agents))
-            found["object"] = results
-            found["result"] = scores
-            yield found
+            agents = self._run.judged.values(pass_.iri, PROV.wasAssociatedWith)
+            action["instrument"] = _plain(self._software(agents))
+            action["object"] = results
+            action["result"] = scores
+            yield action
 
 
 def _plain(values: list[Any]) -> Any:
@@ -195,5 +199,5 @@ def _plain(values: list[Any]) -> Any:
 
 def _last_end(run: OutgoingRun) -> datetime | None:
     """Return the end of the last dialogue of a run; ``None`` if a dialogue is incomplete."""
-    ends = [one.ended for one in run.dialogues]
+    ends = [dialogue.ended for dialogue in run.dialogues]
     return max((end for end in ends if end is not None), default=None) if all(ends) else None

@@ -42,7 +42,9 @@ class Said:
 
     def instances(self, kind: str) -> list[str]:
         """Return the instances of a class, sorted."""
-        return sorted(s for s, said in self._by_subject.items() if kind in said.get(RDF.type, ()))
+        return sorted(
+            s for s, properties in self._by_subject.items() if kind in properties.get(RDF.type, ())
+        )
 
     def doubles(self, subject: str) -> dict[str, float]:
         """Return the ``xsd:double`` values of a subject by property: scores of an evaluation."""
@@ -50,5 +52,5 @@ class Said:
 
     def data(self, subject: str, name: str) -> Json:
         """Parse the value of a property that is JSON; ``{}`` if it is missing."""
-        found = self.value(subject, name)
-        return {} if found is None else json.loads(found)
+        text = self.value(subject, name)
+        return {} if text is None else json.loads(text)

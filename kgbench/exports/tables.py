@@ -78,7 +78,7 @@ def statements(run: OutgoingRun) -> bytes:
         if further <= needed:
             break
         needed |= further
-    graphs = {run.info.graph, *(one.graph for one in run.passes)}
+    graphs = {run.info.graph, *(pass_.graph for pass_ in run.passes)}
     quads += [
         quad
         for quad in run.catalogue.quads

@@ -97,12 +97,12 @@ def _about(run: OutgoingRun, dialogue: Dialogue) -> tuple[Value, ...]:
 
 def _scores(run: OutgoingRun, dialogue: Dialogue) -> dict[str, float]:
     several = int(run.catalogue.value(run.class_of(dialogue.task), KGB.maxRounds) or 1) > 1
-    found: dict[str, float] = {}
+    scores: dict[str, float] = {}
     for verdict in run.verdicts[dialogue.iri]:
         before = f"{verdict.round}_" if several and verdict.round is not None else ""
         for metric, value in verdict.scores.items():
-            found[before + run.metrics[metric][0]] = value
-    return found
+            scores[before + run.metrics[metric][0]] = value
+    return scores
 
 
 def _infos(verdicts: Sequence[Evaluation]) -> dict[str, Value]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A dialogue as a conversation: answers with their verdicts, what was expected, the origin."""
+"""The page of a dialogue: its conversation with verdicts, the expected answer, its provenance."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _MOST_REASONS = 20
 
 
 def conversation(store: View, iri: str, *, reveal: bool) -> dict[str, Any]:
-    """What the page of the dialogue ``iri`` shows; the expected answer where ``reveal`` asks."""
-    found = view(store, iri)
+    """Return the template context of the dialogue ``iri``; ``reveal`` adds the expected answer."""
+    dialogue = view(store, iri)
     facts = {
         name: things.text(store, iri, predicate)
         for name, predicate in (
@@ -31,34 +31,34 @@ def conversation(store: View, iri: str, *, reveal: bool) -> dict[str, Any]:
         )
     }
     facts["run"] = things.text(store, facts["execution"] or iri, DCTERMS.isPartOf)
-    verdicts = [_titled(store, one) for one in found.verdicts]
-    shown = conversed(found.rounds, verdicts, measures(store, facts["task"] or ""))
-    wanted = differences.expected(store, facts["task"], facts["case"])
+    verdicts = [_titled(store, verdict) for verdict in dialogue.verdicts]
+    shown = conversed(dialogue.rounds, verdicts, measures(store, facts["task"] or ""))
+    expected = differences.expected(store, facts["task"], facts["case"])
     if reveal:
-        for one in shown["rounds"]:
-            infos = one["verdicts"][0].verdict.infos if one["verdicts"] else ()
-            one["differences"] = differences.differences(wanted, one["turn"].answer, infos)
+        for round_ in shown["rounds"]:
+            infos = round_["verdicts"][0].verdict.infos if round_["verdicts"] else ()
+            round_["differences"] = differences.differences(expected, round_["turn"].answer, infos)
     names = [things.label(store, facts[name] or "") for name in ("task", "model")]
     return {
         "title": f"{names[0]} by {names[1]}",
-        "dialogue": found,
+        "dialogue": dialogue,
         "reasons": [
-            (one, things.text(store, one, KGB.reason) or "no reason was recorded")
-            for one in things.subjects(store, KGB.invalidates, iri, _MOST_REASONS)
+            (invalidation, things.text(store, invalidation, KGB.reason) or "no reason was recorded")
+            for invalidation in things.subjects(store, KGB.invalidates, iri, _MOST_REASONS)
         ],
         "facts": facts,
         **shown,
-        "expected": wanted.shown if reveal else [],
+        "expected": expected.shown if reveal else [],
         "beside": neighbours.beside(store.database, iri),
         "others": neighbours.others(store.database, iri),
         "judgements": judgements.judgements(store, iri),
         "judged": judgements.judged_by(store, iri),
-        "drawing": _drawing(store, iri, facts, found.rounds),
+        "drawing": _drawing(store, iri, facts, dialogue.rounds),
     }
 
 
 def _titled(store: View, verdict: VerdictView) -> VerdictView:
-    """The verdict with a title that names its pass by kind and time."""
+    """Return the verdict with a title that names its pass by kind and time."""
     of_pass = things.text(store, verdict.evaluation, PROV.wasGeneratedBy) or ""
     kind = things.text(store, of_pass, KGB.passKind) or "pass"
     started = moment(things.text(store, of_pass, PROV.startedAtTime))
@@ -74,20 +74,20 @@ def _drawing(
     store: View, iri: str, facts: dict[str, str | None], rounds: tuple[RoundView, ...]
 ) -> drawing.Drawing:
     rows = []
-    for one in rounds:
-        row = {"prompt": f"{iri}/{one.round}/prompt"}
-        answer = f"{iri}/{one.round}/answer"
-        if one.answer is not None:
+    for round_ in rounds:
+        row = {"prompt": f"{iri}/{round_.round}/prompt"}
+        answer = f"{iri}/{round_.round}/answer"
+        if round_.answer is not None:
             row["answer"] = answer
             call = things.text(store, answer, PROV.wasGeneratedBy)
             judged = things.subjects(store, PROV.wasDerivedFrom, answer, 20)
-            # What judges the whole dialogue is derived from each of its answers, too.
-            of_round = (e for e in judged if things.text(store, e, KGB.round) == str(one.round))
+            # Evaluations of the whole dialogue are derived from each of its answers, too.
+            of_round = (e for e in judged if things.text(store, e, KGB.round) == str(round_.round))
             evaluation = next((e for e in of_round if _is_evaluation(store, e)), None)
             if evaluation is not None:
                 row["evaluation"] = evaluation
         else:
-            call = f"{iri}/{one.round}/call/0"
+            call = f"{iri}/{round_.round}/call/0"
         if call is not None:
             row["call"] = call
         rows.append(row)

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One dialogue as it is published: its quads, and what its page shows, made from these alone.
+"""The published quads of one dialogue, and the content of its page, made from these quads alone.
 
-Read by the indexes of the database and put together here: a query per dialogue would take a hundred
+They are read by the indexes of the database, because a query per dialogue would take a hundred
 times as long.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import count, takewhile
 from typing import Any
 
@@ -29,17 +29,17 @@ _GENERATED, _USED = ox.NamedNode(PROV.wasGeneratedBy), ox.NamedNode(PROV.used)
 _OF_DIALOGUE, _CALL = ox.NamedNode(KGB.dialogue), ox.NamedNode(KGB.ModelCall)
 _TOOL_CALL, _EVALUATION = ox.NamedNode(KGB.ToolCall), ox.NamedNode(KGB.Evaluation)
 _AGENT = ox.NamedNode(PROV.wasAssociatedWith)
-_VERDICTS = frozenset(ox.NamedNode(one) for one in (KGB.Verdict, KGB.CalibrationVerdict))
+_VERDICTS = frozenset(ox.NamedNode(kind) for kind in (KGB.Verdict, KGB.CalibrationVerdict))
 _JUDGED = ox.NamedNode(KGB.judgedItem)
 _TEXTS = (KGB.text, KGB.reasoning, KGB.extracted, KGB.providerState)
-TEXTS = tuple(ox.NamedNode(one) for one in _TEXTS)
-_LONGEST_INFO = 300  # characters; the data have all of it
-_LONG = 200  # characters; a prompt of so many is shown once a page
+TEXTS = tuple(ox.NamedNode(name) for name in _TEXTS)
+_LONGEST_INFO = 300  # characters; the published data have all of it
+_LONG = 200  # characters; longer prompts are shown once per page
 
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """The quads about a dialogue and its parts, and the same by subject and property.
+    """The published quads about a dialogue and its parts, also by subject and property.
 
     ``calls``, ``prompts``, ``answers`` and ``evaluations`` are IRIs, in the order of rounds.
     """
@@ -55,8 +55,9 @@ class Gathered:
     tool_results: list[str]
 
     def value(self, subject: str, name: str, /) -> str | None:
-        """The first value of a property of ``subject``, if any."""
-        return value(self.said.get(subject, {}), name)
+        """Return the first value of a property of ``subject``, if any."""
+        objects = self.said.get(subject, {}).get(name)
+        return str(objects[0].value) if objects else None
 
     def left_out(self, text: str) -> str:
         """Return the words in place of a text (its IRI) that was left out."""
@@ -67,7 +68,7 @@ class Gathered:
 def gather(
     outgoing: Outgoing, database: ox.Store, dialogue: ox.NamedNode, graphs: frozenset[str]
 ) -> Gathered:
-    """Everything that is published about ``dialogue``; of evaluations those in ``graphs``."""
+    """Collect the published quads about ``dialogue``; of evaluations only those in ``graphs``."""
     pattern = database.quads_for_pattern
     calls: list[Any] = [
         quad.subject
@@ -77,7 +78,7 @@ def gather(
     prompts: dict[Any, None] = {
         q.object: None for call in calls for q in pattern(call, _USED, None)
     }
-    # The prompt of a call that is not made yet is found by its IRI.
+    # A prompt that no call has used yet is found by its IRI.
     by_iri = (
         ox.NamedNode(outgoing.held(f"{recorded(dialogue.value)}/{number}/prompt"))
         for number in count()
@@ -86,27 +87,27 @@ def gather(
     answers = [q.subject for call in calls for q in pattern(None, _GENERATED, call)]
     of_dialogue = list(pattern(None, _OF_DIALOGUE, dialogue))
     kinds = {
-        q.subject: {one.object for one in pattern(q.subject, _TYPE, None)} for q in of_dialogue
+        q.subject: {kind.object for kind in pattern(q.subject, _TYPE, None)} for q in of_dialogue
     }
     graph_of = {q.subject: str(q.graph_name).strip("<>") for q in of_dialogue}
     evaluations = [
-        node for node, found in kinds.items() if _EVALUATION in found and graph_of[node] in graphs
+        node for node, kinds_ in kinds.items() if _EVALUATION in kinds_ and graph_of[node] in graphs
     ]
-    # What a judge decided in this dialogue. What others decided about it is in other runs, with
-    # which no page may change.
+    # Verdicts that a judge gave in this dialogue. Verdicts about it belong to other runs, and the
+    # pages of a run must not change with other runs.
     verdicts = [
         node
-        for node, found in kinds.items()
-        if not _VERDICTS.isdisjoint(found) and graph_of[node] in graphs
+        for node, kinds_ in kinds.items()
+        if not _VERDICTS.isdisjoint(kinds_) and graph_of[node] in graphs
     ]
-    judged = [q.object for one in verdicts for q in pattern(one, _JUDGED, None)]
-    tool_calls = [node for node, found in kinds.items() if _TOOL_CALL in found]
+    judged = [q.object for verdict in verdicts for q in pattern(verdict, _JUDGED, None)]
+    tool_calls = [node for node, kinds_ in kinds.items() if _TOOL_CALL in kinds_]
     tool_results = [q.subject for call in tool_calls for q in pattern(None, _GENERATED, call)]
     texts = {
         q.object: None
-        for one in (*prompts, *answers, *tool_results)
+        for part in (*prompts, *answers, *tool_results)
         for predicate in TEXTS
-        for q in pattern(one, predicate, None)
+        for q in pattern(part, predicate, None)
     }
     texts |= {q.object: None for call in tool_calls for q in pattern(call, _USED, None)}
     servers = {q.object: None for call in tool_calls for q in pattern(call, _AGENT, None)}
@@ -115,9 +116,9 @@ def gather(
         *(*evaluations, *verdicts, *judged, *texts, *servers),
     )
     described = sorted(
-        filter(None, map(outgoing.about, parts)), key=lambda one: str(one[0].subject)
+        filter(None, map(outgoing.about, parts)), key=lambda of_part: str(of_part[0].subject)
     )
-    quads = [quad for one in (outgoing.about(dialogue), *described) for quad in one]
+    quads = [quad for of_part in (outgoing.about(dialogue), *described) for quad in of_part]
     said = by_subject(quads)
 
     def published(nodes: Iterable[Any]) -> list[str]:
@@ -138,21 +139,21 @@ def gather(
 
 
 def by_subject(quads: Iterable[ox.Quad]) -> dict[str, dict[str, list[Any]]]:
-    """Objects by subject and property."""
-    found: dict[str, dict[str, list[Any]]] = {}
+    """Group the objects of quads by subject and property, each once."""
+    index: dict[str, dict[str, list[Any]]] = {}
     subject: Any
     for subject, predicate, value, _ in quads:
-        objects = found.setdefault(subject.value, {}).setdefault(predicate.value, [])
+        objects = index.setdefault(subject.value, {}).setdefault(predicate.value, [])
         if value not in objects:
             objects.append(value)
-    return found
+    return index
 
 
 class Telling:
-    """Tells what the page of a dialogue shows.
+    """Builds the content of the pages of dialogues.
 
-    ``metrics`` and ``passes`` are names by IRI, passes in the order in which they began; ``known``
-    gives the metrics of a task by its IRI.
+    ``metrics`` and ``passes`` are names by IRI, passes in the order of their starts; ``known``
+    returns the metrics of a task (IRI).
     """
 
     def __init__(
@@ -163,28 +164,28 @@ class Telling:
     ) -> None:
         self._metrics = metrics
         self._passes = passes
-        self._order = {iri: place for place, iri in enumerate(passes)}
+        self._order = {iri: position for position, iri in enumerate(passes)}
         self._known = known
 
-    def conversation(self, found: Gathered, told: dict[str, str]) -> dict[str, Any]:
-        """What the page shows of one dialogue.
+    def conversation(self, gathered: Gathered, shown: dict[str, str]) -> dict[str, Any]:
+        """Return the template context of one dialogue.
 
-        ``told`` has the long texts of prompts that the page has already, and the fragments at
-        which they stand; those of this dialogue are added.
+        ``shown`` maps the long prompts that the page already has to their fragments; those of this
+        dialogue are added.
         """
-        about = found.said[found.iri]
+        about = gathered.said[gathered.iri]
         known = self._known(value(about, KGB.task) or "")
-        place = anchor(found.iri)
-        talk = conversed(_rounds(found), list(self.verdicts(found)), known)
-        for one in talk["rounds"]:
-            turn = one["turn"]
+        fragment = anchor(gathered.iri)
+        talk = conversed(_rounds(gathered), list(self.verdicts(gathered)), known)
+        for round_ in talk["rounds"]:
+            turn = round_["turn"]
             if len(turn.prompt) > _LONG:
-                at = f"{place}-{turn.round}-prompt"
-                one["same"] = told.get(turn.prompt)
-                told.setdefault(turn.prompt, at)
+                at = f"{fragment}-{turn.round}-prompt"
+                round_["same"] = shown.get(turn.prompt)
+                shown.setdefault(turn.prompt, at)
         return {
-            "iri": found.iri,
-            "place": place,
+            "iri": gathered.iri,
+            "place": fragment,
             "case": value(about, KGB.case),
             "iteration": value(about, KGB.iteration) or "?",
             "started": value(about, PROV.startedAtTime),
@@ -192,41 +193,43 @@ class Telling:
             **talk,
         }
 
-    def verdicts(self, found: Gathered) -> Iterator[VerdictView]:
-        """What each pass says, pass by pass and answer by answer."""
+    def verdicts(self, gathered: Gathered) -> Iterator[VerdictView]:
+        """Yield the verdicts, pass by pass and answer by answer."""
 
         def order(iri: str) -> int:
-            return self._order.get(value(found.said[iri], PROV.wasGeneratedBy) or "", 0)
+            return self._order.get(value(gathered.said[iri], PROV.wasGeneratedBy) or "", 0)
 
-        for iri in sorted(found.evaluations, key=order):
-            said = found.said[iri]
-            number = value(said, KGB.round)
+        for iri in sorted(gathered.evaluations, key=order):
+            properties = gathered.said[iri]
+            number = value(properties, KGB.round)
             about = "the whole dialogue" if number is None else f"answer {number}"
-            by = self._passes.get(value(said, PROV.wasGeneratedBy) or "", "a pass")
+            by = self._passes.get(value(properties, PROV.wasGeneratedBy) or "", "a pass")
             scores = {
                 name: float(objects[0].value)
-                for name, objects in said.items()
+                for name, objects in properties.items()
                 if name in self._metrics and objects[0].datatype.value == XSD.double
             }
             title = f"verdict on {about} ({by})"
-            view = verdict_view(evaluation(found, iri, scores), title, self._metrics)
-            infos = ((name, plain(info, _LONGEST_INFO)) for name, info in view.infos)
-            yield replace(view, infos=tuple(infos))
+            yield verdict_view(evaluation(gathered, iri, scores), title, self._metrics, _shortened)
 
 
-def value(said: Said, predicate: str) -> str | None:
-    """The first value of a property."""
-    objects = said.get(predicate)
+def value(properties: Said, predicate: str) -> str | None:
+    """Return the first value of a property, if any."""
+    objects = properties.get(predicate)
     return None if not objects else str(getattr(objects[0], "value", ""))
 
 
-def _rounds(found: Gathered) -> list[RoundView]:
-    assembler = Assembler(found, found.left_out)
-    uses = assembler.uses(found.tool_calls, found.tool_results)
-    turns = assembler.turns(found.calls, found.answers, uses, found.prompts)
+def _shortened(info: str) -> str:
+    return plain(info, _LONGEST_INFO)
+
+
+def _rounds(gathered: Gathered) -> list[RoundView]:
+    assembler = Assembler(gathered, gathered.left_out)
+    uses = assembler.uses(gathered.tool_calls, gathered.tool_results)
+    turns = assembler.turns(gathered.calls, gathered.answers, uses, gathered.prompts)
     return [round_view(k, turn) for k, turn in turns.items()]
 
 
-def _round(said: Said) -> int:
-    number = value(said, KGB.round) or ""
+def _round(properties: Said) -> int:
+    number = value(properties, KGB.round) or ""
     return int(number) if number.isdecimal() else 0  # an import may hold anything

@@ -225,8 +225,7 @@ def all_states(store: Store, graph: str) -> dict[str, list[DialogueState]]:
 def executions(store: Store, graph: str) -> list[Execution]:
     """Return the task executions of a run's graph, sorted."""
     rows = store.query(fill("run-executions.rq", graph=graph))
-    found = [Execution(r["execution"].value, r["model"].value, r["task"].value) for r in rows]
-    return sorted(found)
+    return sorted(Execution(r["execution"].value, r["model"].value, r["task"].value) for r in rows)
 
 
 def call_counts(store: Store, graph: str, dialogue: str) -> dict[int, int]:

@@ -283,14 +283,14 @@ def test_records_that_break_a_schema_are_refused(run, tmp_path):
     (tmp_path / "strict.json").write_text('{"required": ["more"]}')
     with pytest.raises(PublicationRefused, match="'more' is a required property"):
         every_eval_ever.check(found, tmp_path / "strict.json")
-    with pytest.raises(PublicationRefused, match="no JSON schema"):
+    with pytest.raises(PublicationRefused, match="not a readable JSON schema"):
         every_eval_ever.check(found, tmp_path / "absent.json")
 
 
 def test_nothing_is_overwritten(small, tmp_path):
     """A crate or data set is not written into what is there."""
     for name in ("rocrate", "croissant"):
-        with pytest.raises(PublicationRefused, match="is there already"):
+        with pytest.raises(PublicationRefused, match="already exists"):
             call("export", name, "--store", small, "-o", tmp_path, *OURS)
 
 
@@ -328,7 +328,7 @@ def test_a_folder_that_is_not_finished_takes_no_place(tmp_path):
     with whole(out) as folder:
         folder.mkdir()
     assert list(out.parent.iterdir()) == [out]
-    with pytest.raises(PublicationRefused, match="is there already"), whole(out):
+    with pytest.raises(PublicationRefused, match="already exists"), whole(out):
         pass
 
 

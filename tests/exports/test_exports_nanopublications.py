@@ -94,7 +94,7 @@ def test_a_forged_signature_is_noticed(site, tmp_path, monkeypatch):
     monkeypatch.setattr(
         nanopub.sign_utils.SHA256, "new", lambda data=b"": SHA256.SHA256Hash(data + b"else")
     )
-    with pytest.raises(AssertionError, match="does not fit"):
+    with pytest.raises(AssertionError, match="does not match"):
         export(site, tmp_path / "out", tmp_path / "key")
     assert not (tmp_path / "out").exists()
     monkeypatch.undo()

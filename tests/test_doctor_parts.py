@@ -153,7 +153,7 @@ def test_a_child_that_cannot_be_started_is_broken(monkeypatch):
     (found,) = judging.judging()
 
     assert (found.name, found.state) == ("answers", State.BROKEN)
-    assert found.words.startswith("no child can be started: ")
+    assert found.words.startswith("answers cannot be judged: ")
 
 
 def test_a_limit_of_time_without_effect_is_broken(monkeypatch):
@@ -196,7 +196,7 @@ def test_a_store_that_was_left_open_and_has_little_room(location, monkeypatch):
     found = by_name(storage.store(str(location), network=False))
 
     assert {found["owner"].state, found["space"].state} == {State.NOTE}
-    assert "nothing acknowledged is lost" in found["owner"].words
+    assert "no acknowledged write is lost" in found["owner"].words
     assert found["space"].words.startswith("only ")
     assert found["content"].state is State.OK
 

@@ -77,7 +77,7 @@ def judging() -> Iterator[Condition]:
         took = time.perf_counter() - start
         (timed_out,) = judge_batch([request], JudgeLimits(seconds=0.0))
     except KgbenchError as error:
-        words = f"no judging process can be started: {error}"
+        words = f"answers cannot be judged: {error}"
         yield Condition("judging", "answers", State.BROKEN, words)
         return
     finally:

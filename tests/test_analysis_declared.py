@@ -102,7 +102,7 @@ def folder(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("file", "found", "instead", "message"),
     [
-        ("list-models.rq", "SELECT", "CONSTRUCT", r"list-models.rq answers with \[\]"),
+        ("list-models.rq", "SELECT", "CONSTRUCT", r"list-models.rq has the columns \[\]"),
         ("list-models.rq", "?label", "?name", r"describes the columns .*'label'.*, but .*'name'"),
         ("list-models.rq", "# PARAMETERS", "", "has parameters but no line '# PARAMETERS'"),
         ("list-models.ttl", "sh:SPARQLExecutable", "sh:Other", "must describe one SPARQLExec"),

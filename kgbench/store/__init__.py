@@ -92,5 +92,7 @@ def embedded_only(location: str, purpose: str) -> Path:
             f"store (`kgbench store copy` makes an embedded copy)"
         )
     if location == "memory:":
-        raise StoreError(f"{purpose} needs a store in a folder, not one in memory")
+        raise StoreError(
+            f"a store in memory ends with the command that created it: {purpose} needs a folder"
+        )
     return Path(location)

@@ -56,7 +56,7 @@ def test_a_store_of_two_layouts_is_refused(other):
     with open_store("memory:") as store:
         said = f"<https://w3id.org/kgbench/layout> <{KGB.layoutVersion}> {other} ."
         store.bulk_load([Block(IRIS.catalogue, [said])])
-        with pytest.raises(LayoutError, match=r"layouts 1, (2|new): it was migrated halfway"):
+        with pytest.raises(LayoutError, match=r"layouts 1, (2|new): its migration was interrupted"):
             layouts.check(store)
 
 
@@ -76,6 +76,6 @@ def test_a_damaged_layout_is_said(tmp_path, monkeypatch):
 
 def test_what_needs_a_folder_is_not_done_in_memory(tmp_path):
     """A store in memory ends with its command, so no other one can have it."""
-    with pytest.raises(StoreError, match=r"in memory .*: to serve it cannot"):
+    with pytest.raises(StoreError, match=r"in memory .*: to serve it needs a folder"):
         embedded_only("memory:", "to serve it")
     assert embedded_only(str(tmp_path), "to serve it") == tmp_path

@@ -33,7 +33,7 @@ from kgbench.analysis.scaling import scaling
 from kgbench.analysis.selection import Selection, select
 from kgbench.analysis.sides import sides
 from kgbench.analysis.sizes import sizes
-from kgbench.analysis.stored import basis, keep, stored
+from kgbench.analysis.stored_results import basis, store_table, stored_table
 from kgbench.analysis.tables import Table
 from kgbench.analysis.task_scores import task_scores
 from kgbench.errors import QueryError
@@ -103,9 +103,9 @@ def read_back(store: OwnedStore, chosen: Selection, name: str, table: Table) -> 
     """What it takes to read back a table that was kept, checks of the stamps included."""
 
     def wanted() -> Table | None:
-        return stored(store, basis(store, select(store), name, {}))
+        return stored_table(store, basis(store, select(store), name, {}))
 
-    keep(store, basis(store, chosen, name, {}), table, _NOW)
+    store_table(store, basis(store, chosen, name, {}), table, _NOW)
     assert wanted() is not None
     return measure(wanted, repeat=7, warm_up=True)
 

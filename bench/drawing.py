@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bench.harness import Result
-from kgbench.plots.figures import PALETTE, Size, styled
+from kgbench.plots.figures import PALETTE, Size, create_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -54,7 +54,7 @@ def ratios(
         axes.set_xlabel("ratio; filled: this run, hollow: the one recorded before")
         axes.set_title("kgbench beside its peers and limits")
 
-    return styled(draw, size=Size(7.2), height=1.0 + 0.32 * len(rows))
+    return create_figure(draw, size=Size(7.2), height=1.0 + 0.32 * len(rows))
 
 
 def save(figure: Figure, path: Path) -> None:

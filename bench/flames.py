@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bench.drawing import save
-from kgbench.plots.figures import PALETTE, Size, styled
+from kgbench.plots.figures import PALETTE, Size, create_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -100,7 +100,7 @@ def flame(root: Box, title: str) -> Figure:
         axes.set_axis_off()
         axes.set_title(title)
 
-    return styled(draw, size=Size(9.6), height=0.6 + 0.16 * height)
+    return create_figure(draw, size=Size(9.6), height=0.6 + 0.16 * height)
 
 
 def _depth(box: Box, shown: int) -> int:

@@ -183,13 +183,15 @@ def serve(store: Path, dialogues: int) -> dict[str, object]:
 
 def publish(store: Path, dialogues: int) -> dict[str, object]:
     """A first publication without texts of tasks, and a second one without changes."""
+    from kgbench.publish.redaction import RedactionLevel
     from kgbench.publish.settings import Settings
     from kgbench.publish.site import publish as published
-    from kgbench.publish.withholding import Level
 
     with tempfile.TemporaryDirectory(dir=store.parent) as folder:
         out = Path(folder) / "site"
-        settings = Settings(str(store), out, "https://example.org/bench/", level=Level.PROMPTS)
+        settings = Settings(
+            str(store), out, "https://example.org/bench/", level=RedactionLevel.PROMPTS
+        )
         first = _timed(lambda: published(settings, lambda *_: None))
         again = _timed(lambda: published(settings, lambda *_: None))
         disk = sum(file.stat().st_size for file in out.rglob("*") if file.is_file())

@@ -29,8 +29,8 @@ from kgbench.importers.load import load
 from kgbench.model import Case, Plan
 from kgbench.pages.contents import statements
 from kgbench.pages.conversation import conversation
-from kgbench.pages.snapshot import View, newest
-from kgbench.publish.withholding import Level
+from kgbench.pages.snapshot import View, open_newest
+from kgbench.publish.redaction import RedactionLevel
 from kgbench.record import reading
 from kgbench.store import open_reader, open_store
 from kgbench.store.protocol import Store
@@ -71,7 +71,7 @@ def hot_paths(scratch: Path) -> Iterator[Mapping[str, Work]]:
         with open_store(str(location)) as store:
             asyncio.run(run_plan(store, _plan(_DIALOGUES), Settings(executor=judges)))
         with open_reader(str(location)) as reader:
-            view = newest(location / "snapshots", reader.iris.base)
+            view = open_newest(location / "snapshots", reader.iris.base)
             found = _Paths(judges, reader, view, str(location))
             yield {
                 "judging": found.judge,
@@ -95,7 +95,7 @@ class _Paths:
         (run,) = reading.runs(store)
         states = reading.all_states(store, run.graph)
         self._dialogues = [one.iri for found in states.values() for one in found][:_PAGES]
-        whole = outgoing_run.read(store, outgoing_run.Wanted(level=Level.NONE))
+        whole = outgoing_run.read(store, outgoing_run.ExportRequest(level=RedactionLevel.NONE))
         records, _ = llm_kg_bench.records(whole)
         self._results = ResultFile("results.json", json.dumps(records).encode("utf-8"))
         self._answers = list(_answers()) * _TIMES
@@ -109,7 +109,9 @@ class _Paths:
         plan = _plan(_PLANNED)
         asked = planning.exercises(plan)
         for model in plan.models:
-            assert sum(1 for _ in planning.planned(plan, asked, model)) == _PLANNED * len(LABELS)
+            assert sum(1 for _ in planning.planned_dialogues(plan, asked, model)) == _PLANNED * len(
+                LABELS
+            )
 
     def record(self) -> None:
         with open_store("memory:") as store:

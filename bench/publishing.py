@@ -21,10 +21,10 @@ from pathlib import Path
 import pyoxigraph as ox
 
 from bench.harness import Result, Timing, measure
+from kgbench.publish.redaction import RedactionLevel
 from kgbench.publish.settings import Settings
 from kgbench.publish.signing import Signer
 from kgbench.publish.site import publish
-from kgbench.publish.withholding import Level
 from kgbench.store import Block, open_store
 
 DIALOGUES = 5_200
@@ -163,7 +163,7 @@ def _in_a_process(store: Path, out: Path, key: Path | None = None) -> float:
 
 def _publish(store: str, out: str, key: str | None = None) -> None:
     signer = None if key is None else Signer.read(Path(key), Path(out))
-    settings = Settings(store, Path(out), BASE, level=Level.PROMPTS, signer=signer)
+    settings = Settings(store, Path(out), BASE, level=RedactionLevel.PROMPTS, signer=signer)
     publish(settings, lambda *_: None)
     who = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
     print(max(resource.getrusage(one).ru_maxrss for one in who) / 1024)

@@ -61,7 +61,7 @@ uvicorn.run(app, port=int(sys.argv[2]), log_level="error", access_log=False)
 
 def run() -> list[Result]:
     """Rates and times of every server, and ours as multiples of those of the others."""
-    from kgbench.pages.snapshot import newest
+    from kgbench.pages.snapshot import open_newest
     from kgbench.vocab import BASE
 
     with tempfile.TemporaryDirectory() as folder:
@@ -70,7 +70,7 @@ def run() -> list[Result]:
         shutil.copytree(store, other)
         snapshot = max((store / "snapshots").glob("[0-9]*[0-9]"))
         dump = Path(folder) / "data.nq"
-        view = newest(snapshot.parent, BASE)
+        view = open_newest(snapshot.parent, BASE)
         view.database.dump(str(dump), ox.RdfFormat.N_QUADS)
         lookups, pages = questions.look_ups(view), questions.pages(view)
         found: list[Result] = []

@@ -32,7 +32,7 @@ from kgbench.analysis.selection import Selection, select
 from kgbench.analysis.tables import Column, Table
 from kgbench.errors import KgbenchError, StoreError
 from kgbench.rdf import queries
-from kgbench.record import counted
+from kgbench.record import stored_counts
 from kgbench.record.counts import Cell
 from kgbench.store import open_reader
 from kgbench.store.protocol import Store
@@ -150,7 +150,7 @@ def measured(
     """
     right = {what: answer.found for what, answer in _asked(source, repeat=False).items()}
     with open_reader(source) as store:
-        counts = counted.graphs(store)
+        counts = stored_counts.graphs(store)
     for name, server in SERVERS.items():
         if not only(name):
             continue
@@ -172,7 +172,7 @@ def _measured(
     copied = json.loads(_command(["store", "copy", source, server.location, "--json"], state))
     copying = time.perf_counter() - begin
     with open_reader(server.location) as store:
-        if counted.graphs(store) != counts:
+        if stored_counts.graphs(store) != counts:
             raise StoreError(f"{name}: the counts of passes hold no longer after the copy")
     answers = _asked(server.location)
     faults = {}
@@ -215,7 +215,7 @@ def _works(store: Store, chosen: Selection) -> dict[str, Callable[[], object]]:
         rows = queries.run(store, "score-histograms", passGraph=list(chosen.pass_graphs))
         found: Counter[tuple[Cell, float]] = Counter()
         for row in rows:
-            found[counted.cell_of(row), float(row["value"].value)] += int(row["count"].value)
+            found[stored_counts.cell_of(row), float(row["value"].value)] += int(row["count"].value)
         return found
 
     return {**analyses(store, chosen), _RAW: one_by_one}

@@ -20,7 +20,7 @@ from kgbench.scoring import stems
 from kgbench.scoring.fact_extraction import published_scores
 from kgbench.scoring.relation_triples import parse
 from kgbench.tasks import catalogue, text2kg
-from kgbench.tasks.text2kg_cases import asked, part_cases
+from kgbench.tasks.text2kg_cases import content_of, part_cases
 
 GOAL = "at least 2,000/s"
 _SAMPLES = 4_000
@@ -50,7 +50,7 @@ def run() -> list[Result]:
 
 def _all(one: Callable[[Case, str], None], work: list[tuple[Case, str]]) -> Callable[[], None]:
     def go() -> None:
-        stems.forget()  # each measurement begins as a new process does
+        stems.clear_caches()  # each measurement begins as a new process does
         for case, answer in work:
             one(case, answer)
 
@@ -58,7 +58,7 @@ def _all(one: Callable[[Case, str], None], work: list[tuple[Case, str]]) -> Call
 
 
 def _published(case: Case, answer: str) -> None:
-    content = asked(case)
+    content = content_of(case)
     triples = parse(answer).triples
     published_scores(triples, content.truth, content.sentence, content.ontology)
 

@@ -19,7 +19,7 @@ def answer_evaluation(
         dialogue=dialogue.iri,
         round=k,
         outcome=outcome_of(dialogue.turns[k], verdict.outcome),
-        scores=by_metric(task_class, verdict.scores),
+        scores=scores_by_iri(task_class, verdict.scores),
         infos=verdict.infos,
     )
 
@@ -46,7 +46,7 @@ def dialogue_evaluation(
         dialogue=dialogue.iri,
         round=None,
         outcome=unjudged[0] if unjudged else outcome_of(dialogue.turns[last], verdicts[-1].outcome),
-        scores=by_metric(task_class, scores),
+        scores=scores_by_iri(task_class, scores),
         infos={"multiShotCount": len(verdicts)},
     )
 
@@ -66,7 +66,7 @@ def evaluations(
     return of_answers if of_dialogue is None else [*of_answers, of_dialogue]
 
 
-def by_metric(task_class: TaskClass, scores: object) -> dict[str, float]:
+def scores_by_iri(task_class: TaskClass, scores: object) -> dict[str, float]:
     """Replace short metric names by metric IRIs; raises ``KeyError`` for an undeclared name."""
     assert isinstance(scores, dict)
     return {task_class.metrics[name].iri: float(value) for name, value in scores.items()}

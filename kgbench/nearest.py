@@ -9,7 +9,7 @@ from difflib import get_close_matches
 _NAMED = 12  # maximal number of names in a message
 
 
-def close(name: str, among: Iterable[str]) -> str | None:
+def closest(name: str, among: Iterable[str]) -> str | None:
     """Return a phrase with the entries of ``among`` closest to ``name``; ``None`` if none is close.
 
     >>> close("oracel", ["oracle", "noisy"])
@@ -26,7 +26,7 @@ def nearest(name: str, among: Iterable[str]) -> str:
     'known are noisy, oracle'
     """
     options = sorted(among)
-    if (phrase := close(name, options)) is not None:
+    if (phrase := closest(name, options)) is not None:
         return phrase
     more = f" and {len(options) - _NAMED} more" if options[_NAMED:] else ""
     return f"known are {', '.join(options[:_NAMED])}{more}" if options else "there are none"

@@ -28,7 +28,7 @@ class Selection:
         )
 
 
-def runs_with(store: Store, runs: Sequence[RunInfo], selection: Selection) -> list[RunInfo]:
+def select_runs(store: Store, runs: Sequence[RunInfo], selection: Selection) -> list[RunInfo]:
     """The runs that hold dialogues of ``selection``; all runs if the selection has no globs.
 
     Raises :class:`~kgbench.errors.TaskError` if no run does.

@@ -67,7 +67,7 @@ def content_of(line: bytes) -> bytes | None:
     return content if intact else None
 
 
-class WriteAhead:
+class WriteAheadLog:
     """The log in ``folder``, which is created with the first record; one process at a time owns it.
 
     ``settle`` makes the store sync its data to disk. With it, records are synced, too (one

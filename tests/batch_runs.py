@@ -78,7 +78,7 @@ def run(store, plan, stop=None, **settings):
 def open_batches(store):
     """The batches of the only run that have no end."""
     (info,) = reading.runs(store)
-    return batches.open_ones(store, info.graph)
+    return batches.unended_batches(store, info.graph)
 
 
 def asked_twice(made):

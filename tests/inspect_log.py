@@ -43,7 +43,7 @@ def log(label, answers):
 
 
 def _sample(task, index, answers):
-    about = inspect_samples.About.of(task, SUITE, 0, index)
+    about = inspect_samples.CaseIdentity.of(task, SUITE, 0, index)
     case, task_class = about.case(""), catalogue.task_class(task.task_class)
     requests = [JudgeRequest(case, tuple(answers[: k + 1])) for k in range(len(answers))]
     try:

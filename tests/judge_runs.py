@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from kgbench import config
 from kgbench.engine import Settings, planning, run_plan, run_to_continue
-from kgbench.judges.planning import Judging, judging_plan, questions
+from kgbench.judges.planning import JudgingRequest, judging_plan, judging_questions
 from kgbench.judges.rubrics import rubric
 from kgbench.record import reading
 
@@ -30,14 +30,16 @@ def run(store, plan, given=None):
 
 def ask(store, of, name, *specs, **chosen):
     """Ask judges by the rubric called ``name`` about the run ``of``."""
-    judging = Judging(rubric(name), **chosen)
+    judging = JudgingRequest(rubric(name), **chosen)
     plan = judging_plan(of, judging, list(specs), call_timeout=60.0)
-    return run(store, plan, questions(store, of, judging))
+    return run(store, plan, judging_questions(store, of, judging))
 
 
 def exercises(store, of, name, **chosen):
     """What judges are asked, with the cases."""
-    (found,) = questions(store, of, Judging(rubric(name), **chosen)).exercises.values()
+    (found,) = judging_questions(
+        store, of, JudgingRequest(rubric(name), **chosen)
+    ).exercises.values()
     return found
 
 

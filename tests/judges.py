@@ -84,7 +84,7 @@ def surroundings() -> tuple[object, ...]:
     """What a child that is started now would know."""
     classes = {point.name for point in entry_points(group="kgbench.tasks")}
     variables = tuple(sorted(environment().items()))
-    return variables, keys.own(), tuple(sorted(classes))
+    return variables, keys.user_key(), tuple(sorted(classes))
 
 
 @pytest.fixture(scope="session", autouse=True)

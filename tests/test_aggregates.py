@@ -26,7 +26,7 @@ from kgbench.cli import app
 from kgbench.engine import Settings, run_plan, run_to_continue
 from kgbench.execution.judging import JudgeLimits
 from kgbench.execution.pools import executor
-from kgbench.record import Recorder, aggregates, counted, counts, invalidation, reading
+from kgbench.record import Recorder, aggregates, counts, invalidation, reading, stored_counts
 from kgbench.record.aggregates import Aggregates
 from kgbench.record.live_counts import LiveCounts
 from kgbench.record.removal import removal
@@ -78,13 +78,13 @@ def tables(store, choice="first"):
 def from_evaluations(store, choice="first"):
     """What tables say where nothing is counted; the counts are gone afterwards."""
     store.drop([aggregates.graph_of(store.iris, graph) for graph in passes(store)])
-    assert counted.graphs(store) == {}
+    assert stored_counts.graphs(store) == {}
     return tables(store, choice)
 
 
 def assert_same(store, choice="first"):
     """All passes are counted, and every table is what it is without counts."""
-    assert set(counted.graphs(store)) == set(passes(store))
+    assert set(stored_counts.graphs(store)) == set(passes(store))
     found = tables(store, choice)
     assert found == from_evaluations(store, choice)
 
@@ -106,7 +106,7 @@ def test_run_is_counted(store):
 
 def test_continued_run_is_counted(store):
     """What a second session adds is added to the counts of the first."""
-    (before,) = counted.graphs(store).values()
+    (before,) = stored_counts.graphs(store).values()
     lists = (
         "SELECT ?list WHERE { GRAPH <%s> { ?list a <https://w3id.org/kgbench/ns#CountedList> } }"
     )
@@ -138,7 +138,7 @@ def test_reevaluation_is_counted(store):
     with executor("local:1") as pool:
         done = reevaluate(store, info, pool, JudgeLimits(), explain=False)
     assert_conforms(store)
-    assert len(counted.graphs(store)) == 2
+    assert len(stored_counts.graphs(store)) == 2
     assert_same(store, done.evaluation_pass)
 
 
@@ -160,9 +160,9 @@ def test_invalidated_run_leaves_nothing(store, monkeypatch, few):
     monkeypatch.setattr(aggregates, "_FEW", few)
     (info,) = reading.runs(store)
     invalidation.invalidate(store, info.iri, "another model answered", "Ada")
-    kept = counted.graphs(store)
+    kept = stored_counts.graphs(store)
     assert set(kept) == set(passes(store))
-    assert sum(times for _, times in counted.outcomes(store, list(kept.values()))) == 0
+    assert sum(times for _, times in stored_counts.outcomes(store, list(kept.values()))) == 0
     assert histograms(store, select(store), metrics(store)) == {}
 
 
@@ -170,7 +170,7 @@ def test_pass_that_changed_is_read_itself(store):
     """Counts of an earlier state are not used, and are made anew by a check."""
     (graph,) = passes(store)
     store.write([Block(graph, [])])
-    assert counted.graphs(store) == {}
+    assert stored_counts.graphs(store) == {}
     found = aggregates.check(store)
     assert (len(found.right), len(found.missing), len(found.wrong)) == (0, 1, 0)
     assert_same(store)
@@ -182,8 +182,8 @@ def test_what_was_counted_twice_is_counted_anew(store):
     recorder = Recorder(store.iris, "any", graph.rpartition("/")[2])
     kept = Aggregates(store, graph, recorder)
     assert recorder.counts is not None
-    (one, *_), number = next(counted.outcomes(store, [kept.graph])), 3
-    recorder.counts.outcome(counts.Ended(one, "urn:task", 0, "scored"), number)
+    (one, *_), number = next(stored_counts.outcomes(store, [kept.graph])), 3
+    recorder.counts.outcome(counts.OutcomeKey(one, "urn:task", 0, "scored"), number)
     store.write([Block(graph, [])])
     kept.seal()
     assert aggregates.check(store).right
@@ -206,7 +206,7 @@ def test_check_finds_wrong_counts(tmp_path):
         line = f"{right.subject} {right.predicate}"
         store.update(f"DELETE DATA {{ GRAPH <{kept}> {{ {line} {literal} }} }}")
         store.update(f"INSERT DATA {{ GRAPH <{kept}> {{ {line} {wrong} }} }}")
-        assert counted.graphs(store)
+        assert stored_counts.graphs(store)
     asked = ["store", "check", "--aggregates", "--store", str(tmp_path / "store")]
     first = CliRunner().invoke(app, asked)
     assert first.exit_code == 1, first.output
@@ -228,14 +228,14 @@ def test_killed_run_is_counted(store, monkeypatch):
     """What a session leaves that never ended is read, and the next session goes on from it."""
     monkeypatch.setattr(LiveCounts, "seal", lambda _: None)
     run(store, iterations=3)
-    (kept,) = counted.graphs(store).values()
-    assert counted.waiting(store, [kept])
+    (kept,) = stored_counts.graphs(store).values()
+    assert stored_counts.uncounted_evaluations(store, [kept])
     assert_conforms(store)
     found = tables(store)
     monkeypatch.undo()
     monkeypatch.setattr(Aggregates, "rebuild", lambda _: pytest.fail("everything counted anew"))
     run(store, iterations=4)
-    assert counted.waiting(store, [kept]) == []
+    assert stored_counts.uncounted_evaluations(store, [kept]) == []
     assert tables(store) != found
     assert_conforms(store)
     assert_same(store)
@@ -246,5 +246,7 @@ def test_marks_of_a_killed_run_are_counted_by_a_check(store, monkeypatch):
     monkeypatch.setattr(LiveCounts, "seal", lambda _: None)
     run(store, iterations=3)
     assert len(aggregates.check(store).right) == 1
-    assert counted.waiting(store, list(counted.graphs(store).values())) == []
+    assert (
+        stored_counts.uncounted_evaluations(store, list(stored_counts.graphs(store).values())) == []
+    )
     assert_same(store)

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from kgbench.analysis.choosing import Score, Selector
 from kgbench.analysis.compare import ALL_TASKS, compare
 from kgbench.analysis.declarations import ScoreSet
 from kgbench.analysis.estimands import estimand
@@ -19,7 +18,8 @@ from kgbench.analysis.leaders import leaders
 from kgbench.analysis.matching import Match, matches
 from kgbench.analysis.matching import Pair as MatchedPair
 from kgbench.analysis.pairs import Verdict, pairs
-from kgbench.analysis.ranking import Rivals, groups, rank_ranges, told_apart
+from kgbench.analysis.ranking import Rivals, groups, rank_ranges, significantly_worse
+from kgbench.analysis.score_selectors import Score, Selector
 from kgbench.analysis.scores import ScoreRow
 from kgbench.analysis.selection import select
 from kgbench.analysis.sides import sides
@@ -164,7 +164,7 @@ def test_clear_differences_are_told_apart():
             for k, v in enumerate(base)
         }
     }
-    assert told_apart(rivals(values), ["a", "b", "z"], 0.05) == {
+    assert significantly_worse(rivals(values), ["a", "b", "z"], 0.05) == {
         "a": {"z"},
         "b": {"z"},
         "z": set(),

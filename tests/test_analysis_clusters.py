@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from kgbench.analysis.clusters import Apart, Clusters, Value
+from kgbench.analysis.clusters import Clusters, UnpairedDifference, Value
 from kgbench.analysis.histogram import Histogram
 from kgbench.analysis.intervals import Bounds, score_interval
 from kgbench.analysis.significance import benjamini_hochberg, paired_test
@@ -140,11 +140,11 @@ def test_sides_without_common_cases_are_tested_by_welch():
     """Means over different cases differ by Welch's test; small sides make no claim."""
     rng = np.random.default_rng(7)
     ours, theirs = rng.random(12), rng.random(30) * 0.5
-    found = Apart(clusters(*([v] for v in ours)), clusters(*([v] for v in theirs)))
+    found = UnpairedDifference(clusters(*([v] for v in ours)), clusters(*([v] for v in theirs)))
     assert found.p == pytest.approx(stats.ttest_ind(ours, theirs, equal_var=False).pvalue)
     low, high = found.interval(SHARES)
     assert low < np.mean(ours) - np.mean(theirs) < high
-    small = Apart(clusters([1.0], [0.0]), clusters(*([v] for v in theirs)))
+    small = UnpairedDifference(clusters([1.0], [0.0]), clusters(*([v] for v in theirs)))
     assert (small.p, small.interval(SHARES), small.p_equivalent(1)) == (None, None, None)
 
 

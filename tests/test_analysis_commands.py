@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from kgbench.analysis import leaders
 from kgbench.analysis.selection import select
-from kgbench.analysis.stored import basis, stored
+from kgbench.analysis.stored_results import basis, stored_table
 from kgbench.cli import app
 from kgbench.errors import QueryError
 from kgbench.store import open_reader
@@ -245,5 +245,5 @@ def test_leaders_are_kept_where_pages_look_for_them(typed, location):
     """What ``leaderboard --significance --keep`` writes is what pages read back."""
     typed("analyze", "leaderboard", "--significance", "--keep")
     with open_reader(location) as store:
-        kept = stored(store, basis(store, select(store), "leaderboard", leaders.arguments()))
+        kept = stored_table(store, basis(store, select(store), "leaderboard", leaders.arguments()))
         assert kept == leaders.leaders(store, select(store))

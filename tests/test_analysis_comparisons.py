@@ -9,7 +9,6 @@ import pytest
 from scipy import stats
 
 from kgbench.analysis.characterization import characterization
-from kgbench.analysis.choosing import Selector
 from kgbench.analysis.compare import ALL_TASKS, compare, flips
 from kgbench.analysis.compass import Axis, Compass, compass, compass_table
 from kgbench.analysis.declarations import ScoreGroup, ScoreSet, score_set
@@ -36,6 +35,7 @@ from kgbench.analysis.matching import matches
 from kgbench.analysis.outcomes import outcomes
 from kgbench.analysis.passes import compare_passes
 from kgbench.analysis.rendering import as_latex
+from kgbench.analysis.score_selectors import Selector
 from kgbench.analysis.selection import select
 from kgbench.analysis.sides import sides
 from kgbench.analysis.sizes import sizes

@@ -11,7 +11,7 @@ import pytest
 from kgbench.analysis import compass
 from kgbench.analysis.case_means import claim
 from kgbench.analysis.clusters import FEWEST_FOR_T, least_p
-from kgbench.analysis.estimands import ASKED, estimand, estimands
+from kgbench.analysis.estimands import USER_ESTIMANDS, estimand, estimands
 from kgbench.analysis.histogram import Histogram
 from kgbench.analysis.inference import inference, method
 from kgbench.analysis.intervals import Bounds
@@ -20,7 +20,7 @@ from kgbench.analysis.leaders import leaders
 from kgbench.analysis.registry import ANALYSES
 from kgbench.analysis.repetitions import Answers, Item
 from kgbench.analysis.selection import select
-from kgbench.analysis.stored import basis, keep
+from kgbench.analysis.stored_results import basis, store_table
 from kgbench.analysis.task_scores import task_scores
 from kgbench.errors import QueryError, ResourceError
 from kgbench.pages.board import board
@@ -77,7 +77,7 @@ def test_no_analysis_is_forgotten():
         assert not CLAIMS & set(table.names)
 
 
-@pytest.mark.parametrize("about", ASKED)
+@pytest.mark.parametrize("about", USER_ESTIMANDS)
 @pytest.mark.parametrize("name", ["tasks", "dialogue", "characterization"])
 def test_any_estimand_can_be_asked_for(name, about):
     """The same means, whatever the estimand; only `dialogues` takes dialogues for independent."""
@@ -98,7 +98,7 @@ def kept():
     with owned("analysis_scores") as store:
         chosen = select(store)
         for name, made in (("leaderboard", leaders), ("tasks", task_scores)):
-            keep(store, basis(store, chosen, name, {}), made(store, chosen), NOW)
+            store_table(store, basis(store, chosen, name, {}), made(store, chosen), NOW)
         yield store
 
 
@@ -136,7 +136,7 @@ def test_a_cube_without_its_estimand_is_refused():
     """The shapes notice a table with intervals that does not say what they are about."""
     with owned("result") as store:
         chosen = select(store, "kgbench-1")
-        keep(store, basis(store, chosen, "tasks", {}), task_scores(store, chosen), NOW)
+        store_table(store, basis(store, chosen, "tasks", {}), task_scores(store, chosen), NOW)
         assert_conforms(store)
         for term in (KGB.estimand, KGB.inferenceMethod):
             store.update(
@@ -174,7 +174,7 @@ def test_methods_are_declared_with_what_they_are_about():
     for name in ("paired", "formats", "student", "independent"):
         assert inference("cases", name).about.name == "dialogues"
     assert inference("repetitions").method.name == "clustered"
-    assert {one.name for one in estimands()} > set(ASKED)
+    assert {one.name for one in estimands()} > set(USER_ESTIMANDS)
     with pytest.raises(QueryError, match="InferenceMethod 'guess'"):
         method("guess")
 

@@ -7,7 +7,6 @@ import pytest
 
 from kgbench.analysis.cards import card
 from kgbench.analysis.characterization import characterization
-from kgbench.analysis.choosing import Selector
 from kgbench.analysis.compare import compare
 from kgbench.analysis.declarations import ScoreSet
 from kgbench.analysis.dialogues import view
@@ -19,6 +18,7 @@ from kgbench.analysis.leaderboard import leaderboard
 from kgbench.analysis.leaders import leaders
 from kgbench.analysis.matching import matches
 from kgbench.analysis.outcomes import outcomes
+from kgbench.analysis.score_selectors import Selector
 from kgbench.analysis.scores import histograms
 from kgbench.analysis.selection import select
 from kgbench.analysis.sides import sides

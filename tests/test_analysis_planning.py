@@ -12,11 +12,11 @@ from typer.testing import CliRunner
 from kgbench.analysis import planning
 from kgbench.analysis.clusters import Clusters
 from kgbench.analysis.components import by_model, of_models
-from kgbench.analysis.planning import Claim, Declared
+from kgbench.analysis.planning import Claim, DeclaredVariances
 from kgbench.analysis.power import PairedTest, Variances
 from kgbench.analysis.repetitions import Answers, Item
 from kgbench.analysis.selection import select
-from kgbench.cli import made
+from kgbench.cli import build_app
 from kgbench.errors import QueryError
 from kgbench.vocab import DCTERMS, PROV, XSD
 from tests.analysis_store import altered, small
@@ -160,10 +160,10 @@ def test_published_plan_is_found():
 
     The t distribution needs a few more.
     """
-    table = planning.plan(Claim(0.05), Declared(0.0286, 0.0107, 0.5), repetitions=[1, 4])
+    table = planning.plan(Claim(0.05), DeclaredVariances(0.0286, 0.0107, 0.5), repetitions=[1, 4])
     assert table.column("cases") == [159, 109]
     assert table.column("dialogues") == [159, 436]
-    table = planning.plan(Claim(0.1), Declared(0.0286, 0.0107, 0.5), repetitions=[1, 4])
+    table = planning.plan(Claim(0.1), DeclaredVariances(0.0286, 0.0107, 0.5), repetitions=[1, 4])
     assert table.column("cases") == [42, 29]
 
 
@@ -181,14 +181,14 @@ def test_published_plan_is_found():
 def test_claims_that_no_test_reaches_are_refused(claim, message):
     """What cannot be planned is refused with words."""
     with pytest.raises(QueryError, match=message):
-        planning.plan(claim, Declared(0.03, 0.01))
+        planning.plan(claim, DeclaredVariances(0.03, 0.01))
 
 
 def test_without_variance_six_cases_suffice():
     """Models that never vary are told apart by the least that the test can reach the level with."""
-    assert planning.plan(Claim(0.1), Declared(0.03, 0.0, 1.0)).column("cases") == [6] * 4
-    assert planning.plan(Claim(0.1), Declared(1e-12, 0.0)).column("cases") == [6] * 4
-    strict = planning.plan(Claim(0.1, alpha=0.01), Declared(1e-12, 0.0))
+    assert planning.plan(Claim(0.1), DeclaredVariances(0.03, 0.0, 1.0)).column("cases") == [6] * 4
+    assert planning.plan(Claim(0.1), DeclaredVariances(1e-12, 0.0)).column("cases") == [6] * 4
+    strict = planning.plan(Claim(0.1, alpha=0.01), DeclaredVariances(1e-12, 0.0))
     assert strict.column("cases") == [8] * 4
     assert any("Fewer than 8 cases never give a p below 0.01" in note for note in strict.notes)
 
@@ -286,7 +286,7 @@ def test_effort_is_the_mean_of_models_over_all_their_dialogues():
 def test_command_line_plans_from_results_and_declarations(tmp_path):
     """Measured from a run, with tokens, cost and time; the store stays as it was."""
     runner, folder = CliRunner(), tmp_path / "store"
-    app = made(["run", "plan", "status"])
+    app = build_app(["run", "plan", "status"])
     config = tmp_path / "plan.yaml"
     config.write_text(
         'tasks: ["Text2KG-sample"]\n'

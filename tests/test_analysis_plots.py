@@ -10,7 +10,6 @@ from dataclasses import replace
 import pytest
 
 from kgbench.analysis import scores as fetch
-from kgbench.analysis.choosing import Selector
 from kgbench.analysis.compass import COLUMNS as COMPASS
 from kgbench.analysis.compass import Axis, Compass, compass, compass_table
 from kgbench.analysis.format_preference import ALL_TASKS
@@ -18,6 +17,7 @@ from kgbench.analysis.histogram import Histogram
 from kgbench.analysis.leaderboard import COLUMNS as BOARD
 from kgbench.analysis.leaders import COLUMNS as LEADERS
 from kgbench.analysis.leaders import leaders
+from kgbench.analysis.score_selectors import Selector
 from kgbench.analysis.scores import ModelInfo
 from kgbench.analysis.selection import select
 from kgbench.analysis.sizes import COLUMNS as SIZES
@@ -32,7 +32,7 @@ import matplotlib.image
 from kgbench.plots.box_plots import bars, box_plot, distributions
 from kgbench.plots.cards import card_figures
 from kgbench.plots.compasses import compass_figure, overlay_figure
-from kgbench.plots.figures import distinct, file_name, save, size_of, state_digest, wrapped
+from kgbench.plots.figures import file_name, line_style, save, size_of, state_digest, wrapped
 from kgbench.plots.preference_maps import preference_map
 from kgbench.plots.size_curves import size_figure
 from kgbench.plots.standings import standings_figure
@@ -334,6 +334,6 @@ def test_card_has_the_figures_that_there_are_scores_for(model, glob, kinds, tmp_
 
 def test_lines_differ_in_more_than_colour():
     """The first 32 lines have looks of their own; neighbours differ in colour and marker."""
-    looks = [tuple(distinct(k).values()) for k in range(32)]
+    looks = [tuple(line_style(k).values()) for k in range(32)]
     assert len(set(looks)) == 32
     assert file_name("box", "a b/c:d") == "box-a-b-c-d"

@@ -9,8 +9,8 @@ import pytest
 from kgbench.analysis.intervals import Bounds
 from kgbench.analysis.prediction_powered import (
     CLUSTERS,
-    Judged,
-    Labelled,
+    LabelledItem,
+    UnlabelledItem,
     labels_needed,
     powered_mean,
 )
@@ -26,10 +26,13 @@ def drawn(rng, *, labelled, unlabelled, share, right, wrong, size=1):
     known = cluster < labelled
     return (
         [
-            Labelled(float(y), float(f), int(c))
+            LabelledItem(float(y), float(f), int(c))
             for y, f, c in zip(truth[known], said[known], cluster[known], strict=True)
         ],
-        [Judged(float(f), int(c)) for f, c in zip(said[~known], cluster[~known], strict=True)],
+        [
+            UnlabelledItem(float(f), int(c))
+            for f, c in zip(said[~known], cluster[~known], strict=True)
+        ],
     )
 
 
@@ -84,8 +87,8 @@ def test_the_formula_by_hand():
     y, f = rng.normal(size=50), rng.normal(size=50)
     f = f + y
     g = rng.normal(size=500) * 1.4
-    labelled = [Labelled(a, b, k) for k, (a, b) in enumerate(zip(y, f, strict=True))]
-    found = powered_mean(labelled, [Judged(v, 50 + k) for k, v in enumerate(g)])
+    labelled = [LabelledItem(a, b, k) for k, (a, b) in enumerate(zip(y, f, strict=True))]
+    found = powered_mean(labelled, [UnlabelledItem(v, 50 + k) for k, v in enumerate(g)])
 
     trust = np.cov(y, f)[0, 1] / 50 / (f.var(ddof=1) / 50 + g.var(ddof=1) / 500)
     variance = trust**2 * g.var(ddof=1) / 500 + (y - trust * f).var(ddof=1) / 50
@@ -96,8 +99,8 @@ def test_the_formula_by_hand():
 
 def test_intervals_stay_inside_the_range():
     """No interval of a share goes beyond 1."""
-    labelled = [Labelled(min(k / 2, 1.0), float(k % 3 != 0), k) for k in range(40)]
-    unlabelled = [Judged(1.0, 1_000 + k) for k in range(200)]
+    labelled = [LabelledItem(min(k / 2, 1.0), float(k % 3 != 0), k) for k in range(40)]
+    unlabelled = [UnlabelledItem(1.0, 1_000 + k) for k in range(200)]
 
     assert powered_mean(labelled, unlabelled).interval.high > 1
     assert powered_mean(labelled, unlabelled, Bounds(0, 1)).interval.high == 1
@@ -107,25 +110,25 @@ def test_intervals_stay_inside_the_range():
     ("labelled", "needed"),
     [
         ([], CLUSTERS),
-        ([Labelled(float(k % 2), float(k % 3 == 0), k) for k in range(20)], CLUSTERS),
-        ([Labelled(float(k % 2), float(k % 3 == 0), k // 2) for k in range(40)], 2 * CLUSTERS),
-        ([Labelled(float(k % 2), float(k % 2), k) for k in range(100)], 1_020),
-        ([Labelled(1.0, float(k % 2), k) for k in range(100)], 1_020),
-        ([Labelled(float(k > 3), float(k % 2), k) for k in range(100)], 204),
+        ([LabelledItem(float(k % 2), float(k % 3 == 0), k) for k in range(20)], CLUSTERS),
+        ([LabelledItem(float(k % 2), float(k % 3 == 0), k // 2) for k in range(40)], 2 * CLUSTERS),
+        ([LabelledItem(float(k % 2), float(k % 2), k) for k in range(100)], 1_020),
+        ([LabelledItem(1.0, float(k % 2), k) for k in range(100)], 1_020),
+        ([LabelledItem(float(k > 3), float(k % 2), k) for k in range(100)], 204),
     ],
 )
 def test_too_few_labels_are_refused_with_the_number_needed(labelled, needed):
     """Too few clusters, no error of the judge, one label only, a rare label: each is named."""
     assert labels_needed(labelled) == needed
     with pytest.raises(QueryError, match=f"{len(labelled)} labelled items are too few .* {needed}"):
-        powered_mean(labelled, [Judged(1.0, -1)])
+        powered_mean(labelled, [UnlabelledItem(1.0, -1)])
 
 
 def test_parts_that_are_not_apart_are_refused():
     """A case in both parts is refused, and so is a labelled part that is the whole."""
-    labelled = [Labelled(float(k % 2), float(k % 3 == 0), k) for k in range(60)]
+    labelled = [LabelledItem(float(k % 2), float(k % 3 == 0), k) for k in range(60)]
 
     with pytest.raises(QueryError, match="1 clusters have both labelled and unlabelled items"):
-        powered_mean(labelled, [Judged(1.0, 3)])
+        powered_mean(labelled, [UnlabelledItem(1.0, 3)])
     with pytest.raises(QueryError, match="use the labelled mean"):
         powered_mean(labelled, [])

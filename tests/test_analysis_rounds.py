@@ -11,13 +11,13 @@ from typer.testing import CliRunner
 
 from kgbench import resources
 from kgbench.analysis.aspects import task_aspects
-from kgbench.analysis.choosing import Selector
 from kgbench.analysis.compass import Axis, Compass, compass_of
 from kgbench.analysis.declarations import ScoreSet, score_set
 from kgbench.analysis.explain import explain, of_tasks
 from kgbench.analysis.feedback import feedback_gains
 from kgbench.analysis.leaders import leaders
 from kgbench.analysis.matching import matches
+from kgbench.analysis.score_selectors import Selector
 from kgbench.analysis.selection import select
 from kgbench.analysis.sides import sides
 from kgbench.analysis.tables import Table
@@ -25,7 +25,7 @@ from kgbench.analysis.task_scores import task_scores
 from kgbench.cli import app
 from kgbench.errors import QueryError
 from kgbench.plots.box_plots import distributions
-from kgbench.publish.standing import Standing, drawn_compass
+from kgbench.publish.suite_results import SuiteResults, drawn_compass
 from kgbench.vocab import BASE
 from tests.analysis_store import iri, owned, small
 
@@ -233,7 +233,7 @@ def test_cards_of_a_site_draw_the_compass_of_the_suite():
     """Where several compasses have results, a model's page shows that of the suite."""
     chosen = replace(select(small()), suite=f"{BASE}suite/llm-kg-bench-3")
     empty = Table("T", (), ())
-    standing = Standing("s", "s", "S", chosen)
+    standing = SuiteResults("s", "s", "S", chosen)
     assert drawn_compass(standing) is None
     standing.tables.update({"compass-eswc": empty, "compass-eswc-published": empty})
     assert drawn_compass(standing) == "compass-eswc-published"

@@ -9,7 +9,7 @@ import pytest
 
 from kgbench.analysis.leaderboard import leaderboard
 from kgbench.analysis.selection import select
-from kgbench.analysis.stored import basis, keep, remembered, stored
+from kgbench.analysis.stored_results import basis, store_table, stored_or_computed, stored_table
 from kgbench.analysis.task_scores import task_scores
 from kgbench.store import Block
 from tests.analysis_store import iri, owned, small
@@ -60,14 +60,14 @@ def kept():
         chosen = select(store)
         for name, made in (("leaderboard", leaderboard), ("tasks", task_scores)):
             wanted = basis(store, chosen, name, {})
-            keep(store, wanted, made(store, chosen), NOW)
+            store_table(store, wanted, made(store, chosen), NOW)
         yield store, chosen
 
 
 def test_second_call_reads_the_table_back(kept):
     """With unchanged stamps nothing is computed, and the table is the same to the last digit."""
     store, chosen = kept
-    table, _, started = remembered(store, chosen, "leaderboard", {}, refuse)
+    table, _, started = stored_or_computed(store, chosen, "leaderboard", {}, refuse)
     assert started is None
     assert table == leaderboard(small(), select(small()))
 
@@ -75,26 +75,28 @@ def test_second_call_reads_the_table_back(kept):
 def test_anything_that_matters_makes_another_key(kept):
     """Other arguments, another pass or a change of a graph read are another analysis."""
     store, chosen = kept
-    assert stored(store, basis(store, chosen, "leaderboard", {"set": "swj"})) is None
-    assert stored(store, basis(store, select(store, choice="latest"), "leaderboard", {})) is None
+    assert stored_table(store, basis(store, chosen, "leaderboard", {"set": "swj"})) is None
+    assert (
+        stored_table(store, basis(store, select(store, choice="latest"), "leaderboard", {})) is None
+    )
     graph = iri("graph/pass/p1")
     store.write([Block(graph, [f"<{iri('pass/p1')}> <urn:p> <urn:o> ."])])
-    assert stored(store, basis(store, chosen, "leaderboard", {})) is None
+    assert stored_table(store, basis(store, chosen, "leaderboard", {})) is None
 
 
 def test_keeping_an_analysis_does_not_outdate_others(kept):
     """Writing an analysis changes no graph that analyses read."""
     store, chosen = kept
     for name in ("leaderboard", "tasks"):
-        assert stored(store, basis(store, chosen, name, {})) is not None
+        assert stored_table(store, basis(store, chosen, name, {})) is not None
 
 
 def test_the_same_analysis_is_kept_once(kept):
     """Keeping twice writes once, and names the analysis that is there."""
     store, chosen = kept
     wanted = basis(store, chosen, "leaderboard", {})
-    first = keep(store, wanted, leaderboard(store, chosen), NOW)
-    assert keep(store, wanted, leaderboard(store, chosen), NOW) == first
+    first = store_table(store, wanted, leaderboard(store, chosen), NOW)
+    assert store_table(store, wanted, leaderboard(store, chosen), NOW) == first
 
 
 def test_analysis_says_what_it_rests_on(kept):
@@ -125,7 +127,7 @@ def test_stored_analyses_conform():
     with owned("result") as store:
         chosen = select(store, "kgbench-1")
         for name, made in (("leaderboard", leaderboard), ("tasks", task_scores)):
-            keep(store, basis(store, chosen, name, {}), made(store, chosen), NOW)
+            store_table(store, basis(store, chosen, name, {}), made(store, chosen), NOW)
         assert_conforms(store)
 
 

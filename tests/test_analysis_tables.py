@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgbench.analysis.choosing import Selector
 from kgbench.analysis.declarations import ScoreSet
 from kgbench.analysis.leaderboard import leaderboard
 from kgbench.analysis.rendering import as_terminal
+from kgbench.analysis.score_selectors import Selector
 from kgbench.analysis.selection import select
 from kgbench.analysis.tables import Column, Kind, Table, ranks, render
 from kgbench.analysis.task_scores import task_scores

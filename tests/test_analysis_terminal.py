@@ -11,7 +11,7 @@ from rich.cells import cell_len
 
 from kgbench.analysis.rendering import as_terminal, render
 from kgbench.analysis.tables import Column, Kind, Table
-from kgbench.analysis.terminal import Grid, drawn
+from kgbench.analysis.terminal import Grid, render_terminal
 
 NAMES = st.text(st.sampled_from("ab-/ 語"), max_size=60).map(str.strip)
 NUMBERS = st.integers(-999, 99_999).map(str)
@@ -30,7 +30,7 @@ def grids(draw, most_names):
 @given(grids(2), st.integers(100, 200))
 def test_no_line_is_longer_than_the_terminal(grid, width):
     """The terminal has no line to break, whatever stands in the table."""
-    assert max(cell_len(line) for line in drawn("", grid, width).splitlines()) <= width
+    assert max(cell_len(line) for line in render_terminal("", grid, width).splitlines()) <= width
 
 
 @given(grids(5), st.one_of(st.none(), st.integers(1, 200)))
@@ -39,7 +39,7 @@ def test_nothing_is_cut_off(grid, width):
 
     A name may stand once over the rows that begin with it.
     """
-    said = drawn("", grid, width)
+    said = render_terminal("", grid, width)
     digits = [cell for row in grid.rows for cell in row if cell.lstrip("-").isdigit()]
 
     assert sorted(digits) == sorted(word for word in said.split() if word.lstrip("-").isdigit())

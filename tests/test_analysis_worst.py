@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from kgbench.analysis.worst import Scored, worst
+from kgbench.analysis.worst import ScoredDialogue, worst
 from kgbench.errors import QueryError
 from kgbench.rdf import queries
 
@@ -29,10 +29,10 @@ def test_long_lists_are_left_out_of_a_query_for_people():
 def test_errors_count_as_bad_where_they_are_many():
     """Where lower values are better, the highest is the worst, and none is as good as 1."""
     scored = [
-        Scored("T", "f1", None, 0, 0.5, "run/1", "m"),
-        Scored("T", "errors", None, 0, 0.0, "run/2", "m", higher_is_better=False),
-        Scored("T", "errors", None, 0, 3.0, "run/3", "m", higher_is_better=False),
-        Scored("T", "f1", None, 1, 0.1, "run/3", "m"),
+        ScoredDialogue("T", "f1", None, 0, 0.5, "run/1", "m"),
+        ScoredDialogue("T", "errors", None, 0, 0.0, "run/2", "m", higher_is_better=False),
+        ScoredDialogue("T", "errors", None, 0, 3.0, "run/3", "m", higher_is_better=False),
+        ScoredDialogue("T", "f1", None, 1, 0.1, "run/3", "m"),
     ]
     assert [one.dialogue for one in worst(scored)] == ["run/3", "run/1", "run/2"]
     assert [one.metric for one in worst(scored, 1)] == ["errors"]

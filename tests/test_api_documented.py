@@ -14,7 +14,7 @@ import pytest
 
 import kgbench
 from kgbench.analysis.registry import ANALYSES
-from kgbench.api.analysing import analysed
+from kgbench.api.analysis_methods import analysis_method
 from tests.python_examples import PAGE, prepared
 
 HEADING = re.compile(r"^### `(?:kgbench\.)?(\w+)", re.MULTILINE)
@@ -34,7 +34,7 @@ def methods(name: str) -> dict[str, object]:
         f"{name}.{member}": value
         for member, value in own.items()
         if not member.startswith("_")
-        and (inspect.isroutine(value) or isinstance(value, (property, analysed)))
+        and (inspect.isroutine(value) or isinstance(value, (property, analysis_method)))
     }
 
 
@@ -79,7 +79,7 @@ def fields(name: str) -> set[str]:
 def test_every_analysis_is_a_method():
     """Each analysis of the command line is a method that has its parameters and defaults."""
     own = vars(kgbench.Results).items()
-    made = {name: value._declared for name, value in own if isinstance(value, analysed)}
+    made = {name: value._declared for name, value in own if isinstance(value, analysis_method)}
 
     assert {one.name for one in made.values()} == set(ANALYSES)
     for name, analysis in made.items():

@@ -9,7 +9,7 @@ import shlex
 import pytest
 from typer.testing import CliRunner
 
-from kgbench.analysis.finding import SORTS, find_dialogues
+from kgbench.analysis.dialogue_search import SORTS, find_dialogues
 from kgbench.analysis.selection import select
 from kgbench.cli import app
 from kgbench.cli.dialogues import Sort

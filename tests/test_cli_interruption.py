@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from kgbench import __main__ as program
 from kgbench.cli import app
-from kgbench.cli.interruption import WORDS
+from kgbench.cli.interruption import INTERRUPTED
 from kgbench.store import SnapshotReader, maintenance, open_reader
 from kgbench.store.embedded import EmbeddedStore
 from tests.archives import record_v3, write_json
@@ -77,7 +77,7 @@ def test_every_command_says_in_one_line_that_it_was_interrupted(
     given = [word.format(file=file, new=tmp_path / "new", store=store) for word in words.split()]
     done = call(*given)
 
-    assert (done.exit_code, done.stdout, done.stderr) == (130, "", f"{WORDS}\n")
+    assert (done.exit_code, done.stdout, done.stderr) == (130, "", f"{INTERRUPTED}\n")
     found = {path.name for path in tmp_path.rglob("*") if path.is_file()}
     assert found - STATE == {file.name}
 
@@ -115,7 +115,7 @@ def test_what_was_stored_is_whole_and_the_command_can_be_given_again(
     with open_reader(str(target)) as reader:
         after = maintenance.check(reader)
 
-    assert (interrupted.exit_code, interrupted.stderr) == (130, f"{WORDS}\n")
+    assert (interrupted.exit_code, interrupted.stderr) == (130, f"{INTERRUPTED}\n")
     assert again.exit_code == 0, again.output
     assert after.problems == []
     assert after.graphs > between.graphs
@@ -159,6 +159,6 @@ def test_ctrl_c_at_a_terminal_ends_a_publication_and_its_processes_quietly(tmp_p
         os.killpg(publishing.pid, signal.SIGINT)
         _, said = publishing.communicate(timeout=PATIENCE)
 
-    assert (publishing.returncode, said) == (130, f"{WORDS}\n")
+    assert (publishing.returncode, said) == (130, f"{INTERRUPTED}\n")
     again = call(*words, "--processes", "1")
     assert again.exit_code == 0, again.output

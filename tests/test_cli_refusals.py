@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from kgbench import cli
 from kgbench.cli import app, main
-from kgbench.cli.wording import count, missing
+from kgbench.cli.messages import count, missing_package
 from kgbench.errors import StoreError, TaskError
 from kgbench.record import reading
 from kgbench.store import open_reader
@@ -105,11 +105,11 @@ def test_files_steer_no_terminal(tmp_path, monkeypatch, capsys):
 
 def test_a_missing_package_is_told_from_a_missing_module():
     """What an extra would bring is named with it; a hole in kgbench itself is not hidden."""
-    told = missing(ModuleNotFoundError(name="matplotlib.figure"), "plots")
+    told = missing_package(ModuleNotFoundError(name="matplotlib.figure"), "plots")
     assert str(told) == "matplotlib.figure is not installed: pip install 'kgbench[plots]'"
 
     with pytest.raises(ModuleNotFoundError):
-        missing(ModuleNotFoundError(name="kgbench.plots"), "plots")
+        missing_package(ModuleNotFoundError(name="kgbench.plots"), "plots")
 
 
 def test_counts_are_words():

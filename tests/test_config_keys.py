@@ -5,7 +5,7 @@ import pytest
 
 from kgbench import config
 from kgbench.errors import ModelSpecError
-from kgbench.secrets import names, shapes
+from kgbench.secrets import key_patterns, secret_names
 from tests.config_files import GOOD, changed, write
 
 # Put together here, so that no scanner takes them for keys that leaked.
@@ -144,5 +144,5 @@ def test_a_key_in_a_specification_is_refused_and_not_repeated(spec):
 )
 def test_ordinary_text_is_no_key(harmless):
     """Names of models, tasks and options are left alone."""
-    assert not shapes.is_pasted(harmless)
-    assert not names.is_for_a_secret(harmless.partition(":")[0])
+    assert not key_patterns.contains_pasted_key(harmless)
+    assert not secret_names.is_secret_field(harmless.partition(":")[0])

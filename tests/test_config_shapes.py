@@ -75,7 +75,7 @@ def refused_by(graph):
     conforms, report, _ = validate(graph, shacl_graph=conformance.shapes())
     found = set(report.objects(None, SH.sourceShape))
     assert conforms == (not found)
-    triples = tuple(ox.Triple(*map(conformance.as_read, triple)) for triple in graph)
+    triples = tuple(ox.Triple(*map(conformance.to_term, triple)) for triple in graph)
     same = graphs.ConfigurationGraph("file", triples, triples[0].subject, trees.Tree("file"))
     assert conforms == conformance.accepted(same)
     return found

@@ -129,7 +129,7 @@ IDS = st.text(string.ascii_letters + string.digits + "-._/:@?%&= ", min_size=1).
     lambda text: text.strip() and not text.startswith("sk-")
 )
 WRITTEN = st.builds(
-    specs.Written,
+    specs.ParsedSpec,
     st.sampled_from(["openai", "baseline", "vllm"]),
     IDS,
     st.sampled_from([None, "http://host/v1", "https://[::1]:8000"]),

@@ -38,7 +38,7 @@ def plan(tmp_path_factory):
 def again(plan, parameters):
     """The parameters of the plan's task as they are read from what is written of them."""
     task = replace(plan.tasks[0], parameters=parameters)
-    text = turtle.written(replace(plan, tasks=(task,)))
+    text = turtle.plan_to_turtle(replace(plan, tasks=(task,)))
     read = settings.read(graphs.read(Document("plan.ttl", Path("plan.ttl"), "turtle", text)))
     return read.tasks[0].params
 

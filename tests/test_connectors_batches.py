@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from kgbench.connectors.batches import Asked, Batches, Standing, open_batches
+from kgbench.connectors.batches import Batches, BatchRequest, BatchStatus, open_batches
 from kgbench.errors import ProviderError, ProviderTimeout
 from kgbench.model import Outcome, Reply
 from tests.connectors import PATIENCE, asked, setup_for
@@ -27,7 +27,7 @@ NOW = datetime.now(UTC)
 FILTERED = Response(400, {"error": {"code": "content_filter", "message": "not this"}})
 #: What a batch is made of with each provider: OpenAI's requests are uploaded before.
 BEFORE = {"openai": [{"id": "file-1"}], "anthropic": []}
-ENDED = Standing("completed", 2, None, ("file-out",))
+ENDED = BatchStatus("completed", 2, None, ("file-out",))
 
 
 @pytest.fixture(autouse=True)
@@ -131,7 +131,7 @@ def test_openais_batches_are_told_by_their_token() -> None:
 def test_a_batch_without_an_id_is_an_error(kind: str) -> None:
     """A server that takes a batch and does not say which has failed: it is looked for later."""
     with _served(kind, *BEFORE[kind], {"object": "batch"}) as server:
-        one = Asked("token-1", asked())
+        one = BatchRequest("token-1", asked())
         with pytest.raises(ProviderError, match="names no id"):
             _with(kind, server, lambda b: b.submit("token", [one]))
 
@@ -189,7 +189,7 @@ def test_results_that_never_come_are_late() -> None:
 
 def test_calls_about_batches_that_a_filter_refuses_are_errors() -> None:
     """A filter that refuses a file, up or down, is told: no result is lost silently."""
-    one = Asked("token-1", asked())
+    one = BatchRequest("token-1", asked())
     with _served("openai", FILTERED, FILTERED) as server:
         with pytest.raises(ProviderError, match=r"openai:m.*refused by a filter"):
             _with("openai", server, lambda b: b.submit("token", [one]))

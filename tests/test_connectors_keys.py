@@ -70,7 +70,7 @@ def test_the_environment_goes_first(ring, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "of-the-environment")
     made = ring(OPENAI_API_KEY=KEPT)
 
-    found = keys.found(setup_for("openai", "m"), "OPENAI_API_KEY", needed=True)
+    found = keys.find_key(setup_for("openai", "m"), "OPENAI_API_KEY", needed=True)
     assert (found, made.asked) == ("of-the-environment", [])
 
 
@@ -94,17 +94,17 @@ def test_a_locked_ring_is_named_where_a_key_is_needed(ring):
     """The message says what happened and what to do; where no key is needed, there is none."""
     ring(locked=True)
     with pytest.raises(ModelSpecError, match=r"OPENAI_API_KEY.*KeyringLocked") as raised:
-        keys.found(setup_for("openai", "m"), "OPENAI_API_KEY", needed=True)
+        keys.find_key(setup_for("openai", "m"), "OPENAI_API_KEY", needed=True)
 
     assert KEPT not in str(raised.value)
-    assert keys.found(setup_for("openai", "m"), "OPENAI_API_KEY", needed=False) is None
+    assert keys.find_key(setup_for("openai", "m"), "OPENAI_API_KEY", needed=False) is None
 
 
 def test_a_kept_key_that_no_header_carries_is_refused(ring):
     """A key with a line break within is named by its variable and not shown."""
     ring(OPENAI_API_KEY="one\ntwo")
     with pytest.raises(ModelSpecError, match="the key in OPENAI_API_KEY") as raised:
-        keys.found(setup_for("openai", "m"), "OPENAI_API_KEY", needed=False)
+        keys.find_key(setup_for("openai", "m"), "OPENAI_API_KEY", needed=False)
 
     assert "two" not in str(raised.value)
 
@@ -118,8 +118,8 @@ def test_the_ring_is_loaded_when_a_key_is_looked_for_and_not_before():
         "before = 'keyring' in sys.modules\n"
         "sys.modules['keyring'] = None\n"
         "os.environ.pop('OPENAI_API_KEY', None)\n"
-        "none = keys.found(setup_for('openai', 'm'), 'OPENAI_API_KEY', needed=False)\n"
-        "try:\n    keys.found(setup_for('openai', 'm'), 'OPENAI_API_KEY', needed=True)\n"
+        "none = keys.find_key(setup_for('openai', 'm'), 'OPENAI_API_KEY', needed=False)\n"
+        "try:\n    keys.find_key(setup_for('openai', 'm'), 'OPENAI_API_KEY', needed=True)\n"
         "except Exception as error:\n    said = str(error)\n"
         "print(json.dumps([before, none, said]))\n"
     )

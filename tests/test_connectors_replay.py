@@ -11,7 +11,7 @@ import pytest
 
 from kgbench import config
 from kgbench.connectors import replay
-from kgbench.engine import Settings, Stop, run_plan
+from kgbench.engine import Settings, StopSignal, run_plan
 from kgbench.errors import ModelSpecError, ProviderRefused
 from kgbench.model import Case, ModelSetup, Outcome, Reply, Request
 from kgbench.record import reading
@@ -100,7 +100,7 @@ def test_one_of_several_models_must_be_chosen(recorded: Path) -> None:
 
 def test_a_run_without_answers_is_refused(tmp_path: Path) -> None:
     """A run that was stopped before its first answer has nothing to say again."""
-    stop = Stop()
+    stop = StopSignal()
     stop.request()
     plan = config.quick_start(tasks=LABELS[:1], models=["baseline:silent"], iterations=1)
     with open_store(str(tmp_path / "store")) as store:

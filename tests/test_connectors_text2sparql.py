@@ -16,7 +16,7 @@ import pytest
 
 from kgbench.config import model_setup
 from kgbench.connectors import text2sparql
-from kgbench.engine.calls import Patience
+from kgbench.engine.calls import RetryPolicy
 from kgbench.errors import (
     ModelSpecError,
     ProviderError,
@@ -192,7 +192,7 @@ def test_calls_are_repeated_as_the_challenge_does() -> None:
     """Five times, each fifteen seconds after the failure; a call may take ten minutes."""
     with system(saying("sorry", 500)) as (url, _), pytest.raises(ProviderError) as raised:
         answered(url)
-    patience = Patience(5, 1.0)
+    patience = RetryPolicy(5, 1.0)
     patience.begun()
     waits = [patience.wait(failures, 0, raised.value) for failures in range(1, 7)]
     assert waits == [15.0] * 5 + [None]

@@ -18,7 +18,7 @@ from kgbench.datasets.install import install
 from kgbench.datasets.text2kgbench import parts, read_part
 from kgbench.errors import ImportRefused, ResourceError, TaskError
 from kgbench.tasks import catalogue
-from kgbench.tasks.text2kg_cases import asked
+from kgbench.tasks.text2kg_cases import content_of
 from tests import text2kg_data
 from tests.commands import printed
 from tests.publish.static import serving
@@ -103,14 +103,14 @@ def test_files_are_fetched_and_checked(data: Path) -> None:
         wanted = described(data, url.rstrip("/"))
         done = install(wanted, None, lambda root: [{"root": str(root)}])
         assert done.files == len(wanted.files)
-        assert read_part(home.place(NAME), *parts(home.place(NAME))[0]).name == "bridge"
+        assert read_part(home.folder_of(NAME), *parts(home.folder_of(NAME))[0]).name == "bridge"
         name = next(iter(wanted.files))
         changed = replace(wanted, files={**wanted.files, name: "0" * 64})
         with pytest.raises(ImportRefused, match="another SHA-256"):
             install(changed, None, lambda _: [])
         with pytest.raises(ImportRefused, match=r"cannot be fetched"):
             install(replace(wanted, files={"absent": "0" * 64}), None, lambda _: [])
-    assert home.record(NAME) is not None
+    assert home.installation_record(NAME) is not None
     with pytest.raises(ImportRefused, match="is not an https URL"):
         install(replace(wanted, url="http://192.0.2.1/"), None, lambda _: [])
 
@@ -132,8 +132,8 @@ def test_examples_by_embeddings(data: Path) -> None:
     assert "wikidata_tekgen bridge" in said
     assert "(by letters-2025-01-01)" in said
     assert isinstance(unknown.exception, TaskError)
-    part = read_part(home.place(NAME), "wikidata_tekgen", "bridge")
-    (made_by,) = home.place(NAME).rglob("*_bridge.made-by.json")
+    part = read_part(home.folder_of(NAME), "wikidata_tekgen", "bridge")
+    (made_by,) = home.folder_of(NAME).rglob("*_bridge.made-by.json")
     assert json.loads(made_by.read_text()) == {
         "requested": "letters",
         "model": "letters-2025-01-01",
@@ -151,6 +151,6 @@ def test_examples_by_embeddings(data: Path) -> None:
         },
     )
     case = catalogue.module("Text2KG").cases(task, "s", 0, 2)[1]
-    ((example, _),) = asked(case).examples
+    ((example, _),) = content_of(case).examples
     # The nearest one is the sentence itself, which may not be shown.
     assert example == "Toll Bridge spans the Wend."

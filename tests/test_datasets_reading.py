@@ -142,8 +142,8 @@ def test_a_copy_takes_the_place_of_the_one_before(data: Path) -> None:
     assert told == list(range(1, len(wanted.files) + 1))
     assert second.differing == [name]
     assert second.missing == [f"{TOP}/test/ont_1_bridge_test.jsonl"]
-    assert (home.place(wanted.name) / name).read_text() == "other\n"
-    assert not (home.place(wanted.name) / TOP / "test").exists()
+    assert (home.folder_of(wanted.name) / name).read_text() == "other\n"
+    assert not (home.folder_of(wanted.name) / TOP / "test").exists()
     assert [path.name for path in home.home().iterdir()] == [wanted.name]
 
 
@@ -155,7 +155,7 @@ def test_files_that_are_too_large_are_not_installed(data: Path, monkeypatch) -> 
         pytest.raises(ImportRefused, match="is larger than 10 bytes"),
     ):
         install.install(described(data, url.rstrip("/")), None, lambda _: [])
-    assert home.record("text2kgbench") is None
+    assert home.installation_record("text2kgbench") is None
 
 
 @pytest.mark.usefixtures("data")

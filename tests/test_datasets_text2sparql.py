@@ -118,9 +118,9 @@ def test_archives_and_addresses_are_taken(folder: Path, tmp_path: Path) -> None:
     with serving(archives) as url:
         for source in (folder, archives / "a.zip", archives / "a.tgz", f"{url}a.zip"):
             assert install(source, "--unverified")["tasks"] == 10
-            graph = home.place(data.NAME) / text2sparql.GRAPH
+            graph = home.folder_of(data.NAME) / text2sparql.GRAPH
             installed.add(hashlib.sha256(graph.read_bytes()).hexdigest())
-            record = home.record(data.NAME)
+            record = home.installation_record(data.NAME)
             assert record is not None
             assert record["source"].endswith(str(source))
     assert len(installed) == 1
@@ -144,7 +144,7 @@ def test_a_copy_without_a_file_is_refused(folder: Path) -> None:
     graph.unlink()
     with pytest.raises(ImportRefused, match=r"has no file graphs/prod-inst\.ttl"):
         install(folder, "--unverified")
-    assert home.record(data.NAME) is None
+    assert home.installation_record(data.NAME) is None
 
 
 def test_questions_without_a_graph_bring_no_task(folder: Path) -> None:
@@ -191,7 +191,7 @@ def test_the_edition_of_2026_is_installed(folder: Path, about: str) -> None:
     (folder / "benchmark" / "questions_ck26.yaml").write_text(text, encoding="utf-8")
     (folder / "questions_other.yml").write_text("questions: [", encoding="utf-8")
     said = install(folder, "--unverified", name="ck26")
-    installed = text2sparql.read(home.place("ck26") / text2sparql.QUESTIONS)
+    installed = text2sparql.read(home.folder_of("ck26") / text2sparql.QUESTIONS)
     assert installed.languages == ("en", "de", "pt-BR")
     assert said["tasks"] == 3 * (2 + 3)  # languages: prompts without tools and with them
     assert said["differing"] == ["graphs/prod-inst.ttl"]

@@ -173,7 +173,7 @@ def test_a_key_that_no_header_carries_is_broken(monkeypatch):
     """A key with a line break in it is broken, one with blanks around it is not."""
     monkeypatch.setenv("OPENAI_API_KEY", "one\ntwo")
     monkeypatch.setenv("GOOGLE_API_KEY", " key ")
-    found = by_name(keys.known())
+    found = by_name(keys.provider_keys())
 
     assert found["openai"].state is State.BROKEN
     assert found["google"].state is State.OK
@@ -189,7 +189,7 @@ def test_a_key_in_the_key_ring_is_told_by_its_entry(monkeypatch):
     ring = SimpleNamespace(get_password=lambda *entry: entries.get(entry), errors=errors)
     monkeypatch.setitem(sys.modules, "keyring", ring)
     monkeypatch.setitem(sys.modules, "keyring.errors", errors)
-    found = by_name(keys.known())
+    found = by_name(keys.provider_keys())
 
     assert found["anthropic"].words == "a key is in the key ring: ANTHROPIC_API_KEY"
     assert found["openai"].state is State.ABSENT
@@ -338,16 +338,16 @@ def test_data_sets_there_gone_and_unknown(tmp_path, monkeypatch):
     monkeypatch.setenv(home.VARIABLE, str(tmp_path))
     assert {c.state for c in files.data_sets()} == {State.ABSENT}
     for name in ("beastiary", "another"):
-        home.place(name).mkdir()
-        (home.place(name) / home.RECORD).write_text('{"installed": "today"}')
+        home.folder_of(name).mkdir()
+        (home.folder_of(name) / home.RECORD).write_text('{"installed": "today"}')
     found = by_name(files.data_sets())
     assert found["another"].state is State.NOTE
     assert found["beastiary"].state is State.BROKEN
     assert "gone" in found["beastiary"].words
     (file,) = files.descriptions.describe("beastiary").files
-    (home.place("beastiary") / file).write_text("")
+    (home.folder_of("beastiary") / file).write_text("")
     assert by_name(files.data_sets())["beastiary"].state is State.OK
-    (home.place("beastiary") / home.RECORD).write_text("{")
+    (home.folder_of("beastiary") / home.RECORD).write_text("{")
     assert by_name(files.data_sets())["beastiary"].state is State.BROKEN
 
 

@@ -10,7 +10,7 @@ from decimal import Decimal
 import pytest
 
 from kgbench import config
-from kgbench.engine import Settings, estimating, planning, prices, run_plan, run_to_continue
+from kgbench.engine import Settings, estimates, planning, prices, run_plan, run_to_continue
 from kgbench.errors import ModelSpecError, ResourceError
 from kgbench.model import Usage
 from kgbench.record import accounts, reading
@@ -242,7 +242,7 @@ def test_estimate_counts_what_is_still_to_do(server):
         tasks=["RdfSyntaxFixList-turtle"], models=["openai:gpt-4o", "openai:x"], iterations=3
     )
     asked = planning.exercises(plan)
-    whole = list(estimating.foreseen(plan, set(), prices.declared(), asked))
+    whole = list(estimates.model_estimates(plan, set(), prices.declared(), asked))
     rounds = whole[0].most.calls // whole[0].least.calls
 
     assert [one.dialogues for one in whole] == [3, 3]

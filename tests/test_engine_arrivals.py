@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from kgbench.net import arrivals
-from kgbench.record import accounts, reading, replies
+from kgbench.net import response_log
+from kgbench.record import accounts, reading, write_ahead_entries
 from kgbench.store import open_reader
 from kgbench.write_ahead import records
 from tests.servers import scripts
@@ -50,12 +50,12 @@ def whole(folder):
             said = json.loads(content)
             found.setdefault(said["exchange"], []).append(said)
     logged = [
-        arrivals.Logged(
+        response_log.LoggedResponse(
             pieces[0]["about"],
             number,
             pieces[0]["sealed"],
             pieces[-1]["at"],
-            tuple(arrivals.b64decode(piece["data"]) for piece in pieces),
+            tuple(response_log.b64decode(piece["data"]) for piece in pieces),
         )
         for number, pieces in found.items()
     ]
@@ -64,7 +64,7 @@ def whole(folder):
         for one in logged
         if (response := one.response([KEY])) is not None and response.status == 200
     ]
-    return {one.about["turn"]: replies.arrived(one) for one in answered}
+    return {one.about["turn"]: write_ahead_entries.unparsed_response(one) for one in answered}
 
 
 def killed(arguments, folder, wanted, code=DEAF):

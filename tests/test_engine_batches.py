@@ -62,7 +62,7 @@ def test_a_run_in_batches_is_recorded_like_any_other(any_protocol):
         done = run(store, made.plan(4))
         (info,) = reading.runs(store)
         (usage,) = accounts.usage(store, info.graph).values()
-        (batch,) = batches.all_of(store, info.graph)
+        (batch,) = batches.all_batches(store, info.graph)
         (execution,) = reading.executions(store, info.graph)
         held = reading.execution_dialogues(store, info.graph, execution, info.iri)
         assert_conforms(store)
@@ -93,7 +93,7 @@ def test_each_round_is_a_batch_of_its_own(provider):
 
 def test_large_rounds_are_several_batches(provider, monkeypatch):
     """No batch is larger than allowed, and dialogues begin as others end."""
-    monkeypatch.setattr("kgbench.engine.batching.Batching.MOST", 3)
+    monkeypatch.setattr("kgbench.engine.batch_channel.BatchChannel.MOST", 3)
     made = provider()
     with open_store("memory:") as store:
         done = run(store, made.plan(14))
@@ -110,7 +110,7 @@ def test_long_prompts_are_several_batches(provider, monkeypatch):
     lengths = [len(one.prompt) for cases in planning.exercises(plan).values() for one in cases]
     most = min(lengths) * 5 // 2  # two prompts fit, a third one does not, and five may be held
     assert max(lengths) * 2 <= most
-    monkeypatch.setattr("kgbench.engine.batching.MOST_CHARACTERS", most)
+    monkeypatch.setattr("kgbench.engine.batch_channel.MOST_CHARACTERS", most)
     with open_store("memory:") as store:
         done = run(store, plan)
 

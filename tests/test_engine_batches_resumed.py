@@ -13,7 +13,7 @@ from dataclasses import replace
 
 import pytest
 
-from kgbench.engine import Settings, Stop, run_plan
+from kgbench.engine import Settings, StopSignal, run_plan
 from kgbench.errors import ModelSpecError
 from kgbench.record import Recorder, batches, reading
 from kgbench.store import open_reader, open_store
@@ -35,7 +35,7 @@ def provider(request, monkeypatch):
 def test_stopping_leaves_batches_to_the_next_session(provider):
     """Ctrl-C does not wait for a day: what is handed in is collected by the same command."""
     made = provider()
-    stop = Stop()
+    stop = StopSignal()
     stopped = []
 
     def look(entry):
@@ -76,7 +76,7 @@ def test_a_batch_whose_id_was_never_learned_is_found(provider):
         _pretend_killed(store, info, plan, made, requests=3)
         before = made.created()
         done = run(store, others)
-        states = [batch.state for batch in batches.all_of(store, info.graph)]
+        states = [batch.state for batch in batches.all_batches(store, info.graph)]
 
     assert done.finished
     assert made.created() == before
@@ -85,21 +85,21 @@ def test_a_batch_whose_id_was_never_learned_is_found(provider):
 
 def _pretend_killed(store, info, plan, made, requests):
     """Leave what a session leaves that dies while it hands in its batch."""
-    from kgbench.engine import following
+    from kgbench.engine import batch_client
 
-    real = following.Following.submitted
+    real = batch_client.BatchClient.submitted
 
     async def dying(self, batch, asked, others):
         await real(self, batch, asked, others)
         raise KeyboardInterrupt
 
-    following.Following.submitted = dying
+    batch_client.BatchClient.submitted = dying
     try:
         with pytest.raises(KeyboardInterrupt):
             run(store, plan)
     finally:
-        following.Following.submitted = real
-    (left,) = batches.open_ones(store, info.graph)
+        batch_client.BatchClient.submitted = real
+    (left,) = batches.unended_batches(store, info.graph)
     assert left.id is None
     assert left.requests == requests == len(made.desk.batches[-1].asked)
 
@@ -113,9 +113,9 @@ def test_a_batch_that_never_left_is_handed_in(provider):
         (setup,) = made.plan(1).models
         number = "0199aaaa-0000-7000-8000-000000000000"
         never = batches.Batch(f"{info.iri}/batch/{number}", setup.iri, 3, info.started)
-        store.write(batches.intended(Recorder(store.iris, info.id, "live"), setup, never))
+        store.write(batches.intention_blocks(Recorder(store.iris, info.id, "live"), setup, never))
         done = run(store, made.plan(4))
-        states = {batch.state for batch in batches.all_of(store, info.graph)}
+        states = {batch.state for batch in batches.all_batches(store, info.graph)}
 
     assert done.finished
     assert batches.NOT_SUBMITTED in states
@@ -131,9 +131,9 @@ def test_answers_nobody_asks_for_now_stay_to_be_had(provider):
         (info,) = reading.runs(store)
         _pretend_killed(store, info, plan, made, requests=3)
         part = run(store, made.plan(2))
-        left = batches.open_ones(store, info.graph)
+        left = batches.unended_batches(store, info.graph)
         rest = run(store, plan)
-        closed = batches.open_ones(store, info.graph)
+        closed = batches.unended_batches(store, info.graph)
 
     assert part.finished
     assert rest.finished
@@ -153,7 +153,7 @@ def test_no_call_is_made_beside_an_open_batch(provider):
         with pytest.raises(ModelSpecError, match=r"--batch.*--abandon-batches"):
             run(store, live)
         done = run(store, live, abandon_batches=True)
-        states = [batch.state for batch in batches.all_of(store, info.graph)]
+        states = [batch.state for batch in batches.all_batches(store, info.graph)]
         assert_conforms(store)
 
     assert done.finished

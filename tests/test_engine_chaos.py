@@ -21,7 +21,7 @@ from pathlib import Path
 import pytest
 
 from kgbench import config
-from kgbench.engine import Settings, Stop, run_plan, run_to_continue
+from kgbench.engine import Settings, StopSignal, run_plan, run_to_continue
 from kgbench.engine.spending import recorded_price, total
 from kgbench.record import accounts, reading
 from kgbench.store import open_reader, open_store
@@ -69,7 +69,7 @@ def session(folder, plan, said, far):
     When it first comes too ``far`` it waits to be told to go on, however late that is.
     """
     os.environ.update(dict.fromkeys(KEYS, "key-of-loopback"))
-    stop = Stop()
+    stop = StopSignal()
     waits = far is not None
 
     def watch(seen):

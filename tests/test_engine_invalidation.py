@@ -101,7 +101,7 @@ def test_invalidation_says_who_when_and_why(store):
 
 def test_analyses_that_were_kept_become_stale(store):
     """A kept analysis is not read back once what it counted has been invalidated."""
-    from kgbench.analysis.stored import basis
+    from kgbench.analysis.stored_results import basis
 
     selection = select(store)
     before = basis(store, selection, "leaderboard", {}).key

@@ -8,8 +8,8 @@ import itertools
 
 import pytest
 
-from kgbench.engine.calls import Patience
-from kgbench.engine.pacing import FIRST, Bucket, GivenUp, Pace
+from kgbench.engine.calls import RetryPolicy
+from kgbench.engine.rate_limiter import FIRST, CallAbandoned, RateLimiter, TokenBucket
 from kgbench.errors import RateLimited
 
 
@@ -50,7 +50,7 @@ async def work(pace, hidden, answers):
 @pytest.mark.parametrize("hidden", [1, 8, 40])
 def test_limit_settles_at_what_the_provider_takes(hidden):
     """Whatever the hidden limit is, the pace comes to it and stays about there."""
-    seen = asyncio.run(work(Pace(64), hidden, 1000))
+    seen = asyncio.run(work(RateLimiter(64), hidden, 1000))
 
     late = sorted(seen[500:])
     assert late[0] >= hidden
@@ -59,7 +59,7 @@ def test_limit_settles_at_what_the_provider_takes(hidden):
 
 def test_unlimited_provider_is_used_to_the_full():
     """Without refusals the limit grows to the most that was allowed."""
-    seen = asyncio.run(work(Pace(50), 1000, 300))
+    seen = asyncio.run(work(RateLimiter(50), 1000, 300))
 
     assert max(seen) == 50
 
@@ -68,7 +68,7 @@ def test_never_more_than_allowed():
     """There are never more calls under way than the most that was allowed."""
 
     async def count():
-        pace = Pace(3)
+        pace = RateLimiter(3)
         most = 0
 
         async def one():
@@ -89,7 +89,7 @@ def test_wait_of_one_call_holds_for_the_model():
 
     async def waiting():
         clock = Clock()
-        pace = Pace(4, clock=clock)
+        pace = RateLimiter(4, clock=clock)
         pace.refused(RateLimited("slower", retry_after=30.0), await pace.enter(1))
         tasks = [asyncio.create_task(pace.enter(1)) for _ in range(3)]
         await asyncio.sleep(0)
@@ -107,12 +107,12 @@ def test_stopping_ends_the_waits_of_providers():
     """A run that stops does not sit out an hour that a provider asked for."""
 
     async def stopping():
-        pace = Pace(4)
+        pace = RateLimiter(4)
         pace.refused(RateLimited("slower", retry_after=3600.0), await pace.enter(1))
         task = asyncio.create_task(pace.enter(1))
         await asyncio.sleep(0)
         pace.close()
-        with pytest.raises(GivenUp):
+        with pytest.raises(CallAbandoned):
             await task
 
     asyncio.run(stopping())
@@ -123,12 +123,12 @@ def test_stopping_ends_the_waits_for_a_share_of_the_minute(rate):
     """A run that stops begins no call that its own limits have made wait."""
 
     async def stopping():
-        pace = Pace(4, **{rate: 1.0})
+        pace = RateLimiter(4, **{rate: 1.0})
         await pace.enter(1)
         task = asyncio.create_task(pace.enter(1))
         await asyncio.sleep(0)
         pace.close()
-        with pytest.raises(GivenUp):
+        with pytest.raises(CallAbandoned):
             await task
 
     asyncio.run(stopping())
@@ -138,14 +138,14 @@ def test_stopping_passes_over_who_waits_no_more():
     """A call that was cancelled during a provider's wait is left alone when the run stops."""
 
     async def stopping():
-        pace = Pace(4)
+        pace = RateLimiter(4)
         pace.refused(RateLimited("slower", retry_after=3600.0), await pace.enter(1))
         gone, other = (asyncio.create_task(pace.enter(1)) for _ in range(2))
         await asyncio.sleep(0)
         gone.cancel()
         await asyncio.gather(gone, return_exceptions=True)
         pace.close()
-        with pytest.raises(GivenUp):
+        with pytest.raises(CallAbandoned):
             await other
         return gone.cancelled()
 
@@ -156,7 +156,7 @@ def test_cancelled_call_frees_its_place():
     """A call that is given up while it waits or when its turn has come keeps no place."""
 
     async def cancelling():
-        pace = Pace(1)
+        pace = RateLimiter(1)
         await pace.enter(1)
         waiting = asyncio.create_task(pace.enter(1))
         await asyncio.sleep(0)
@@ -172,7 +172,7 @@ def test_a_call_that_waits_no_more_is_passed_over():
     """Who was cancelled while waiting for a place leaves it to the next in line."""
 
     async def cancelling():
-        pace = Pace(1)
+        pace = RateLimiter(1)
         await pace.enter(1)
         gone, next_ = (asyncio.create_task(pace.enter(1)) for _ in range(2))
         await asyncio.sleep(0)
@@ -188,7 +188,7 @@ def test_raises_that_are_survived_grow():
     """Where the limit was far too low, it is raised by more and more, never above the most."""
 
     async def raising():
-        pace = Pace(64)
+        pace = RateLimiter(64)
         pace.refused(RateLimited("slower"), await pace.enter(1))
         seen = [pace.limit]
         for _ in range(2_000):
@@ -211,7 +211,7 @@ def test_requests_and_tokens_per_minute_are_kept():
 
     async def budgeted():
         clock = Clock()
-        pace = Pace(8, requests_per_minute=60, tokens_per_minute=6_000, clock=clock)
+        pace = RateLimiter(8, requests_per_minute=60, tokens_per_minute=6_000, clock=clock)
         await pace.enter(300)
         waiting = asyncio.create_task(pace.enter(100))
         await asyncio.sleep(0)
@@ -232,7 +232,7 @@ def test_requests_and_tokens_per_minute_are_kept():
 def test_bucket_lets_its_rate_through(per_minute):
     """Over ten minutes as many units pass as the rate allows, and hardly more."""
     clock = Clock()
-    bucket = Bucket(per_minute, clock)
+    bucket = TokenBucket(per_minute, clock)
     taken = 0
     while clock.now < 700:
         if (wait := bucket.wait()) > 0:
@@ -247,7 +247,7 @@ def test_bucket_lets_its_rate_through(per_minute):
 def test_bucket_pays_off_debts():
     """What a call used beyond its estimate is waited for."""
     clock = Clock()
-    bucket = Bucket(60, clock)
+    bucket = TokenBucket(60, clock)
     bucket.take(31)
 
     assert bucket.wait() == pytest.approx(31.0)
@@ -255,14 +255,14 @@ def test_bucket_pays_off_debts():
 
 def test_start_is_modest():
     """Before anything is known about a provider, it is not asked everything at once."""
-    assert (Pace(4).limit, Pace(50).limit, Pace(1000).limit) == (4, FIRST, 250)
+    assert (RateLimiter(4).limit, RateLimiter(50).limit, RateLimiter(1000).limit) == (4, FIRST, 250)
 
 
 def test_no_wait_without_end():
     """A wait of centuries that a provider names ends the call, and holds up no other."""
     error = RateLimited("later", 99999999999.0)
     now = [0.0]
-    pace = Pace(4, clock=lambda: now[0])
+    pace = RateLimiter(4, clock=lambda: now[0])
 
     async def refused():
         await pace.enter(1)
@@ -270,4 +270,4 @@ def test_no_wait_without_end():
         return await asyncio.wait_for(pace.enter(1), 60)
 
     assert asyncio.run(refused()) == 0
-    assert Patience(5, 1.0).wait(0, 1, error) is None
+    assert RetryPolicy(5, 1.0).wait(0, 1, error) is None

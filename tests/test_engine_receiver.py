@@ -12,7 +12,7 @@ import time
 
 import pytest
 
-from kgbench.net.receiving import Receiving
+from kgbench.net.receiver_process import ReceiverProcess
 from kgbench.store import open_store
 from tests.servers import scripts
 from tests.servers.loopback import LoopbackServer
@@ -101,7 +101,7 @@ def test_no_receiver_where_nobody_is_asked(tmp_path, monkeypatch):
     def never(_):
         pytest.fail("a receiver was started")
 
-    monkeypatch.setattr(Receiving, "_start", never)
+    monkeypatch.setattr(ReceiverProcess, "_start", never)
     place = tmp_path / "store"
     with open_store(str(place)) as store:
         done = run(store, plan_of("baseline:oracle"))

@@ -22,8 +22,8 @@ from kgbench import config, write_ahead
 from kgbench.engine import Journal, Settings, run_plan, run_to_continue
 from kgbench.errors import StoreError, WriteFailed
 from kgbench.model import Call
-from kgbench.record import accounts, reading, replies
-from kgbench.record.replies import Received
+from kgbench.record import accounts, reading, write_ahead_entries
+from kgbench.record.write_ahead_entries import AnsweredCall
 from kgbench.store import EmbeddedStore, open_reader, open_store
 from tests.batch_runs import ONE, ROUNDS, Provider
 from tests.servers import scripts
@@ -120,7 +120,7 @@ def records(folder):
         for line in path.read_bytes().splitlines(keepends=True):
             content = write_ahead.content_of(line)
             if content is not None:
-                received = replies.read(content)
+                received = write_ahead_entries.read(content)
                 found[received.turn] = received
     return found
 
@@ -144,17 +144,17 @@ def killed(arguments, folder, wanted, store="EmbeddedStore"):
 def test_any_reply_comes_back_as_it_was(reply):
     """Whatever a provider says, counts and names is the same after the log as before."""
     now = datetime.now(UTC)
-    received = Received("r", "urn:t", "d", Call(now, now, reply, retries=3, batch="urn:b"))
+    received = AnsweredCall("r", "urn:t", "d", Call(now, now, reply, retries=3, batch="urn:b"))
 
-    assert replies.read(replies.written(received)) == received
-    assert b"\n" not in replies.written(received)
+    assert write_ahead_entries.read(write_ahead_entries.serialised(received)) == received
+    assert b"\n" not in write_ahead_entries.serialised(received)
 
 
 def test_a_line_of_something_else_is_refused():
     """JSON that holds no reply is told from one that does."""
     for line in (b"{}", b"[]", b"null", b"{", b'{"run": "r", "reply": 1}'):
         with pytest.raises(ValueError, match=r"."):
-            replies.read(line)
+            write_ahead_entries.read(line)
 
 
 @pytest.mark.parametrize(("label", "rounds"), [(ONE, 1), (ROUNDS, 3)], ids=["one", "three rounds"])
@@ -209,7 +209,7 @@ def test_a_reply_to_other_words_is_not_taken(tmp_path, loopback):
     kept = killed(words(place, spec, iterations=1), place, 1)
     (segment,) = (place / "write-ahead").glob(SEGMENTS)
     (received,) = kept.values()
-    changed = replies.written(received._replace(asked="0" * 64))
+    changed = write_ahead_entries.serialised(received._replace(asked="0" * 64))
     segment.write_bytes(write_ahead.framed(changed))
     done = json.loads(kgbench(*words(place, spec, iterations=1)).stdout)
 
@@ -360,7 +360,7 @@ def test_a_full_disk_ends_in_words(tmp_path, loopback, size):
 def test_replies_of_a_batch_are_safe(tmp_path, monkeypatch):
     """What a batch brought before the store failed is taken up without the batch."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-loopback")
-    monkeypatch.setattr("kgbench.engine.following.FIRST_WAIT", 0.02)
+    monkeypatch.setattr("kgbench.engine.batch_client.FIRST_WAIT", 0.02)
     made = Provider("openai")
     with made.server:
         plan = made.plan(6)

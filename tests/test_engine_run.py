@@ -173,7 +173,7 @@ def test_iterations_per_case_are_those_of_each_case():
     few, many = planning.exercises(plan).values()
     asked = {LABELS[0]: [few[0]], LABELS[1]: [many[k] for k in range(3)]}
     each = replace(plan, iterations=2, iterations_per_case=True)
-    made = list(planning.planned(each, asked, plan.models[0]))
+    made = list(planning.planned_dialogues(each, asked, plan.models[0]))
 
     assert planning.dialogue_count(each, asked) == len(made) == 2 * (1 + 3)
     assert len({one.digest for one in made}) == len(made)

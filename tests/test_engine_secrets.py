@@ -14,7 +14,7 @@ import pytest
 
 from kgbench.cli import main
 from kgbench.engine.journal import Journal
-from kgbench.secrets import names
+from kgbench.secrets import secret_names
 from kgbench.store import open_reader
 from tests.servers import scripts
 from tests.servers.anthropic_batches import AnthropicBatchSpeech
@@ -37,7 +37,7 @@ LABEL = "RdfFriendCount-turtle-1"
 def impatient(monkeypatch):
     """Failed calls are repeated, and batches looked at, without much delay."""
     monkeypatch.setattr("kgbench.engine.calls.FIRST_WAIT", 0.02)
-    monkeypatch.setattr("kgbench.engine.following.FIRST_WAIT", 0.02)
+    monkeypatch.setattr("kgbench.engine.batch_client.FIRST_WAIT", 0.02)
 
 
 @pytest.fixture
@@ -272,7 +272,7 @@ def test_what_counts_as_a_key():
         "KEYBOARD": "qwertyuiop",
     }
 
-    assert names.of_environment(environment) == set(PLANTED.values())
+    assert secret_names.secrets_in_environment(environment) == set(PLANTED.values())
 
 
 def test_readable_log_hides_keys_too(monkeypatch):

@@ -10,7 +10,7 @@ import pytest
 
 from kgbench import config
 from kgbench.connectors.baseline import Baseline
-from kgbench.engine import Settings, Stop, planning, run_plan
+from kgbench.engine import Settings, StopSignal, planning, run_plan
 from kgbench.errors import TaskError
 from kgbench.record import reading
 from kgbench.store import open_store
@@ -43,7 +43,7 @@ def made(monkeypatch):
 def made_before_the_first(monkeypatch, made, plan):
     """Run ``plan`` until a dialogue is asked; the cases made before, and what the run counted."""
     before = []
-    stop = Stop()
+    stop = StopSignal()
     ask = Baseline.ask
 
     async def first(self, request):

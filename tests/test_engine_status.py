@@ -50,9 +50,9 @@ def test_batches_under_way_are_named(place):
         recorder = Recorder(store.iris, info.id, "live")
         for number, name in (("0199aaaa", None), ("0199bbbb", "batch_7")):
             one = batches.Batch(f"{info.iri}/batch/{number}", setup.iri, 5, info.started, name)
-            store.write(batches.intended(recorder, setup, one))
+            store.write(batches.intention_blocks(recorder, setup, one))
             if name is not None:
-                store.write([batches.known(recorder, one)])
+                store.write([batches.id_block(recorder, one)])
     said = kgbench("status").output
     (state,) = json.loads(kgbench("status", "--json").output)
     again = kgbench("run", *SELECTED, "-n", "4")

@@ -8,7 +8,7 @@ import json
 import pytest
 
 from kgbench import write_ahead
-from kgbench.record import reading, replies
+from kgbench.record import reading, write_ahead_entries
 from kgbench.store import open_reader
 from tests.batch_runs import ONE
 from tests.servers.loopback import LoopbackServer
@@ -49,8 +49,8 @@ def test_status_tells_of_replies_of_unknown_runs(tmp_path, spec):
     with open_reader(str(place)) as reader:
         (run,) = reading.runs(reader)
     (received,) = [*killed(words(tmp_path / "other", spec), tmp_path / "other", 1).values()][:1]
-    log = write_ahead.WriteAhead(place / "write-ahead")
-    log.append(received.turn, replies.written(received))
+    log = write_ahead.WriteAheadLog(place / "write-ahead")
+    log.append(received.turn, write_ahead_entries.serialised(received))
     log.close()
     done = kgbench("status", "--store", place)
 

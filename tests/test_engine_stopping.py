@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from kgbench.engine import Settings, Stop, run_plan, run_to_continue
+from kgbench.engine import Settings, StopSignal, run_plan, run_to_continue
 from kgbench.errors import ProviderRefused, StoreError
 from kgbench.record import batches, reading
 from kgbench.store import EmbeddedStore, open_store
@@ -39,7 +39,7 @@ def stopped(made, store, plan, when, *, times=1, then=scripts.ANSWER, after=scri
 
     ``then`` is what that request meets, ``after`` what the later ones do.
     """
-    stop = Stop()
+    stop = StopSignal()
     told = []
 
     def look(entry):
@@ -75,13 +75,13 @@ def looking(entry):
 def states(store):
     """The ends of the batches of the only run."""
     (info,) = reading.runs(store)
-    return [batch.state for batch in batches.all_of(store, info.graph)]
+    return [batch.state for batch in batches.all_batches(store, info.graph)]
 
 
 def test_stopped_while_answers_are_judged(provider):
     """What a batch has answered is kept, and no next round is begun: the next session does that."""
     made = provider(answer=fixed("this is no Turtle"))
-    stop, seen = Stop(), []
+    stop, seen = StopSignal(), []
 
     def watch(progress):
         seen.append(progress.awaited)
@@ -298,7 +298,7 @@ def test_a_limit_is_no_second_request():
     """A limit that is reached when the run stops anyway changes nothing; Ctrl-C after one does."""
 
     async def told():
-        stop = Stop()
+        stop = StopSignal()
         waiting = asyncio.create_task(asyncio.Event().wait())
         calls = []
         stop.watch([waiting], lambda: calls.append(stop.reason))

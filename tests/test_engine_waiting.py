@@ -9,12 +9,12 @@ from datetime import UTC, datetime
 
 import pytest
 
-from kgbench.connectors.batches import Result, Standing, Undecided
+from kgbench.connectors.batches import BatchStatus, Result, Undecided
 from kgbench.engine import Journal
-from kgbench.engine.calls import Line, Patience
-from kgbench.engine.desk import Desk
-from kgbench.engine.following import Following, NotMade, Stopped
-from kgbench.engine.pacing import GivenUp, Pace
+from kgbench.engine.batch_client import BatchClient, BatchesRefused, BatchNotCreated
+from kgbench.engine.calls import ModelClient, RetryPolicy
+from kgbench.engine.judge_queue import JudgeQueue
+from kgbench.engine.rate_limiter import CallAbandoned, RateLimiter
 from kgbench.errors import ProviderError, ProviderRefused, RateLimited
 from kgbench.execution.judging import JudgeLimits, JudgeRequest
 from kgbench.model import Case, Outcome, Reply, Request, Verdict
@@ -45,10 +45,10 @@ class Model:
 
 def line_to(model, *, retries=3, scale=0.0, deadline=60.0, stopping=None, pace=None):
     """A line to a model."""
-    return Line(
+    return ModelClient(
         model,
-        pace or Pace(4),
-        Patience(retries, scale),
+        pace or RateLimiter(4),
+        RetryPolicy(retries, scale),
         deadline=deadline,
         journal=Journal(),
         stopping=stopping or asyncio.Event(),
@@ -108,7 +108,7 @@ def test_no_call_is_repeated_once_the_run_stops(error, others, before):
     """A run that stops before or while it waits for another attempt records the failure."""
 
     async def calling():
-        stopping, pace = asyncio.Event(), Pace(4)
+        stopping, pace = asyncio.Event(), RateLimiter(4)
         for _ in range(others):
             await pace.enter(1)
 
@@ -134,7 +134,7 @@ def test_a_refusal_beside_nobody_lets_all_wait():
     """Too much though nothing else is under way: the whole model is left alone for a while."""
 
     async def calling():
-        pace = Pace(4)
+        pace = RateLimiter(4)
         line = line_to(Model(RateLimited("slower"), Reply("now")), scale=0.01, pace=pace)
         call = await line.call(REQUEST, "urn:d")
         return call.retries, pace._paused_until
@@ -146,7 +146,7 @@ def test_a_refusal_beside_nobody_lets_all_wait():
 
 def test_the_knocking_ends():
     """Where everything fails, calls are not repeated more often than there are calls, and spare."""
-    patience = Patience(max_retries=1_000, scale=0.0)
+    patience = RetryPolicy(max_retries=1_000, scale=0.0)
     patience.begun()
     waits = [patience.wait(1, 0, ProviderError("down")) for _ in range(103)]
 
@@ -197,13 +197,13 @@ DOWN, REFUSED = ProviderError("down"), ProviderRefused("unknown")
 
 def following(provider, giving_up=None):
     """What deals with a provider, without waiting."""
-    return Following(provider, Journal(), giving_up or asyncio.Event(), 0.0)
+    return BatchClient(provider, Journal(), giving_up or asyncio.Event(), 0.0)
 
 
 def test_handing_in_ends_after_some_attempts():
     """A provider that only ever asks for time gets no batch, and it is said what it said."""
     provider = Provider(submit=[RateLimited("queue is full")])
-    with pytest.raises(NotMade, match="RateLimited: queue is full"):
+    with pytest.raises(BatchNotCreated, match="RateLimited: queue is full"):
         asyncio.run(following(provider).submitted(BATCH, [], ()))
 
     assert provider.asked == {"submit": 8}
@@ -222,21 +222,21 @@ def test_a_provider_that_refuses_is_not_asked_again():
     """What waiting does not cure stops the model: looking at batches, and fetching results."""
 
     async def fetched(following):
-        return [one async for one in following.results(BATCH, Standing("ended", 2))]
+        return [one async for one in following.results(BATCH, BatchStatus("ended", 2))]
 
     for asking, provider in (
         (lambda one: one.ended(BATCH), Provider(standing=[DOWN, REFUSED])),
         (lambda one: one.found(BATCH, ()), Provider(find=[REFUSED])),
         (fetched, Provider(results=[None, REFUSED])),
     ):
-        with pytest.raises(Stopped, match="ProviderRefused: unknown"):
+        with pytest.raises(BatchesRefused, match="ProviderRefused: unknown"):
             asyncio.run(asking(following(provider)))
 
 
 def test_a_provider_that_stays_away_is_given_up():
     """After an hour's worth of failures, one after the other, there is an end to looking."""
-    provider = Provider(standing=[DOWN] * 59 + [Standing("running", 0)] + [DOWN])
-    with pytest.raises(Stopped, match="ProviderError: down"):
+    provider = Provider(standing=[DOWN] * 59 + [BatchStatus("running", 0)] + [DOWN])
+    with pytest.raises(BatchesRefused, match="ProviderError: down"):
         asyncio.run(following(provider).ended(BATCH))
 
     assert provider.asked == {"standing": 120}
@@ -247,7 +247,7 @@ def test_results_that_break_off_are_each_given_once():
     provider = Provider(results=[DOWN, None, DOWN, None, None])
 
     async def fetched():
-        return [one.name async for one in following(provider).results(BATCH, Standing("x", 2))]
+        return [one.name async for one in following(provider).results(BATCH, BatchStatus("x", 2))]
 
     assert asyncio.run(fetched()) == ["one", "two"]
 
@@ -258,11 +258,11 @@ def test_giving_up_ends_every_wait():
     async def waiting():
         giving_up = asyncio.Event()
         giving_up.set()
-        provider = Provider(standing=[Standing("running", 0)], find=[DOWN], submit=[DOWN])
+        provider = Provider(standing=[BatchStatus("running", 0)], find=[DOWN], submit=[DOWN])
         one = following(provider, giving_up)
-        with pytest.raises(GivenUp):
+        with pytest.raises(CallAbandoned):
             await one.ended(BATCH)
-        with pytest.raises(GivenUp):
+        with pytest.raises(CallAbandoned):
             await one.submitted(BATCH, [], ())
         return provider.asked
 
@@ -291,7 +291,7 @@ def test_everyone_who_waits_learns_what_became_of_a_batch(failure):
 
     async def judging():
         judges = Judges()
-        desk = Desk(judges, JudgeLimits(), workers=0)
+        desk = JudgeQueue(judges, JudgeLimits(), workers=0)
         waiting = [
             asyncio.create_task(desk.judge("urn:d", JudgeRequest(CASE, (text,)))) for text in "abc"
         ]

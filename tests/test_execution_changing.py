@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from kgbench.execution import changing
+from kgbench.execution import graph_changes
 from kgbench.execution.engines import engine
 from kgbench.policies.blank_nodes import compare_rows
 
@@ -45,7 +45,7 @@ WRITTEN = {
 @pytest.mark.parametrize("text", WRITTEN)
 def test_what_is_written(executor, text):
     """Triples that are removed or added, each once with its graph; the graph itself stays."""
-    signs = {"-": changing.REMOVED, "+": changing.ADDED}
+    signs = {"-": graph_changes.REMOVED, "+": graph_changes.ADDED}
     expected = {(signs[sign], *row) for sign, *row in WRITTEN[text]}
     for _ in range(2):
         found = executor.changes(text, GRAPH, PREFIXES)
@@ -97,7 +97,7 @@ def test_the_default_engine_says_what_is_wrong_with_an_update():
         "the prefix 'x:' is not declared"
     )
     assert executor.check(asks, PREFIXES, update=True) is None
-    assert executor.check(f"LOAD {NOWHERE}", PREFIXES, update=True) == changing.LOADS
+    assert executor.check(f"LOAD {NOWHERE}", PREFIXES, update=True) == graph_changes.LOADS
     assert executor.check("DROP GRAPH e:nothing", PREFIXES, update=True) is None
     assert executor.changes("DROP GRAPH e:nothing", GRAPH, PREFIXES).error
     assert "surrog" in executor.check("\ud800", {}, update=True) or executor.check(
@@ -108,7 +108,7 @@ def test_the_default_engine_says_what_is_wrong_with_an_update():
 @pytest.mark.parametrize("head", ["INSERT", "CONSTRUCT"])
 def test_too_much_is_no_result(monkeypatch, head):
     """More triples than the limit are an error instead of a part of them."""
-    monkeypatch.setattr(changing, "MOST", 4)
+    monkeypatch.setattr(graph_changes, "MOST", 4)
     values = " ".join(map(str, range(9)))
     found = engine("oxigraph").changes(
         f"{head} {{ e:a e:b ?v }} WHERE {{ VALUES ?v {{ {values} }} }}", GRAPH, PREFIXES

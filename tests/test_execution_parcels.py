@@ -3,8 +3,8 @@
 
 import pickle
 
+from kgbench.execution.cluster_batches import CaseCache, MissingCases, Sender, judge_cluster_batch
 from kgbench.execution.judging import JudgeLimits, JudgeRequest
-from kgbench.execution.parcels import Lacking, Sender, Shelf, opened
 from kgbench.model import Case
 
 
@@ -43,31 +43,31 @@ def test_equal_cases_are_one(monkeypatch):
 
 def test_a_worker_judges_by_what_it_kept(monkeypatch):
     """Requests have their own cases again, also those that came with an earlier batch."""
-    monkeypatch.setattr("kgbench.execution.parcels._cache", Shelf())
+    monkeypatch.setattr("kgbench.execution.cluster_batches._cache", CaseCache())
     sender = Sender()
     one, two = case(1, "a"), case(2, "b")
-    opened(seen, sender.parcel(asked(one)), JudgeLimits())
-    found = opened(seen, sender.parcel(asked(two, one, two)), JudgeLimits())
+    judge_cluster_batch(seen, sender.parcel(asked(one)), JudgeLimits())
+    found = judge_cluster_batch(seen, sender.parcel(asked(two, one, two)), JudgeLimits())
     assert found == seen(asked(two, one, two), JudgeLimits())
 
 
 def test_a_worker_that_came_later_says_what_it_lacks(monkeypatch):
     """The keys are those of the cases that the whole parcel brings."""
-    monkeypatch.setattr("kgbench.execution.parcels._cache", Shelf())
+    monkeypatch.setattr("kgbench.execution.cluster_batches._cache", CaseCache())
     sender = Sender()
     batch = asked(case(1, "a"), case(2, "b"), case(1, "a"))
     sender.parcel(batch)  # went to another worker
-    lacking = opened(seen, sender.parcel(batch), JudgeLimits())
-    assert isinstance(lacking, Lacking)
+    lacking = judge_cluster_batch(seen, sender.parcel(batch), JudgeLimits())
+    assert isinstance(lacking, MissingCases)
     whole = sender.parcel(batch, whole=True)
     assert lacking.keys == tuple(whole.cases)
-    assert opened(seen, whole, JudgeLimits()) == seen(batch, JudgeLimits())
+    assert judge_cluster_batch(seen, whole, JudgeLimits()) == seen(batch, JudgeLimits())
 
 
 def test_a_shelf_keeps_what_was_used_last():
     """Beyond its size the cases that were not used for longest go; one batch is always whole."""
     contents = {bytes([k]): pickle.dumps(case(k, "x" * 1_000)) for k in range(4)}
-    shelf = Shelf(most=2_500)
+    shelf = CaseCache(most=2_500)
     for key in (0, 1, 0, 2):
         shelf.take({bytes([key]): contents[bytes([key])]}, [bytes([key])])
     assert set(shelf.take({}, contents)) == {b"\0", b"\2"}

@@ -12,7 +12,7 @@ import pytest
 from kgbench.errors import ConfigurationError, EvaluationError
 from kgbench.execution import judging
 from kgbench.execution.judging import JudgeLimits, JudgeRequest, judge_batch
-from kgbench.execution.pools import begin, executor, workers
+from kgbench.execution.pools import executor, start_children, workers
 from kgbench.model import Outcome
 from kgbench.tasks import catalogue
 
@@ -49,7 +49,7 @@ def test_local_pools_have_a_thread_per_processor():
 def test_children_begin_before_there_is_something_to_judge():
     """A pool that was begun has a child that waits for the first batch."""
     with executor("local:1") as pool:
-        begin(pool, JudgeLimits())
+        start_children(pool, JudgeLimits())
         assert pool.submit(lambda: judging._own.process.alive).result()
 
 
@@ -57,7 +57,7 @@ def test_what_cannot_begin_is_told_by_the_batch():
     """Beginning raises nothing; the batch that finds no child says why there is none."""
     unknown = JudgeLimits(engine="nonesuch")
     with executor("local:1") as pool:
-        begin(pool, unknown)
+        start_children(pool, unknown)
         with pytest.raises(EvaluationError, match="no judging process could be started"):
             pool.submit(judge_batch, [friend_count()], unknown).result()
 

@@ -7,7 +7,7 @@ import pytest
 
 from kgbench.execution.engines import engine
 from kgbench.execution.query_traits import traits
-from kgbench.execution.ties import ranked, reference
+from kgbench.execution.ties import parse_ranking, reference
 from kgbench.model import QueryResult
 
 GRAPH = "".join(
@@ -66,7 +66,7 @@ def test_groups_of_a_demanded_order() -> None:
 @pytest.mark.parametrize("query", ["", "ORDER BY ?x LIMIT 1", "SELECT ?x", "ASK {} LIMIT 1", "}{"])
 def test_what_is_no_select_has_no_ranking(query: str) -> None:
     """Texts that are no whole SELECT have no parts."""
-    assert ranked(query) is None
+    assert parse_ranking(query) is None
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 
 from kgbench.execution.engines import engine
 from kgbench.policies.results import from_json, to_json
-from kgbench.policies.terms import Term, read, written
+from kgbench.policies.terms import Term, format_term, parse_term
 from kgbench.policies.values import by_value
 from kgbench.rdf import triple_terms
 from kgbench.testing.executor import PlainExecutor
@@ -47,14 +47,14 @@ def test_deep_terms_are_written_without_recursion():
     for _ in range(1_500):
         term = ox.Triple(ox.NamedNode("urn:a"), ox.NamedNode("urn:b"), term)
 
-    assert triple_terms.written(term).count(triple_terms.OPENS) == 1_500
+    assert triple_terms.to_ntriples(term).count(triple_terms.OPENS) == 1_500
 
 
 def test_values_of_triple_terms_are_the_terms():
     """Two triple terms are the same value where they are written alike; no blank node is."""
     other = TERM.replace("rtl", "ltr")
 
-    assert read(TERM) == Term("triple", TERM)
-    assert written(read(TERM)) == TERM
+    assert parse_term(TERM) == Term("triple", TERM)
+    assert format_term(parse_term(TERM)) == TERM
     assert by_value(TERM) == TERM != by_value(other)
     assert by_value("_:b0") == by_value("_:b1") != by_value(TERM)

@@ -84,7 +84,7 @@ def test_the_form_of_2025() -> None:
     assert first.feedback is None
     assert last.feedback == TOOL_RESULTS
     assert [use.result.outcome for use in first.uses] == [ToolOutcome.OK, ToolOutcome.EMPTY]
-    results, note = wording.told(last.prompt)
+    results, note = wording.split_results(last.prompt)
     assert ([one.tool for one in results], note) == (["search_entity", "list"], "")
     reply = last.calls[-1].reply
     assert reply is not None
@@ -138,7 +138,7 @@ def test_the_form_of_2026() -> None:
     assert [use.result.outcome for use in first.uses] == [ToolOutcome.EMPTY, ToolOutcome.ERROR]
     assert first.uses[1].result.text == grasp_tools.NOT_PUBLISHED
     assert second.uses[0].result.outcome is ToolOutcome.REFUSED
-    assert wording.told(third.prompt)[1] == "A loop was detected."
+    assert wording.split_results(third.prompt)[1] == "A loop was detected."
     assert (third.answer, found.closing) == ("", "Done.")
 
 
@@ -194,7 +194,7 @@ def test_what_is_no_list_of_messages_is_refused(messages: Any) -> None:
 def test_results_are_read(text: str, outcome: str, shown: object) -> None:
     """The words of a result say how a call ended, and what the query found."""
     assert grasp_tools.outcome(text) == outcome
-    assert grasp_tools.shown(text) is shown or grasp_tools.shown(text) == shown
+    assert grasp_tools.parse_result(text) is shown or grasp_tools.parse_result(text) == shown
 
 
 def test_a_truth_value_is_no_number_of_rows() -> None:

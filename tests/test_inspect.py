@@ -348,7 +348,7 @@ def test_without_zstandard_the_way_out_is_said(logs, tmp_path, monkeypatch):
 def test_any_value_is_read_or_refused(value):
     """Whatever stands where a case, a turn, a verdict or scores should: words, no traceback."""
     for read in (
-        lambda: inspect_samples.About.read(value, "here"),
+        lambda: inspect_samples.CaseIdentity.read(value, "here"),
         lambda: inspect_samples.read_turn(value, "here"),
         lambda: inspect_samples.read_verdict(value, {}, "here"),
         lambda: inspect_samples.read_scores(value, {}, "here"),

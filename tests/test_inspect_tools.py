@@ -60,7 +60,7 @@ def asked(folder, steps, **rest):
     """What Inspect made of a scripted model, and its log."""
     made = []
     for step in steps:
-        text, calls = wording.spoken(step)
+        text, calls = wording.split_calls(step)
         made.append((text, [(c.id, c.name, json.loads(c.arguments), c.malformed) for c in calls]))
     done = subprocess.run(
         [sys.executable, "-c", RUN, LABEL, str(folder / "logs"), json.dumps(rest)],

@@ -14,7 +14,7 @@ from kgbench.cli import app
 from kgbench.engine.planning import Exercise
 from kgbench.errors import TaskError
 from kgbench.judges import planning as judge_planning
-from kgbench.judges.dialogues import judgeable, newest_judgeable
+from kgbench.judges.dialogues import judgeable_dialogues, newest_judgeable_run
 from kgbench.judges.prompts import Piece, prompt
 from kgbench.judges.rubrics import KINDS, rubric, rubrics
 from kgbench.model import Case, Outcome
@@ -22,7 +22,7 @@ from kgbench.record import reading
 from kgbench.run_selection import Selection
 from kgbench.store import open_store
 from kgbench.tasks import judge_verdict
-from kgbench.tasks.judge_verdict import stated
+from kgbench.tasks.judge_verdict import stated_verdict
 from tests.judge_runs import ask, exercises, judged_run
 from tests.validation import assert_conforms
 
@@ -40,7 +40,7 @@ def store():
 @pytest.fixture
 def of(store):
     """The run of the models."""
-    return newest_judgeable(store)
+    return newest_judgeable_run(store)
 
 
 def test_every_kind_has_a_rubric():
@@ -167,7 +167,7 @@ def test_selections_and_samples(store, of):
     assert list(map(len, chosen)) == [5, 5, 5]
     assert chosen[0] == chosen[1] != chosen[2]
     with pytest.raises(TaskError, match="no complete dialogue that fits"):
-        judgeable(store, of, Selection(("Nothing*",)))
+        judgeable_dialogues(store, of, Selection(("Nothing*",)))
 
 
 def test_failures_alone_are_classified_and_options_change_places(store, of):
@@ -203,9 +203,9 @@ def test_judges_are_not_judged(store, of):
     ask(store, of, "correctness", "baseline:oracle")
     judges = next(run for run in reading.runs(store) if run.suite.endswith("/judgements"))
 
-    assert newest_judgeable(store) == of
+    assert newest_judgeable_run(store) == of
     with pytest.raises(TaskError, match="one of judges: name the run"):
-        judgeable(store, judges, Selection())
+        judgeable_dialogues(store, judges, Selection())
 
 
 # --- reading verdicts -----------------------------------------------------------------------
@@ -228,7 +228,7 @@ def test_judges_are_not_judged(store, of):
 )
 def test_the_last_line_is_the_verdict(answer, verdict):
     """Only a last line that is a verdict and nothing else is one."""
-    assert stated(answer) == verdict
+    assert stated_verdict(answer) == verdict
 
 
 def test_what_is_no_verdict_has_no_scores_but_that():

@@ -9,11 +9,11 @@ from collections import Counter
 import pytest
 
 from kgbench.analysis.judge_agreement import agreement
-from kgbench.analysis.judge_analyses import By
+from kgbench.analysis.judge_analyses import JudgeGrouping
 from kgbench.analysis.judge_biases import biases
 from kgbench.analysis.judge_biases import measured as estimated
 from kgbench.analysis.selection import select
-from kgbench.analysis.verdicts import Decided, Item
+from kgbench.analysis.verdicts import Item, JudgeVerdict
 from kgbench.judges import planning
 from kgbench.judges.rubrics import rubric
 from kgbench.rdf import digest
@@ -40,7 +40,9 @@ def judged():
     right = references(LABEL, iterations=ITERATIONS)
     patch = pytest.MonkeyPatch()
     patch.setenv("OPENAI_API_KEY", "sk-loopback")
-    patch.setattr(planning, "rank", ranked)  # the same orders of options in every run of tests
+    patch.setattr(
+        planning, "random_key", ranked
+    )  # the same orders of options in every run of tests
 
     def answering(name):
         def answer(prompt):
@@ -73,7 +75,7 @@ def decided(data, chosen):
     """The verdict of a judge on a case."""
     items = tuple(Item(**item) for item in data["items"])
     by = rubric("correctness")
-    return Decided(JUDGE, by, chosen, data["executed"], tuple(data["order"]), items, "")
+    return JudgeVerdict(JUDGE, by, chosen, data["executed"], tuple(data["order"]), items, "")
 
 
 def measured(judged, rubric, judging, seed):
@@ -278,16 +280,22 @@ def test_false_alarms_by_task_and_length(judged):
             for row in agreement(store, select(store), by=by, samples=200).records()
             if "correctness-8" in row["judge"] and row["against"] == "execution"
         ]
-        for by in (By.NOTHING, By.TASK, By.LENGTH, By.POSITION, By.MODEL)
+        for by in (
+            JudgeGrouping.NOTHING,
+            JudgeGrouping.TASK,
+            JudgeGrouping.LENGTH,
+            JudgeGrouping.POSITION,
+            JudgeGrouping.MODEL,
+        )
     }
 
-    (whole,) = rows[By.NOTHING]
+    (whole,) = rows[JudgeGrouping.NOTHING]
     assert whole["items"] == 2 * ITERATIONS
     assert 0.15 < whole["false_alarms"] < 0.35
     assert whole["misses"] == 0
     assert whole["agreement_low"] < 0.875 < whole["agreement_high"]
     assert whole["kappa_low"] <= 0.75 <= whole["kappa_high"]
-    assert [row["group"] for row in rows[By.TASK]] == [LABEL]
-    for by in (By.LENGTH, By.POSITION, By.MODEL):
+    assert [row["group"] for row in rows[JudgeGrouping.TASK]] == [LABEL]
+    for by in (JudgeGrouping.LENGTH, JudgeGrouping.POSITION, JudgeGrouping.MODEL):
         assert len(rows[by]) == 2
         assert sum(row["items"] for row in rows[by]) == whole["items"]

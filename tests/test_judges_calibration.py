@@ -15,7 +15,7 @@ from kgbench.analysis.selection import select
 from kgbench.analysis.verdicts import verdicts
 from kgbench.cli import app
 from kgbench.judges.calibration import calibration_questions, calibration_set, calibration_sets
-from kgbench.judges.rubrics import every_rubric, rubric
+from kgbench.judges.rubrics import all_rubric_versions, rubric
 from kgbench.store import open_reader, open_store
 from tests.judge_runs import judged_run
 from tests.servers.loopback import LoopbackServer
@@ -94,7 +94,7 @@ def test_sets_are_declared_well(found):
 
 def test_every_rubric_of_ours_has_a_set():
     """Whatever a judge is asked here, it is calibrated; the set fits the kind of the rubric."""
-    for one in every_rubric():
+    for one in all_rubric_versions():
         found = calibration_set(one)
         assert found is not None, one.name
         assert all((q.other is not None) == (one.kind == "compare") for q in found.questions)

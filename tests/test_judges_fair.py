@@ -9,7 +9,7 @@ import pytest
 
 from kgbench.analysis.judge_biases import measured
 from kgbench.analysis.stratified import BOTH, Observation, balanced_mean, difference
-from kgbench.analysis.verdicts import Decided, Item
+from kgbench.analysis.verdicts import Item, JudgeVerdict
 from kgbench.judges.rubrics import rubric
 
 FAMILY = {"judge": "F", "own": "F", "other": "G"}
@@ -36,7 +36,7 @@ def grades(seed, taken=None):
             chosen = "right" if taken is not None and taken(item) and case % 5 else by_chance
             order = (*order, "cannot-tell")
             found.append(
-                Decided("judge", rubric("correctness"), chosen, executed, order, (item,), "a")
+                JudgeVerdict("judge", rubric("correctness"), chosen, executed, order, (item,), "a")
             )
     return found
 
@@ -57,7 +57,7 @@ def pairs(seed, takes_longer=0.0):
             if chance.random() < takes_longer:
                 chosen = longer
             found.append(
-                Decided("judge", rubric("preference"), chosen, executed, options, items, "a")
+                JudgeVerdict("judge", rubric("preference"), chosen, executed, options, items, "a")
             )
             executed, longer = OPPOSITE.get(executed, executed), OPPOSITE[longer]
     return found

@@ -10,10 +10,10 @@ import pytest
 from kgbench.analysis import confusion as confusions
 from kgbench.analysis import judged_means as means
 from kgbench.analysis.confusion import confusion
-from kgbench.analysis.judge_analyses import By
+from kgbench.analysis.judge_analyses import JudgeGrouping
 from kgbench.analysis.judged_means import judged_means
 from kgbench.analysis.selection import select
-from kgbench.analysis.verdicts import Decided, Item
+from kgbench.analysis.verdicts import Item, JudgeVerdict
 from kgbench.errors import QueryError
 from kgbench.judges.rubrics import rubric
 from kgbench.store import open_store
@@ -39,7 +39,7 @@ def given(name, case, executed, chosen, judge="j"):
     """A verdict about the answer of a model to a case."""
     item = Item(f"{name}/{case}", f"https://w3id.org/kgbench/model/{name}", "t", f"c{case}", 3)
     order = ("right", "wrong", "cannot-tell")
-    return Decided(judge, CORRECTNESS, chosen, executed, order, (item,), "a")
+    return JudgeVerdict(judge, CORRECTNESS, chosen, executed, order, (item,), "a")
 
 
 def drawn(seed, cases, known=1.0):
@@ -76,14 +76,14 @@ def test_confusion_by_hand(store, monkeypatch):
     ]
 
 
-@pytest.mark.parametrize("by", By)
+@pytest.mark.parametrize("by", JudgeGrouping)
 def test_confusion_of_stored_verdicts(store, by):
     """A perfect judge has items only where said is expected, in every group."""
     rows = confusion(store, select(store), by=by).records()
 
     assert sum(row["items"] for row in rows) == 120
     assert all(row["items"] == 0 for row in rows if row["said"] != row["expected"])
-    assert {row["group"] is None for row in rows} == {by is By.NOTHING}
+    assert {row["group"] is None for row in rows} == {by is JudgeGrouping.NOTHING}
 
 
 def test_corrected_means_cover_the_truth(store, monkeypatch):

@@ -11,7 +11,7 @@ from kgbench.analysis.panels import panels
 from kgbench.analysis.selection import select
 from kgbench.cli import app
 from kgbench.errors import TaskError
-from kgbench.judges.aggregation import SAMPLES, Why, rule, rules
+from kgbench.judges.aggregation import SAMPLES, NoVerdictReason, rule, rules
 from kgbench.judges.rubrics import rubric
 from kgbench.store import open_store
 from tests.judge_runs import ask, judged_run
@@ -19,7 +19,12 @@ from tests.judge_runs import ask, judged_run
 # It spoils a verdict by chance that differs between runs: of sixteen it always leaves some.
 NOISY = "baseline:noisy?rate=0.3&seed=3"
 UNREADABLE = "baseline:silent"
-FEW, TIE, SHARE, UNSURE = Why.FEW, Why.TIE, Why.SHARE, Why.CANNOT_TELL
+FEW, TIE, SHARE, UNSURE = (
+    NoVerdictReason.FEW,
+    NoVerdictReason.TIE,
+    NoVerdictReason.SHARE,
+    NoVerdictReason.CANNOT_TELL,
+)
 
 
 @pytest.mark.parametrize(
@@ -54,7 +59,7 @@ FEW, TIE, SHARE, UNSURE = Why.FEW, Why.TIE, Why.SHARE, Why.CANNOT_TELL
 def test_rules_settle_verdicts(name, votes, becomes):
     """A rule gives an option or says why not, in whatever order the verdicts came."""
     completeness = rubric("completeness")
-    expected = (None, becomes) if isinstance(becomes, Why) else (becomes, None)
+    expected = (None, becomes) if isinstance(becomes, NoVerdictReason) else (becomes, None)
     assert rule(name).settled(votes, completeness) == expected
     assert rule(name).settled(votes[::-1], completeness) == expected
 

@@ -7,7 +7,7 @@ import pyoxigraph as ox
 import pytest
 
 from kgbench.mapping import json_path, templates, xml_path
-from kgbench.mapping.execution import executed
+from kgbench.mapping.execution import execute_mapping
 from kgbench.mapping.limits import MappingError
 from kgbench.mapping.sources import Data
 from kgbench.mapping.tables import Table
@@ -48,7 +48,7 @@ SUBJECTS = {"csv": "{id}", "json": "{$.id}", "xml": "{@id}", "table": '{\\"ID\\"
 def made(mapping, base=None):
     """The rows that a mapping makes."""
     quads = ox.parse(PREFIXES + mapping, ox.RdfFormat.TURTLE)
-    return executed([quad.triple for quad in quads], Data(FILES, TABLES), base)
+    return execute_mapping([quad.triple for quad in quads], Data(FILES, TABLES), base)
 
 
 def objects(kind, said, more=""):
@@ -285,7 +285,7 @@ def test_what_explodes_is_stopped():
 def test_ill_formed_json_paths(path):
     """A path that is none is refused, and not read as far as it goes."""
     with pytest.raises(MappingError, match=r"JSONPath|more than"):
-        list(json_path.found(path, {}))
+        list(json_path.select(path, {}))
 
 
 @pytest.mark.parametrize(
@@ -294,7 +294,7 @@ def test_ill_formed_json_paths(path):
 def test_ill_formed_x_paths(path):
     """Other functions and axes than the supported ones are refused, too."""
     with pytest.raises(MappingError, match=r"XPath|more than"):
-        xml_path.parsed(path)
+        xml_path.parse_path(path)
 
 
 @pytest.mark.parametrize(
@@ -317,7 +317,7 @@ def test_ill_formed_x_paths(path):
 )
 def test_json_paths(path, expected):
     """Each path finds what it should, in the order of the document."""
-    assert list(json_path.found(path, {"a": [1, 2, {"b": 3}], "b c": 4})) == expected
+    assert list(json_path.select(path, {"a": [1, 2, {"b": 3}], "b c": 4})) == expected
 
 
 def test_entities_are_not_read():
@@ -328,9 +328,9 @@ def test_entities_are_not_read():
     )
     quads = ox.parse(f"{PREFIXES}{mapping} r:subject :s .", ox.RdfFormat.TURTLE)
     with pytest.raises(MappingError, match="document type"):
-        executed([quad.triple for quad in quads], Data({"x": bomb}, {}))
+        execute_mapping([quad.triple for quad in quads], Data({"x": bomb}, {}))
 
 
 def test_templates_keep_what_is_escaped():
     """Backslashes escape braces and themselves."""
-    assert templates.parsed(r"\{{a\\b}\}") == templates.Template(("{", "}"), ("a\\b",))
+    assert templates.parse_template(r"\{{a\\b}\}") == templates.Template(("{", "}"), ("a\\b",))

@@ -8,8 +8,8 @@ import json
 import pyoxigraph as ox
 import pytest
 
-from kgbench.mapping.execution import executed
-from kgbench.mapping.induction import Induced, induced, mapping, shown
+from kgbench.mapping.execution import execute_mapping
+from kgbench.mapping.induction import Induced, induce_rules, mapping, template_text
 from kgbench.mapping.limits import MappingError
 from kgbench.mapping.listings import listings
 from kgbench.mapping.sources import Data
@@ -34,9 +34,9 @@ def found(text: str, **files: str) -> tuple[Induced, str]:
     graph = triples(text)
     data = {name.replace("_", "."): of for name, of in files.items()}
     listed = (listings(name, name.split(".")[1], of) for name, of in data.items())
-    made = induced(graph, [one for each in listed for one in each])
+    made = induce_rules(graph, [one for each in listed for one in each])
     written = mapping(made.rules)
-    rows = executed(triples(written), Data(data, {}))
+    rows = execute_mapping(triples(written), Data(data, {}))
     expected = {tuple(map(str, triple)) for triple in graph if triple not in made.beyond}
     assert rows == expected
     return made, written
@@ -51,8 +51,8 @@ def test_values_become_references() -> None:
         boats_json=BOATS,
     )
     assert made.beyond == frozenset()
-    assert {shown(rule.subject) for rule in made.rules} == {"http://e/boat/{no}"}
-    assert {"{name}: {no}", "{built}"} <= {shown(rule.object) for rule in made.rules}
+    assert {template_text(rule.subject) for rule in made.rules} == {"http://e/boat/{no}"}
+    assert {"{name}: {no}", "{built}"} <= {template_text(rule.object) for rule in made.rules}
     assert written.count("a r:TriplesMap") == 1
 
 
@@ -89,7 +89,7 @@ def test_what_follows_from_no_record_is_told() -> None:
     left = {triple.predicate.value.removeprefix("http://e/") for triple in made.beyond}
     assert left == {"part", "other", "class", "no", "name"}
     assert len(made.beyond) == 5
-    assert [shown(rule.object) for rule in made.rules] == ["{name}"]
+    assert [template_text(rule.object) for rule in made.rules] == ["{name}"]
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from collections import Counter
 
 import pyoxigraph as ox
 
-from kgbench.mapping.execution import executed
+from kgbench.mapping.execution import execute_mapping
 from kgbench.mapping.limits import MappingError
 from kgbench.mapping.sources import Data
 from kgbench.policies.blank_nodes import compare_rows
@@ -38,7 +38,7 @@ def ended(folder):
     files = {path.name: path.read_text(encoding="utf-8") for path in folder.glob("*.json")}
     try:
         document = ox.parse((folder / "mapping.ttl").read_bytes(), ox.RdfFormat.TURTLE)
-        made = executed([quad.triple for quad in document], Data(files, {}), BASE)
+        made = execute_mapping([quad.triple for quad in document], Data(files, {}), BASE)
     except (MappingError, SyntaxError) as error:
         return "passed" if wants_error else f"error: {error}"
     if wants_error:

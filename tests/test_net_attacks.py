@@ -9,7 +9,7 @@ from kgbench.datasets import install
 from kgbench.execution import endpoint
 from kgbench.importers.rdf import sources
 from kgbench.net import limits
-from kgbench.secrets.echoes import Echoes
+from kgbench.secrets.detection import SecretDetector
 from kgbench.store import connections
 from tests.attacks import clients, servers
 from tests.attacks.servers import ATTACKS, Server
@@ -60,7 +60,7 @@ def test_every_attack_on_every_client(client, attack):
     with Server(None) as elsewhere, Server(attack, SIZE, elsewhere.url) as server:
         said = clients.said(client, server.url)
 
-    planted = Echoes([clients.KEY, clients.PASSWORD])
+    planted = SecretDetector([clients.KEY, clients.PASSWORD])
     assert not planted.tells(said)
     assert not any(planted.tells(one.decode("latin-1")) for one in elsewhere.requests)
     assert server.requests

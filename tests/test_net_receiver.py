@@ -24,9 +24,9 @@ from hypothesis import strategies as st
 
 from kgbench.connectors import calls, openai
 from kgbench.errors import ProviderError
-from kgbench.net import arrivals, links, receiving
-from kgbench.net.arrivals import Logged, Response, Sealed, derived, sealing
-from kgbench.net.receiving import RECEIVER, Receiving
+from kgbench.net import links, receiver_process, response_log
+from kgbench.net.receiver_process import RECEIVER, ReceiverProcess
+from kgbench.net.response_log import LoggedResponse, NoMatchingKey, Response, derive_key, encryptor
 from tests.connectors import KEY, PATIENCE, asked, setup_for
 from tests.servers import certificates, scripts
 from tests.servers.loopback import LoopbackServer
@@ -42,7 +42,7 @@ RESPONSES = {
 LONELY = """
 import sys, time
 from pathlib import Path
-from kgbench.net.receiving import Receiving
+from kgbench.net.receiver_process import Receiving
 receiver = Receiving(Path(sys.argv[1]), sync=False)
 link = receiver.link()
 print(receiver._process.pid, flush=True)
@@ -53,15 +53,15 @@ time.sleep(600)
 def logged(*pieces, key=None, number=7):
     """A response as it is found in the log."""
     if key is not None:
-        seal = sealing(derived(key))
+        seal = encryptor(derive_key(key))
         pieces = [seal(piece, b"%d/%d" % (number, k)) for k, piece in enumerate(pieces)]
-    return Logged({}, number, key is not None, 0.0, tuple(pieces))
+    return LoggedResponse({}, number, key is not None, 0.0, tuple(pieces))
 
 
 @contextmanager
 def receiver(folder):
     """A receiver for what is asked inside of ``with``."""
-    made = Receiving(folder, sync=True)
+    made = ReceiverProcess(folder, sync=True)
     token = RECEIVER.set(made)
     try:
         yield made
@@ -77,7 +77,7 @@ def ask(url, times=1, about="a question"):
         found = []
         async with openai.open(setup_for("openai", "m", url), PATIENCE) as connector:
             for _ in range(times):
-                with receiving.exchange({"about": about}, KEY) as exchange:
+                with receiver_process.exchange({"about": about}, KEY) as exchange:
                     found.append(((await connector.ask(asked())).text, exchange))
         return found
 
@@ -136,9 +136,9 @@ def test_only_the_key_opens():
     found = logged(RESPONSES["of a length"], key=KEY)
 
     assert KEY.encode() not in b"".join(found.pieces)
-    assert Logged.of_json(json.loads(json.dumps(found.json()))) == found
+    assert LoggedResponse.of_json(json.loads(json.dumps(found.json()))) == found
     assert isinstance(found.response(["another", KEY]), Response)
-    with pytest.raises(Sealed):
+    with pytest.raises(NoMatchingKey):
         found.response(["another"])
 
 
@@ -148,7 +148,7 @@ def test_what_is_needed_no_more_is_gone(tmp_path):
         with receiver(tmp_path / "log") as made:
             answers = ask(server.url, 3)
             made.done(answers[1][1].number)  # its neighbours are needed
-        with arrivals.left(tmp_path / "log") as found:
+        with response_log.take_responses(tmp_path / "log") as found:
             numbers = [one.exchange for one in found]
             bodies = [json.loads(one.response([KEY]).body) for one in found]
         with receiver(tmp_path / "other") as made:
@@ -209,7 +209,7 @@ def test_certificates_are_checked(tmp_path, monkeypatch):
         with receiver(tmp_path / "log"):
             ((text, _),) = ask(server.url)
         calls._tls.cache_clear()
-        with arrivals.left(tmp_path / "log") as found:
+        with response_log.take_responses(tmp_path / "log") as found:
             (body,) = [json.loads(one.response([KEY]).body) for one in found]
 
     assert body["choices"][0]["message"]["content"] == text
@@ -234,7 +234,7 @@ def test_proxies_are_used(tmp_path, monkeypatch, secure):
             monkeypatch.setenv(name, address)
         ((text, _),) = ask(server.url)
     calls._tls.cache_clear()
-    with arrivals.left(tmp_path / "log") as found:
+    with response_log.take_responses(tmp_path / "log") as found:
         (response,) = [one.response([KEY]) for one in found]
 
     assert json.loads(response.body)["choices"][0]["message"]["content"] == text
@@ -307,7 +307,7 @@ def test_a_large_response_comes_whole(tmp_path, monkeypatch):
         receiver(tmp_path / "log"),
     ):
         ((answer, _),) = ask(server.url)
-    with arrivals.left(tmp_path / "log") as found:
+    with response_log.take_responses(tmp_path / "log") as found:
         (response,) = [one.response([KEY]) for one in found]
 
     assert answer == text
@@ -325,7 +325,7 @@ def test_a_full_disk_leaves_answers_readable(tmp_path):
         resource.prlimit(process, resource.RLIMIT_FSIZE, unlimited)
         ((_, last),) = ask(server.url)
         assert made._process.poll() is None
-    with arrivals.left(tmp_path / "log") as found:
+    with response_log.take_responses(tmp_path / "log") as found:
         numbers = [one.exchange for one in found]
         whole = [one.response([KEY]) is not None for one in found]
 
@@ -345,7 +345,7 @@ def test_no_receiver_is_told_in_words(tmp_path, monkeypatch, fault):
     if fault == "no process":
         monkeypatch.setattr(subprocess, "Popen", refused)
     else:
-        monkeypatch.setattr(receiving, "PROGRAM", ("-c", ""))
+        monkeypatch.setattr(receiver_process, "PROGRAM", ("-c", ""))
     with LoopbackServer(OpenAISpeech()) as server:
         with (
             receiver(tmp_path / "log"),
@@ -359,7 +359,7 @@ def test_no_receiver_is_told_in_words(tmp_path, monkeypatch, fault):
 def test_what_wakes_at_once_keeps_its_policy_and_niceness(batch):
     """Asking for short turns of the processor changes neither; nor where tests run as a batch."""
     code = (
-        "import os; from kgbench.net.promptness import run_soon_when_woken as soon; os.nice(3);"
+        "import os; from kgbench.net.scheduling import run_soon_when_woken as soon; os.nice(3);"
         f"{batch} and os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0));"
         "policy = os.sched_getscheduler(0); asked = soon();"
         "assert not asked or policy == os.SCHED_OTHER;"

@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from kgbench.net import limits, web
-from kgbench.net.limits import LedAway, Limits, Unreadable
+from kgbench.net.limits import InvalidResponse, Limits, RedirectRefused
 from tests.store.scripted import Scripted, said
 
 SMALL = Limits(1 << 20, 1 << 20, 60.0)
@@ -86,7 +86,7 @@ def test_nothing_is_sent_along():
 def test_redirects_end():
     """A circle of redirects is left after some rounds; nobody follows one unasked."""
     with Scripted([said(302, Location="/again")]) as server:
-        with pytest.raises(LedAway, match="more than 5 times"):
+        with pytest.raises(RedirectRefused, match="more than 5 times"):
             get(server.url, follow=True)
         assert len(server.seen) == limits.REDIRECTS + 1
         assert get(server.url)[0] == 302
@@ -97,7 +97,7 @@ def test_redirects_end():
 )
 def test_addresses_that_nobody_can_have(url):
     """A host that is no name is refused before anything is sent."""
-    with pytest.raises((Unreadable, OSError)):
+    with pytest.raises((InvalidResponse, OSError)):
         get(url)
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rdflib.compare import isomorphic
 
 from kgbench.model import QueryResult
-from kgbench.policies.blank_nodes import compare_changes, compare_rows, paired
+from kgbench.policies.blank_nodes import compare_changes, compare_rows, pair_blank_nodes
 
 TERMS = st.sampled_from(["<urn:a>", "<urn:b>", '"1"', "_:a", "_:b", "_:c", "_:d"])
 SUBJECTS = st.sampled_from(["<urn:a>", "<urn:b>", "_:a", "_:b", "_:c", "_:d"])
@@ -56,7 +56,7 @@ def test_only_isomorphic_sets_are_equal(one, other):
 def test_partners_are_different_nodes_of_both_sides(one, other):
     """Each blank node has one partner at most, and scores count rows."""
     other = renamed(other, 1)
-    names = paired(one, other)
+    names = pair_blank_nodes(one, other)
     found = compare_rows(one, other)
     hits = len(one) - len(found.missing)
 

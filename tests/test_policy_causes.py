@@ -6,12 +6,12 @@ from __future__ import annotations
 import pytest
 
 from kgbench.model import Case, Outcome, Verdict
-from kgbench.record.reading import Seen
-from kgbench.reevaluation.policy_causes import likely, shown
+from kgbench.record.reading import ScoredEvaluation
+from kgbench.reevaluation.policy_causes import likely_cause, proven_cause
 
 PLAIN = "SELECT ?x { ?x <urn:p> 1 }"
-FOUND = {0: Seen("e", {"f1": 1.0})}
-NOTHING = {0: Seen("e", {"f1": 0.0})}
+FOUND = {0: ScoredEvaluation("e", {"f1": 1.0})}
+NOTHING = {0: ScoredEvaluation("e", {"f1": 0.0})}
 RUNS = {"result": {"head": {"vars": []}, "results": {"bindings": []}}}
 
 
@@ -43,7 +43,7 @@ def noted(**sides: object) -> dict[str, object]:
 )
 def test_causes_that_are_shown(said, before, more, begins):
     """Errors of either engine and limits that leave a choice are causes, in words of one line."""
-    found = shown(case(), [said], before, more)
+    found = proven_cause(case(), [said], before, more)
 
     assert found is not None
     assert found.startswith(begins)
@@ -54,8 +54,8 @@ def test_causes_that_are_shown(said, before, more, begins):
 @pytest.mark.parametrize("more", [{}, {"published": "odd"}, noted(prediction=None, target=3)])
 def test_nothing_is_shown_where_nothing_is_known(more):
     """A plain query that both engines execute has no cause, whatever was published with it."""
-    assert shown(case(), [verdict()], FOUND, more) is None
-    assert likely(case(), [verdict()], FOUND, more) is None
+    assert proven_cause(case(), [verdict()], FOUND, more) is None
+    assert likely_cause(case(), [verdict()], FOUND, more) is None
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_nothing_is_shown_where_nothing_is_known(more):
 )
 def test_causes_that_texts_suggest(reference, query, before, begins):
     """What engines take differently is read from both queries."""
-    assert str(likely(case(reference), [verdict(query)], before, {})).startswith(begins)
+    assert str(likely_cause(case(reference), [verdict(query)], before, {})).startswith(begins)
 
 
 def test_numbers_of_rows_that_differ_are_told():
@@ -76,4 +76,4 @@ def test_numbers_of_rows_that_differ_are_told():
     more = noted(prediction={"err": None, "size": 969}, target={"err": None, "size": 3})
     said = verdict(resultLength=0, referenceLength=3)
     wanted = "semantics: engines find other rows (the answer has 969 rows there and 0 here)"
-    assert likely(case(), [said], FOUND, more) == wanted
+    assert likely_cause(case(), [said], FOUND, more) == wanted

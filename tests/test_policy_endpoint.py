@@ -16,7 +16,7 @@ from kgbench.importers import spinach
 from kgbench.importers.load import load
 from kgbench.importers.published_answers import imported_run
 from kgbench.record import reading
-from kgbench.reevaluation.passes import Reevaluated, reevaluate_stored
+from kgbench.reevaluation.passes import ReevaluationResult, reevaluate_stored
 from kgbench.store.embedded import EmbeddedStore
 from tests.servers.sparql_server import SparqlServer, sparql_server
 
@@ -64,7 +64,7 @@ def store(tmp_path: Path) -> Iterator[EmbeddedStore]:
         yield opened
 
 
-def judged(store: EmbeddedStore, policy: str, endpoint: str) -> Reevaluated:
+def judged(store: EmbeddedStore, policy: str, endpoint: str) -> ReevaluationResult:
     """All stored dialogues under a policy, with an endpoint."""
     with executor("local:1") as pool:
         (done,) = reevaluate_stored(store, pool, JudgeLimits(policy=policy), endpoint=endpoint)

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from kgbench import config
 from kgbench.analysis import policies as analysed
-from kgbench.analysis import stored
+from kgbench.analysis import stored_results
 from kgbench.analysis.selection import select
 from kgbench.cli import app
 from kgbench.engine import Settings, run_plan
@@ -25,7 +25,7 @@ from kgbench.importers.published_answers import imported_run
 from kgbench.model import Outcome
 from kgbench.policies.policy import policies
 from kgbench.record import reading
-from kgbench.reevaluation.passes import Reevaluated, reevaluate_stored
+from kgbench.reevaluation.passes import ReevaluationResult, reevaluate_stored
 from kgbench.store import open_store
 from kgbench.store.embedded import EmbeddedStore
 from kgbench.tasks import catalogue
@@ -72,7 +72,7 @@ def store(tmp_path: Path) -> Iterator[EmbeddedStore]:
         yield opened
 
 
-def judged(store: EmbeddedStore, policy: str, **more: object) -> list[Reevaluated]:
+def judged(store: EmbeddedStore, policy: str, **more: object) -> list[ReevaluationResult]:
     """All stored dialogues under a policy."""
     with executor("local:1") as pool:
         return reevaluate_stored(store, pool, JudgeLimits(policy=policy), **more)  # type: ignore[arg-type]
@@ -150,11 +150,11 @@ def test_a_model_without_all_verdicts_has_no_rank(store: EmbeddedStore) -> None:
 def test_a_kept_table_is_made_anew_after_another_pass(store: EmbeddedStore) -> None:
     """The table depends on the passes by policies, which the selection does not name."""
     judged(store, "rows")
-    before = stored.basis(store, select(store), "policies", {})
-    other = stored.basis(store, select(store), "tasks", {})
+    before = stored_results.basis(store, select(store), "policies", {})
+    other = stored_results.basis(store, select(store), "tasks", {})
     judged(store, "spinach")
-    assert stored.basis(store, select(store), "policies", {}).key != before.key
-    assert stored.basis(store, select(store), "tasks", {}).key == other.key
+    assert stored_results.basis(store, select(store), "policies", {}).key != before.key
+    assert stored_results.basis(store, select(store), "tasks", {}).key == other.key
 
 
 def test_own_dialogues_of_several_answers() -> None:

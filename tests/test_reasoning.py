@@ -13,7 +13,7 @@ from rdflib.namespace import OWL, RDF, RDFS, XSD
 from kgbench.reasoning.closure import MOST_LISTED, Budget, Closure, TooMuchWork, entails
 from kgbench.reasoning.rules import RULES
 from kgbench.worlds import owl_cases, owl_faults
-from kgbench.worlds.axioms import HEAD, triples
+from kgbench.worlds.axioms import PREFIX_LINES, triples
 
 LEVELS = range(1, 6)
 EACH = 15  # ontologies of each level and kind that reasoners are compared on
@@ -95,7 +95,7 @@ OF = "o:R owl:onProperty o:p ; owl:"
 
 def read(text):
     """The triples of a text of Turtle without its head and last full stop."""
-    return [quad.triple for quad in ox.parse(f"{HEAD}\n{text} .", ox.RdfFormat.TURTLE)]
+    return [quad.triple for quad in ox.parse(f"{PREFIX_LINES}\n{text} .", ox.RdfFormat.TURTLE)]
 
 
 @pytest.mark.parametrize("name", FIRED)
@@ -226,7 +226,7 @@ def ours(axioms):
 def graph_of(axioms):
     """Axioms as a graph of rdflib."""
     return rdflib.Graph().parse(
-        data="\n".join([HEAD, *(one.turtle for one in axioms)]), format="turtle"
+        data="\n".join([PREFIX_LINES, *(one.turtle for one in axioms)]), format="turtle"
     )
 
 

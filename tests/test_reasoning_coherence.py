@@ -7,7 +7,7 @@ import pyoxigraph as ox
 import pytest
 
 from kgbench.reasoning.closure import Budget, TooMuchWork
-from kgbench.reasoning.coherence import incoherence
+from kgbench.reasoning.coherence import find_incoherence
 
 HEAD = """@prefix : <urn:x:> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
 @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
@@ -19,7 +19,7 @@ HEAD = """@prefix : <urn:x:> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
 def found(text, budget=None):
     """The rule that finds an inconsistency, if one does."""
     triples = [quad.triple for quad in ox.parse(HEAD + text, ox.RdfFormat.TURTLE)]
-    clash = incoherence(triples, budget)
+    clash = find_incoherence(triples, budget)
     return None if clash is None else clash[0]
 
 

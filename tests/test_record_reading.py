@@ -16,7 +16,7 @@ from kgbench.importers.llm_kg_bench import read_runs
 from kgbench.importers.load import load
 from kgbench.model import Call, Outcome, Reply, Turn
 from kgbench.record import Recorder, accounts, identity, reading, recorder
-from kgbench.record.reuse import Answers
+from kgbench.record.reuse import ReusableAnswers
 from kgbench.software import this_software
 from kgbench.store import Block, EmbeddedStore
 from tests.archives import as_json, record_v3
@@ -112,7 +112,7 @@ THINKING = {"extracted": "so: b", "extraction": extraction.iri("think-block/1")}
 def test_a_reused_answer_is_as_it_was_given(store, reply, reasoning):
     """Its text is the raw one; reasoning comes along unless the extraction finds it again."""
     _, dialogue = recorded(store, answered("a", "<think>hm</think>so: b", **reply))
-    found = Answers(store, [MODEL.iri], "https://e.org/another-run")
+    found = ReusableAnswers(store, [MODEL.iri], "https://e.org/another-run")
     answer, again = found.take(MODEL.iri, ["a"])
 
     assert answer == f"{dialogue.iri}/0/answer"
@@ -125,7 +125,7 @@ def test_nothing_after_a_gap_is_reused(store):
     """A later answer is one to messages that hold the earlier, which was cut off."""
     cut = answered("a", "b", outcome=Outcome.TRUNCATED)
     recorded(store, cut, answered("c", "d", BEGAN + 5 * SECOND))
-    found = Answers(store, [MODEL.iri], "https://e.org/another-run")
+    found = ReusableAnswers(store, [MODEL.iri], "https://e.org/another-run")
 
     assert found.take(MODEL.iri, ["a", "b", "c"]) is None
     assert found.take(MODEL.iri, ["c"]) is None

@@ -26,7 +26,7 @@ from kgbench.software import this_software
 from kgbench.store import Block, EmbeddedStore
 from kgbench.tasks import catalogue
 from kgbench.validation import Data, Memory, result_shapes
-from kgbench.validation.checking import of_node
+from kgbench.validation.checking import validate_node
 from kgbench.validation.compiling import Shape
 from kgbench.vocab import KGB, OUTCOME
 
@@ -232,7 +232,7 @@ def wrong(store: EmbeddedStore) -> list[str]:
         for shape in shapes
         for target in shape.targets
         for node in nodes.intersection(target(data))
-        for complaint in of_node(data, shape, node)
+        for complaint in validate_node(data, shape, node)
     ]
 
 

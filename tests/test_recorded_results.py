@@ -13,7 +13,7 @@ from kgbench.importers.archives import ResultFile
 from kgbench.importers.llm_kg_bench import read_runs
 from kgbench.importers.load import load
 from kgbench.record import reading
-from kgbench.record.recorded_results import Asking
+from kgbench.record.recorded_results import EndpointResults
 from kgbench.reevaluation.passes import reevaluate
 from kgbench.store import EmbeddedStore
 from kgbench.tasks import catalogue
@@ -91,4 +91,7 @@ def test_cases_with_a_graph_are_not_asked_about():
     def never(*_):
         raise AssertionError("asked")
 
-    assert Asking(never).with_results("a dialogue", case, [f"```sparql\n{QUERY}\n```"]) is case
+    assert (
+        EndpointResults(never).with_results("a dialogue", case, [f"```sparql\n{QUERY}\n```"])
+        is case
+    )

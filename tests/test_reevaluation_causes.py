@@ -10,13 +10,13 @@ import pytest
 from kgbench.execution import scope
 from kgbench.execution.engines import engine
 from kgbench.model import Outcome, Verdict
-from kgbench.record.reading import Seen
+from kgbench.record.reading import ScoredEvaluation
 from kgbench.reevaluation import causes
 from kgbench.reevaluation.causes import cause
 
 PREFIXES = {"e": "http://example.org/"}
 SCORES = {"answerParse": 1.0, "combined": 1.0}
-BEFORE = {0: Seen("e", SCORES)}
+BEFORE = {0: ScoredEvaluation("e", SCORES)}
 THEIRS = Verdict(SCORES, {"answerResultLength": 2}, Outcome.SCORED)
 
 UNGROUPED = "although the query groups or aggregates"
@@ -90,7 +90,7 @@ def test_kinds_of_causes(ours: Verdict, theirs: Verdict, kind: str) -> None:
 def test_a_more_tolerant_engine_is_one() -> None:
     """What rdflib refused and still refuses, and the default engine takes."""
     theirs = refused("found '}'")
-    said = cause({0: Seen("e", dict(theirs.scores))}, [found(1)], [theirs])
+    said = cause({0: ScoredEvaluation("e", dict(theirs.scores))}, [found(1)], [theirs])
     assert said == f"{causes.LAXER}: rdflib refuses the answer of round 0: found '}}'"
 
 
@@ -109,7 +109,7 @@ def test_the_engines_are_named_as_they_judged() -> None:
 
 def test_an_answer_without_earlier_scores_says_so() -> None:
     """What the compared pass could not judge is no difference of engines or rules."""
-    assert cause({0: Seen("e", {})}, [THEIRS], [THEIRS]).startswith(causes.NOT_BEFORE)
+    assert cause({0: ScoredEvaluation("e", {})}, [THEIRS], [THEIRS]).startswith(causes.NOT_BEFORE)
     assert cause({}, [THEIRS], [THEIRS]).startswith(causes.NOT_BEFORE)
 
 
@@ -124,7 +124,10 @@ def test_new_metrics_and_decimals_are_no_difference() -> None:
     """The first round that differs is found past new metrics and values that agree rounded."""
     now = Verdict({"combined": 1 / 3, "strict": 1.0}, {}, Outcome.SCORED)
     later = Verdict({"combined": 0.0}, {"removedLines": 1}, Outcome.SCORED)
-    before = {0: Seen("e", {"combined": 0.33}, 2), 1: Seen("f", {"combined": 1.0}, 2)}
+    before = {
+        0: ScoredEvaluation("e", {"combined": 0.33}, 2),
+        1: ScoredEvaluation("f", {"combined": 1.0}, 2),
+    }
     said = cause(before, [now, later], [now, later], new={"strict"})
     assert said.startswith(f"{causes.REPAIR}: the answer of round 1")
 

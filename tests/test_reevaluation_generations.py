@@ -22,7 +22,7 @@ from kgbench.record import reading
 from kgbench.reevaluation.passes import reevaluate
 from kgbench.store import open_store
 from kgbench.store.iris import Iris
-from kgbench.tasks import catalogue, succession, tolerant_parsing
+from kgbench.tasks import catalogue, successors, tolerant_parsing
 from tests import published
 from tests.archives import record_v1, record_v2, write_json
 from tests.validation import assert_conforms
@@ -163,16 +163,16 @@ def test_cases_without_a_reference_are_passed_over(tmp_path: Path) -> None:
 
 def test_successors_are_declared() -> None:
     """A name that is no former one succeeds itself; former names are those of no other class."""
-    assert succession.successor(OLD) == NEW
-    assert succession.successor(NEW) == NEW
-    assert succession.successor("Unheard") == "Unheard"
+    assert successors.successor(OLD) == NEW
+    assert successors.successor(NEW) == NEW
+    assert successors.successor("Unheard") == "Unheard"
     classes = catalogue.task_classes()
     former = [name for one in classes.values() for name in one.former_names]
     assert len(former) == len(set(former))
     assert not set(former) & set(classes)
     task = catalogue.make_task(NEW, "x", {})
-    assert succession.renamed_metrics(task, Iris()) == {}
-    assert succession.judged_as(task) == task
+    assert successors.renamed_metrics(task, Iris()) == {}
+    assert successors.as_successor_task(task) == task
 
 
 @pytest.mark.external

@@ -9,8 +9,8 @@ import pytest
 from typer.testing import CliRunner
 
 from kgbench.cli import app
-from kgbench.record.reading import Seen
-from kgbench.reevaluation.comparison import Comparison, lacking, same
+from kgbench.record.reading import ScoredEvaluation
+from kgbench.reevaluation.comparison import Comparison, is_same_value, missing_metrics
 from tests.archives import record_v3, write_json
 
 NAMES = {"m/f1": "f1", "m/recall": "recall", "m/strict": "strict"}
@@ -29,8 +29,8 @@ def compared(
         "d",
         "T-1",
         "model",
-        before={0: Seen("e", before, decimals)},
-        after={0: Seen("f", after)},
+        before={0: ScoredEvaluation("e", before, decimals)},
+        after={0: ScoredEvaluation("f", after)},
         names=NAMES,
         new=new,
     )
@@ -75,16 +75,16 @@ def test_rounded_values_are_compared_rounded(
     before: float, after: float, decimals: int | None, *, equal: bool
 ) -> None:
     """A value that was published with two decimals equals what rounds to it."""
-    assert same(before, after, decimals) is equal
+    assert is_same_value(before, after, decimals) is equal
     found = compared({"m/f1": before}, {"m/f1": after}, decimals=decimals)
     assert bool(found.differing) is not equal
 
 
 def test_which_metrics_a_pass_lacks() -> None:
     """Those it has nowhere; but all are compared where it judged the dialogue without a score."""
-    assert lacking(NAMES, {"m/f1", "other"}, is_evaluated=True) == {"m/recall", "m/strict"}
-    assert lacking(NAMES, {"other"}, is_evaluated=False) == set(NAMES)
-    assert lacking(NAMES, {"other"}, is_evaluated=True) == set()
+    assert missing_metrics(NAMES, {"m/f1", "other"}, is_evaluated=True) == {"m/recall", "m/strict"}
+    assert missing_metrics(NAMES, {"other"}, is_evaluated=False) == set(NAMES)
+    assert missing_metrics(NAMES, {"other"}, is_evaluated=True) == set()
 
 
 def test_kinds_of_causes_are_counted_the_unexplained_first() -> None:

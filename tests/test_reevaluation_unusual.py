@@ -16,15 +16,15 @@ from kgbench.importers.archives import ResultFile
 from kgbench.importers.llm_kg_bench import read_runs
 from kgbench.importers.load import load
 from kgbench.record import reading
-from kgbench.reevaluation.comparison import Reevaluated
-from kgbench.reevaluation.passes import first_pass, reevaluate, runs_with
+from kgbench.reevaluation.comparison import ReevaluationResult
+from kgbench.reevaluation.passes import first_pass, reevaluate, select_runs
 from kgbench.run_selection import Selection
 from kgbench.store import open_store
 from tests.analysis_store import GraphStore, graph, iri
 from tests.archives import Record, as_json, record_v3
 
 
-def judged_again(*found: Record, engine: str = "oxigraph", **options: Any) -> Reevaluated:
+def judged_again(*found: Record, engine: str = "oxigraph", **options: Any) -> ReevaluationResult:
     """What a re-evaluation says of a run of imported records."""
     with open_store("memory:") as store, executor("local:1") as pool:
         (imported,) = read_runs(ResultFile("f.json", as_json(list(found))), store.iris)
@@ -56,12 +56,12 @@ def test_runs_are_chosen_by_what_they_hold() -> None:
     store: Any = graph("result")
     runs = reading.runs(store)
     assert len(runs) == 2
-    assert runs_with(store, runs, Selection()) == runs
-    (mended,) = runs_with(store, runs, Selection(tasks=("Mend-*",)))
+    assert select_runs(store, runs, Selection()) == runs
+    (mended,) = select_runs(store, runs, Selection(tasks=("Mend-*",)))
     assert mended.iri == iri("run/1")
-    assert runs_with(store, runs, Selection(tasks=("Spell-*",))) == runs
+    assert select_runs(store, runs, Selection(tasks=("Spell-*",))) == runs
     with pytest.raises(TaskError, match=r"no stored dialogue fits Spel-10; tasks: .*Spell-10"):
-        runs_with(store, runs, Selection(tasks=("Spel-10",)))
+        select_runs(store, runs, Selection(tasks=("Spel-10",)))
 
 
 @pytest.mark.parametrize(("engine", "explain"), [("oxigraph", False), ("rdflib", True)])

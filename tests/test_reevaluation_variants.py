@@ -18,8 +18,8 @@ from kgbench.model import Case
 from kgbench.record import reading
 from kgbench.reevaluation.comparison import report
 from kgbench.reevaluation.passes import reevaluate_stored
-from kgbench.reevaluation.variant_outcomes import command, seen_on_variants
-from kgbench.reevaluation.variant_passes import no_variants, rules_of
+from kgbench.reevaluation.variant_outcomes import answer_on_variants, command
+from kgbench.reevaluation.variant_passes import rules_of, variants_obstacle
 from kgbench.run_selection import Selection
 from kgbench.store import open_store
 from kgbench.variants.kinds import VariantKind
@@ -77,7 +77,7 @@ def with_seen(store):
     last = reading.passes(store, run)[-1]
     for execution in reading.executions(store, run.graph):
         for dialogue, infos in reading.execution_infos(store, last.graph, execution):
-            yield command(seen_on_variants(dialogue, "c", "m", "t", infos))
+            yield command(answer_on_variants(dialogue, "c", "m", "t", infos))
 
 
 def test_the_pass_conforms_and_changes_no_other(store):
@@ -130,7 +130,7 @@ def test_references_that_no_variant_changes_are_told(store):
 def test_cases_without_graph_or_query_have_no_variants(data, said):
     """Such cases are passed over with the reason, and do not end the whole pass."""
     about = Case("urn:case", "suite", LABEL, {}, data, "0" * 64)
-    found = no_variants(about)
+    found = variants_obstacle(about)
 
     assert found == said or (said is not None and found is not None and said in found)
 

@@ -20,11 +20,11 @@ from kgbench.analysis.verdicts import ADJUDICATION, judgements, verdicts
 from kgbench.cli import app
 from kgbench.errors import StoreError
 from kgbench.exports import reviews as exported
-from kgbench.importers.reviews import from_csv, from_rdf, imported
-from kgbench.judges.about import verdicts_about
-from kgbench.judges.dialogues import newest_judgeable
-from kgbench.judges.planning import Judging
+from kgbench.importers.reviews import from_csv, from_rdf, import_reviews
+from kgbench.judges.dialogues import newest_judgeable_run
+from kgbench.judges.planning import JudgingRequest
 from kgbench.judges.rubrics import rubric
+from kgbench.judges.verdicts import verdicts_about
 from kgbench.record import reading
 from kgbench.record import reviews as record
 from kgbench.run_selection import Selection
@@ -74,7 +74,9 @@ def read():
 
 def queued(store, name="correctness", order="random", **chosen):
     """A queue over the run of the models."""
-    return ReviewQueue(store, newest_judgeable(store), Judging(rubric(name), **chosen), order)
+    return ReviewQueue(
+        store, newest_judgeable_run(store), JudgingRequest(rubric(name), **chosen), order
+    )
 
 
 def csv_of(store):
@@ -146,8 +148,8 @@ def test_verdicts_are_recorded_with_who_when_how_long_and_why(read):
     assert first.items[0].characters == len(shown)
     assert found[3].revises == found[2].iri
     assert set(found[4].adjudicates) == {found[0].iri, found[1].iri}
-    assert len(record.review_passes(read, newest_judgeable(read).iri)) == 2
-    assert len(reading.passes(read, newest_judgeable(read))) == 1
+    assert len(record.review_passes(read, newest_judgeable_run(read).iri)) == 2
+    assert len(reading.passes(read, newest_judgeable_run(read))) == 1
     assert_conforms(read)
 
 
@@ -286,12 +288,12 @@ def test_files_bring_verdicts_into_another_store(read, form):
 
         def bring():
             if form == "csv":
-                return imported(other, from_csv(other, text))
+                return import_reviews(other, from_csv(other, text))
             data, kind = text.encode(), ox.RdfFormat.TRIG
             if form == "nq":
                 quads = ox.parse(data, ox.RdfFormat.TRIG)
                 data, kind = ox.serialize(quads, format=ox.RdfFormat.N_QUADS), ox.RdfFormat.N_QUADS
-            return imported(other, from_rdf(data, kind))
+            return import_reviews(other, from_rdf(data, kind))
 
         first, second = bring(), bring()
         assert (first.added, first.known, first.reviewers) == (5, 0, ("fox", "owl"))
@@ -320,8 +322,8 @@ def own(store, **changed):
 def test_a_table_by_hand_needs_little(store):
     """What execution implies and what a verdict is called are filled in, the same every time."""
     text = own(store)
-    assert imported(store, from_csv(store, text)).added == 1
-    assert imported(store, from_csv(store, text)).added == 0
+    assert import_reviews(store, from_csv(store, text)).added == 1
+    assert import_reviews(store, from_csv(store, text)).added == 0
     (one,) = record.reviews(store)
     assert one.executed is not None
     assert one.order == ("right", "wrong", "cannot-tell")
@@ -355,7 +357,7 @@ def test_a_table_by_hand_needs_little(store):
 def test_bad_tables_are_refused_whole(store, changed, words):
     """What cannot be recorded is refused in words that say where, and nothing is written."""
     with pytest.raises(StoreError, match=words):
-        imported(store, from_csv(store, own(store, **changed)))
+        import_reviews(store, from_csv(store, own(store, **changed)))
     assert not record.reviews(store)
 
 
@@ -363,7 +365,7 @@ def test_clashes_are_refused(read):
     """A verdict of a name in the store that says something else is refused."""
     changed = csv_of(read).replace("It is.", "It was.")
     with pytest.raises(StoreError, match="clashes"):
-        imported(read, from_csv(read, changed))
+        import_reviews(read, from_csv(read, changed))
     with pytest.raises(StoreError, match="cannot be read"):
         from_rdf(b"<a> <b", ox.RdfFormat.TRIG)
     with pytest.raises(StoreError, match="no verdicts"):

@@ -110,8 +110,10 @@ TARGETS: dict[str, Callable[[str], object]] = {
     "answer lists": lambda text: answer_lists.comparisons(["1"], text),
     "facts": relation_triples.parse,
     "names in queries": lambda text: names(text, {"": "https://abc.def/ghi/"}),
-    "result sets": lambda text: result_sets.written(f'"{text}"', {}),
-    "graphs": lambda text: graphs.alike(f"_:a <http://e.org/b> {string(text)} ."),
+    "result sets": lambda text: result_sets.term_value(f'"{text}"', {}),
+    "graphs": lambda text: graphs.with_uniform_blank_nodes(
+        f"_:a <http://e.org/b> {string(text)} ."
+    ),
     "stems": stems.stemmed,
     "mentions": lambda text: mentions.MentionedIn("A short sentence.").mentions(text),
     "dates and numbers": lambda text: (mentions.is_date(f"1 {text}"), mentions.is_number(text)),

@@ -90,15 +90,15 @@ def test_comparisons_never_fail(expected: list[str], answer: str) -> None:
 )
 def test_values_of_result_sets(term: str, value: str) -> None:
     """IRIs are shortened where a prefix fits, literals lose datatype and language."""
-    assert result_sets.written(term, GHI) == value
+    assert result_sets.term_value(term, GHI) == value
 
 
 def test_the_longest_namespace_shortens() -> None:
     """Of several namespaces that fit, the longest counts, whatever their prefixes and order."""
     prefixes = {"z": "http://e.org/", "a": "http://e.org/a/", "m": ""}
     for each in (prefixes, dict(reversed(prefixes.items()))):
-        assert result_sets.shortened("http://e.org/a/b", each) == "a:b"
-        assert result_sets.shortened("http://e.org/b", each) == "z:b"
+        assert result_sets.shorten_iri("http://e.org/a/b", each) == "a:b"
+        assert result_sets.shorten_iri("http://e.org/b", each) == "z:b"
 
 
 def test_rows_are_flattened() -> None:

@@ -21,7 +21,7 @@ SPEC = importlib.util.find_spec("nltk")
 @pytest.fixture(autouse=True)
 def forgotten() -> None:
     """Nothing is remembered."""
-    stems.forget()
+    stems.clear_caches()
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgbench.errors import StoreError, WriteFailed
-from kgbench.secrets.echoes import HIDDEN, Echoes
+from kgbench.secrets.detection import HIDDEN, SecretDetector
 from kgbench.secrets.fingerprints import FILE, Fingerprints
 from kgbench.store import known_keys
 
@@ -51,7 +51,7 @@ ENCODINGS = {
 def remembered(tmp_path):
     """Knows the key by its fingerprint only, read back from a file."""
     Fingerprints.read(tmp_path).note(tmp_path, [KEY])
-    return Echoes((), Fingerprints.read(tmp_path))
+    return SecretDetector((), Fingerprints.read(tmp_path))
 
 
 @pytest.mark.parametrize("encoding", ENCODINGS)
@@ -59,19 +59,19 @@ def test_an_encoded_key_is_hidden(encoding, remembered):
     """Whichever encoding a text has a key in, the key can no longer be decoded from it."""
     text = f"before {ENCODINGS[encoding](KEY)} after"
 
-    for echoes in (Echoes([KEY]), remembered):
+    for echoes in (SecretDetector([KEY]), remembered):
         hidden = echoes.hide(text)
 
         assert HIDDEN in hidden
         assert echoes.tells(text)
-        assert not Echoes([KEY]).tells(hidden)
-    assert Echoes([KEY]).hide(text).startswith("before ")
+        assert not SecretDetector([KEY]).tells(hidden)
+    assert SecretDetector([KEY]).hide(text).startswith("before ")
 
 
 def test_hexadecimal_digits_may_have_separators():
     """Known keys are found in dumps of bytes, too."""
     for text in (KEY.encode().hex(":"), KEY.encode().hex(" ").upper()):
-        assert Echoes([KEY]).hide(f"<{text}>") == f"<{HIDDEN}>"
+        assert SecretDetector([KEY]).hide(f"<{text}>") == f"<{HIDDEN}>"
 
 
 _BESIDE = st.text(st.characters(exclude_characters="\\"))  # one more would change what escapes mean
@@ -82,7 +82,7 @@ def test_no_key_survives_any_encoding(key, before, after, data):
     """Keys of awkward characters are found wherever they stand, in each encoding."""
     text = before + data.draw(st.sampled_from(list(ENCODINGS.values())))(key) + after
 
-    hidden = Echoes([key]).hide(text)
+    hidden = SecretDetector([key]).hide(text)
 
     assert HIDDEN in hidden
     assert key not in hidden
@@ -91,14 +91,14 @@ def test_no_key_survives_any_encoding(key, before, after, data):
 @given(st.text())
 def test_other_texts_stay(text):
     """What holds no key is returned as it is."""
-    assert Echoes([KEY]).hide(text) == text
+    assert SecretDetector([KEY]).hide(text) == text
 
 
 def test_a_plain_text_keeps_its_rest(remembered):
     """A key that is not encoded is cut out of its text, whether known or remembered."""
     text = f"{KEY}{KEY}, 100%41 {KEY}x \ud800"
 
-    for echoes in (Echoes([KEY]), remembered):
+    for echoes in (SecretDetector([KEY]), remembered):
         assert echoes.hide(text, "*") == "**, 100%41 *x \ud800"
 
 
@@ -111,7 +111,7 @@ def test_the_file_holds_no_key(tmp_path):
     text = (tmp_path / FILE).read_text(encoding="utf-8")
 
     assert stat.S_IMODE((tmp_path / FILE).stat().st_mode) == 0o600
-    assert not Echoes([KEY, "short"]).tells(text)
+    assert not SecretDetector([KEY, "short"]).tells(text)
     proofs = [
         {one["proof"] for one in json.loads((f / FILE).read_text())["fingerprints"]}
         for f in (tmp_path, other)

@@ -37,7 +37,7 @@ from kgbench.publish.checks import privacy
 from kgbench.publish.scrubbing import Scrubber, hosts_and_people
 from kgbench.connectors.failures import scrub
 from kgbench.secrets import shapes
-from kgbench.secrets.echoes import Echoes
+from kgbench.secrets.detection import Echoes
 from kgbench.secrets.fingerprints import Fingerprints
 from pathlib import Path
 import tempfile

@@ -15,12 +15,12 @@ import pytest
 from kgbench import write_ahead
 from kgbench.errors import StoreInUse, WriteFailed
 from kgbench.store import reply_log
-from kgbench.write_ahead import WriteAhead, content_of, framed
+from kgbench.write_ahead import WriteAheadLog, content_of, framed
 
 
 def contents(folder):
     """What a process that opens the log finds in it."""
-    log = WriteAhead(folder)
+    log = WriteAheadLog(folder)
     found = [record.content for record in log.recovered()]
     damaged = log.damaged
     log.close()
@@ -36,13 +36,13 @@ def left_by_a_kill(folder, *lines):
 
 def test_records_survive_in_their_order(tmp_path):
     """What was appended and is not done is found by the next process; the rest is gone."""
-    log = WriteAhead(tmp_path / "log")
+    log = WriteAheadLog(tmp_path / "log")
     for k in range(5):
         log.append(f"key{k}", b"%d" % k)
     log.done(["key1", "key3", "unknown"])
     left = len(log)
     log.close()
-    again = WriteAhead(tmp_path / "log")
+    again = WriteAheadLog(tmp_path / "log")
     found = {f"key{record.content.decode()}": record for record in again.recovered()}
     again.keep({key: found[key] for key in ("key0", "key2", "key4")})
     again.close()
@@ -53,7 +53,7 @@ def test_records_survive_in_their_order(tmp_path):
 
 def test_nothing_is_left_when_the_store_has_all(tmp_path):
     """A log whose records are all done is removed with its folder."""
-    log = WriteAhead(tmp_path / "log")
+    log = WriteAheadLog(tmp_path / "log")
     log.append("a", b"1")
     log.done(["a"])
     log.close()
@@ -75,7 +75,7 @@ def test_a_flipped_bit_is_never_misread(tmp_path, position):
     line = bytearray(framed(b"second"))
     line[position] ^= 1
     folder = left_by_a_kill(tmp_path / "log", framed(b"first"), bytes(line), framed(b"third"))
-    log = WriteAhead(folder)
+    log = WriteAheadLog(folder)
     found = {record.content: record for record in log.recovered()}
     log.keep({"first": found[b"first"]})
     log.close()
@@ -100,7 +100,7 @@ def test_the_log_stays_small(tmp_path, monkeypatch):
     """However much goes through, there is about one segment; what is not done keeps its own."""
     monkeypatch.setattr(write_ahead, "SEGMENT", 1000)
     folder = tmp_path / "log"
-    log = WriteAhead(folder)
+    log = WriteAheadLog(folder)
     log.append("kept", b"kept")
     most = 0
     for k in range(500):
@@ -110,7 +110,7 @@ def test_the_log_stays_small(tmp_path, monkeypatch):
     log.close()
 
     assert most < 3500
-    again = WriteAhead(folder)
+    again = WriteAheadLog(folder)
     found = [record for record in again.recovered() if record.content == b"kept"]
     again.keep({"kept": found[0]})
     again.close()
@@ -119,10 +119,10 @@ def test_the_log_stays_small(tmp_path, monkeypatch):
 
 def test_one_process_at_a_time(tmp_path):
     """A second process is refused at once, with the folder's name."""
-    log = WriteAhead(tmp_path / "log")
+    log = WriteAheadLog(tmp_path / "log")
     log.append("a", b"1")
     with pytest.raises(StoreInUse, match=r"log is in use by another kgbench"):
-        WriteAhead(tmp_path / "log")
+        WriteAheadLog(tmp_path / "log")
     log.close()
 
 
@@ -156,7 +156,7 @@ def test_a_write_that_fails_leaves_the_log_as_it_was(tmp_path):
 def test_a_folder_that_cannot_be_made_is_told(tmp_path):
     """A path below a file fails at the first record, with words."""
     (tmp_path / "file").write_text("")
-    log = WriteAhead(tmp_path / "file" / "log")
+    log = WriteAheadLog(tmp_path / "file" / "log")
 
     with pytest.raises(WriteFailed, match="cannot be written: Not a directory"):
         log.append("a", b"1")
@@ -173,7 +173,7 @@ def test_syncing_brings_the_store_to_the_disk_first(tmp_path, monkeypatch):
         synced.set()
 
     monkeypatch.setattr(os, "fsync", noted)
-    log = WriteAhead(folder, settle=lambda: settled.append(len(list(folder.glob("*.log")))))
+    log = WriteAheadLog(folder, settle=lambda: settled.append(len(list(folder.glob("*.log")))))
     log.append("a", b"1" * 20)
     assert synced.wait(60)
     log.append("b", b"2" * 20)
@@ -192,7 +192,7 @@ def test_a_disk_that_loses_writes_is_told(tmp_path, monkeypatch):
     def broken(_):
         raise OSError(5, "Input/output error")
 
-    log = WriteAhead(tmp_path / "log", settle=lambda: None)
+    log = WriteAheadLog(tmp_path / "log", settle=lambda: None)
     monkeypatch.setattr(write_ahead, "_sync_folder", lambda _: None)
     monkeypatch.setattr(os, "fsync", broken)
     log.append("a", b"1")

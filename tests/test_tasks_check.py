@@ -16,10 +16,10 @@ from kgbench.cli import app
 from kgbench.errors import ResourceError
 from kgbench.execution.judging import JudgeLimits
 from kgbench.tasks import catalogue
-from kgbench.tasks.beginnings import Answers, Kind
+from kgbench.tasks.scaffold_options import Answers, Kind
 from kgbench.testing import checking, scaffold, wheels
 from kgbench.testing.checking import check_folder
-from kgbench.testing.declared import declared
+from kgbench.testing.declaration_faults import check_declaration
 
 NAMES = (
     *("declaration", "vocabulary", "levels", "code", "wheel", "cases", "prompts"),
@@ -90,14 +90,14 @@ def test_declarations(
     path = package / "tea_garden" / "task.ttl"
     lines = path.read_text(encoding="utf-8").splitlines()
     line = next(k for k, text in enumerate(lines, 1) if instead in text) if in_line else None
-    told = [fault for part in declared(path) for fault in part]
+    told = [fault for part in check_declaration(path) for fault in part]
     assert [fault.line for fault in told if expected in fault.message][:1] == [line], told
 
 
 def test_a_typo_is_one_finding(package: Path) -> None:
     """A misspelt term is not told of a second time as a property that the shape lacks."""
     spoil(package, "task.ttl", "kgb:labelledTask", "kgb:labeledTask")
-    told = declared(package / "tea_garden" / "task.ttl")
+    told = check_declaration(package / "tea_garden" / "task.ttl")
     assert [len(part) for part in told] == [0, 1, 0, 0]
 
 

@@ -21,7 +21,7 @@ DECLARATION = f"{MODULE}/task.ttl"
 
 def forget() -> None:
     """Let the catalogue look anew for what is installed."""
-    catalogue.forget()
+    catalogue.clear_caches()
     for name in (MODULE, f"{MODULE}.judge"):
         sys.modules.pop(name, None)
 

@@ -54,10 +54,10 @@ def test_no_creature_preys_on_itself() -> None:
 def test_names_that_meet_have_different_numbers() -> None:
     """A number stands for one name, also where two names would have the same by their hash."""
     names = [f":name{k}" for k in range(400)]
-    found = numbering.numbered(" ".join(names))
+    found = numbering.number_names(" ".join(names))
     assert sorted(found) == sorted(names)
     assert len(set(found.values())) == 400
-    assert found == numbering.numbered(" ".join(reversed(names)))
+    assert found == numbering.number_names(" ".join(reversed(names)))
 
 
 @pytest.mark.parametrize("graph_format", ["turtle", "ntriples", "xml", "json-ld"])

@@ -90,7 +90,7 @@ def test_subgraphs_of_the_bestiary_are_cut_by_the_rule(bestiary_text: str) -> No
     """What a prompt shows of the bestiary is what the rule of graph_info cuts out."""
     whole = [q.triple for q in ox.parse(bestiary_text.encode(), ox.RdfFormat.N_TRIPLES)]
     for question in texts.shared_structure("bestiary", "questions.json"):
-        wanted = graph_info.used(question["refSparql"], bestiary.PREFIXES)
+        wanted = graph_info.query_iris(question["refSparql"], bestiary.PREFIXES)
         cut = graph_info.subgraph(whole, wanted, 12)
         assert graph_info.as_turtle(cut, bestiary.PREFIXES) == question["subGraph"]
 
@@ -145,7 +145,7 @@ def test_sizes_of_the_graphs() -> None:
 
 def test_numbers_hide_all_names() -> None:
     """No name of the organisation is left in the numbered graph, in queries or results."""
-    names = {name.partition(":")[2] for name in numbering.numbered(organisation.turtle())}
+    names = {name.partition(":")[2] for name in numbering.number_names(organisation.turtle())}
     for data in data_of("numbers"):
         assert set(data["refResultSet"]).isdisjoint(f":{name}" for name in names)
         tokens = {t.partition(":")[2] for t in data["refSparql"].split() if ":" in t}

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from kgbench.cli import app
 from kgbench.errors import TaskError
-from kgbench.tasks.beginnings import Answers, Kind
+from kgbench.tasks.scaffold_options import Answers, Kind
 from kgbench.testing import scaffold
 from tests import documented_package
 

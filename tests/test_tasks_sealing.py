@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 from kgbench import resources
 from kgbench.cli import app
 from kgbench.errors import ResourceError
-from kgbench.tasks import canary, catalogue, class_files, keys, sealed_files, sealing, texts
+from kgbench.tasks import canary, catalogue, class_files, encryption, file_encryption, keys, texts
 
 KEY = "a key that nobody else has"
 OTHER = "another key, of somebody else"
@@ -38,7 +38,7 @@ def test_files_with_prompts_and_data_are_guarded(path: Path) -> None:
     """Each is encrypted or carries the canary; readers see neither."""
     content = path.read_text(encoding="utf-8")
     assert canary.guid() in content
-    name = path.name.removesuffix(sealing.SUFFIX)
+    name = path.name.removesuffix(encryption.SUFFIX)
     read = texts.shared(path.parent.name, name)
     assert read.strip()
     if path.suffix == ".json":
@@ -49,7 +49,7 @@ def test_files_with_prompts_and_data_are_guarded(path: Path) -> None:
 
 def test_references_are_encrypted() -> None:
     """Questions with reference queries, faults and reference graphs are not there to be read."""
-    open_files = [path.name for path in FILES if path.suffix != sealing.SUFFIX]
+    open_files = [path.name for path in FILES if path.suffix != encryption.SUFFIX]
     secret = re.compile(r"questions|faults|reference|document|sample")
     assert not [name for name in open_files if secret.search(name)]
     assert len(FILES) - len(open_files) == 10
@@ -67,26 +67,26 @@ def test_no_prompt_has_the_canary() -> None:
 @given(st.binary(max_size=300), st.text("abc._", min_size=1))
 def test_what_is_sealed_opens_again(content: bytes, name: str) -> None:
     """Sealing is reversible, gives the same text each time, and hides the content."""
-    sealed = sealing.seal(name, content, KEY)
-    assert sealing.unseal("place", name, sealed, [OTHER, KEY]) == content
-    assert sealed == sealing.seal(name, content, KEY)
-    assert sealed != sealing.seal(name, content + b"x", KEY)
-    assert sealed != sealing.seal(name, content, OTHER)
+    sealed = encryption.seal(name, content, KEY)
+    assert encryption.unseal("place", name, sealed, [OTHER, KEY]) == content
+    assert sealed == encryption.seal(name, content, KEY)
+    assert sealed != encryption.seal(name, content + b"x", KEY)
+    assert sealed != encryption.seal(name, content, OTHER)
 
 
 def test_another_key_does_not_open() -> None:
     """The message names the file and where a key can be given."""
-    sealed = sealing.seal("cases.json", b"content", KEY)
+    sealed = encryption.seal("cases.json", b"content", KEY)
     with pytest.raises(
         ResourceError, match=r"folder/cases.*key that was not given.*KGBENCH_TASK_KEY"
     ):
-        sealing.unseal("folder/cases.json.enc", "cases.json", sealed, [OTHER])
+        encryption.unseal("folder/cases.json.enc", "cases.json", sealed, [OTHER])
 
 
 @given(st.data())
 def test_damage_is_noticed(data: st.DataObject) -> None:
     """A file that was cut short, altered in one character, or renamed does not open."""
-    sealed = sealing.seal("cases.json", b"content" * 20, KEY)
+    sealed = encryption.seal("cases.json", b"content" * 20, KEY)
     body = sealed.index("\n\n") + 2
     cut = data.draw(st.integers(0, len(sealed) - 2))
     k = data.draw(st.integers(body, len(sealed) - 2))
@@ -97,19 +97,19 @@ def test_damage_is_noticed(data: st.DataObject) -> None:
         ("other.json", sealed),
     ):
         with pytest.raises(ResourceError, match="place"):
-            sealing.unseal("place", name, spoilt, [KEY])
+            encryption.unseal("place", name, spoilt, [KEY])
 
 
 def test_short_keys_are_refused() -> None:
     """A key that can be guessed protects nothing."""
     with pytest.raises(ResourceError, match="at least 20"):
-        sealing.seal("cases.json", b"", "password")
+        encryption.seal("cases.json", b"", "password")
 
 
 def test_own_and_published_keys_work_side_by_side(monkeypatch: pytest.MonkeyPatch) -> None:
     """A key in the environment does not keep kgbench's own files shut."""
     monkeypatch.setenv(keys.VARIABLE, KEY)
-    assert keys.known() == [KEY, keys.published()]
+    assert keys.available_keys() == [KEY, keys.published_key()]
     assert texts._content(resources.folder("tasks") / "organisation" / "questions.json")
 
 
@@ -174,9 +174,9 @@ def test_key_files_hold_one_key(tmp_path: Path) -> None:
     for text in ("", "# only a remark", "one\ntwo"):
         file.write_text(text)
         with pytest.raises(ResourceError, match="lines with a key"):
-            keys.from_file(file)
+            keys.read_key_file(file)
     with pytest.raises(ResourceError, match="cannot be read"):
-        keys.from_file(tmp_path / "none")
+        keys.read_key_file(tmp_path / "none")
 
 
 def test_a_missing_file_is_refused(folder: Path) -> None:
@@ -285,16 +285,16 @@ def test_what_does_not_decrypt_is_not_replaced(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where one encrypted file is bad, all plain files stay and no encrypted one does."""
-    whole = sealing.seal
+    whole = encryption.seal
 
     def bad(name: str, content: bytes, key: str) -> str:
         sealed = whole(name, content, key)
         return sealed if name == "cases.json" else sealed.replace("=", "A")[:-9] + "\n"
 
-    monkeypatch.setattr(sealing, "seal", bad)
+    monkeypatch.setattr(encryption, "seal", bad)
     before = contents(folder)
     with pytest.raises(ResourceError, match="damaged"):
-        sealed_files.encrypt([folder / "cases.json", folder / "prompt.txt"], KEY)
+        file_encryption.encrypt([folder / "cases.json", folder / "prompt.txt"], KEY)
     assert contents(folder) == before
 
 
@@ -302,7 +302,7 @@ def seal_on_a_full_disk(file: Path) -> None:
     """Encrypt a file where no file can have more than 1,000 bytes."""
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
     with pytest.raises(ResourceError, match=f"{file.name}.enc cannot be written"):
-        sealed_files.encrypt([file], KEY)
+        file_encryption.encrypt([file], KEY)
 
 
 def test_what_cannot_be_written_stays_as_it_is(folder: Path, repository: Path) -> None:
@@ -310,7 +310,7 @@ def test_what_cannot_be_written_stays_as_it_is(folder: Path, repository: Path) -
     long = folder / f"{'n' * 252}"
     long.write_text("content")
     with pytest.raises(ResourceError, match="cannot be written"):
-        sealed_files.encrypt([long], KEY)
+        file_encryption.encrypt([long], KEY)
     assert long.read_text() == "content"
     large = folder / "large.txt"
     large.write_bytes(bytes(5000))

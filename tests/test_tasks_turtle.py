@@ -104,9 +104,9 @@ def test_an_expected_document_that_does_not_parse_is_a_defect_of_the_case() -> N
     """Nobody's answer is compared with a document that is wrong itself: the case is named."""
     case = catalogue.make_case("s", "TurtleErrorsStatic", {}, {"optimal": "<a"})
     with pytest.raises(EvaluationError, match=f"'optimal' of the case {case.iri} does not parse"):
-        normal_triples.expected(case, EXECUTOR)
+        normal_triples.expected_triples(case, EXECUTOR)
     with pytest.raises(EvaluationError, match=f"{case.iri} has no 'optimal'"):
-        normal_triples.expected(replace(case, data={}), EXECUTOR)
+        normal_triples.expected_triples(replace(case, data={}), EXECUTOR)
 
 
 # --- TurtleErrorsStatic -----------------------------------------------------------------------

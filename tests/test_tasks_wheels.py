@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 from kgbench.cli import app
-from kgbench.tasks.sealing import SUFFIX
+from kgbench.tasks.encryption import SUFFIX
 from kgbench.testing import scaffold, wheels
 from kgbench.testing.checking import Check, check_folder
 

@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from kgbench.cli import app
-from kgbench.datasets import lines as reading_lines
+from kgbench.datasets import json_files as reading_lines
 from kgbench.errors import ImportRefused
 from kgbench.execution.judging import JudgeLimits
 from kgbench.execution.pools import executor

@@ -21,7 +21,7 @@ from kgbench.importers.text2kgbench_tasks import part_task
 from kgbench.model import Case, Outcome
 from kgbench.scoring.ontology_facts import Concept, Fact, Ontology, Relation, facts_json
 from kgbench.tasks import catalogue, text2kg, text2kg_rdf
-from kgbench.tasks.text2kg_cases import asked, part_cases
+from kgbench.tasks.text2kg_cases import content_of, part_cases
 from kgbench.tasks.text2kg_examples import Chooser
 from kgbench.tasks.text2kg_selection import shown_relations
 from kgbench.tasks.text2kg_turtle import read_facts, written_facts, written_ontology
@@ -66,7 +66,7 @@ def test_four_parts(part: Part) -> None:
 def test_no_sentence_is_its_own_example(part: Part, selection: str) -> None:
     """A training sentence with the words of the test sentence is passed over."""
     case = case_of(part, 1, exampleSelection=selection, examples=9)
-    examples = [text for text, _ in asked(case).examples]
+    examples = [text for text, _ in content_of(case).examples]
     assert examples
     assert words(part.test[1].text) not in map(words, examples)
 
@@ -74,7 +74,7 @@ def test_no_sentence_is_its_own_example(part: Part, selection: str) -> None:
 def test_records_of_one_sentence_are_one_example(part: Part) -> None:
     """Training records that repeat a sentence give one example with the facts of all."""
     case = case_of(part, 0, examples=9)
-    assert [len(facts) for _, facts in asked(case).examples] == [1, 2]
+    assert [len(facts) for _, facts in content_of(case).examples] == [1, 2]
 
 
 def test_lexical_similarity_prefers_shared_rare_words(part: Part) -> None:
@@ -177,7 +177,7 @@ def test_what_is_shown_is_recorded(part: Part) -> None:
     case = case_of(part, ontologyBudget=30)
     assert case.data["shownRelations"] == [0]
     assert "designed_by(bridge" not in text2kg.prompt(case)
-    assert len(asked(case).ontology.relations) == len(text2kg_data.ONTOLOGY["relations"])
+    assert len(content_of(case).ontology.relations) == len(text2kg_data.ONTOLOGY["relations"])
 
 
 def test_turtle_form_says_the_same(part: Part) -> None:
@@ -261,7 +261,7 @@ def test_both_forms_have_the_same_cases(part: Part) -> None:
     verbal = part_cases(part_task(part, "test", prompt="revised"), "s", part)
     turtle = part_cases(part_task(part, "test", "Text2KGRdf"), "s", part)
     assert [c.uid for c in verbal] == [c.uid for c in turtle]
-    assert [asked(c).truth for c in verbal] == [asked(c).truth for c in turtle]
+    assert [content_of(c).truth for c in verbal] == [content_of(c).truth for c in turtle]
 
 
 @pytest.mark.parametrize(
@@ -348,7 +348,7 @@ def test_no_published_sentence_is_its_own_example(external_data: Path) -> None:
             if not getattr(part, split):
                 continue
             for case in part_cases(part_task(part, split, prompt="revised"), "s", part):
-                content = asked(case)
+                content = content_of(case)
                 assert words(content.sentence) not in [words(t) for t, _ in content.examples]
                 seen += 1
     assert seen == 6_250

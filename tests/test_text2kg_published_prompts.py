@@ -107,7 +107,7 @@ def test_prompts_without_the_data_tell_nothing(root: Path, part: Part) -> None:
 
 def test_dbpedia_writes_facts_with_blanks(part: Part) -> None:
     """All facts of the example stand below each other; a range that is no concept is shown."""
-    asked = text2kgbench_prompts.Asked(
+    asked = text2kgbench_prompts.PromptData(
         part.ontology,
         "e",
         (text2kgbench_prompts.Fact("a_b", "LCCN_number", "1"), *part.test[0].facts[:1]),
@@ -135,7 +135,7 @@ def test_a_run_asks_the_published_prompt(
 ) -> None:
     """The tasks of the installed data set ask it; without prompts they say what to do."""
     monkeypatch.setenv(home.VARIABLE, str(tmp_path / "sets"))
-    place = home.place(text2kgbench.NAME)
+    place = home.folder_of(text2kgbench.NAME)
     place.parent.mkdir(parents=True)
     root.rename(place)
     tasks = part_tasks(part)

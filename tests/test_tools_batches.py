@@ -9,7 +9,7 @@ from functools import partial
 
 import pytest
 
-from kgbench.engine import Settings, Stop, run_plan
+from kgbench.engine import Settings, StopSignal, run_plan
 from kgbench.errors import ModelSpecError
 from kgbench.record import batches, reading
 from kgbench.store import open_store
@@ -55,7 +55,7 @@ def test_each_turn_is_a_batch(kind, provider):
     with open_store("memory:") as store:
         done = batch_runs.run(store, plan(made, SPEECHES[kind][1]))
         (info,) = reading.runs(store)
-        kept = batches.all_of(store, info.graph)
+        kept = batches.all_batches(store, info.graph)
         found = [said(dialogue) for dialogue in held(store)]
         assert_conforms(store)
 
@@ -68,7 +68,7 @@ def test_each_turn_is_a_batch(kind, provider):
 def test_an_interrupted_run_collects_its_batch(kind, provider):
     """A run that stops while a batch with results of tools is under way pays for nothing twice."""
     made = provider(answer=partial(scripted, NATIVE))
-    stop = Stop()
+    stop = StopSignal()
 
     def look(entry):
         if entry.method == "GET" and len(made.desk.batches) == 2:  # the first results were sent

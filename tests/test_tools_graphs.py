@@ -220,7 +220,7 @@ def used_calls(*made):
         call = ToolCall(name, arguments)
         answers.append(wording.with_calls("", [call]))
         result = ToolResult(text, outcome)
-        prompts.append(wording.results([ToolUse(call, result, NOW, NOW)], "Left: 8."))
+        prompts.append(wording.results_prompt([ToolUse(call, result, NOW, NOW)], "Left: 8."))
     return prompts, [*answers, "the answer"]
 
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgbench.execution.judging import JudgeLimits, UseRequest, answer_batch, end_child
+from kgbench.execution.judging import JudgeLimits, ToolRequest, answer_batch, end_child
 from kgbench.execution.oxigraph import OxigraphExecutor
 from kgbench.model import Call, Reply, Task, Turn, Usage
 from kgbench.tasks import catalogue, graph_tools
@@ -55,7 +55,7 @@ def used(name, **given_arguments):
 )
 def test_native_calls_survive_their_wording(text, calls):
     """What a provider gave beside a text is read from the recorded answer as it came."""
-    said, read = wording.spoken(wording.with_calls(text, calls))
+    said, read = wording.split_calls(wording.with_calls(text, calls))
 
     assert read == tuple(calls)
     assert said == (text if text.strip() else "")
@@ -68,7 +68,7 @@ def test_results_survive_their_wording(given_results):
         ToolUse(ToolCall(name, "{}", id_), ToolResult(text), NOW, NOW)
         for name, text, id_ in given_results
     ]
-    told, note = wording.told(wording.results(uses, "Left: 3."))
+    told, note = wording.split_results(wording.results_prompt(uses, "Left: 3."))
 
     assert [(one.tool, one.text, one.id) for one in told] == given_results
     assert note == "Left: 3."
@@ -232,7 +232,7 @@ def test_a_query_that_never_ends_is_an_error():
         "SELECT (COUNT(*) AS ?n) { " + " ".join(f"?a{k} ?b{k} ?c{k} ." for k in range(9)) + " }"
     )
     asked = [
-        UseRequest(case, ToolCall(name, json.dumps(given_arguments)), given_arguments)
+        ToolRequest(case, ToolCall(name, json.dumps(given_arguments)), given_arguments)
         for name, given_arguments in (
             ("query", {"sparql": endless}),
             ("search", {"text": "Anne"}),

@@ -46,7 +46,7 @@ def handed_back(protocol, body):
 
 def expected(protocol):
     """What the server had sent."""
-    (call_a, call_b) = wording.spoken(NATIVE[0])[1]
+    (call_a, call_b) = wording.split_calls(NATIVE[0])[1]
     if protocol == "chat":
         calls = [
             {"id": c.id, "type": "function", "function": {"name": c.name, "arguments": c.arguments}}
@@ -155,7 +155,7 @@ def test_a_call_that_google_could_not_read():
     }
     answer = generate_content.reply(body).text
     (call,) = wording.calls(answer)
-    said_back = generate_content.said(request("Ask.", answer, "error: try again"))
+    said_back = generate_content.request_contents(request("Ask.", answer, "error: try again"))
 
     assert call == ToolCall(
         "", "search(An", malformed="the provider could not read the call (MALFORMED_FUNCTION_CALL)"
@@ -196,7 +196,9 @@ def test_errors_are_marked_for_anthropic():
         f'```tool_result {{"id":"{k}","tool":"t","outcome":"{outcome}"}}\ntext\n```'
         for k, outcome in (("1", "ok"), ("2", "error"))
     )
-    sent = anthropic_messages.said(request("Ask.", answer, f"{told}\nLeft: 3."))[-1]["content"]
+    sent = anthropic_messages.request_messages(request("Ask.", answer, f"{told}\nLeft: 3."))[-1][
+        "content"
+    ]
 
     assert [one.get("is_error") for one in sent] == [None, True]
     assert sent[1]["content"] == "text\nLeft: 3."

@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("mcp")
 pytest.importorskip("openai", reason="the extra kgbench[openai] is not installed")
 
-from kgbench.engine import Settings, Stop, run_plan, run_to_continue
+from kgbench.engine import Settings, StopSignal, run_plan, run_to_continue
 from kgbench.store import open_store
 from kgbench.tools import wording
 from tests.servers.mcp_over_http import McpOverHttp
@@ -44,7 +44,7 @@ def session(store, plan, prepare=None):
     settings = Settings(run=run_to_continue(store, plan), patience_scale=0.01, executor="local:1")
 
     async def through():
-        stop = Stop()
+        stop = StopSignal()
         if prepare is not None:
             prepare(asyncio.get_running_loop(), stop)
         return await run_plan(store, plan, settings, stop=stop)

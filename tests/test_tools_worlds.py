@@ -10,12 +10,12 @@ import pytest
 from kgbench.errors import TaskError
 from kgbench.execution.oxigraph import OxigraphExecutor
 from kgbench.model import Outcome
-from kgbench.policies.terms import read
+from kgbench.policies.terms import parse_term
 from kgbench.tasks import catalogue, graphs, typed_answers
 from kgbench.tasks.graph_questions import GIVE_UP
 from kgbench.worlds import generator, hard_questions, questions
 from kgbench.worlds.generator import World
-from kgbench.worlds.model import absent, declared
+from kgbench.worlds.model import absent_properties, load_model
 from tests.tool_play import cases, play
 
 CONDITIONS = ("schema", "tools", "tools-and-schema")
@@ -55,7 +55,7 @@ def values(case, executor):
     module = catalogue.module(case.task_class)
     graph = typed_answers.graph_of(case, module)
     result = executor.results(case.data["refSparql"], graph, module.vocabulary.for_queries(case))
-    found = {read(term).value for row in result.rows for term in row if term is not None}
+    found = {parse_term(term).value for row in result.rows for term in row if term is not None}
     return {value for value in found if not re.fullmatch(r"[\d.+-]+|true|false", value)}
 
 
@@ -155,7 +155,7 @@ def test_what_is_unanswerable(names, level):
     world = World("q", 400, names)
     text = generator.text(world)
     labels = set(re.findall(r'rdf-schema#label> "([^"]*)"', text))
-    unknown = {each.phrase or each.label for each in absent()}
+    unknown = {each.phrase or each.label for each in absent_properties()}
     sheet = hard_questions.sheet(world, level, hard_questions.UNANSWERABLE)
     lacks = set()
     for number in range(25):
@@ -169,8 +169,8 @@ def test_what_is_unanswerable(names, level):
         assert question.query == ""
 
     assert lacks == {hard_questions.UNKNOWN_PROPERTY, hard_questions.UNKNOWN_THING}
-    known = {each.label for each in declared().properties}
-    assert not known & {each.label for each in absent()}
+    known = {each.label for each in load_model().properties}
+    assert not known & {each.label for each in absent_properties()}
 
 
 @pytest.mark.parametrize("level", range(1, 6))
@@ -185,7 +185,7 @@ def test_what_is_empty(level):
         rows = executor.results(question.query, graphs.text(world.name), questions.PREFIXES).rows
         named = re.findall(r"[A-Z][a-z]+ [A-Z][a-z]+(?: [A-Z][a-z]+)*", question.words)
 
-        assert rows == () or [read(row[0]).value for row in rows] == ["0"]
+        assert rows == () or [parse_term(row[0]).value for row in rows] == ["0"]
         assert set(named) <= labels
 
 

@@ -119,7 +119,7 @@ def test_names_of_no_graph_are_refused(name):
 
 def test_a_prepared_process_opens_no_file(monkeypatch):
     """A judging process reads the lists of names before it may no longer open files."""
-    texts.forget()
+    texts.clear_caches()
     catalogue.module("Text2SparqlTwin").prepare()
     for reading in ("read_bytes", "read_text"):
         monkeypatch.setattr(Path, reading, _refused)

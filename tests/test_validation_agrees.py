@@ -16,7 +16,7 @@ from rdflib import BNode, Graph, Literal, URIRef
 from kgbench import shapes
 from kgbench.errors import ResourceError
 from kgbench.validation import Data, compiled, complaints, result_shapes
-from kgbench.validation.checking import of_node
+from kgbench.validation.checking import validate_node
 from kgbench.validation.literals import comparable, is_before_or_same, is_well_formed
 from kgbench.vocab import XSD, compact
 from tests.rdf_mutants import Mutant, mutants
@@ -84,7 +84,7 @@ def test_every_mutant_is_found() -> None:
             if not changed:  # doubles that Python tells apart, and a store does not
                 continue
             tried += 1
-            found = {c.component for c in of_node(Data(store), shape, term(mutant.focus))}
+            found = {c.component for c in validate_node(Data(store), shape, term(mutant.focus))}
         wanted = str(mutant.component).rpartition("#")[2].removesuffix("ConstraintComponent")
         if wanted not in found:
             missed.append((mutant.name, sorted(found)))

@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgbench.variants import mentions, redundancy, triples
-from kgbench.variants.generator import Recipe, made, opaque_codes, variant
+from kgbench.variants.generator import Recipe, opaque_codes, variant, variant_triples
 from kgbench.variants.kinds import VariantKind
-from kgbench.variants.profile import TYPE, profiled
-from kgbench.variants.rules import Rules, planned
+from kgbench.variants.profile import TYPE, compute_profile
+from kgbench.variants.rules import Rules, make_plan
 
 E = "http://example.org/"
 LABEL = "<http://www.w3.org/2000/01/rdf-schema#label>"
@@ -58,7 +58,9 @@ def shop(suppliers: int = 40, items: int = 120, seed: int = 1) -> str:
 
 def facts(text: str, kind: str = "shuffled", seed: int = 1, named=(), rules=Rules()):  # noqa: B008
     """The triples of a variant, sorted."""
-    return sorted(made(triples.read(text), Recipe(VariantKind(kind), seed, tuple(named), rules)))
+    return sorted(
+        variant_triples(triples.read(text), Recipe(VariantKind(kind), seed, tuple(named), rules))
+    )
 
 
 def values(found, name: str) -> dict[str, list[str]]:
@@ -122,7 +124,7 @@ def test_names_kinds_and_schema_stay(seed):
     text = shop()
     before, after = set(triples.read(text)), facts(text, seed=seed)
     names = [t for t in after if t[1] in (LABEL, TYPE)]
-    kinds = profiled(tuple(sorted(before))).kinds
+    kinds = compute_profile(tuple(sorted(before))).kinds
 
     assert set(names) <= before
     assert {(kinds.get(s), p, kinds.get(o)) for s, p, o in after} <= {
@@ -211,7 +213,7 @@ def test_opaque_variants_are_the_graph_under_other_names():
     recipe = Recipe(VariantKind.OPAQUE, 1)
     codes = opaque_codes(graph, recipe)
     back = {code: term for term, code in codes.items()}
-    found = list(made(graph, recipe))
+    found = list(variant_triples(graph, recipe))
 
     assert len(back) == len(codes)
     assert not any(f"<{E}{name}>" in str(found) for name in ("s1", "from", "price"))
@@ -288,8 +290,8 @@ def test_coincidences_are_no_regularities():
         "@prefix : <http://example.org/> . "
         ":a a :P ; :x 1 ; :y 5 . :b a :P ; :x 1 ; :y 5 . :c a :P ; :x 2 ; :y 6 ."
     )
-    profile = profiled(triples.read(text))
-    found = redundancy.components(profile, redundancy.naming(profile))
+    profile = compute_profile(triples.read(text))
+    found = redundancy.components(profile, redundancy.naming_facets(profile))
 
     assert len(set(found.values())) == len(found)
 
@@ -317,7 +319,7 @@ def test_blank_nodes_are_instances_like_others():
 )
 def test_instances_are_named_by_iri_by_label_or_by_text(question, iris, texts, expected):
     """A question names instances by their names, its query also by IRIs and parts of names."""
-    found = mentions.named(triples.read(shop()), iris, texts, question)
+    found = mentions.instances_in_question(triples.read(shop()), iris, texts, question)
 
     assert {f"<{E}{name}>" for name in expected} == found
 
@@ -346,10 +348,10 @@ def test_any_graph_has_variants(text, kind, seed):
     """A variant is a graph with the kinds of its graph; only distractors add instances."""
     graph = triples.read(text)
     found = facts(text, kind, seed, named=[f"{E}to"])
-    before, after = profiled(graph), profiled(tuple(found))
+    before, after = compute_profile(graph), compute_profile(tuple(found))
 
     assert len(found) == len(set(found))
     assert set(after.members) <= set(before.members)
     if kind in {VariantKind.SHUFFLED, VariantKind.EMPTIED}:
         assert set(after.kinds) <= set(before.kinds)
-    assert planned(graph).profile.kinds == before.kinds
+    assert make_plan(graph).profile.kinds == before.kinds

@@ -22,8 +22,8 @@ from kgbench.execution.engines import engine
 from kgbench.execution.on_variants import Variants
 from kgbench.model import Case
 from kgbench.rdf import canonical_json, digest
-from kgbench.reevaluation.variant_outcomes import counts, seen_on_variants, suspects
-from kgbench.variants.rules import NONE
+from kgbench.reevaluation.variant_outcomes import answer_on_variants, counts, suspects
+from kgbench.variants.rules import NO_RULES
 from tests.test_variants_judging import values_of
 
 RIGHT = {"INFAI": 29, "IIS-Q": 19, "WSE": 14, "LACODAM": 4}
@@ -73,7 +73,9 @@ def cases(external_data):
         }
         key = f"ck25:{question['id']}-en"
         found[key] = Case(key, "ck25", "bare", {}, data, digest(canonical_json(data)))
-    named = set().union(*(on_variants.named_by(c, Module(), NONE) for c in found.values()))
+    named = set().union(
+        *(on_variants.named_instances(c, Module(), NO_RULES) for c in found.values())
+    )
     asked = Variants(10, 1, named=tuple(sorted(named)))
     return {key: on_variants.with_variants(case, asked) for key, case in found.items()}
 
@@ -100,7 +102,7 @@ def test_published_answers_on_variants(cases, executor, external_data):
         path = external_data / "text2sparql-2025" / "results" / system / "ck25_answers.json"
         given = {one["qname"]: one["query"] for one in json.loads(path.read_text("utf-8"))}
         answers += [
-            seen_on_variants(f"{system} {key}", key, system, "ck25", verdict.infos)
+            answer_on_variants(f"{system} {key}", key, system, "ck25", verdict.infos)
             for key, verdict in outcomes(cases, executor, given).items()
         ]
     found = counts(answers)

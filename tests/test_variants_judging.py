@@ -15,14 +15,14 @@ from kgbench.model import Case, QueryResult
 from kgbench.rdf import canonical_json, digest
 from kgbench.reevaluation.variant_outcomes import (
     SUSPECT,
+    answer_on_variants,
     counts,
-    seen_on_variants,
+    mark_suspects,
     suspects,
-    with_suspects,
 )
 from kgbench.tasks import catalogue, typed_answers
 from kgbench.variants.kinds import VariantKind
-from kgbench.variants.rules import NONE
+from kgbench.variants.rules import NO_RULES
 from tests.test_variants import E, shop
 
 PREFIXES = f"PREFIX : <{E}> PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#> "
@@ -57,7 +57,7 @@ def case(reference, question="", graph=SHOP, **data):
 
 def judged(about, answer, count=6, kind=VariantKind.SHUFFLED):
     """The verdict on ``answer`` on variants of the graph of a case."""
-    named = on_variants.named_by(about, Bare(), NONE)
+    named = on_variants.named_instances(about, Bare(), NO_RULES)
     asked = on_variants.with_variants(about, Variants(count, 1, (kind,), tuple(sorted(named))))
     return on_variants.judge(asked, [answer], EXECUTOR, Bare())
 
@@ -140,7 +140,7 @@ def test_a_failure_names_the_variant_that_shows_it():
     answer = f"SELECT ?s {{ VALUES ?s {{ {' '.join(row[0] for row in rows)} }} }}"
     found = judged(about, answer)
     seed = int(found.infos["witness"]["variant"].rpartition("-")[2])
-    named = tuple(sorted(on_variants.named_by(about, Bare(), NONE)))
+    named = tuple(sorted(on_variants.named_instances(about, Bare(), NO_RULES)))
     alone = on_variants.with_variants(about, Variants(1, seed, named=named))
     again = on_variants.judge(alone, [answer], EXECUTOR, Bare())
 
@@ -242,7 +242,7 @@ def seen(model, query, columns, outcome="accident", dialogue=None):
         "witness": {"variant": "shuffled-2", "reason": "rows"},
     }
     name = dialogue or f"https://e.org/run/r/{model}/t/0"
-    return seen_on_variants(name, "case", model, "task", infos)
+    return answer_on_variants(name, "case", model, "task", infos)
 
 
 def test_a_reference_is_suspect_where_models_agree_against_it():
@@ -252,7 +252,7 @@ def test_a_reference_is_suspect_where_models_agree_against_it():
     copy = seen("c", "SELECT  1", {"shuffled-2": ["x"]})
 
     assert list(suspects([one, other])) == ["case"]
-    assert {a.outcome for a in with_suspects([one, other])} == {SUSPECT}
+    assert {a.outcome for a in mark_suspects([one, other])} == {SUSPECT}
     assert not suspects([one, copy])
     assert not suspects([one, seen("b", "SELECT 2", {"shuffled-2": ["z"]})])
     assert not suspects([one, seen("b", "SELECT 2", {"shuffled-3": ["x"]})])

@@ -18,7 +18,7 @@ from kgbench.execution.on_variants import VariantOutcome, Variants
 from kgbench.model import Case
 from kgbench.tasks import catalogue, typed_answers, world_questions
 from kgbench.variants.kinds import VariantKind
-from kgbench.variants.rules import NONE
+from kgbench.variants.rules import NO_RULES
 from tests.test_variants_judging import EXECUTOR, values_of
 
 TASKS = {
@@ -34,7 +34,7 @@ RIGHT = {VariantOutcome.HOLDS, VariantOutcome.TIE}
 def question(label: str, seed: int, place: int = 0) -> Case:
     """A question about the world of a seed, to be judged on two variants of each of two kinds."""
     case = MODULE.cases(TASKS[label], "suite", seed, place + 1)[place]
-    named = on_variants.named_by(case, MODULE, NONE)
+    named = on_variants.named_instances(case, MODULE, NO_RULES)
     return on_variants.with_variants(case, Variants(2, 1, KINDS, tuple(sorted(named))))
 
 

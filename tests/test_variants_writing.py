@@ -12,12 +12,12 @@ from typer.testing import CliRunner
 
 from kgbench.cli import app
 from kgbench.execution import on_variants
-from kgbench.execution.changing import ADDED, REMOVED
+from kgbench.execution.graph_changes import ADDED, REMOVED
 from kgbench.execution.on_variants import VariantOutcome, Variants
 from kgbench.model import Case
 from kgbench.tasks import catalogue, graphs
 from kgbench.variants.kinds import VariantKind
-from kgbench.variants.rules import NONE
+from kgbench.variants.rules import NO_RULES
 from kgbench.worlds.writing import PREFIXES
 from tests.test_variants_judging import EXECUTOR
 
@@ -35,7 +35,7 @@ def exercise(label: str, seed: int, place: int) -> Case:
     task = TASKS[label]
     module = catalogue.module(task.task_class)
     case = module.cases(task, "suite", seed, place + 1)[place]
-    named = on_variants.named_by(case, module, NONE)
+    named = on_variants.named_instances(case, module, NO_RULES)
     return on_variants.with_variants(case, Variants(2, 1, KINDS, tuple(sorted(named))))
 
 

@@ -54,7 +54,7 @@ def test_another_seed_gives_another_world():
     """Nothing but the schema is shared by the worlds of two seeds."""
     first, second = (set(generator.text(World(seed, 200)).splitlines()) for seed in "ab")
 
-    assert first & second == set(generator.schema(generator.made(WORLD)))
+    assert first & second == set(generator.schema(generator.build_graph(WORLD)))
 
 
 @pytest.mark.parametrize("seed", ["a", "b", "c"])
@@ -70,7 +70,7 @@ def test_worlds_keep_to_their_shapes(seed):
 
 def test_links_that_go_on_never_come_back():
     """A transitive property leads to no thing twice, so that "directly or over others" is clear."""
-    graph = generator.made(World("a", 2_000))
+    graph = generator.build_graph(World("a", 2_000))
     (part_of,) = (one.iri for one in graph.model.properties if one.transitive)
     longest = 0
     for start in graph.instances_of(
@@ -179,9 +179,9 @@ def test_what_a_world_has_not_is_refused():
     with pytest.raises(TaskError, match=r"no more than \d+ questions of level 1: ask for fewer"):
         list(islice(map(sheet.question, range(100_000)), None))
     with pytest.raises(TaskError, match="too small"):
-        generator.made(World("a", 20))
+        generator.build_graph(World("a", 20))
     for name in ("world-0-natural-200-a", "world-1-other-200-a", "world-1-natural-x-a"):
-        assert generator.named(name) is None
+        assert generator.world_of_name(name) is None
         with pytest.raises(EvaluationError, match="there is no graph"):
             graphs.text(name)
-    assert generator.named(WORLD.name) == WORLD
+    assert generator.world_of_name(WORLD.name) == WORLD

@@ -14,8 +14,8 @@ from kgbench.tasks import world_alignments
 from kgbench.testing.executor import PlainExecutor
 from kgbench.vocab import OWL, RDF, RDFS
 from kgbench.worlds import alignments
-from kgbench.worlds.matching import rigid
-from kgbench.worlds.model import absent, declared, synonyms
+from kgbench.worlds.matching import is_rigid
+from kgbench.worlds.model import absent_properties, load_model, synonyms
 from tests.families import answered, cases, digests
 
 NAME = world_alignments.NAME
@@ -121,12 +121,12 @@ def test_no_other_mapping_keeps_the_axioms(names, level):
         }
         told_ = frozenset(tuple(hidden.get(cell, cell) for cell in row) for row in rows(case, 1))
         assert hidden
-        assert rigid(told_)
+        assert is_rigid(told_)
 
 
 def test_levels_have_what_they_are_said_to_have():
     """Labels are alike, in other words, missing, absent, or mislead."""
-    model = declared()
+    model = load_model()
     words = {iri: kind.label for iri, kind in model.kinds.items()}
     words |= {one.iri: one.label for one in model.properties}
     known = {f"<{iri}>": label for iri, label in words.items()}
@@ -170,10 +170,10 @@ def test_opaque_names_tell_nothing():
 
 def test_other_words_are_other_words():
     """No word stands for two things, and each thing has two."""
-    model = declared()
+    model = load_model()
     own = [kind.label for kind in model.kinds.values()]
     own += [kind.plural for kind in model.kinds.values()]
-    own += [one.label for one in (*model.properties, *absent())]
+    own += [one.label for one in (*model.properties, *absent_properties())]
     others = [word for words in synonyms().values() for word in words]
 
     assert len(others) == len(set(others)) == 2 * len(synonyms())

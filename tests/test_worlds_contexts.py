@@ -9,7 +9,7 @@ import pyoxigraph as ox
 import pytest
 
 from kgbench.model import Outcome
-from kgbench.scoring.json_ld import IllFormedJsonLd, known, rows
+from kgbench.scoring.json_ld import IllFormedJsonLd, ntriples_rows, rows
 from kgbench.tasks import world_contexts
 from kgbench.testing.executor import PlainExecutor
 from kgbench.worlds import documents
@@ -165,7 +165,7 @@ def test_triples_are_written_as_they_are_parsed():
     )
     lines = [one + " ." for one in found if "_:" not in one and not one.endswith("/g>")]
 
-    assert known(lines) == {line.removesuffix(" .") for line in lines}
+    assert ntriples_rows(lines) == {line.removesuffix(" .") for line in lines}
     assert len(lines) == 5
     assert sum("_:" in one for one in found) == 2
     assert '<http://e.org/t> <http://e.org/d> "in" <http://e.org/g>' in found

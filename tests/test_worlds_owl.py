@@ -151,7 +151,7 @@ def test_names_are_drawn_once_each():
 )
 def test_restrictions_on_properties_are_known(stated, fits):
     """What OWL 2 DL forbids about chains, and about properties that are made of others."""
-    assert axioms.regular([axiom(*one) for one in stated]) is fits
+    assert axioms.is_regular([axiom(*one) for one in stated]) is fits
 
 
 @pytest.mark.slow

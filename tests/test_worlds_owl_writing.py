@@ -106,7 +106,9 @@ def test_what_says_the_same_in_other_words_is_right():
 )
 def test_axioms_are_compared_up_to_blank_nodes(first, other, same):
     """Neither order nor names of blank nodes matter; order in lists does."""
-    found = [ontology_answers.labels(ontology_answers.parsed([one])) for one in (first, other)]
+    found = [
+        ontology_answers.axiom_labels(ontology_answers.parse_lines([one])) for one in (first, other)
+    ]
 
     assert (found[0] == found[1]) is same
 
@@ -121,4 +123,4 @@ def test_axioms_are_compared_up_to_blank_nodes(first, other, same):
 )
 def test_circles_and_depth_end(text):
     """Blank nodes in circles, deep ones, and such as would double with each level."""
-    assert len(ontology_answers.labels(ontology_answers.parsed([text]))) <= 1
+    assert len(ontology_answers.axiom_labels(ontology_answers.parse_lines([text]))) <= 1

@@ -15,7 +15,7 @@ from kgbench.tasks import catalogue
 from kgbench.testing.executor import PlainExecutor
 from kgbench.worlds import shape_cases, structural_rules, value_rules
 from kgbench.worlds.generator import World
-from kgbench.worlds.scenes import pairs
+from kgbench.worlds.scenes import violation_pairs
 from tests import families
 from tests.families import printed
 
@@ -100,24 +100,24 @@ def test_judging_is_the_same_in_every_process():
 def test_faults_are_what_both_engines_find(level):
     """The violations of a graph with faults are those that pySHACL finds, too; before, none."""
     for number in range(6):
-        faulty = shape_cases.faulty(WORLD, level, number)
+        faulty = shape_cases.draw_faulty_graph(WORLD, level, number)
         shapes = faulty.rules.shapes
         assert shapes.engine == "kgbench"
         for scene, expected in ((faulty.scene, set(faulty.violations)), (faulty.repaired, set())):
-            assert pairs(shapes.findings(scene.triples)) == expected
-            assert pairs(shapes.by_pyshacl(scene.triples)) == expected
+            assert violation_pairs(shapes.findings(scene.triples)) == expected
+            assert violation_pairs(shapes.by_pyshacl(scene.triples)) == expected
 
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_mutants_break_one_constraint_each(level):
     """As many graphs conform as break one component; both engines say so, and all rules occur."""
     draw = shape_cases.assignments(WORLD, level).draw(0)
-    rules = shape_cases.assigned(WORLD, level, draw)
+    rules = shape_cases.rule_set_of_draw(WORLD, level, draw)
     graphs = shape_cases.trial_graphs(WORLD, level, draw)
     found = [{one.component for one in rules.shapes.findings(graph.triples)} for graph in graphs]
 
     assert found == [{graph.broken} if graph.broken else set() for graph in graphs]
-    assert [graph.broken is None for graph in graphs].count(True) == shape_cases.EACH
+    assert [graph.broken is None for graph in graphs].count(True) == shape_cases.TRIALS
     assert {graph.broken for graph in graphs} == {None, *(rule.component for rule in rules.rules)}
     for graph, components in zip(graphs, found, strict=True):
         assert {one.component for one in rules.shapes.by_pyshacl(graph.triples)} == components
@@ -129,14 +129,14 @@ def test_all_kinds_of_rules_occur():
     met = set()
     for level in LEVELS:
         for number in range(60):
-            rules = shape_cases.faulty(WORLD, level, number).rules.rules
+            rules = shape_cases.draw_faulty_graph(WORLD, level, number).rules.rules
             met |= {rule.words for rule in rules}
     text = "\n".join(met)
     components = {
         rule.component
         for level in LEVELS
         for number in range(60)
-        for rule in shape_cases.faulty(WORLD, level, number).rules.rules
+        for rule in shape_cases.draw_faulty_graph(WORLD, level, number).rules.rules
     }
 
     assert components >= {*value_rules.KINDS, "Closed", "Or", "Xone", "Not", "Node"}
@@ -150,7 +150,7 @@ def test_all_kinds_of_rules_occur():
 def test_no_smaller_change_repairs_a_fault(level):
     """Fewer changes than are called the least, at the places of a fault, leave a violation."""
     for number in range(4):
-        faulty = shape_cases.faulty(WORLD, level, number)
+        faulty = shape_cases.draw_faulty_graph(WORLD, level, number)
         for fault in faulty.faults:
             gone = [
                 one
@@ -160,7 +160,7 @@ def test_no_smaller_change_repairs_a_fault(level):
             for size in range(1, fault.least):
                 for chosen in combinations(gone, size):
                     left = [one for one in faulty.scene.triples if one not in chosen]
-                    found = pairs(faulty.rules.shapes.findings(left))
+                    found = violation_pairs(faulty.rules.shapes.findings(left))
                     assert fault.violations & found
 
 
@@ -169,7 +169,7 @@ def test_shapes_without_a_rule_let_its_mutants_through(level):
     """A rule that is left out costs score, and its component is the one that suffers."""
     case = cases(WRITING, level, 1)[0]
     world = World(case.data["graphName"].split("-")[-1], 400)
-    rules = shape_cases.assigned(world, level, case.data["draw"]).rules
+    rules = shape_cases.rule_set_of_draw(world, level, case.data["draw"]).rules
     for left_out in rules:
         kept = [rule for rule in rules if rule is not left_out]
         head = case.data["refShapes"].partition("\n\n")[0]
@@ -317,11 +317,11 @@ def test_what_is_still_wrong_is_told():
 def test_what_a_world_has_not_is_refused(monkeypatch):
     """Worlds that are too small to make a case of are refused in words."""
     with pytest.raises(TaskError, match="too small"):
-        shape_cases.faulty(World("a", 20), 1, 0)
+        shape_cases.draw_faulty_graph(World("a", 20), 1, 0)
     monkeypatch.setattr(shape_cases, "_draw_rules", lambda *_: None)
-    shape_cases.assigned.cache_clear()
+    shape_cases.rule_set_of_draw.cache_clear()
     with pytest.raises(TaskError, match="gives no more rules of level 5: ask for fewer cases"):
-        shape_cases.faulty(World("b", 400), 5, 0)
+        shape_cases.draw_faulty_graph(World("b", 400), 5, 0)
     with pytest.raises(TaskError, match="gives no more rules of level 5: ask for fewer cases"):
         shape_cases.Assignments(World("b", 400), 5).draw(0)
-    shape_cases.assigned.cache_clear()
+    shape_cases.rule_set_of_draw.cache_clear()

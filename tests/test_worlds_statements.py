@@ -316,7 +316,7 @@ def test_what_a_world_has_not_is_refused(monkeypatch):
     monkeypatch.setattr(report_questions, "_TRIES", 2)
     monkeypatch.setattr(report_questions, "_is_sound", lambda *_: False)
     with pytest.raises(TaskError, match="gives no question of level 2 about reports"):
-        report_questions.drawn(World("a", 400), 2, 0)
+        report_questions.draw_question(World("a", 400), 2, 0)
 
 
 @pytest.mark.parametrize("label", [f"{skill}-natural-3" for skill in SKILLS])

@@ -96,7 +96,7 @@ def _judged(label, count):
 
 def _labels(case):
     """The names of the things of a world by their terms."""
-    world = generator.made(generator.named(case.data["graphName"]))
+    world = generator.build_graph(generator.world_of_name(case.data["graphName"]))
     return {f"<{one.iri}>": one.label for each in world.instances.values() for one in each}
 
 

@@ -35,5 +35,5 @@ def play(case: Case, agent: str, executor: Executor) -> Verdict:
             return module.judge_dialogue(case, messages[::2], answers, executor)
         (call,) = calls
         result = module.use(case, call.name, arguments.read(call.arguments), executor)
-        told = wording.results([ToolUse(call, result, NOW, NOW)], "Left: 8.")
+        told = wording.results_prompt([ToolUse(call, result, NOW, NOW)], "Left: 8.")
         messages += [said, told]

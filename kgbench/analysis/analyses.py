@@ -14,7 +14,7 @@ from kgbench.analysis.registry import (
     ESTIMAND,
     METRIC,
     ROUND,
-    Asked,
+    AnalysisRequest,
     Option,
     OptionRefused,
     analysis,
@@ -22,7 +22,7 @@ from kgbench.analysis.registry import (
 )
 
 if TYPE_CHECKING:
-    from kgbench.analysis.choosing import Score
+    from kgbench.analysis.score_selectors import Score
     from kgbench.analysis.selection import Selection
     from kgbench.analysis.tables import Table
     from kgbench.store.protocol import Store
@@ -94,7 +94,7 @@ def leaderboard(
     samples: Annotated[int, Option("--samples", min=1, help="Bootstrap samples.")] = 2_000,
     seed: Annotated[int, Option("--seed", min=0, help="Seed of the bootstrap.")] = 0,
     common: Common = False,
-) -> Asked:
+) -> AnalysisRequest:
     """Rank models by one combined score.
 
     >>> results = kgbench.open("kgbench-results")
@@ -116,12 +116,12 @@ def leaderboard(
         "common": common,
     }
     if not significance and test is None:
-        return Asked(
+        return AnalysisRequest(
             lambda store, selection: computed.leaderboard(store, selection, scores, common=common),
             {"set": score_set, "declared": declared_text, "round": answers, "common": common},
             lambda store, _: explain.of_score_set(store, scores),
         )
-    return Asked(
+    return AnalysisRequest(
         lambda store, selection: leaders(store, selection, scores, **options),
         arguments(score_set, declared_text, answers=answers, **options),
         lambda store, _: explain.of_score_set(store, scores),
@@ -139,7 +139,7 @@ def tasks(
         bool,
         Option("--aspects", help="Show what task classes read, write and demand; no scores."),
     ] = False,
-) -> Asked:
+) -> AnalysisRequest:
     """Show the distribution of a score for every task and model, with errors.
 
     >>> results = kgbench.open("kgbench-results")
@@ -170,7 +170,7 @@ def tasks(
     def parts(store: Store, selection: Selection) -> dict[str, list[Score]]:
         return explain.of_tasks(store, selection.tasks, metric, answers)
 
-    return Asked(
+    return AnalysisRequest(
         compute, {"aspects": aspects, "common": common, **options}, None if aspects else parts
     )
 
@@ -187,7 +187,7 @@ def format_preference(
     ] = False,
     alpha: Annotated[float, Option("--alpha", min=0, max=1, help="Mark p below this.")] = 0.05,
     strong: Annotated[float, Option("--strong", min=0, max=1, help="Bold p below this.")] = 0.01,
-) -> Asked:
+) -> AnalysisRequest:
     """Test which graph format each model reads better (t-tests).
 
     >>> results = kgbench.open("kgbench-results")
@@ -211,11 +211,11 @@ def format_preference(
         "alpha": alpha,
         "strong": strong,
     }
-    return Asked(compute, arguments, lambda store, _: explain.of_formats(store, formats))
+    return AnalysisRequest(compute, arguments, lambda store, _: explain.of_formats(store, formats))
 
 
 @analysis("compass", explained=True)
-def compass(*, name: CompassName = None, declared: Declared = None) -> Asked:
+def compass(*, name: CompassName = None, declared: Declared = None) -> AnalysisRequest:
     """Show how well each model does on declared capabilities.
 
     >>> results = kgbench.open("kgbench-results")
@@ -225,7 +225,7 @@ def compass(*, name: CompassName = None, declared: Declared = None) -> Asked:
     from kgbench.analysis import explain
     from kgbench.analysis.compass import compass_of, compass_table
 
-    return Asked(
+    return AnalysisRequest(
         lambda store, selection: compass_table(
             store, selection, compass_of(selection.suite, name, declared)
         ),
@@ -251,7 +251,7 @@ def sizes(
         ),
     ] = "score",
     about: About = "cases",
-) -> Asked:
+) -> AnalysisRequest:
     """Show a score against problem size, with 95 % intervals.
 
     >>> results = kgbench.open("kgbench-results")
@@ -267,7 +267,7 @@ def sizes(
         "interval": interval,
         "about": about,
     }
-    return Asked(
+    return AnalysisRequest(
         lambda store, selection: computed.sizes(
             store, selection, tasks=selection.tasks, models=selection.models, **options
         ),
@@ -277,7 +277,7 @@ def sizes(
 
 
 @analysis("dialogue", explained=True)
-def dialogue(*, about: About = "cases") -> Asked:
+def dialogue(*, about: About = "cases") -> AnalysisRequest:
     """Compare the first answer of each dialogue with its best answer after feedback.
 
     >>> results = kgbench.open("kgbench-results")
@@ -287,7 +287,7 @@ def dialogue(*, about: About = "cases") -> Asked:
     from kgbench.analysis import explain
     from kgbench.analysis.feedback import feedback_gains
 
-    return Asked(
+    return AnalysisRequest(
         lambda store, selection: feedback_gains(
             store, selection, tasks=selection.tasks, models=selection.models, about=about
         ),
@@ -297,7 +297,7 @@ def dialogue(*, about: About = "cases") -> Asked:
 
 
 @analysis("characterization", explained=True)
-def characterization(*, about: About = "cases") -> Asked:
+def characterization(*, about: About = "cases") -> AnalysisRequest:
     """Show scores by cognitive process, knowledge dimension and relational complexity.
 
     >>> results = kgbench.open("kgbench-results")
@@ -307,7 +307,7 @@ def characterization(*, about: About = "cases") -> Asked:
     from kgbench.analysis import characterization as computed
     from kgbench.analysis import explain
 
-    return Asked(
+    return AnalysisRequest(
         lambda store, selection: computed.characterization(store, selection, about=about),
         {"about": about},
         lambda store, _: explain.of_characteristics(store),
@@ -315,7 +315,7 @@ def characterization(*, about: About = "cases") -> Asked:
 
 
 @analysis("outcomes")
-def outcomes() -> Asked:
+def outcomes() -> AnalysisRequest:
     """Show the rate of each outcome of answers, for every task and model.
 
     >>> results = kgbench.open("kgbench-results")
@@ -324,7 +324,7 @@ def outcomes() -> Asked:
     """
     from kgbench.analysis import outcomes as computed
 
-    return Asked(
+    return AnalysisRequest(
         lambda store, selection: computed.outcomes(
             store, selection, tasks=selection.tasks, models=selection.models
         ),
@@ -339,7 +339,7 @@ def scaling(
     points: Annotated[
         bool, Option("--points", help="Show models with their facts, instead of trends.")
     ] = False,
-) -> Asked:
+) -> AnalysisRequest:
     """Show scores against model size, context length and release date, with trends per family.
 
     Facts about models come from declared records; --declared adds your own.
@@ -352,7 +352,7 @@ def scaling(
     from kgbench.analysis import scaling as computed
 
     scores = declarations.score_set(score_set)
-    return Asked(
+    return AnalysisRequest(
         lambda store, selection: computed.scaling(store, selection, scores, declared)[not points],
         {"set": score_set, "declared": contents(declared), "points": points},
         lambda store, _: explain.of_score_set(store, scores),
@@ -379,7 +379,7 @@ def text2kg(
             "averages with intervals.",
         ),
     ] = Text2KG.OVERVIEW,
-) -> Asked:
+) -> AnalysisRequest:
     """Show scores of fact extraction by ontology, beside those printed in the Text2KGBench paper.
 
     >>> results = kgbench.open("kgbench-results")
@@ -396,4 +396,4 @@ def text2kg(
             )
         return TABLES[kind.value](store, selection)
 
-    return Asked(compute, {"table": kind.value})
+    return AnalysisRequest(compute, {"table": kind.value})

@@ -23,9 +23,9 @@ from kgbench.execution.on_variants import VariantOutcome
 from kgbench.model import Case, Outcome, Verdict
 from kgbench.policies.policy import policy
 from kgbench.record import reading
-from kgbench.record.reading import Seen
+from kgbench.record.reading import ScoredEvaluation
 from kgbench.reevaluation import policy_causes
-from kgbench.reevaluation.comparison import UNEXPLAINED, same
+from kgbench.reevaluation.comparison import UNEXPLAINED, is_same_value
 from kgbench.reevaluation.variant_outcomes import command
 from kgbench.store.protocol import Store
 
@@ -54,7 +54,7 @@ class _Answer:
     model: str
     case: Case
     published: Mapping[str, float]
-    here: by_policies.Judged | None
+    here: by_policies.PolicyScores | None
 
 
 def audit(store: Store, selection: Selection) -> Table:
@@ -141,7 +141,7 @@ def _cells(answers: Sequence[_Answer], models: fetch.Models) -> Iterator[tuple[V
 def _agrees(answer: _Answer) -> bool:
     assert answer.here is not None
     return answer.published.keys() == answer.here.scores.keys() and all(
-        same(value, answer.here.scores[name]) for name, value in answer.published.items()
+        is_same_value(value, answer.here.scores[name]) for name, value in answer.published.items()
     )
 
 
@@ -149,9 +149,9 @@ def _cause(answer: _Answer) -> str:
     """Explain from the judge's notes, without executing, why scores differ from the published."""
     assert answer.here is not None
     verdict = Verdict(answer.here.scores, answer.here.infos, Outcome.SCORED)
-    before = {0: Seen("", dict(answer.published))}
-    shown = policy_causes.shown(answer.case, [verdict], before, {})
-    return shown or policy_causes.likely(answer.case, [verdict], before, {}) or UNEXPLAINED
+    before = {0: ScoredEvaluation("", dict(answer.published))}
+    shown = policy_causes.proven_cause(answer.case, [verdict], before, {})
+    return shown or policy_causes.likely_cause(answer.case, [verdict], before, {}) or UNEXPLAINED
 
 
 def _questions(answers: Sequence[_Answer]) -> Iterator[tuple[Value, ...]]:

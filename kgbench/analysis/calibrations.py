@@ -159,7 +159,7 @@ def calibration(store: Store, selection: Selection) -> Table:
     )
 
 
-def checked(
+def check_calibrations(
     store: Store, run: RunInfo, calibration_set: CalibrationSet
 ) -> tuple[list[str], list[str]]:
     """Check the judges calibrated in ``run``: return warnings, and reasons to refuse a judge.
@@ -196,7 +196,7 @@ def checked(
     return warnings, refusals
 
 
-def refuse(reasons: Sequence[str]) -> None:
+def raise_refusal(reasons: Sequence[str]) -> None:
     """Raise :class:`~kgbench.errors.JudgeRefused` if there are any reasons."""
     if reasons:
         raise JudgeRefused(

@@ -13,7 +13,13 @@ from kgbench.analysis.compass import Compass, compass_of, compass_table
 from kgbench.analysis.declarations import ScoreSet
 from kgbench.analysis.leaderboard import leaderboard
 from kgbench.analysis.outcomes import of_answers
-from kgbench.analysis.rendering import as_markdown, html_rows, html_text, markdown_text, shown
+from kgbench.analysis.rendering import (
+    as_markdown,
+    format_value,
+    html_rows,
+    html_text,
+    markdown_text,
+)
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.tables import Column, Kind, Table, Value
 from kgbench.analysis.task_scores import task_scores
@@ -68,7 +74,7 @@ def card(
     columns = {column.name: column for column in board.columns}
     facts = [("Model", model.id), ("IRI", model.iri), ("Suite", selection.suite_name)]
     facts += [
-        (column.title, shown(row_of_model[name], column))
+        (column.title, format_value(row_of_model[name], column))
         for name, column in columns.items()
         if name != "model"
     ]

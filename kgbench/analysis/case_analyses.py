@@ -5,10 +5,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-from kgbench.analysis.registry import COMMON, ESTIMAND, METRIC, ROUND, Asked, Option, analysis
+from kgbench.analysis.registry import (
+    COMMON,
+    ESTIMAND,
+    METRIC,
+    ROUND,
+    AnalysisRequest,
+    Option,
+    analysis,
+)
 
 if TYPE_CHECKING:
-    from kgbench.analysis.choosing import Score
+    from kgbench.analysis.score_selectors import Score
     from kgbench.analysis.selection import Selection
     from kgbench.store.protocol import Store
 
@@ -33,7 +41,7 @@ def reliability(
     metric: Metric = None,
     answers: Round = None,
     common: Annotated[bool, COMMON] = False,
-) -> Asked:
+) -> AnalysisRequest:
     """Measure how reliably models solve cases: pass@k, pass^k and agreement of repetitions.
 
     >>> results = kgbench.open("kgbench-results")
@@ -54,7 +62,7 @@ def reliability(
     def parts(store: Store, selection: Selection) -> dict[str, list[Score]]:
         return explain.of_tasks(store, selection.tasks, metric, answers)
 
-    return Asked(
+    return AnalysisRequest(
         lambda store, selection: computed.reliability(store, selection, **options), options, parts
     )
 
@@ -79,7 +87,7 @@ def items(
     suspect: Annotated[
         bool, Option("--suspect", help="Show only the cases with a finding.")
     ] = False,
-) -> Asked:
+) -> AnalysisRequest:
     """Find suspect cases: harder for better models, solved by no model, or solved by every model.
 
     >>> results = kgbench.open("kgbench-results")
@@ -101,7 +109,7 @@ def items(
     def parts(store: Store, selection: Selection) -> dict[str, list[Score]]:
         return explain.of_tasks(store, selection.tasks, metric, answers)
 
-    return Asked(
+    return AnalysisRequest(
         lambda store, selection: computed.items(store, selection, **options), options, parts
     )
 
@@ -116,7 +124,7 @@ def pairs(
         float,
         Option("--alpha", min=0, max=1, help="Two models differ if the uncorrected p is below."),
     ] = 0.05,
-) -> Asked:
+) -> AnalysisRequest:
     """Compare every two models with independent dialogues and with cases as clusters.
 
     >>> results = kgbench.open("kgbench-results")
@@ -126,7 +134,7 @@ def pairs(
     from kgbench.analysis.pairs import pairs as computed
 
     options: dict[str, Any] = {"metric": metric, "answers": answers, "about": about, "alpha": alpha}
-    return Asked(lambda store, selection: computed(store, selection, **options), options)
+    return AnalysisRequest(lambda store, selection: computed(store, selection, **options), options)
 
 
 @analysis("contamination")
@@ -135,7 +143,7 @@ def contamination(
     metric: Metric = None,
     answers: Round = None,
     about: Annotated[str, ESTIMAND] = "cases",
-) -> Asked:
+) -> AnalysisRequest:
     """Compare scores on published cases with those on generated twins under new names.
 
     >>> results = kgbench.open("kgbench-results")
@@ -145,7 +153,7 @@ def contamination(
     from kgbench.analysis.contamination import contamination as computed
 
     options: dict[str, Any] = {"metric": metric, "answers": answers, "about": about}
-    return Asked(lambda store, selection: computed(store, selection, **options), options)
+    return AnalysisRequest(lambda store, selection: computed(store, selection, **options), options)
 
 
 @analysis("variance")
@@ -157,7 +165,7 @@ def variance(
         bool,
         Option("--by-task", help="Show a row for every task and model, instead of every model."),
     ] = False,
-) -> Asked:
+) -> AnalysisRequest:
     """Split the variance of scores: between tasks, between cases and between repeated answers.
 
     >>> results = kgbench.open("kgbench-results")
@@ -167,7 +175,7 @@ def variance(
     from kgbench.analysis.variance import variance as computed
 
     options: dict[str, Any] = {"metric": metric, "answers": answers, "by_task": by_task}
-    return Asked(lambda store, selection: computed(store, selection, **options), options)
+    return AnalysisRequest(lambda store, selection: computed(store, selection, **options), options)
 
 
 @analysis("policies", by_policy=True)
@@ -180,7 +188,7 @@ def policies(
             help="Show the answers that policies score differently, with the reasons.",
         ),
     ] = False,
-) -> Asked:
+) -> AnalysisRequest:
     """Compare the means and ranks that the same answers get under several comparison policies.
 
     >>> results = kgbench.open("kgbench-results")
@@ -189,7 +197,7 @@ def policies(
     """
     from kgbench.analysis import policies as computed
 
-    return Asked(computed.cells if cells else computed.ranks, {"cells": cells})
+    return AnalysisRequest(computed.cells if cells else computed.ranks, {"cells": cells})
 
 
 @analysis("difficulty", explained=True)
@@ -198,7 +206,7 @@ def difficulty(
     metric: Metric = None,
     answers: Round = None,
     about: Annotated[str, ESTIMAND] = "cases",
-) -> Asked:
+) -> AnalysisRequest:
     """Show a score against the level of difficulty of tasks, by family, with 95 % intervals.
 
     >>> results = kgbench.open("kgbench-results")
@@ -209,7 +217,7 @@ def difficulty(
     from kgbench.analysis import explain
 
     options: dict[str, Any] = {"metric": metric, "answers": answers, "about": about}
-    return Asked(
+    return AnalysisRequest(
         lambda store, selection: computed.difficulty(
             store, selection, tasks=selection.tasks, models=selection.models, **options
         ),
@@ -219,7 +227,7 @@ def difficulty(
 
 
 @analysis("audit", by_policy=True)
-def audit() -> Asked:
+def audit() -> AnalysisRequest:
     """Audit a published leaderboard: recompute it from its answers and test its scoring rule.
 
     >>> results = kgbench.open("kgbench-results")
@@ -228,11 +236,11 @@ def audit() -> Asked:
     """
     from kgbench.analysis.audit import audit as computed
 
-    return Asked(computed)
+    return AnalysisRequest(computed)
 
 
 @analysis("published-means")
-def published_means() -> Asked:
+def published_means() -> AnalysisRequest:
     """Recompute the published means of imported systems from their published scores.
 
     >>> results = kgbench.open("kgbench-results")
@@ -241,11 +249,11 @@ def published_means() -> Asked:
     """
     from kgbench.analysis.published_means import published_means as computed
 
-    return Asked(computed)
+    return AnalysisRequest(computed)
 
 
 @analysis("references", by_policy=True)
-def references() -> Asked:
+def references() -> AnalysisRequest:
     """List cases whose reference query becomes doubtful on variants of the graph.
 
     >>> results = kgbench.open("kgbench-results")
@@ -254,4 +262,4 @@ def references() -> Asked:
     """
     from kgbench.analysis import references as computed
 
-    return Asked(computed.references)
+    return AnalysisRequest(computed.references)

@@ -8,12 +8,12 @@ from collections.abc import Mapping
 
 from kgbench.analysis import scores as fetch
 from kgbench.analysis.case_means import Claim, Claims
-from kgbench.analysis.choosing import chosen_scores
 from kgbench.analysis.estimands import CASES
 from kgbench.analysis.histogram import Histogram, mean
 from kgbench.analysis.inference import inference
 from kgbench.analysis.intervals import Bounds
 from kgbench.analysis.repetitions import Item, repetitions
+from kgbench.analysis.score_selectors import chosen_scores
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.tables import Column, Kind, Table, Value
 from kgbench.errors import QueryError

@@ -231,7 +231,7 @@ class Clusters:
 
 
 @dataclass(frozen=True)
-class Apart:
+class UnpairedDifference:
     """The difference of two means over different clusters: the first minus the second."""
 
     first: Clusters

@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
 from kgbench.analysis import scores as fetch
-from kgbench.analysis.clusters import FEWEST_FOR_T, Apart, Clusters
+from kgbench.analysis.clusters import FEWEST_FOR_T, Clusters, UnpairedDifference
 from kgbench.analysis.estimands import CASES, Estimand
 from kgbench.analysis.histogram import Histogram
 from kgbench.analysis.inference import inference
@@ -116,7 +116,7 @@ def compare(
 
     def row_of(name: str, several: list[Match]) -> dict[str, Value]:
         if estimand.clustered:
-            return _row(name, several, solved, clustered(several, estimand, margin))
+            return _row(name, several, solved, cluster_test(several, estimand, margin))
         return _row(name, several, solved, _independent(several, samples, seed))
 
     rows = [row_of(task, [match]) for task, match in matches.items()]
@@ -126,7 +126,7 @@ def compare(
     all_tasks = list(matches.values())
     if len(matches) > 1:
         rows.append(row_of(ALL_TASKS, all_tasks))
-    left_out, claimed = _left_out(all_tasks, estimand), informative(all_tasks, estimand)
+    left_out, claimed = _left_out(all_tasks, estimand), supporting_matches(all_tasks, estimand)
     if left_out and claimed:
         rows.append(row_of(estimand.informative, claimed))
     notes = [f"A is {a.kind} {a.name}, B is {b.kind} {b.name}.", inference_.note]
@@ -212,7 +212,7 @@ def _sides(matches: list[Match], about: Estimand) -> tuple[Clusters, ...]:
     )
 
 
-def informative(matches: list[Match], about: Estimand) -> list[Match]:
+def supporting_matches(matches: list[Match], about: Estimand) -> list[Match]:
     """Return the tasks, or their parts, that support a claim about an estimand."""
     left_out = _left_out(matches, about)
     reduced = [match.without(lambda row: about.stratum(row) in left_out) for match in matches]
@@ -226,7 +226,7 @@ def _left_out(matches: list[Match], about: Estimand) -> frozenset[object]:
     return frozenset(name for side in _sides(matches, about) for name in side.left_out)
 
 
-def clustered(matches: list[Match], about: Estimand, margin: float | None) -> dict[str, Value]:
+def cluster_test(matches: list[Match], about: Estimand, margin: float | None) -> dict[str, Value]:
     """Test some tasks together by clusters; without a test where a part of them supports no claim.
 
     The cells are those of the columns ``clusters``, ``ci_low``, ``ci_high``, ``p``,
@@ -234,7 +234,7 @@ def clustered(matches: list[Match], about: Estimand, margin: float | None) -> di
     """
     clusters = _sides(matches, about)
     bounds = Bounds.around(match.bounds for match in matches)
-    test = clusters[0] if len(clusters) == 1 else Apart(*clusters)
+    test = clusters[0] if len(clusters) == 1 else UnpairedDifference(*clusters)
     claim = about.no_claim(test)
     if test.lone:
         return {"clusters": None, "p": None, "no_claim": claim}

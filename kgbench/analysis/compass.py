@@ -9,10 +9,10 @@ from pathlib import Path
 import pyoxigraph as ox
 
 from kgbench.analysis import scores as fetch
-from kgbench.analysis.choosing import Selector, reached
-from kgbench.analysis.declarations import own_or_shipped, selectors
+from kgbench.analysis.declarations import read_declarations, selectors
 from kgbench.analysis.declared_scores import check_selectors, without_results
 from kgbench.analysis.histogram import Histogram, mean
+from kgbench.analysis.score_selectors import Selector, histograms_by_model
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.tables import Column, Kind, Table, Value
 from kgbench.errors import QueryError
@@ -64,7 +64,7 @@ class Compass:
 
 def compass(name: str = DEFAULT, file: Path | None = None) -> Compass:
     """Return the declared compass ``name``, a shipped one or one from the user's ``file``."""
-    declared = own_or_shipped(file, "compass.ttl")
+    declared = read_declarations(file, "compass.ttl")
     node = declared.named(KGB.Compass, name)
     axes = tuple(
         Axis(
@@ -93,7 +93,7 @@ def compass_of(suite: str, name: str | None = None, file: Path | None = None) ->
     :class:`~kgbench.errors.QueryError` for an unknown name.
     """
     if name is None and file is not None:
-        declared = own_or_shipped(file)
+        declared = read_declarations(file)
         names = [declared.required(node, SKOS.notation) for node in declared.instances(KGB.Compass)]
         name = names[0] if len(names) == 1 else None
     if name is None and file is None:
@@ -120,7 +120,9 @@ def compass_table(store: Store, selection: Selection, declared: Compass | None =
         axis.name: [s for sel in axis.selectors for s in sel.scores(ordered, metrics.values())]
         for axis in declared.axes
     }
-    values = reached(store, selection, {s for scores in scores_of_axis.values() for s in scores})
+    values = histograms_by_model(
+        store, selection, {s for scores in scores_of_axis.values() for s in scores}
+    )
     if not values:
         raise QueryError(f"no model has scores on any axis of the compass '{declared.name}'")
     names = fetch.models(store)

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import NamedTuple, TypeAlias
 
-from kgbench.analysis.choosing import chosen_scores
 from kgbench.analysis.histogram import Histogram, mean
 from kgbench.analysis.repetitions import Repetitions, repetitions
+from kgbench.analysis.score_selectors import chosen_scores
 from kgbench.analysis.scores import tasks
 from kgbench.analysis.selection import Selection
 from kgbench.errors import QueryError
@@ -112,7 +112,7 @@ class Components:
         return math.sqrt(squares / cases) / sum(sizes)
 
 
-class Measured(NamedTuple):
+class MeasuredComponents(NamedTuple):
     """The mean components of several models, and the numbers of tasks, cases and models used.
 
     ``correlation`` is that of two models over cases; it is 0 where no two models share cases
@@ -150,7 +150,7 @@ def measured(
     metric: str | None = None,
     answers: str | None = None,
     labels: Collection[str] | None = None,
-) -> Measured:
+) -> MeasuredComponents:
     """Estimate the components of the selected scores, as means over models.
 
     ``metric`` and ``answers`` are as in :func:`~kgbench.analysis.task_scores.task_scores`. With
@@ -164,7 +164,7 @@ def measured(
     return of_models(by_model(repetitions(store, selection, chosen)))
 
 
-def of_models(values: Mapping[str, Nested]) -> Measured:
+def of_models(values: Mapping[str, Nested]) -> MeasuredComponents:
     """Estimate the components from values by model, over the tasks with several cases.
 
     The covariance of two models is that of their means of the cases of a task. Repetitions do not
@@ -191,7 +191,7 @@ def of_models(values: Mapping[str, Nested]) -> Measured:
         for case in of_model[task]
     }
     used = {task for task, _ in items}
-    return Measured(
+    return MeasuredComponents(
         components,
         max(-1.0, min(1.0, correlation)),
         tasks=len(used),

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from kgbench.analysis import scores as fetch
 from kgbench.analysis.judge_agreement import NO_JUDGES, rater_names, rater_sets
-from kgbench.analysis.judge_analyses import By
+from kgbench.analysis.judge_analyses import JudgeGrouping
 from kgbench.analysis.judge_groups import by_rubric, grouped, judges_of
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.tables import Column, Kind, Table, Value
@@ -38,7 +38,9 @@ _NOTES = (
 )
 
 
-def confusion(store: Store, selection: Selection, *, by: By = By.NOTHING) -> Table:
+def confusion(
+    store: Store, selection: Selection, *, by: JudgeGrouping = JudgeGrouping.NOTHING
+) -> Table:
     """Count verdicts: one row per rubric, judge, comparison, group, expected and given verdict.
 
     Judges are compared with execution and with each other. Every expected verdict that occurs has
@@ -50,7 +52,7 @@ def confusion(store: Store, selection: Selection, *, by: By = By.NOTHING) -> Tab
     for rubric, of_rubric in by_rubric(all_judgements):
         pairs = [pair for pair in rater_sets(judges_of(of_rubric, models)) if len(pair) == 2]  # noqa: PLR2004
         for group, items in sorted(grouped(of_rubric, by, tasks, models).items()):
-            name = None if by is By.NOTHING else group
+            name = None if by is JudgeGrouping.NOTHING else group
             for judge, against in pairs:
                 names = rater_names((judge, against), models)
                 cells = _cells(items, judge, against)

@@ -12,12 +12,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from kgbench.analysis import scores as fetch
-from kgbench.analysis.choosing import Score, chosen_rows, chosen_scores, score_name
-from kgbench.analysis.compare import clustered
+from kgbench.analysis.compare import cluster_test
 from kgbench.analysis.estimands import CASES, Estimand
 from kgbench.analysis.histogram import Histogram
 from kgbench.analysis.inference import inference
-from kgbench.analysis.matching import Match, matched
+from kgbench.analysis.matching import Match, match_rows
+from kgbench.analysis.score_selectors import Score, chosen_rows, chosen_scores, score_name
 from kgbench.analysis.scores import MetricInfo, ScoreRow, TaskInfo
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.significance import holm
@@ -175,7 +175,7 @@ def _match(
         return (names.get(row.case, row.case),)
 
     renamed = [row._replace(task=task) for row in twins]
-    return matched(published, renamed, {task: metric.bounds}, key)[task]
+    return match_rows(published, renamed, {task: metric.bounds}, key)[task]
 
 
 def _cells(match: Match, about: Estimand) -> dict[str, Value]:
@@ -191,7 +191,7 @@ def _cells(match: Match, about: Estimand) -> dict[str, Value]:
         "mean_published": published.mean,
         "mean_twin": twins.mean,
         "difference": published.mean - twins.mean,
-        **clustered([match], about, None),
+        **cluster_test([match], about, None),
     }
 
 

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 from kgbench.analysis.selection import Selection
 from kgbench.rdf import queries
-from kgbench.record import counted
-from kgbench.record.counts import Cell, Ended
+from kgbench.record import stored_counts
+from kgbench.record.counts import Cell, OutcomeKey
 from kgbench.store.protocol import Store
 from kgbench.vocab import OUTCOME
 
@@ -27,7 +27,7 @@ _FEW = 40  # up to this number of metrics, looking up each is faster than readin
 _MOST = 5_000  # pairs of graphs and metrics in a query: an engine needs 10 kB of memory for each
 
 
-class OnCase(NamedTuple):
+class CaseValue(NamedTuple):
     """How often a value was reached on a case (IRI), and the first dialogue with that value."""
 
     case: str
@@ -37,7 +37,7 @@ class OnCase(NamedTuple):
     dialogue: str | None = None
 
 
-class Single(NamedTuple):
+class SingleValue(NamedTuple):
     """A value of an answer or dialogue that occurs ``times`` times; below zero it is retracted."""
 
     case: str
@@ -62,21 +62,21 @@ def values(
     A cell and value may come several times: their counts add up.
     """
     parts = _parts(store, selection.pass_graphs, selection.latest)
-    for cell, of_round, value, times in counted.scores(store, parts.counted, metrics):
+    for cell, of_round, value, times in stored_counts.scores(store, parts.counted, metrics):
         if round_ in (None, of_round):
             yield cell, value, times
     if not parts.uncounted:
         return
     parameters: dict[str, queries.Value | list[str] | None] = {
         "passGraph": list(parts.uncounted),
-        "metric": named(metrics, parts.uncounted) if len(metrics) <= _FEW else None,
+        "metric": metric_parameter(metrics, parts.uncounted) if len(metrics) <= _FEW else None,
         "latest": selection.latest,
     }
     if round_ is not None:
         parameters["round"] = round_
     name = "score-histograms" if round_ is None else "round-histograms"
     for row in queries.run(store, name, **parameters):
-        yield counted.cell_of(row), float(row["value"].value), int(row["count"].value)
+        yield stored_counts.cell_of(row), float(row["value"].value), int(row["count"].value)
 
 
 def case_values(
@@ -87,7 +87,7 @@ def case_values(
     model: list[str] | None,
     task: list[str] | None,
     with_dialogues: bool,
-) -> Iterator[tuple[Cell, OnCase]]:
+) -> Iterator[tuple[Cell, CaseValue]]:
     """Yield the values of ``metrics`` (IRIs) on each case, with their counts.
 
     A cell and value may come several times: their counts add up. ``model`` and ``task`` (IRIs) are
@@ -96,16 +96,16 @@ def case_values(
     """
     passes = selection.pass_graphs
     parts = _Parts((), passes) if with_dialogues else _parts(store, passes, selection.latest)
-    for cell, reached in counted.cases(store, parts.counted, metrics):
+    for cell, reached in stored_counts.cases(store, parts.counted, metrics):
         times = reached.times * len(reached.iterations)
-        yield cell, OnCase(reached.case, reached.round, reached.value, times)
+        yield cell, CaseValue(reached.case, reached.round, reached.value, times)
     narrowed = {"model": model, "task": task, "latest": selection.latest}
     for row in _rows(store, "case-histograms", parts, metrics, **narrowed):
         value, times = float(row["value"].value), int(row["count"].value)
         dialogue = row["dialogue"].value if with_dialogues else None
         yield (
-            counted.cell_of(row),
-            OnCase(row["case"].value, counted.round_of(row), value, times, dialogue),
+            stored_counts.cell_of(row),
+            CaseValue(row["case"].value, stored_counts.round_of(row), value, times, dialogue),
         )
 
 
@@ -116,17 +116,17 @@ def single_values(
     *,
     model: list[str] | None,
     task: list[str] | None,
-) -> Iterator[tuple[Cell, Single]]:
+) -> Iterator[tuple[Cell, SingleValue]]:
     """Yield every value of ``metrics`` (IRIs) with its case and iteration, retractions last.
 
     ``model`` and ``task`` are as in :func:`case_values`.
     """
     parts = _parts(store, selection.pass_graphs, selection.latest)
     taken_back = []
-    for cell, reached in counted.cases(store, parts.counted, metrics):
+    for cell, reached in stored_counts.cases(store, parts.counted, metrics):
         case, round_, value, times, iterations = reached
         for iteration in iterations:
-            single = cell, Single(case, iteration, round_, value, times)
+            single = cell, SingleValue(case, iteration, round_, value, times)
             if times > 0:
                 yield single
             else:
@@ -136,8 +136,8 @@ def single_values(
     for row in _rows(store, "score-rows", parts, metrics, **narrowed):
         value, iteration = float(row["value"].value), int(row["iteration"].value)
         yield (
-            counted.cell_of(row),
-            Single(row["case"].value, iteration, counted.round_of(row), value, 1),
+            stored_counts.cell_of(row),
+            SingleValue(row["case"].value, iteration, stored_counts.round_of(row), value, 1),
         )
 
 
@@ -147,7 +147,7 @@ def _rows(
     """Run a query for ``metrics`` (IRIs) over the passes without counts."""
     if not parts.uncounted:
         return
-    wanted, metric = set(metrics), named(metrics, parts.uncounted)
+    wanted, metric = set(metrics), metric_parameter(metrics, parts.uncounted)
     rows = queries.run(store, query, passGraph=list(parts.uncounted), metric=metric, **narrowed)
     yield from (row for row in rows if row["metric"].value in wanted)
 
@@ -159,14 +159,14 @@ def outcomes(
     latest: bool | None = None,
     model: str | None = None,
     only: Collection[str] | None = None,
-) -> Iterator[tuple[Ended, int]]:
+) -> Iterator[tuple[OutcomeKey, int]]:
     """Yield the outcomes of evaluations with their counts.
 
     Counts of the same model, task and round add up. ``latest`` is that of the selection. ``model``
     (IRI) and ``only`` (outcomes) restrict the result.
     """
     parts = _parts(store, pass_graphs, latest)
-    for ended, times in counted.outcomes(store, parts.counted, only):
+    for ended, times in stored_counts.outcomes(store, parts.counted, only):
         if model in (None, ended.model):
             yield ended, times
     if not parts.uncounted:
@@ -179,10 +179,10 @@ def outcomes(
         model=model,
         latest=latest,
     ):
-        yield counted.ended_of(row), int(row["count"].value)
+        yield stored_counts.ended_of(row), int(row["count"].value)
 
 
-def named(metrics: Sequence[str], graphs: Sequence[str]) -> list[str] | None:
+def metric_parameter(metrics: Sequence[str], graphs: Sequence[str]) -> list[str] | None:
     """Return ``metrics`` (IRIs) as the parameter of a query, or ``None`` for all metrics.
 
     A query lists all pairs of graphs and metrics. Where these are too many, the result is ``None``,
@@ -192,7 +192,7 @@ def named(metrics: Sequence[str], graphs: Sequence[str]) -> list[str] | None:
 
 
 def _parts(store: Store, pass_graphs: Sequence[str], latest: bool | None) -> _Parts:
-    counts_of = {} if latest else counted.graphs(store)
+    counts_of = {} if latest else stored_counts.graphs(store)
     return _Parts(
         tuple(counts_of[graph] for graph in pass_graphs if graph in counts_of),
         tuple(graph for graph in pass_graphs if graph not in counts_of),

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from kgbench.analysis.inference import statements
+from kgbench.analysis.inference import inference_statements
 from kgbench.analysis.tables import Table, Value
 from kgbench.rdf import double, integer, string
 from kgbench.vocab import DQV, KGB, QB, RDF, RDFS, XSD
@@ -94,7 +94,7 @@ def cube_triples(
     dimensions = [name for name in table.names if name in DIMENSIONS and table.iris.get(name)]
     rows = list(observations(table, dataset))
     measures = list(rows[0][1]) if rows else []
-    inference_lines = list(statements(dataset, table))
+    inference_lines = list(inference_statements(dataset, table))
     attributes = [
         term for term in ATTRIBUTES if any(f"<{term}>" in line for line in inference_lines)
     ]

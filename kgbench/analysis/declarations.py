@@ -10,8 +10,8 @@ from fractions import Fraction
 from pathlib import Path
 
 from kgbench import resources
-from kgbench.analysis.choosing import Score, Selector, answers_words, checked_answers
 from kgbench.analysis.estimands import CASES, estimands
+from kgbench.analysis.score_selectors import Score, Selector, answers_words, check_answers
 from kgbench.analysis.scores import MetricInfo, TaskInfo
 from kgbench.errors import ResourceError
 from kgbench.nearest import nearest
@@ -93,11 +93,12 @@ class ScoreSet:
     def at(self, answers: str | None) -> ScoreSet:
         """Return the set restricted to some answers of each dialogue.
 
-        ``answers`` is as in :class:`~kgbench.analysis.choosing.Selector`; ``None`` changes nothing.
+        ``answers`` is as in :class:`~kgbench.analysis.score_selectors.Selector`; ``None`` changes
+        nothing.
         """
         if answers is None:
             return self
-        from_round = checked_answers(answers)
+        from_round = check_answers(answers)
 
         def restricted(selectors: tuple[Selector, ...]) -> tuple[Selector, ...]:
             return tuple(replace(selector, answers=from_round) for selector in selectors)
@@ -110,7 +111,7 @@ class ScoreSet:
         )
 
 
-def own_or_shipped(own: Path | None, *names: str) -> Declared:
+def read_declarations(own: Path | None, *names: str) -> Declared:
     """Read the user's file if there is one, else the files called ``names`` in ``queries/``.
 
     Every term in the user's file must exist in its vocabulary.
@@ -141,7 +142,7 @@ def selectors(source: Declared, node: Node) -> tuple[Selector, ...]:
 
 def score_set(name: str, file: Path | None = None) -> ScoreSet:
     """Return the declared score set ``name``, a shipped one or one from the user's ``file``."""
-    source = own_or_shipped(file, "leaderboard.ttl", "compass.ttl")
+    source = read_declarations(file, "leaderboard.ttl", "compass.ttl")
     node = source.named(KGB.ScoreSet, name)
     return ScoreSet(
         name=name,
@@ -164,7 +165,7 @@ def score_set(name: str, file: Path | None = None) -> ScoreSet:
 
 def score_sets() -> list[tuple[str, str]]:
     """Return name and label of each shipped score set, the set of all tasks first."""
-    source = own_or_shipped(None, "leaderboard.ttl", "compass.ttl")
+    source = read_declarations(None, "leaderboard.ttl", "compass.ttl")
     entries = [
         (source.required(node, SKOS.notation), source.required(node, RDFS.label))
         for node in source.instances(KGB.ScoreSet)

@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from kgbench.analysis import scores as fetch
-from kgbench.analysis.choosing import Score, Selector, name_and_round
+from kgbench.analysis.score_selectors import Score, Selector, name_and_round
 from kgbench.errors import QueryError
 from kgbench.nearest import nearest
 from kgbench.store.protocol import Store

@@ -109,7 +109,7 @@ class RoundView:
     @property
     def beside(self) -> str:
         """The text of an answer besides its tool calls."""
-        text, native = wording.spoken(self.answer or "")
+        text, native = wording.split_calls(self.answer or "")
         if native or not self.tools:
             return text.strip()
         return "" if text.lstrip().startswith("{") else text.partition("```")[0].strip()

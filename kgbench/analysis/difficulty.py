@@ -14,11 +14,11 @@ from typing import Final, NamedTuple
 
 from kgbench.analysis import scores as fetch
 from kgbench.analysis.case_means import Claim, Claims, by_task
-from kgbench.analysis.choosing import chosen_scores, score_name
 from kgbench.analysis.estimands import CASES
 from kgbench.analysis.histogram import Histogram
 from kgbench.analysis.inference import inference
 from kgbench.analysis.repetitions import Item, repetitions
+from kgbench.analysis.score_selectors import chosen_scores, score_name
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.tables import Column, Kind, Table, Value
 from kgbench.model import Json
@@ -47,7 +47,7 @@ _NONE: Final = (
 _ALL: Final = "all"
 
 
-class Step(NamedTuple):
+class TaskLevel(NamedTuple):
     """The position of a task: its family, the series of its other parameters, and its level."""
 
     family: str
@@ -55,7 +55,7 @@ class Step(NamedTuple):
     level: int
 
 
-def steps(store: Store) -> dict[str, Step]:
+def task_levels(store: Store) -> dict[str, TaskLevel]:
     """Return the family, series and level of each task (IRI) that has a level."""
     families: dict[str, dict[str, dict[str, Json]]] = defaultdict(dict)
     for task, _, _, family, text in queries.rows(store, "task-parameters"):
@@ -63,7 +63,7 @@ def steps(store: Store) -> dict[str, Step]:
         if isinstance(values, dict) and type(values.get(LEVEL)) is int:
             families[str(family)][str(task)] = values
     return {
-        task: Step(family, series, of_family[task][LEVEL])
+        task: TaskLevel(family, series, of_family[task][LEVEL])
         for family, of_family in families.items()
         for task, series in _series(of_family).items()
     }
@@ -111,10 +111,10 @@ def difficulty(
     """
     claims = Claims(inference(about))
     chosen = chosen_scores(store, tasks, metric, answers)
-    steps_of_tasks = {task: step for task, step in steps(store).items() if task in chosen}
+    steps_of_tasks = {task: step for task, step in task_levels(store).items() if task in chosen}
     metrics, names = fetch.metrics(store), fetch.models(store)
     scores = {task: chosen[task] for task in steps_of_tasks}
-    cases_of: dict[tuple[Step, str, str], dict[Item, Histogram]] = defaultdict(dict)
+    cases_of: dict[tuple[TaskLevel, str, str], dict[Item, Histogram]] = defaultdict(dict)
     for (model, task), cases in by_task(repetitions(store, selection, scores)).items():
         if names.fits(model, models):
             cases_of[steps_of_tasks[task], chosen[task].metric, model] |= cases

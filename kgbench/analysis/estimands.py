@@ -8,14 +8,14 @@ from dataclasses import dataclass
 
 import pyoxigraph as ox
 
-from kgbench.analysis.clusters import FEWEST_FOR_T, Apart, Clusters, Value, least_p
+from kgbench.analysis.clusters import FEWEST_FOR_T, Clusters, UnpairedDifference, Value, least_p
 from kgbench.analysis.intervals import CONFIDENCE
 from kgbench.analysis.scores import ScoreRow
 from kgbench.rdf.declared import Declared, Node, shipped
 from kgbench.vocab import DCTERMS, KGB, RDFS, SKOS
 
 CASES, REPETITIONS, TASKS, DIALOGUES = "cases", "repetitions", "tasks", "dialogues"
-ASKED = (CASES, REPETITIONS, TASKS, DIALOGUES)
+USER_ESTIMANDS = (CASES, REPETITIONS, TASKS, DIALOGUES)
 """The estimands that a user can choose; the others belong to a method."""
 
 
@@ -56,7 +56,9 @@ class Estimand:
         """Return the fixed unit that a dialogue belongs to."""
         return None if self.fixed is None else _unit(self.fixed, row)
 
-    def no_claim(self, clusters: Clusters | Apart, alpha: float = 1 - CONFIDENCE) -> str | None:
+    def no_claim(
+        self, clusters: Clusters | UnpairedDifference, alpha: float = 1 - CONFIDENCE
+    ) -> str | None:
         """Return the reason why a test of clusters cannot reach a level; ``None`` where it can.
 
         >>> estimand("cases").no_claim(Clusters.of(Value("t", case, 1.0) for case in range(5)))
@@ -67,7 +69,7 @@ class Estimand:
             plural = "" if clusters.lone == 1 else "s"
             prefix = f"{clusters.lone} {self.fixed}{plural} with " if several and self.fixed else ""
             return f"{prefix}one {self.sampled}"
-        if isinstance(clusters, Apart) and min(clusters.sides) < FEWEST_FOR_T:
+        if isinstance(clusters, UnpairedDifference) and min(clusters.sides) < FEWEST_FOR_T:
             return f"fewer than {FEWEST_FOR_T} {self.sampled}s on a side"
         least = least_p(clusters.number)
         if least < alpha:

@@ -11,16 +11,16 @@ from typing import Any
 
 from kgbench.analysis import scores as fetch
 from kgbench.analysis.characterization import levels_of
-from kgbench.analysis.choosing import Score, chosen_scores
 from kgbench.analysis.compass import Compass
 from kgbench.analysis.declarations import ScoreSet
 from kgbench.analysis.feedback import metrics_of_answers
 from kgbench.analysis.format_preference import FormatComparison
 from kgbench.analysis.histogram import Histogram
+from kgbench.analysis.score_selectors import Score, chosen_scores
 from kgbench.analysis.selection import Selection
-from kgbench.analysis.superseded import Superseded
+from kgbench.analysis.superseding_metrics import SupersedingMetrics
 from kgbench.analysis.tables import Column, Kind, Table, Value
-from kgbench.analysis.worst import Scored, worst
+from kgbench.analysis.worst import ScoredDialogue, worst
 from kgbench.errors import QueryError
 from kgbench.rdf import queries
 from kgbench.store.protocol import Store
@@ -58,7 +58,7 @@ class Explanation:
     model: str
     parts: Table
     values: Table
-    worst: tuple[Scored, ...]
+    worst: tuple[ScoredDialogue, ...]
     parameters: Mapping[str, queries.Value | Sequence[queries.Value] | None]
 
     def query(self, *, whole: bool) -> str:
@@ -165,7 +165,7 @@ def explain(
             parts_of[score].append(part)
     metrics = fetch.metrics(store)
     needed_metrics = {score.metric for score in parts_of}
-    values: list[Scored] = []
+    values: list[ScoredDialogue] = []
     tasks: set[str] = set()
     for row in fetch.score_rows(store, selection, needed_metrics, model=model.iri):
         scores_of_row = {Score(row.task, row.metric, None), Score(row.task, row.metric, row.round)}
@@ -174,7 +174,7 @@ def explain(
         ):
             tasks.add(row.task)
             values.append(
-                Scored(
+                ScoredDialogue(
                     part,
                     metrics[row.metric].name,
                     row.round,
@@ -215,14 +215,14 @@ def explain(
         parameters={
             "model": model.iri,
             "passGraph": selection.pass_graphs,
-            "metric": Superseded(store, selection).with_later(needed_metrics),
+            "metric": SupersedingMetrics(store, selection).with_later(needed_metrics),
             "task": sorted(tasks),
             "latest": selection.latest,
         },
     )
 
 
-def _of_parts(values: Iterable[Scored]) -> list[tuple[Value, ...]]:
+def _of_parts(values: Iterable[ScoredDialogue]) -> list[tuple[Value, ...]]:
     """Summarise values by part and metric, the lowest mean first."""
     grouped: dict[tuple[str, str], list[float]] = defaultdict(list)
     for value in values:

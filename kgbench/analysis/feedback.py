@@ -44,7 +44,7 @@ QUERIES = (*fetch.CHOOSING, *fetch.ROWS, "feedback-kinds")
 
 
 @dataclass(frozen=True, slots=True)
-class Course:
+class ScoreHistory:
     """The scores of one dialogue, round by round; ``row`` is the score of its first answer."""
 
     scores: tuple[float, ...]
@@ -94,7 +94,7 @@ def feedback_gains(
             else f"no task that matches '{tasks}' has several rounds"
         )
     kinds = _first_feedback(store, selection)
-    groups: dict[tuple[str, str, str], list[Course]] = defaultdict(list)
+    groups: dict[tuple[str, str, str], list[ScoreHistory]] = defaultdict(list)
     for (model, task, dialogue), course in _courses(store, selection, watched).items():
         kind = kinds.get(dialogue)
         groups[task, model, ALL].append(course)
@@ -156,14 +156,14 @@ def _first_feedback(store: Store, selection: Selection) -> dict[str, str]:
 
 def _courses(
     store: Store, selection: Selection, watched: dict[str, MetricInfo]
-) -> dict[tuple[str, str, str], Course]:
+) -> dict[tuple[str, str, str], ScoreHistory]:
     scores: dict[tuple[str, str, str], dict[int, ScoreRow]] = defaultdict(dict)
     for row in fetch.score_rows(store, selection, [metric.iri for metric in watched.values()]):
         base = watched.get(row.task)
         if base is not None and base.iri == row.metric and row.round is not None:
             scores[row.model, row.task, row.dialogue][row.round] = row
     return {
-        key: Course(
+        key: ScoreHistory(
             tuple(by_round[k].value for k in sorted(by_round)),
             watched[key[1]].higher_is_better,
             by_round[0],
@@ -179,7 +179,9 @@ def _gains(metric: MetricInfo) -> Bounds:
     return Bounds(0.0, high) if metric.higher_is_better else Bounds(low, 0.0)
 
 
-def _statistics(courses: Sequence[Course], bounds: Bounds, about: Estimand) -> tuple[Value, ...]:
+def _statistics(
+    courses: Sequence[ScoreHistory], bounds: Bounds, about: Estimand
+) -> tuple[Value, ...]:
     gains = [course.best - course.first for course in courses]
     return (
         len(courses),
@@ -193,7 +195,7 @@ def _statistics(courses: Sequence[Course], bounds: Bounds, about: Estimand) -> t
 
 
 def _claim(
-    courses: Sequence[Course], gains: Sequence[float], bounds: Bounds, about: Estimand
+    courses: Sequence[ScoreHistory], gains: Sequence[float], bounds: Bounds, about: Estimand
 ) -> tuple[Value, ...]:
     """Return clusters, both ends of the interval, p, and the reason for a missing claim."""
     if about.clustered:

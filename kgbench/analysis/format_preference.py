@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kgbench.analysis import scores as fetch
-from kgbench.analysis.choosing import Score, Selector, reached
-from kgbench.analysis.declarations import own_or_shipped
+from kgbench.analysis.declarations import read_declarations
 from kgbench.analysis.declared_scores import check_selectors
 from kgbench.analysis.histogram import Histogram
 from kgbench.analysis.inference import inference
 from kgbench.analysis.intervals import DIFFERENCE_NOTE, UNBOUNDED, Bounds, difference_interval
+from kgbench.analysis.score_selectors import Score, Selector, histograms_by_model
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.significance import cohens_d, holm, t_test
 from kgbench.analysis.tables import Column, Kind, Table, Value
@@ -70,7 +70,7 @@ class FormatComparison:
 
 
 @dataclass(frozen=True, slots=True)
-class Contest:
+class FormatTest:
     """The values of both formats for one model (or all models) on one pair (or all pairs)."""
 
     model: str
@@ -82,7 +82,7 @@ class Contest:
 
 def comparison(name: str = "turtle-jsonld", file: Path | None = None) -> FormatComparison:
     """Return the declared comparison ``name``, a shipped one or one from the user's ``file``."""
-    declared = own_or_shipped(file, "format-preference.ttl")
+    declared = read_declarations(file, "format-preference.ttl")
     node = declared.named(KGB.FormatComparison, name)
     pairs = []
     for pair in declared.ordered(node, KGB.formatPair):
@@ -101,9 +101,9 @@ def comparison(name: str = "turtle-jsonld", file: Path | None = None) -> FormatC
     return FormatComparison(name, declared.required(node, RDFS.label), formats, tuple(pairs), file)
 
 
-def contests(
+def format_tests(
     store: Store, selection: Selection, declared: FormatComparison
-) -> tuple[list[Pair], list[Contest]]:
+) -> tuple[list[Pair], list[FormatTest]]:
     """Return the pairs for which the store has tasks, and the contests, by model and pair.
 
     Raises :class:`~kgbench.errors.QueryError` where there are no tasks or no scores.
@@ -124,11 +124,11 @@ def contests(
         raise QueryError(f"the store has no tasks that '{declared.name}' compares")
     needed_scores = [score for both in sides.values() for side in both for score in side]
     names = fetch.models(store)
-    values = reached(store, selection, needed_scores)
+    values = histograms_by_model(store, selection, needed_scores)
     if not values:
         raise QueryError(f"no model has scores on the tasks that '{declared.name}' compares")
     single = [
-        Contest(
+        FormatTest(
             names.name(model),
             label,
             Histogram.pooled(parts[s] for s in first if s in parts),
@@ -141,7 +141,7 @@ def contests(
     return pairs, _with_totals(single)
 
 
-def _with_totals(single: list[Contest]) -> list[Contest]:
+def _with_totals(single: list[FormatTest]) -> list[FormatTest]:
     models = sorted({contest.model for contest in single})
     columns = list(dict.fromkeys(contest.column for contest in single))
     pool = _Pool(single)
@@ -154,13 +154,13 @@ def _with_totals(single: list[Contest]) -> list[Contest]:
 
 
 class _Pool:
-    def __init__(self, single: Iterable[Contest]) -> None:
+    def __init__(self, single: Iterable[FormatTest]) -> None:
         self._by = {(contest.model, contest.column): contest for contest in single}
 
-    def contest(self, model: str, models: list[str], column: str, columns: list[str]) -> Contest:
+    def contest(self, model: str, models: list[str], column: str, columns: list[str]) -> FormatTest:
         """Pool the values of several models and columns."""
         parts = [self._by[m, c] for m in models for c in columns]
-        return Contest(
+        return FormatTest(
             model,
             column,
             Histogram.pooled(part.first for part in parts),
@@ -184,7 +184,7 @@ def format_preference(
     """
     declared = declared or comparison()
     inference_ = inference(by=METHOD, confidence=None, alpha=alpha)
-    pairs, all_contests = contests(store, selection, declared)
+    pairs, all_contests = format_tests(store, selection, declared)
     labels = [pair.label for pair in pairs]
     by_model: dict[str, dict[str, Value]] = {}
     for contest in all_contests:
@@ -217,7 +217,7 @@ def format_preference(
     )
 
 
-def _mark(contest: Contest, formats: tuple[str, str], alpha: float, strong: float) -> str | None:
+def _mark(contest: FormatTest, formats: tuple[str, str], alpha: float, strong: float) -> str | None:
     if not contest.first.n or not contest.second.n:
         return None
     test = t_test(contest.first, contest.second)
@@ -236,7 +236,7 @@ def format_preference_details(
     pairs; pooled tests have no corrected p.
     """
     inference_ = inference(by=METHOD)
-    _, all_contests = contests(store, selection, declared)
+    _, all_contests = format_tests(store, selection, declared)
     tests = [t_test(contest.first, contest.second) for contest in all_contests]
     pooled = [
         ALL_MODELS in contest.model or contest.column == ALL_TASKS for contest in all_contests

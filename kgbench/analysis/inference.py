@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kgbench.analysis.clusters import FEWEST_FOR_INTERVAL, FEWEST_FOR_T
-from kgbench.analysis.estimands import ASKED, CASES, Estimand, estimand
+from kgbench.analysis.estimands import CASES, USER_ESTIMANDS, Estimand, estimand
 from kgbench.analysis.intervals import CONFIDENCE
 from kgbench.analysis.tables import Table, Value
 from kgbench.errors import QueryError
-from kgbench.nearest import close
+from kgbench.nearest import closest
 from kgbench.rdf import double
 from kgbench.rdf.declared import shipped
 from kgbench.vocab import DCTERMS, KGB, RDFS, SKOS
@@ -105,10 +105,10 @@ def inference(
     ``about``. Raises :class:`~kgbench.errors.QueryError` for an estimand that users cannot choose,
     and for an unknown method.
     """
-    if about not in ASKED:
-        hint = f" ({near})" if (near := close(about, ASKED)) else ""
+    if about not in USER_ESTIMANDS:
+        hint = f" ({near})" if (near := closest(about, USER_ESTIMANDS)) else ""
         raise QueryError(
-            f"'{about}' is not an estimand to choose; there are: {', '.join(ASKED)}{hint}"
+            f"'{about}' is not an estimand to choose; there are: {', '.join(USER_ESTIMANDS)}{hint}"
         )
     if by is None:
         by = INDEPENDENT if not estimand(about).clustered else CLUSTERED
@@ -116,7 +116,7 @@ def inference(
     return Inference(estimand(chosen_method.estimand or about), chosen_method, confidence, alpha)
 
 
-def statements(node: str, table: Table) -> Iterator[str]:
+def inference_statements(node: str, table: Table) -> Iterator[str]:
     """Yield the N-Triples lines that describe the inference of a table, about ``node`` (IRI).
 
     There are none for a table without intervals and tests, whose context names no method.

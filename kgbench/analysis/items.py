@@ -10,7 +10,6 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from kgbench.analysis import scores as fetch
-from kgbench.analysis.choosing import chosen_scores, score_name
 from kgbench.analysis.histogram import mean
 from kgbench.analysis.inference import inference
 from kgbench.analysis.item_response import MODELS_NEEDED, ItemParameters, two_parameters
@@ -22,6 +21,7 @@ from kgbench.analysis.repetitions import (
     threshold,
     undeclared_note,
 )
+from kgbench.analysis.score_selectors import chosen_scores, score_name
 from kgbench.analysis.scores import MetricInfo
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.tables import Column, Kind, Table, Value

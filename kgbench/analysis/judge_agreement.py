@@ -8,10 +8,10 @@ from itertools import combinations
 
 from kgbench.analysis import scores as fetch
 from kgbench.analysis.inference import inference
-from kgbench.analysis.judge_analyses import By
+from kgbench.analysis.judge_analyses import JudgeGrouping
 from kgbench.analysis.judge_groups import by_rubric, grouped, judges_of
 from kgbench.analysis.rater_agreement import (
-    Agreed,
+    AgreementEstimate,
     Coefficient,
     cohen_kappa,
     estimate,
@@ -67,7 +67,7 @@ def agreement(
     store: Store,
     selection: Selection,
     *,
-    by: By = By.NOTHING,
+    by: JudgeGrouping = JudgeGrouping.NOTHING,
     samples: int = 2_000,
     seed: int = 0,
 ) -> Table:
@@ -91,7 +91,13 @@ def agreement(
                     names = rater_names(raters, models)
                     no_verdict = lacking.get((rubric, raters[0])) if EXECUTION in raters else None
                     rows.append(
-                        (rubric, *names, None if by is By.NOTHING else group, *row, no_verdict)
+                        (
+                            rubric,
+                            *names,
+                            None if by is JudgeGrouping.NOTHING else group,
+                            *row,
+                            no_verdict,
+                        )
                     )
     inference_ = inference(by=METHOD)
     return Table(
@@ -154,7 +160,7 @@ def _row(
     table = ratings(items, raters)
     cases = [judgement.first.cluster for judgement in items]
 
-    def estimated(coefficient: Coefficient) -> Agreed:
+    def estimated(coefficient: Coefficient) -> AgreementEstimate:
         return estimate(coefficient, table, cases, samples=samples, seed=seed)
 
     agreed = estimated(percent_agreement)
@@ -206,6 +212,6 @@ def _share(values: Iterable[bool]) -> float | None:
     return sum(flags) / len(flags) if flags else None
 
 
-def _with_interval(agreed: Agreed) -> tuple[Value, Value, Value]:
+def _with_interval(agreed: AgreementEstimate) -> tuple[Value, Value, Value]:
     low, high = agreed.interval or (None, None)
     return agreed.value, low, high

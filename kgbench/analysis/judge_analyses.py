@@ -7,10 +7,17 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
-from kgbench.analysis.registry import DECLARED, Asked, Option, OptionRefused, analysis, contents
+from kgbench.analysis.registry import (
+    DECLARED,
+    AnalysisRequest,
+    Option,
+    OptionRefused,
+    analysis,
+    contents,
+)
 
 
-class By(StrEnum):
+class JudgeGrouping(StrEnum):
     """The properties that judgements can be grouped by."""
 
     NOTHING = "nothing"
@@ -28,13 +35,13 @@ Seed = Annotated[int, Option("--seed", min=0, help="Seed of the bootstrap.")]
 def agreement(
     *,
     by: Annotated[
-        By,
+        JudgeGrouping,
         Option(
             "--by",
             help="Show a row for each task, model, length (of the answer) or position (of the "
             "right option) instead of one for all.",
         ),
-    ] = By.NOTHING,
+    ] = JudgeGrouping.NOTHING,
     biases: Annotated[
         bool,
         Option(
@@ -44,7 +51,7 @@ def agreement(
     declared: Annotated[Path | None, DECLARED] = None,
     samples: Samples = 2_000,
     seed: Seed = 0,
-) -> Asked:
+) -> AnalysisRequest:
     """Measure the agreement of judges with executed outcomes and each other, or their biases.
 
     >>> results = kgbench.open("kgbench-results")
@@ -53,24 +60,24 @@ def agreement(
     """
     options: dict[str, Any] = {"samples": samples, "seed": seed}
     if biases:
-        if by is not By.NOTHING:
+        if by is not JudgeGrouping.NOTHING:
             raise OptionRefused("by", "biases cover all items: leave out --by or --biases")
         from kgbench.analysis.judge_biases import biases as measured
 
-        return Asked(
+        return AnalysisRequest(
             lambda store, selection: measured(store, selection, declared=declared, **options),
             {"biases": True, "declared": contents(declared), **options},
         )
     from kgbench.analysis import judge_agreement as computed
 
-    return Asked(
+    return AnalysisRequest(
         lambda store, selection: computed.agreement(store, selection, by=by, **options),
         {"by": by.value, **options},
     )
 
 
 @analysis("calibration")
-def calibration() -> Asked:
+def calibration() -> AnalysisRequest:
     """Show each calibration of each judge: known verdicts found, verdicts changed, orders obeyed.
 
     >>> results = kgbench.open("kgbench-results")
@@ -79,21 +86,21 @@ def calibration() -> Asked:
     """
     from kgbench.analysis.calibrations import calibration as computed
 
-    return Asked(computed)
+    return AnalysisRequest(computed)
 
 
 @analysis("confusion")
 def confusion(
     *,
     by: Annotated[
-        By,
+        JudgeGrouping,
         Option(
             "--by",
             help="Make a table for each task, model, length (of the answer) or position (of the "
             "right option) instead of one for all.",
         ),
-    ] = By.NOTHING,
-) -> Asked:
+    ] = JudgeGrouping.NOTHING,
+) -> AnalysisRequest:
     """Count the verdicts of each judge by the verdict of execution or of another judge.
 
     >>> results = kgbench.open("kgbench-results")
@@ -102,7 +109,9 @@ def confusion(
     """
     from kgbench.analysis.confusion import confusion as computed
 
-    return Asked(lambda store, selection: computed(store, selection, by=by), {"by": by.value})
+    return AnalysisRequest(
+        lambda store, selection: computed(store, selection, by=by), {"by": by.value}
+    )
 
 
 @analysis("judged-means")
@@ -126,7 +135,7 @@ def judged_means(
         ),
     ] = "execution",
     seed: Annotated[int, Option("--seed", min=0, help="Seed of the choice of cases.")] = 0,
-) -> Asked:
+) -> AnalysisRequest:
     """Estimate mean scores from judges, corrected by the items whose truth is known.
 
     >>> results = kgbench.open("kgbench-results")
@@ -136,7 +145,7 @@ def judged_means(
     from kgbench.analysis.judged_means import judged_means as computed
 
     options: dict[str, Any] = {"labelled": labelled, "truth": truth, "seed": seed}
-    return Asked(lambda store, selection: computed(store, selection, **options), options)
+    return AnalysisRequest(lambda store, selection: computed(store, selection, **options), options)
 
 
 @analysis("disagreements")
@@ -145,7 +154,7 @@ def disagreements(
     most: Annotated[
         int, Option("--most", metavar="N", min=1, help="The greatest number of rows.")
     ] = 50,
-) -> Asked:
+) -> AnalysisRequest:
     """List the dialogues on which judges disagree with execution or with each other.
 
     >>> results = kgbench.open("kgbench-results")
@@ -154,7 +163,9 @@ def disagreements(
     """
     from kgbench.analysis.disagreements import disagreements as computed
 
-    return Asked(lambda store, selection: computed(store, selection, most=most), {"most": most})
+    return AnalysisRequest(
+        lambda store, selection: computed(store, selection, most=most), {"most": most}
+    )
 
 
 @analysis("panels")
@@ -164,7 +175,7 @@ def panels(
         str, Option("--rule", metavar="NAME", help="The declared rule of aggregation.")
     ] = "majority",
     declared: Annotated[Path | None, DECLARED] = None,
-) -> Asked:
+) -> AnalysisRequest:
     """Combine the verdicts of several judges by a declared rule, by the families of the judges.
 
     >>> results = kgbench.open("kgbench-results")
@@ -173,7 +184,7 @@ def panels(
     """
     from kgbench.analysis.panels import panels as computed
 
-    return Asked(
+    return AnalysisRequest(
         lambda store, selection: computed(store, selection, by_rule=rule, declared=declared),
         {"rule": rule, "declared": contents(declared)},
     )

@@ -25,7 +25,7 @@ from kgbench.analysis.stratified import (
     difference,
 )
 from kgbench.analysis.tables import Column, Kind, Table, Value
-from kgbench.analysis.verdicts import QUERIES, Decided, verdicts
+from kgbench.analysis.verdicts import QUERIES, JudgeVerdict, verdicts
 from kgbench.store.protocol import Store
 
 LENIENCY, LENGTH, POSITION, FAMILY = "leniency", "length", "position", "own family"
@@ -77,7 +77,7 @@ def biases(
     models = fetch.models(store)
     model_records = records(declared)
     family = {iri: family_of(info.id, model_records) for iri, info in models.items()}
-    grouped: dict[tuple[str, str], list[Decided]] = defaultdict(list)
+    grouped: dict[tuple[str, str], list[JudgeVerdict]] = defaultdict(list)
     for verdict in with_truth:
         grouped[verdict.rubric.name, verdict.judge].append(verdict)
     rows: list[tuple[Value, ...]] = []
@@ -98,7 +98,11 @@ def biases(
 
 
 def measured(
-    decided: Sequence[Decided], family: Mapping[str, str], *, samples: int = 2_000, seed: int = 0
+    decided: Sequence[JudgeVerdict],
+    family: Mapping[str, str],
+    *,
+    samples: int = 2_000,
+    seed: int = 0,
 ) -> dict[str, Contrast]:
     """Measure the biases of one judge by one rubric from verdicts with a known executed outcome.
 
@@ -152,23 +156,23 @@ def measured(
     return {bias: contrast for bias, contrast in contrasts.items() if contrast is not None}
 
 
-def _in_both_groups(value: float, verdict: Decided) -> Observation:
+def _in_both_groups(value: float, verdict: JudgeVerdict) -> Observation:
     return Observation(value, verdict.cluster, inside=BOTH)
 
 
-def _in_stratum(verdict: Decided, error: float, inside: bool) -> Observation:
+def _in_stratum(verdict: JudgeVerdict, error: float, inside: bool) -> Observation:
     """Return an error in the stratum of answers of the same task with the same executed verdict."""
     return Observation(
         error, verdict.cluster, (verdict.items[0].task, verdict.executed), float(inside)
     )
 
 
-def _error(verdict: Decided) -> float | None:
+def _error(verdict: JudgeVerdict) -> float | None:
     value, truth = verdict.value(verdict.chosen), verdict.value(verdict.executed)
     return None if value is None or truth is None else value - truth
 
 
-def _position_errors(singles: Iterable[Decided]) -> Iterator[Observation]:
+def _position_errors(singles: Iterable[JudgeVerdict]) -> Iterator[Observation]:
     """Yield 1 where the option shown first is wrongly chosen, -1 where wrongly not, else 0."""
     for verdict in singles:
         if len(set(verdict.order)) > 1:
@@ -178,7 +182,7 @@ def _position_errors(singles: Iterable[Decided]) -> Iterator[Observation]:
             )
 
 
-def _longer(singles: Sequence[Decided]) -> list[bool]:
+def _longer(singles: Sequence[JudgeVerdict]) -> list[bool]:
     lengths: dict[str, list[int]] = defaultdict(list)
     for verdict in singles:
         lengths[verdict.items[0].task].append(verdict.items[0].characters)
@@ -186,7 +190,7 @@ def _longer(singles: Sequence[Decided]) -> list[bool]:
     return [verdict.items[0].characters > middle[verdict.items[0].task] for verdict in singles]
 
 
-def _excess_of_wins(verdict: Decided, position: int, *, opposed: bool = True) -> Observation:
+def _excess_of_wins(verdict: JudgeVerdict, position: int, *, opposed: bool = True) -> Observation:
     """Return by how much the judge favours the answer at a position (0 or 1) over execution.
 
     A judge that errs by chance lets the better answer win too rarely. With ``opposed``, pairs in
@@ -203,7 +207,9 @@ def _win(name: str | None, position: int) -> float:
     return {"first": 1.0 - position, "second": float(position)}.get(name or "", 0.5)
 
 
-def _family_errors(pairs: Iterable[Decided], family: Mapping[str, str]) -> Iterator[Observation]:
+def _family_errors(
+    pairs: Iterable[JudgeVerdict], family: Mapping[str, str]
+) -> Iterator[Observation]:
     for verdict in pairs:
         same_family = [
             family.get(item.model) == family.get(verdict.judge) for item in verdict.items

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from statistics import median
 
 from kgbench.analysis import scores as fetch
-from kgbench.analysis.judge_analyses import By
+from kgbench.analysis.judge_analyses import JudgeGrouping
 from kgbench.analysis.verdicts import Judgement
 
 
@@ -29,24 +29,24 @@ def judges_of(items: Iterable[Judgement], models: fetch.Models) -> list[str]:
 
 def grouped(
     items: Sequence[Judgement],
-    by: By,
+    by: JudgeGrouping,
     tasks: Mapping[str, fetch.TaskInfo],
     models: fetch.Models,
 ) -> dict[str, list[Judgement]]:
     """Group judgements by a property; without one there is a single group with an empty name."""
     middle = median(_length(judgement) for judgement in items)
-    names: dict[By, Callable[[Judgement], str]] = {
-        By.NOTHING: lambda _: "",
-        By.TASK: lambda judgement: tasks[judgement.first.items[0].task].name,
-        By.MODEL: lambda judgement: " and ".join(
+    names: dict[JudgeGrouping, Callable[[Judgement], str]] = {
+        JudgeGrouping.NOTHING: lambda _: "",
+        JudgeGrouping.TASK: lambda judgement: tasks[judgement.first.items[0].task].name,
+        JudgeGrouping.MODEL: lambda judgement: " and ".join(
             sorted({models.name(item.model) for item in judgement.first.items})
         ),
-        By.LENGTH: lambda judgement: (
+        JudgeGrouping.LENGTH: lambda judgement: (
             f"longer than {middle:g} characters"
             if _length(judgement) > middle
             else f"at most {middle:g} characters"
         ),
-        By.POSITION: _position,
+        JudgeGrouping.POSITION: _position,
     }
     groups: dict[str, list[Judgement]] = defaultdict(list)
     for judgement in items:

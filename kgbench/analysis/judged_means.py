@@ -13,10 +13,10 @@ from kgbench.analysis.intervals import Bounds
 from kgbench.analysis.judge_agreement import NO_JUDGES
 from kgbench.analysis.judge_groups import by_rubric, judges_of
 from kgbench.analysis.prediction_powered import (
-    Judged,
-    Labelled,
+    LabelledItem,
     PoweredMean,
     TooFewLabels,
+    UnlabelledItem,
     powered_mean,
 )
 from kgbench.analysis.registry import OptionRefused
@@ -187,7 +187,7 @@ def _bounds(rubric: Rubric) -> Bounds:
 
 def _parts(
     items: Sequence[Judgement], judge: str, rater: str, known_cases: frozenset[str]
-) -> tuple[list[Labelled], list[Judged]]:
+) -> tuple[list[LabelledItem], list[UnlabelledItem]]:
     """Split items into those whose truth counts as known, and those that only the judge rated."""
     low, high = _bounds(items[0].rubric)
     assert low is not None
@@ -198,9 +198,9 @@ def _parts(
         judged = (low + high) / 2 if value is None else value
         truth = _truth(judgement, rater)
         if truth is None or judgement.first.cluster not in known_cases:
-            unlabelled.append(Judged(judged, judgement.first.cluster))
+            unlabelled.append(UnlabelledItem(judged, judgement.first.cluster))
         else:
-            labelled.append(Labelled(truth, judged, judgement.first.cluster))
+            labelled.append(LabelledItem(truth, judged, judgement.first.cluster))
     return labelled, unlabelled
 
 
@@ -231,8 +231,8 @@ def _corrected(estimate: PoweredMean, known_mean: float | None) -> tuple[Value, 
 
 
 def _refused(
-    labelled: Sequence[Labelled],
-    unlabelled: Sequence[Judged],
+    labelled: Sequence[LabelledItem],
+    unlabelled: Sequence[UnlabelledItem],
     known_mean: float | None,
     needed: int,
 ) -> tuple[Value, ...]:

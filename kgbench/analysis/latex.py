@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby, zip_longest
 
-from kgbench.analysis.terminal import Block, Grid, laid_out, lines
+from kgbench.analysis.terminal import Block, Grid, lay_out, lines
 from kgbench.characters import one_line
 
 WIDTH = 76
@@ -59,13 +59,13 @@ _PLAIN = frozenset("ÀÁÂÃÄÅÇÈÉÊËÌÍÎÏÑÒÓÔÕÖÙÚÛÜÝàáâã
 _BOLD = "**"
 
 
-def drawn(title: str, grid: Grid, marks: Sequence[bool], notes: Sequence[str]) -> str:
+def render_latex(title: str, grid: Grid, marks: Sequence[bool], notes: Sequence[str]) -> str:
     r"""Render a table as LaTeX; in columns with ``marks``, cells between ``**`` are set in bold.
 
     >>> escaped("A & B_1")
     'A \\& B\\_1'
     """
-    layout = laid_out(grid, WIDTH)
+    layout = lay_out(grid, WIDTH)
     blocks = [_Rows(grid, block, marks, grouped=layout.grouped) for block in layout.blocks]
     caption = " ".join([title + ".", *notes])
     body = [list(block.body()) for block in blocks]

@@ -15,11 +15,11 @@ from functools import cached_property
 from math import inf
 
 from kgbench.analysis import scores as fetch
-from kgbench.analysis.choosing import Score, reached
 from kgbench.analysis.common import common_note, common_tasks
 from kgbench.analysis.declarations import ScoreSet, score_set
 from kgbench.analysis.declared_scores import check_selectors, without_results
 from kgbench.analysis.histogram import Histogram, mean, mixture
+from kgbench.analysis.score_selectors import Score, histograms_by_model
 from kgbench.analysis.scores import Errors
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.tables import Column, Kind, Table, ranks
@@ -98,7 +98,7 @@ def standings(
     check_selectors(store, combined.every_selector, combined.file)
     metrics = fetch.metrics(store)
     weights_of_scores = combined.weights(tasks, metrics)
-    parts = reached(store, selection, weights_of_scores)
+    parts = histograms_by_model(store, selection, weights_of_scores)
     if common:
         names = fetch.models(store)
         shared = common_tasks(

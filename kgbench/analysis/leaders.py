@@ -18,12 +18,12 @@ from fractions import Fraction
 from typing import Any
 
 from kgbench.analysis import scores as fetch
-from kgbench.analysis.choosing import Score
 from kgbench.analysis.declarations import TESTS, ScoreSet, score_set
 from kgbench.analysis.inference import Inference, inference
 from kgbench.analysis.intervals import Bounds
 from kgbench.analysis.leaderboard import Standing, standings, table_of
-from kgbench.analysis.ranking import Case, Rivals, Units, groups, rank_ranges, told_apart
+from kgbench.analysis.ranking import Case, Rivals, Units, groups, rank_ranges, significantly_worse
+from kgbench.analysis.score_selectors import Score
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.significance import bootstrap_p, holm, paired_test
 from kgbench.analysis.tables import Column, Kind, Table, Value
@@ -155,7 +155,7 @@ def _clustered(
     behind = {
         m for m, clusters in zip(ranked[1:], against, strict=True) if (clusters.mean or 0) > 0
     }
-    worse = told_apart(rivals, ranked, alpha)
+    worse = significantly_worse(rivals, ranked, alpha)
     ranges, lettered = rank_ranges(worse), groups(ranked, worse)
     rows: list[tuple[Value, ...]] = []
     for standing in all_standings:

@@ -10,11 +10,11 @@ from itertools import zip_longest
 from typing import NamedTuple
 
 from kgbench.analysis import scores as fetch
-from kgbench.analysis.choosing import chosen_scores
 from kgbench.analysis.intervals import UNBOUNDED, Bounds
+from kgbench.analysis.score_selectors import chosen_scores
 from kgbench.analysis.scores import ScoreRow
 from kgbench.analysis.selection import Selection
-from kgbench.analysis.sides import Side, items
+from kgbench.analysis.sides import Side, rows_of_side
 from kgbench.errors import QueryError
 from kgbench.store.protocol import Store
 
@@ -79,8 +79,8 @@ def matches(
     """
     chosen = chosen_scores(store, tasks or selection.tasks, metric, answers)
     names = {task.iri: task.name for task in fetch.tasks(store).values()}
-    rows_a = items(store, selection, a, chosen)
-    rows_b = items(store, selection, b, chosen)
+    rows_a = rows_of_side(store, selection, a, chosen)
+    rows_b = rows_of_side(store, selection, b, chosen)
     both = sorted({i.task for i in rows_a} & {i.task for i in rows_b}, key=lambda t: names[t])
     if not both:
         raise QueryError(f"'{a.name}' and '{b.name}' have no task in common")
@@ -93,7 +93,7 @@ def matches(
 
     metrics = fetch.metrics(store)
     bounds = {task: metrics[chosen[task].metric].bounds for task in both}
-    by_task = matched(rows_a, rows_b, bounds, key)
+    by_task = match_rows(rows_a, rows_b, bounds, key)
     return {names[task]: by_task[task] for task in both}
 
 
@@ -101,7 +101,7 @@ def _of_case(item: ScoreRow) -> tuple[object, ...]:
     return (item.case, item.iteration)
 
 
-def matched(
+def match_rows(
     rows_a: Iterable[ScoreRow],
     rows_b: Iterable[ScoreRow],
     bounds: Mapping[str, Bounds],

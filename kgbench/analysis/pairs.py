@@ -13,13 +13,13 @@ from itertools import combinations
 from typing import NamedTuple
 
 from kgbench.analysis import scores as fetch
-from kgbench.analysis.choosing import chosen_rows, chosen_scores
 from kgbench.analysis.clusters import FEWEST_FOR_T
-from kgbench.analysis.compare import clustered, informative
+from kgbench.analysis.compare import cluster_test, supporting_matches
 from kgbench.analysis.estimands import CASES, Estimand
 from kgbench.analysis.histogram import Histogram
 from kgbench.analysis.inference import inference
-from kgbench.analysis.matching import Match, matched
+from kgbench.analysis.matching import Match, match_rows
+from kgbench.analysis.score_selectors import chosen_rows, chosen_scores
 from kgbench.analysis.scores import ScoreRow
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.significance import paired_test
@@ -103,7 +103,7 @@ def pairs(
     verdicts: list[Verdict] = []
     tasks: list[_Task] = []
     for a, b in combinations(sorted(of_model, key=models.name), 2):
-        matches = matched(of_model[a], of_model[b], bounds)
+        matches = match_rows(of_model[a], of_model[b], bounds)
         matches = {task: match for task, match in matches.items() if match.paired}
         if not matches:
             continue
@@ -146,8 +146,8 @@ def _compared(
     on_tasks = [_on_task(match, about, alpha) for match in matches.values()]
     all_matches = list(matches.values())
     p_independent = _independent(all_matches)
-    supporting = informative(all_matches, about)
-    claim = clustered(supporting, about, None) if supporting else {}
+    supporting = supporting_matches(all_matches, about)
+    claim = cluster_test(supporting, about, None) if supporting else {}
     p_clustered = _number(claim.get("p"))
     differences = Histogram.of(pair.difference for match in all_matches for pair in match.pairs)
     claimed = Histogram.of(pair.difference for match in supporting for pair in match.pairs)

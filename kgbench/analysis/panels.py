@@ -25,7 +25,7 @@ from kgbench.analysis.verdicts import (
     own_verdict,
     verdicts,
 )
-from kgbench.judges.aggregation import Rule, Settled, Why, rule
+from kgbench.judges.aggregation import AggregatedVerdict, NoVerdictReason, Rule, rule
 from kgbench.store.protocol import Store
 
 ALL, OTHERS, OWN, PEOPLE = "all", "other families", "own family", "people"
@@ -121,7 +121,7 @@ def _members(kind: str, family: Mapping[str, str]) -> Included:
 def _row(items: Sequence[Judgement], chosen: Rule, included: Included) -> tuple[Value, ...] | None:
     """Return the values of a row; ``None`` where no judge of this kind has a verdict."""
     judges: set[str] = set()
-    settled: list[tuple[Judgement, Settled]] = []
+    settled: list[tuple[Judgement, AggregatedVerdict]] = []
     unanimous = 0
     for judgement in items:
         votes = {judge: vote for judge, vote in _votes(judgement) if included(judge, judgement)}
@@ -153,7 +153,15 @@ def _row(items: Sequence[Judgement], chosen: Rule, included: Included) -> tuple[
         len(judges),
         n,
         len(decided) / n,
-        *(reasons[why] / n for why in (Why.TIE, Why.SHARE, Why.CANNOT_TELL, Why.FEW)),
+        *(
+            reasons[why] / n
+            for why in (
+                NoVerdictReason.TIE,
+                NoVerdictReason.SHARE,
+                NoVerdictReason.CANNOT_TELL,
+                NoVerdictReason.FEW,
+            )
+        ),
         unanimous / n,
         _mean(values),
         _mean(truths),

@@ -10,12 +10,12 @@ from kgbench.analysis import scores as fetch
 from kgbench.analysis.selection import Selection, select
 from kgbench.analysis.tables import Column, Kind, Table
 from kgbench.record import reading
-from kgbench.record.reading import Seen
+from kgbench.record.reading import ScoredEvaluation
 from kgbench.reevaluation.comparison import Comparison
 from kgbench.store.protocol import Store
 
 # By dialogue: task and model, and the evaluations by round.
-_Scores: TypeAlias = dict[str, tuple[tuple[str, str], dict[int | None, Seen]]]
+_Scores: TypeAlias = dict[str, tuple[tuple[str, str], dict[int | None, ScoredEvaluation]]]
 
 
 def compare_passes(store: Store, selection: Selection, before: str, after: str) -> Comparison:
@@ -65,7 +65,7 @@ def _scores(
         values = scores[row.dialogue, row.round]
         values[row.metric] = row.value
         by_round = by_dialogue.setdefault(row.dialogue, ((row.task, row.model), {}))[1]
-        by_round[row.round] = Seen(row.evaluation, values, decimals.get(row.evaluation))
+        by_round[row.round] = ScoredEvaluation(row.evaluation, values, decimals.get(row.evaluation))
     return by_dialogue
 
 

@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 from kgbench.analysis import scores as fetch
 from kgbench.analysis.clusters import FEWEST_FOR_T, least_p
-from kgbench.analysis.components import Measured, measured
+from kgbench.analysis.components import MeasuredComponents, measured
 from kgbench.analysis.histogram import mean
 from kgbench.analysis.inference import inference
 from kgbench.analysis.power import PairedTest, Variances
-from kgbench.analysis.run_totals import Spent, spent
+from kgbench.analysis.run_totals import ModelCost, costs_by_model
 from kgbench.analysis.selection import ALL, FIRST, Selection, select
 from kgbench.analysis.tables import Column, Kind, Table, Value
 from kgbench.errors import QueryError, StoreError
@@ -114,7 +114,7 @@ def effort(store: Store, selection: Selection) -> Effort:
         dialogues += sum(done.values())
         efforts += [
             _per_dialogue(spending, done[spending.model])
-            for spending in spent(store, run)
+            for spending in costs_by_model(store, run)
             if done.get(spending.model) and names.fits(spending.model, selection.models)
         ]
     tokens_in, tokens_out, cost = (
@@ -131,7 +131,7 @@ def effort(store: Store, selection: Selection) -> Effort:
 
 
 def _per_dialogue(
-    spending: Spent, dialogues: int
+    spending: ModelCost, dialogues: int
 ) -> tuple[float | None, float | None, float | None]:
     """Return tokens read, tokens written and USD of a dialogue."""
     usage, cost = spending.total.usage, spending.total.cost
@@ -153,7 +153,7 @@ def _complete(store: Store, graph: str) -> dict[str, int]:
     return counts
 
 
-class Declared(NamedTuple):
+class DeclaredVariances(NamedTuple):
     """Variances declared by the user; a value of ``None`` is measured where there are results."""
 
     between: float | None = None
@@ -169,7 +169,9 @@ class Declared(NamedTuple):
         )
 
 
-def plan(claim: Claim, declared: Declared, *, repetitions: Sequence[int] = REPETITIONS) -> Table:
+def plan(
+    claim: Claim, declared: DeclaredVariances, *, repetitions: Sequence[int] = REPETITIONS
+) -> Table:
     """Compute the cases that a claim needs from declared variances; the default correlation is 0.
 
     Raises :class:`~kgbench.errors.QueryError` for a claim that no test can reach.
@@ -182,7 +184,7 @@ def plan_from(
     store: Store,
     selection: Selection,
     claim: Claim,
-    declared: Declared = Declared(),  # noqa: B008 - it cannot be changed
+    declared: DeclaredVariances = DeclaredVariances(),  # noqa: B008 - it cannot be changed
     *,
     repetitions: Sequence[int] = REPETITIONS,
     metric: str | None = None,
@@ -314,7 +316,7 @@ def _table(
     )
 
 
-def _variances(basis: Measured) -> Variances:
+def _variances(basis: MeasuredComponents) -> Variances:
     """Convert measured components into the variances of planning."""
     components = basis.components
     return Variances(components.cases or 0.0, components.within, basis.correlation)
@@ -348,7 +350,7 @@ def _notes(
         yield f"Unknown for a dialogue: {', '.join(unknown)}."
 
 
-def _basis(basis: Measured) -> str:
+def _basis(basis: MeasuredComponents) -> str:
     """Return a note on the data that variances were measured on."""
     text = f"Measured on {basis.cases} cases of {basis.tasks} tasks and {basis.models} models."
     if basis.left_out:

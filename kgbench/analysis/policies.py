@@ -30,7 +30,7 @@ _NONE = (
 
 
 @dataclass(slots=True)
-class Judged:
+class PolicyScores:
     """One answer under one policy: its scores by short name, and the notes of the judge."""
 
     scores: dict[str, float] = field(default_factory=dict)
@@ -46,7 +46,7 @@ class _Dialogue:
     case: str
 
 
-_ByPolicy: TypeAlias = dict[str, dict[str, Judged]]
+_ByPolicy: TypeAlias = dict[str, dict[str, PolicyScores]]
 """Answers by policy and dialogue."""
 
 
@@ -136,7 +136,7 @@ def cells(store: Store, selection: Selection) -> Table:
     tasks, models = fetch.tasks(store), fetch.models(store)
     entries: list[tuple[float, tuple[Value, ...]]] = []
     for dialogue, where in dialogues.items():
-        answers = {p.name: judged[p.name].get(dialogue, Judged()) for p in judging}
+        answers = {p.name: judged[p.name].get(dialogue, PolicyScores()) for p in judging}
         values = [answers[p.name].scores.get(p.main) for p in judging]
         present = [value for value in values if value is not None]
         spread = max(present, default=0.0) - min(present, default=0.0)
@@ -181,7 +181,7 @@ def read(store: Store, selection: Selection) -> tuple[_ByPolicy, dict[str, _Dial
     judged: _ByPolicy = {}
     dialogues: dict[str, _Dialogue] = {}
     for policy, graphs in _passes(store, selection):
-        answers: dict[str, Judged] = {}
+        answers: dict[str, PolicyScores] = {}
         rounds: dict[str, int] = {}
         of_pass = replace(selection, pass_graphs=graphs, latest=None)
         noted = {
@@ -197,7 +197,7 @@ def read(store: Store, selection: Selection) -> tuple[_ByPolicy, dict[str, _Dial
         for evaluation, (k, dialogue, where, scores) in cells.items():
             if k >= rounds.get(dialogue, 0):
                 rounds[dialogue] = k
-                answers[dialogue] = Judged(scores, json.loads(noted[evaluation]))
+                answers[dialogue] = PolicyScores(scores, json.loads(noted[evaluation]))
                 dialogues[dialogue] = where
         judged[policy.name] = answers
     return judged, dialogues
@@ -244,7 +244,7 @@ def _order(
     return [placed[policy.name].get(model, last) for policy in judging], name
 
 
-def _query(answers: Iterable[Judged]) -> str:
+def _query(answers: Iterable[PolicyScores]) -> str:
     """Return the query of an answer on one line, cut off; it is the same under every policy."""
     for answer in answers:
         text = " ".join(str(answer.infos.get("sparql") or "").split())

@@ -32,7 +32,7 @@ class TooFewLabels(QueryError):
 
 
 @dataclass(frozen=True, slots=True)
-class Labelled:
+class LabelledItem:
     """An item with its known value, the judge's value, and its cluster (case)."""
 
     value: float
@@ -41,7 +41,7 @@ class Labelled:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class UnlabelledItem:
     """An item that only the judge has rated, and its cluster (case)."""
 
     judged: float
@@ -70,7 +70,9 @@ class PoweredMean:
 
 
 def powered_mean(
-    labelled: Sequence[Labelled], unlabelled: Sequence[Judged], bounds: Bounds = UNBOUNDED
+    labelled: Sequence[LabelledItem],
+    unlabelled: Sequence[UnlabelledItem],
+    bounds: Bounds = UNBOUNDED,
 ) -> PoweredMean:
     """Compute the prediction-powered mean (Angelopoulos et al., Science 382, 2023).
 
@@ -131,7 +133,7 @@ def powered_mean(
     )
 
 
-def labels_needed(labelled: Sequence[Labelled]) -> int:
+def labels_needed(labelled: Sequence[LabelledItem]) -> int:
     """Estimate from the items in ``labelled`` how many labelled items an interval needs.
 
     There must be enough clusters for means to be nearly normal, and enough to include some items
@@ -164,7 +166,7 @@ def _clusters_needed(seen: int, clusters: int) -> int:
     return max(clusters + 1, math.ceil(DISAGREEMENTS * (clusters + 2) / (seen + 1)))
 
 
-def _refuse_small(labelled: Sequence[Labelled]) -> None:
+def _refuse_small(labelled: Sequence[LabelledItem]) -> None:
     needed = labels_needed(labelled)
     clusters = len({item.cluster for item in labelled})
     if clusters < CLUSTERS or needed > len(labelled):

@@ -8,9 +8,9 @@ from fractions import Fraction
 from itertools import combinations
 from typing import Any, TypeAlias
 
-from kgbench.analysis.choosing import Score
 from kgbench.analysis.clusters import Clusters
 from kgbench.analysis.estimands import Estimand
+from kgbench.analysis.score_selectors import Score
 from kgbench.analysis.significance import holm
 
 Case: TypeAlias = tuple[str, int | None]
@@ -104,7 +104,7 @@ class Rivals:
         return Clusters.of_sums(self._strata[occupied], weights[occupied], totals[occupied])
 
 
-def told_apart(rivals: Rivals, models: Sequence[str], alpha: float) -> dict[str, set[str]]:
+def significantly_worse(rivals: Rivals, models: Sequence[str], alpha: float) -> dict[str, set[str]]:
     """Return, for each model, the significantly worse models.
 
     These are the pairs with p below ``alpha``, corrected by Holm over all pairs.

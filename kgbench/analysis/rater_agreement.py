@@ -198,7 +198,7 @@ COEFFICIENTS: dict[str, Coefficient] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Agreed:
+class AgreementEstimate:
     """A coefficient with its 95 % interval; either is ``None`` where it is undefined.
 
     ``items`` is the number of items with at least two ratings, ``clusters`` the number of resampled
@@ -219,7 +219,7 @@ def estimate(
     *,
     samples: int = 2_000,
     seed: int = 0,
-) -> Agreed:
+) -> AgreementEstimate:
     """Estimate a coefficient with a percentile bootstrap interval over whole clusters of items.
 
     ``clusters`` names the cluster of each item, such as its case; by default every item is its own
@@ -237,7 +237,7 @@ def estimate(
     of_item = np.array([numbers.setdefault(name, len(numbers)) for name in names], dtype=int)
     value = coefficient(ratings, None) if ratings.items else None
     if value is None or len(numbers) < 2:  # noqa: PLR2004 - nothing varies between resamples of one
-        return Agreed(value, None, rated, len(numbers))
+        return AgreementEstimate(value, None, rated, len(numbers))
     draws = np.random.default_rng(seed).multinomial(
         len(numbers), np.full(len(numbers), 1 / len(numbers)), size=samples
     )
@@ -245,7 +245,7 @@ def estimate(
     defined = [v for v in values if v is not None]
     undefined = samples - len(defined)
     interval = percentile_interval(defined) if undefined <= _UNDEFINED * samples else None
-    return Agreed(value, interval, rated, len(numbers), undefined)
+    return AgreementEstimate(value, interval, rated, len(numbers), undefined)
 
 
 # --- parts ----------------------------------------------------------------------------------

@@ -21,12 +21,12 @@ from kgbench.rdf import queries
 from kgbench.record import reading
 from kgbench.reevaluation.variant_outcomes import (
     SUSPECT,
-    SeenOnVariants,
+    AnswerOnVariants,
+    answer_on_variants,
     command,
     counts,
-    seen_on_variants,
+    mark_suspects,
     suspects,
-    with_suspects,
 )
 from kgbench.store.protocol import Store
 
@@ -36,7 +36,7 @@ _NONE = (
 )
 
 
-def on_variants(answers: Sequence[SeenOnVariants]) -> Table:
+def on_variants(answers: Sequence[AnswerOnVariants]) -> Table:
     """Count the answers of each model by their outcomes on the graph and on its variants."""
     counts_of_models = counts(answers)
     names = list(next(iter(counts_of_models.values()), {}))
@@ -60,8 +60,8 @@ def references(store: Store, selection: Selection) -> Table:
     """
     answers = read(store, selection)
     suspect_cases = suspects(answers)
-    by_case: dict[str, list[SeenOnVariants]] = defaultdict(list)
-    for answer in with_suspects(answers):
+    by_case: dict[str, list[AnswerOnVariants]] = defaultdict(list)
+    for answer in mark_suspects(answers):
         by_case[answer.case].append(answer)
     rows = [
         row
@@ -91,7 +91,7 @@ def references(store: Store, selection: Selection) -> Table:
 
 
 def _row(
-    store: Store, case: str, answers: Sequence[SeenOnVariants], is_suspect: bool
+    store: Store, case: str, answers: Sequence[AnswerOnVariants], is_suspect: bool
 ) -> tuple[Value, ...] | None:
     outcomes = Counter(answer.outcome for answer in answers)
     exact = outcomes.total() - outcomes[VariantOutcome.WRONG]
@@ -120,7 +120,7 @@ def _row(
     )
 
 
-def read(store: Store, selection: Selection) -> list[SeenOnVariants]:
+def read(store: Store, selection: Selection) -> list[AnswerOnVariants]:
     """Return the last answer of each selected dialogue in the last pass on variants of its run."""
     variants_policy = policy(ON_VARIANTS)
     graphs = {
@@ -137,7 +137,7 @@ def read(store: Store, selection: Selection) -> list[SeenOnVariants]:
     }
     tasks, models = fetch.tasks(store), fetch.models(store)
     metric = variants_policy.metrics[variants_policy.main].iri
-    last_answers: dict[str, tuple[int, SeenOnVariants]] = {}
+    last_answers: dict[str, tuple[int, AnswerOnVariants]] = {}
     of_passes = replace(selection, pass_graphs=passes, latest=None)
     for row in fetch.score_rows(store, of_passes, [metric]):
         if row.round is None or row.round < last_answers.get(row.dialogue, (0, None))[0]:
@@ -146,6 +146,6 @@ def read(store: Store, selection: Selection) -> list[SeenOnVariants]:
         model, task = models[row.model].id, tasks[row.task].label
         last_answers[row.dialogue] = (
             row.round,
-            seen_on_variants(row.dialogue, row.case, model, task, infos),
+            answer_on_variants(row.dialogue, row.case, model, task, infos),
         )
     return [answer for _, answer in last_answers.values()]

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The registry of analyses: each is declared once, as a function of its parameters.
 
-A declaration is a function with keyword parameters that returns an :class:`Asked`; each parameter
-is annotated with an :class:`Option`. Every declaration becomes a command
-(``kgbench analyze NAME``) and a method of :class:`kgbench.Results`.
+A declaration is a function with keyword parameters that returns an :class:`AnalysisRequest`; each
+parameter is annotated with an :class:`Option`. Every declaration becomes a command (``kgbench
+analyze NAME``) and a method of :class:`kgbench.Results`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, ParamSpec, get_args
 from kgbench.errors import QueryError
 
 if TYPE_CHECKING:  # `kgbench --help` imports the declarations and must stay fast
-    from kgbench.analysis.choosing import Score
+    from kgbench.analysis.score_selectors import Score
     from kgbench.analysis.selection import Selection
     from kgbench.analysis.tables import Table
     from kgbench.store.protocol import Store
@@ -51,9 +51,9 @@ class Option:
 
 
 def _answers(text: str) -> str:
-    from kgbench.analysis.choosing import checked_answers
+    from kgbench.analysis.score_selectors import check_answers
 
-    return checked_answers(text)
+    return check_answers(text)
 
 
 METRIC = Option(
@@ -79,7 +79,7 @@ DECLARED = Option("--declared", metavar="FILE", help="A Turtle file with your ow
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AnalysisRequest:
     """A request for an analysis: the function that makes its table, and its arguments.
 
     ``made`` computes the table of a selection of scores. ``arguments`` are all values that the
@@ -124,7 +124,7 @@ class Analysis(Generic[P]):
     """
 
     name: str
-    ask: Callable[P, Asked]
+    ask: Callable[P, AnalysisRequest]
     explained: bool
     by_policy: bool = False
 
@@ -157,7 +157,7 @@ class Analysis(Generic[P]):
             ]
         )
 
-    def asked(self, *args: P.args, **kwargs: P.kwargs) -> Asked:
+    def asked(self, *args: P.args, **kwargs: P.kwargs) -> AnalysisRequest:
         """Check the arguments and return the request for the analysis.
 
         Raises :class:`OptionRefused` for a value that the command line would refuse, too.
@@ -192,13 +192,13 @@ ANALYSES: dict[str, Analysis[...]] = {}
 
 def analysis(
     name: str, *, explained: bool = False, by_policy: bool = False
-) -> Callable[[Callable[P, Asked]], Analysis[P]]:
+) -> Callable[[Callable[P, AnalysisRequest]], Analysis[P]]:
     """Declare the analysis ``name``; a decorator for the function that declares it.
 
     ``explained`` and ``by_policy`` are as in :class:`Analysis`.
     """
 
-    def register(ask: Callable[P, Asked]) -> Analysis[P]:
+    def register(ask: Callable[P, AnalysisRequest]) -> Analysis[P]:
         declaration = Analysis(name, ask, explained, by_policy)
         ANALYSES[name] = declaration
         return declaration

@@ -9,11 +9,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from kgbench.analysis import scores as fetch
-from kgbench.analysis.choosing import chosen_scores, score_name
 from kgbench.analysis.common import common_note, common_tasks
 from kgbench.analysis.format_preference import ALL_TASKS
 from kgbench.analysis.histogram import mean
 from kgbench.analysis.repetitions import repetitions, threshold, undeclared_note
+from kgbench.analysis.score_selectors import chosen_scores, score_name
 from kgbench.analysis.scores import MetricInfo
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.tables import Column, Kind, Table, Value

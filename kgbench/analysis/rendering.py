@@ -30,7 +30,7 @@ _DIGITS = {Kind.SCORE: 3, Kind.P: 4}
 _MARKDOWN = re.compile(r"[\\`*_\[\]|~]")  # starts emphasis, code, links and cells
 
 
-def shown(value: Value, column: Column) -> str:
+def format_value(value: Value, column: Column) -> str:
     """Format a value for people; an absent one is a dash.
 
     >>> shown(0.12345, Column("score", "Score", Kind.SCORE))
@@ -100,7 +100,7 @@ def as_markdown(table: Table) -> str:
 
 
 def _markdown_cell(value: Value, column: Column) -> str:
-    text = shown(value, column)
+    text = format_value(value, column)
     if column.kind is Kind.MARK and text.startswith("**"):
         return f"**{markdown_text(text.strip('*'))}**"
     return markdown_text(text)
@@ -123,7 +123,8 @@ def html_rows(table: Table) -> str:
     rows = "".join(
         "<tr>"
         + "".join(
-            f"<td>{html_text(shown(v, c))}</td>" for v, c in zip(row, table.columns, strict=True)
+            f"<td>{html_text(format_value(v, c))}</td>"
+            for v, c in zip(row, table.columns, strict=True)
         )
         + "</tr>"
         for row in table.rows
@@ -142,7 +143,7 @@ def as_latex(table: Table) -> str:
 
     marks = [column.kind is Kind.MARK for column in table.columns]
     notes = [one_line(note) for note in table.notes]
-    return latex.drawn(one_line(table.title), _grid(table), marks, notes)
+    return latex.render_latex(one_line(table.title), _grid(table), marks, notes)
 
 
 TEXT_FORMATS: dict[str, Callable[[Table], str]] = {
@@ -157,7 +158,7 @@ def as_terminal(table: Table, width: int | None = None) -> str:
     """Render the table for a terminal of ``width`` columns; ``None`` is as wide as needed."""
     from kgbench.analysis import terminal
 
-    text = terminal.drawn(one_line(table.title), _grid(table), width)
+    text = terminal.render_terminal(one_line(table.title), _grid(table), width)
     lines = [
         line
         for note in table.notes
@@ -174,7 +175,7 @@ def _grid(table: Table) -> Grid:
         [one_line(column.title) for column in table.columns],
         [
             [
-                one_line(shown(value, column))
+                one_line(format_value(value, column))
                 for value, column in zip(row, table.columns, strict=True)
             ]
             for row in table.rows

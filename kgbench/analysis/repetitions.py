@@ -11,11 +11,11 @@ from typing import NamedTuple, TypeAlias
 
 from kgbench.analysis import counting
 from kgbench.analysis import scores as fetch
-from kgbench.analysis.choosing import Score
 from kgbench.analysis.histogram import Histogram
+from kgbench.analysis.score_selectors import Score
 from kgbench.analysis.scores import MetricInfo
 from kgbench.analysis.selection import Selection
-from kgbench.analysis.superseded import Superseded
+from kgbench.analysis.superseding_metrics import SupersedingMetrics
 from kgbench.store.protocol import Store
 
 
@@ -71,7 +71,7 @@ def repetitions(
     ``with_dialogues``, which reads all evaluations.
     """
     by_item: Repetitions = defaultdict(lambda: defaultdict(Answers))
-    later = Superseded(store, selection)
+    later = SupersedingMetrics(store, selection)
     selected = fetch.selection_test(store, selection)
     narrowed = fetch.narrowing(store, selection)
     metrics = later.with_later({score.metric for score in chosen.values()})

@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 from kgbench.analysis import outcomes
 from kgbench.analysis import scores as fetch
-from kgbench.analysis.choosing import noted
 from kgbench.analysis.leaderboard import leaderboard
+from kgbench.analysis.score_selectors import with_left_out_notes
 from kgbench.analysis.selection import Selection, select
 from kgbench.analysis.tables import Table
-from kgbench.analysis.worst import Scored, worst_dialogues
+from kgbench.analysis.worst import ScoredDialogue, worst_dialogues
 from kgbench.record.reading import RunInfo
 from kgbench.store.protocol import Store
 
@@ -33,7 +33,7 @@ class RunResults(NamedTuple):
 
     table: Table
     outcomes: dict[str, Counter[str]]
-    worst: list[Scored]
+    worst: list[ScoredDialogue]
 
     def warnings(self) -> Iterator[str]:
         """Yield a line for each model and outcome that affects many of its answers."""
@@ -54,5 +54,5 @@ def run_results(store: Store, run: RunInfo, *, whole_store: bool) -> RunResults:
     counted: dict[str, Counter[str]] = {}
     for (model, _), counts in outcomes.of_answers(store, of_run).items():
         counted.setdefault(models.name(model), Counter()).update(counts)
-    table = noted(store, leaderboard(store, ranked))
+    table = with_left_out_notes(store, leaderboard(store, ranked))
     return RunResults(table, counted, worst_dialogues(store, of_run))

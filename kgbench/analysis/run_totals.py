@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from kgbench.store.protocol import Store
 
 
-class Spent(NamedTuple):
+class ModelCost(NamedTuple):
     """The usage and cost of a model (IRI and label) in a run, and the price used."""
 
     model: str
@@ -24,7 +24,7 @@ class Spent(NamedTuple):
     price: Price | None
 
 
-def spent(store: Store, run: RunInfo) -> Iterator[Spent]:
+def costs_by_model(store: Store, run: RunInfo) -> Iterator[ModelCost]:
     """Yield the usage and cost of each model in a run, by the prices recorded with its sessions."""
     from kgbench.config.specs import WITHOUT_PROVIDER
     from kgbench.engine.spending import recorded_price, total
@@ -39,10 +39,10 @@ def spent(store: Store, run: RunInfo) -> Iterator[Spent]:
         label, connector = catalogue.get(iri, (iri, None))
         price = recorded_price(paid[iri]) if iri in paid else None
         free = connector in WITHOUT_PROVIDER
-        yield Spent(iri, label or iri, total(usage, price, free=free), price)
+        yield ModelCost(iri, label or iri, total(usage, price, free=free), price)
 
 
-def spent_by_task(store: Store, graph: str) -> dict[tuple[str, str], Total]:
+def costs_by_task(store: Store, graph: str) -> dict[tuple[str, str], Total]:
     """Return usage and cost of the answered calls in a run's graph, by task and model (IRIs)."""
     from kgbench.config.specs import WITHOUT_PROVIDER
     from kgbench.engine.spending import recorded_price, total
@@ -71,7 +71,7 @@ def totals(store: Store, run: RunInfo) -> dict[str, Any]:
 
     models: dict[str, Any] = {}
     all_usage = accounts.Usage()
-    for of_model in spent(store, run):
+    for of_model in costs_by_model(store, run):
         usage = of_model.total.usage
         all_usage += usage
         models[of_model.label] = {

@@ -12,7 +12,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import NamedTuple
 
-from kgbench.analysis.declarations import ScoreSet, own_or_shipped
+from kgbench.analysis.declarations import ScoreSet, read_declarations
 from kgbench.analysis.inference import inference
 from kgbench.analysis.intervals import half_width
 from kgbench.analysis.leaderboard import leaderboard
@@ -109,7 +109,7 @@ def records(file: Path | None = None) -> list[ModelRecord]:
 
 def own_records(file: Path | None) -> list[ModelRecord]:
     """Return the model records of the user's file; an empty list without a file."""
-    return [] if file is None else _read(own_or_shipped(file))
+    return [] if file is None else _read(read_declarations(file))
 
 
 def family_of(model: str, model_records: Sequence[ModelRecord]) -> str:

@@ -12,12 +12,12 @@ from typing import NamedTuple
 from kgbench.analysis import counting
 from kgbench.analysis.histogram import Histogram
 from kgbench.analysis.intervals import UNBOUNDED, Bounds
-from kgbench.analysis.once import once
 from kgbench.analysis.selection import ALL, Selection
-from kgbench.analysis.superseded import Superseded
+from kgbench.analysis.snapshot_cache import cache_per_snapshot
+from kgbench.analysis.superseding_metrics import SupersedingMetrics
 from kgbench.errors import QueryError
 from kgbench.rdf import queries
-from kgbench.record import counted
+from kgbench.record import stored_counts
 from kgbench.reevaluation.comparison import TOLERANCE
 from kgbench.store.protocol import Store
 
@@ -175,7 +175,7 @@ def histograms(
 ) -> dict[Cell, Histogram]:
     """Read the values of ``metrics`` (IRIs) per model and task; with ``round_``, of one round."""
     metric_iris = set(metrics)
-    later = Superseded(store, selection)
+    later = SupersedingMetrics(store, selection)
     counts: dict[Cell, dict[float, int]] = defaultdict(lambda: defaultdict(int))
     selected = selection_test(store, selection)
     queried = later.with_later(metric_iris)
@@ -191,7 +191,7 @@ def score_rows(
     store: Store, selection: Selection, metrics: Iterable[str], *, model: str | None = None
 ) -> Iterator[ScoreRow]:
     """Yield every single value of ``metrics`` (IRIs), of one ``model`` (IRI) if given."""
-    later = Superseded(store, selection)
+    later = SupersedingMetrics(store, selection)
     selected = selection_test(store, selection)
     narrowed = narrowing(store, selection)
     queried = later.with_later(metrics)
@@ -200,7 +200,7 @@ def score_rows(
         store,
         "score-rows",
         passGraph=list(selection.pass_graphs),
-        metric=counting.named(queried, selection.pass_graphs),
+        metric=counting.metric_parameter(queried, selection.pass_graphs),
         model=narrowed["model"] if model is None else model,
         task=narrowed["task"],
         latest=selection.latest,
@@ -212,7 +212,7 @@ def score_rows(
             row["model"].value,
             task,
             later.of_task(task, metric),
-            counted.round_of(row),
+            stored_counts.round_of(row),
             row["case"].value,
             int(row["iteration"].value),
             float(row["value"].value),
@@ -223,12 +223,12 @@ def score_rows(
 
 def single_values(
     store: Store, selection: Selection, metrics: Iterable[str]
-) -> Iterator[tuple[Cell, counting.Single]]:
+) -> Iterator[tuple[Cell, counting.SingleValue]]:
     """Yield every single value of ``metrics`` (IRIs) with its case and iteration.
 
     Retracted values come last. :func:`score_rows` gives dialogues as well, but is slower.
     """
-    later = Superseded(store, selection)
+    later = SupersedingMetrics(store, selection)
     selected = selection_test(store, selection)
     queried = later.with_later(metrics)
     narrowed = narrowing(store, selection)
@@ -306,7 +306,7 @@ def _selected(store: Store, selection: Selection) -> tuple[set[str], set[str]]:
 # --- names ----------------------------------------------------------------------------------
 
 
-@once
+@cache_per_snapshot
 def tasks(store: Store) -> dict[str, TaskInfo]:
     """Return the tasks of the catalogue, by IRI."""
     rows = queries.rows(store, "list-tasks")
@@ -328,7 +328,7 @@ def tasks(store: Store) -> dict[str, TaskInfo]:
     return by_iri
 
 
-@once
+@cache_per_snapshot
 def metrics(store: Store) -> dict[str, MetricInfo]:
     """Return the metrics of the catalogue, by IRI, in the order of task classes."""
     rows = sorted(queries.rows(store, "list-metrics"), key=lambda row: (row[4], row[0]))
@@ -347,7 +347,7 @@ def metrics(store: Store) -> dict[str, MetricInfo]:
     }
 
 
-@once
+@cache_per_snapshot
 def models(store: Store) -> Models:
     """Return the models of the catalogue."""
     rows = queries.rows(store, "list-models")

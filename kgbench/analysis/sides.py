@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from kgbench.analysis import scores as fetch
-from kgbench.analysis.choosing import Score, chosen_rows
 from kgbench.analysis.registry import OptionRefused
+from kgbench.analysis.score_selectors import Score, chosen_rows
 from kgbench.analysis.scores import ScoreRow
 from kgbench.analysis.selection import ALL, FIRST, Selection, select
 from kgbench.errors import QueryError
@@ -40,7 +40,7 @@ def sides(store: Store, first: str, second: str) -> tuple[Side, Side]:
     return a, b
 
 
-def opposed(
+def select_sides(
     store: Store,
     first: str,
     second: str,
@@ -118,7 +118,7 @@ def _find(candidates: list[tuple[Side, set[str]]], name: str) -> Side:
     raise QueryError(f"the store has no model, run or pass '{name}'; models: {models}")
 
 
-def items(
+def rows_of_side(
     store: Store, selection: Selection, side: Side, scores: Mapping[str, Score]
 ) -> list[ScoreRow]:
     """Return the values of a side for the score that ``scores`` has for each task (IRI)."""

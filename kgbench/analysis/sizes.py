@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from kgbench.analysis import scores as fetch
 from kgbench.analysis.case_means import Claim, Claims, by_task
-from kgbench.analysis.choosing import chosen_scores, score_name
 from kgbench.analysis.estimands import CASES
 from kgbench.analysis.histogram import Histogram
 from kgbench.analysis.inference import inference
 from kgbench.analysis.intervals import mean_interval
 from kgbench.analysis.repetitions import repetitions
+from kgbench.analysis.score_selectors import chosen_scores, score_name
 from kgbench.analysis.scores import TaskInfo
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.tables import Column, Kind, Table, Value

@@ -6,11 +6,11 @@ from __future__ import annotations
 from kgbench.analysis import case_means
 from kgbench.analysis import scores as fetch
 from kgbench.analysis.case_means import Claim, Claims, by_task
-from kgbench.analysis.choosing import chosen_scores, score_name
 from kgbench.analysis.estimands import CASES
 from kgbench.analysis.histogram import Histogram
 from kgbench.analysis.inference import inference
 from kgbench.analysis.repetitions import repetitions
+from kgbench.analysis.score_selectors import chosen_scores, score_name
 from kgbench.analysis.scores import Errors
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.tables import Column, Kind, Table, Value
@@ -49,11 +49,11 @@ def task_scores(
     """Tabulate scores: one row per task and model with distribution, interval and errors.
 
     ``metric`` is a short name; the default is the main metric of each task. ``answers`` says which
-    answers of dialogues count (see :class:`~kgbench.analysis.choosing.Selector`). ``tasks`` and
-    ``models`` are globs over labels and model ids. The 95 % interval of the mean stays inside the
-    range of the metric; it is that of :func:`~kgbench.analysis.case_means.claim` for the estimand
-    ``about``. Raises :class:`~kgbench.errors.QueryError` when no task or metric matches, and for an
-    unknown estimand.
+    answers of dialogues count (see :class:`~kgbench.analysis.score_selectors.Selector`). ``tasks``
+    and ``models`` are globs over labels and model ids. The 95 % interval of the mean stays inside
+    the range of the metric; it is that of :func:`~kgbench.analysis.case_means.claim` for the
+    estimand ``about``. Raises :class:`~kgbench.errors.QueryError` when no task or metric matches,
+    and for an unknown estimand.
     """
     claims = Claims(inference(about))
     chosen = chosen_scores(store, tasks, metric, answers)

@@ -47,12 +47,12 @@ class Layout(NamedTuple):
     grouped: bool = False
 
 
-def drawn(title: str, grid: Grid, width: int | None) -> str:
+def render_terminal(title: str, grid: Grid, width: int | None) -> str:
     """Render a table below its title, in lines no longer than ``width`` where that is given.
 
     A table cannot become narrower than two columns of numbers beside the names of their rows.
     """
-    layout = laid_out(grid, width)
+    layout = lay_out(grid, width)
     lines_ = [title]
     for block in layout.blocks:
         lines_ += ["", *_block(grid, block, layout)]
@@ -86,7 +86,7 @@ def _row(cells: list[list[str]], texts: Sequence[bool], block: Block, gap: int) 
         yield f"  {(' ' * gap).join(parts)}"
 
 
-def laid_out(grid: Grid, width: int | None) -> Layout:
+def lay_out(grid: Grid, width: int | None) -> Layout:
     """Lay out a table for a terminal of ``width`` columns; ``None`` is unlimited."""
     columns = range(len(grid.heads))
     values = [max((_cells(row[column]) for row in grid.rows), default=0) for column in columns]

@@ -6,7 +6,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Annotated, Any
 
-from kgbench.analysis.registry import METRIC, Asked, Option, OptionRefused, analysis
+from kgbench.analysis.registry import METRIC, AnalysisRequest, Option, OptionRefused, analysis
 
 
 class ToolRows(StrEnum):
@@ -28,7 +28,7 @@ def tools(
         ),
     ] = ToolRows.TOOL,
     metric: Annotated[str | None, METRIC] = None,
-) -> Asked:
+) -> AnalysisRequest:
     """Show which tools models called, the outcomes of the calls, and the cost of success.
 
     >>> results = kgbench.open("kgbench-results")
@@ -40,7 +40,9 @@ def tools(
 
     if by is ToolRows.MODEL:
         options: dict[str, Any] = {"by": by.value, "metric": metric}
-        return Asked(lambda store, selection: tool_success(store, selection, metric), options)
+        return AnalysisRequest(
+            lambda store, selection: tool_success(store, selection, metric), options
+        )
     if metric is not None:
         raise OptionRefused("metric", "rows of tools have no score: add --by model")
-    return Asked(tool_usage, {"by": by.value})
+    return AnalysisRequest(tool_usage, {"by": by.value})

@@ -8,11 +8,11 @@ from decimal import Decimal
 from typing import Final, NamedTuple
 
 from kgbench.analysis import scores as fetch
-from kgbench.analysis.choosing import chosen_scores, reached, score_name
-from kgbench.analysis.run_totals import spent_by_task
+from kgbench.analysis.run_totals import costs_by_task
+from kgbench.analysis.score_selectors import chosen_scores, histograms_by_model, score_name
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.tables import Column, Kind, Table, Value
-from kgbench.analysis.tool_usage import NONE, dialogue_counts, together, tool_calls
+from kgbench.analysis.tool_usage import NONE, dialogue_counts, merge_calls, tool_calls
 from kgbench.store.protocol import Store
 
 COLUMNS: Final = (
@@ -40,7 +40,7 @@ NOTE: Final = (
 )
 
 
-class Spent(NamedTuple):
+class TokensAndCost(NamedTuple):
     """The tokens and cost of all dialogues of a model on a task; ``None`` where unknown."""
 
     tokens: int | None
@@ -65,7 +65,7 @@ def tool_success(store: Store, selection: Selection, metric: str | None = None) 
     begun = dialogue_counts(store, selection)
     spent = _spent(store, selection)
     rows: list[tuple[Value, ...]] = []
-    for model, by_score in reached(store, selection, chosen.values()).items():
+    for model, by_score in histograms_by_model(store, selection, chosen.values()).items():
         for score, values in by_score.items():
             key = (score.task, model)
             metric_info = metrics[score.metric]
@@ -76,8 +76,8 @@ def tool_success(store: Store, selection: Selection, metric: str | None = None) 
                     for value, count in values.counts.items()
                     if metric_info.succeeds(value, metric_info.success)
                 )
-            calls = together(iter(called.get(key, {}).values())).number
-            tokens, cost = spent.get(key, Spent(None, None))
+            calls = merge_calls(iter(called.get(key, {}).values())).number
+            tokens, cost = spent.get(key, TokensAndCost(None, None))
             dialogues = max(begun[key], values.n)
             rows.append(
                 (
@@ -101,21 +101,21 @@ def _per(amount: Decimal | int | None, number: int | None) -> float | None:
     return None if amount is None or not number else float(amount / number)
 
 
-def _spent(store: Store, selection: Selection) -> dict[tuple[str, str], Spent]:
+def _spent(store: Store, selection: Selection) -> dict[tuple[str, str], TokensAndCost]:
     """Return tokens and cost by task and model (IRIs), over all runs of the selection."""
-    spent: dict[tuple[str, str], list[Spent]] = defaultdict(list)
+    spent: dict[tuple[str, str], list[TokensAndCost]] = defaultdict(list)
     for graph in selection.run_graphs:
-        for key, total in spent_by_task(store, graph).items():
+        for key, total in costs_by_task(store, graph).items():
             usage = total.usage
             counted = None if usage.uncounted else usage.input + usage.output
-            spent[key].append(Spent(counted, total.cost))
+            spent[key].append(TokensAndCost(counted, total.cost))
     return {key: _sum(parts) for key, parts in spent.items()}
 
 
-def _sum(parts: list[Spent]) -> Spent:
+def _sum(parts: list[TokensAndCost]) -> TokensAndCost:
     tokens = [part.tokens for part in parts if part.tokens is not None]
     costs = [part.cost for part in parts if part.cost is not None]
-    return Spent(
+    return TokensAndCost(
         sum(tokens) if len(tokens) == len(parts) else None,
         sum(costs, Decimal(0)) if len(costs) == len(parts) else None,
     )

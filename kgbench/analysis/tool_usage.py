@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Final
 
 from kgbench.analysis import scores as fetch
-from kgbench.analysis.choosing import chosen_scores, reached
+from kgbench.analysis.score_selectors import chosen_scores, histograms_by_model
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.tables import Column, Kind, Table, Value
 from kgbench.errors import QueryError
@@ -115,7 +115,7 @@ def tool_calls(
     return calls
 
 
-def together(parts: Iterator[Calls]) -> Calls:
+def merge_calls(parts: Iterator[Calls]) -> Calls:
     """Merge the calls of several tools."""
     merged = Calls()
     for part in parts:
@@ -146,7 +146,7 @@ def tool_usage(store: Store, selection: Selection) -> Table:
     ):
         labels = (tasks[task].name, models.name(model))
         count = begun[task, model]
-        total = together(iter(tools.values()))
+        total = merge_calls(iter(tools.values()))
         share = grounded.get((task, model))
         rows.append((*labels, ALL_TOOLS, None, *total.values(count), share))
         by_calls = sorted(
@@ -174,6 +174,6 @@ def _grounded(store: Store, selection: Selection) -> dict[tuple[str, str], float
         return {}
     return {
         (score.task, model): values.mean
-        for model, by_score in reached(store, selection, chosen.values()).items()
+        for model, by_score in histograms_by_model(store, selection, chosen.values()).items()
         for score, values in by_score.items()
     }

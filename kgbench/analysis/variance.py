@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from statistics import median
 
 from kgbench.analysis import scores as fetch
-from kgbench.analysis.choosing import chosen_scores, noted
 from kgbench.analysis.components import Components, Nested, by_model, several_cases
 from kgbench.analysis.repetitions import repetitions
+from kgbench.analysis.score_selectors import chosen_scores, with_left_out_notes
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.tables import Column, Kind, Table, Value
 from kgbench.errors import QueryError
@@ -76,7 +76,7 @@ def variance(
         context={**selection.context, "median_case_share": median(shares) if shares else None},
         iris={"model": {models.name(model): model for model in values}},
     )
-    return noted(store, table)
+    return with_left_out_notes(store, table)
 
 
 def _columns(

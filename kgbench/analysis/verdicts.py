@@ -13,8 +13,8 @@ from kgbench.analysis import counting
 from kgbench.analysis import scores as fetch
 from kgbench.analysis.rater_agreement import Ratings
 from kgbench.analysis.selection import Selection
-from kgbench.judges.aggregation import SAMPLES, Why, rule
-from kgbench.judges.rubrics import Rubric, every_rubric
+from kgbench.judges.aggregation import SAMPLES, NoVerdictReason, rule
+from kgbench.judges.rubrics import Rubric, all_rubric_versions
 from kgbench.model import Outcome
 from kgbench.rdf import queries
 from kgbench.store.protocol import Store
@@ -39,7 +39,7 @@ class Item(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Decided:
+class JudgeVerdict:
     """One verdict: ``chosen`` and ``executed`` are names of options.
 
     ``executed`` is ``None`` where the verdict by execution is unknown. ``items`` and ``order`` (the
@@ -97,17 +97,17 @@ class Judgement:
     """
 
     rubric: Rubric
-    given: tuple[Decided, ...]
+    given: tuple[JudgeVerdict, ...]
     by_judge: Mapping[str, str]
     executed: str | None
 
     @property
-    def first(self) -> Decided:
+    def first(self) -> JudgeVerdict:
         """One of the verdicts, for the properties that all of them share."""
         return self.given[0]
 
 
-def verdicts(store: Store, selection: Selection) -> list[Decided]:
+def verdicts(store: Store, selection: Selection) -> list[JudgeVerdict]:
     """Read the verdicts of judges on the dialogues of a selection.
 
     Verdicts by a rubric that is not declared in this version are left out. A pair is selected if
@@ -129,7 +129,7 @@ def verdicts(store: Store, selection: Selection) -> list[Decided]:
 
 
 def is_person(judge: str) -> bool:
-    """Return whether a judge (as in :class:`Decided`) is a person, or an adjudication."""
+    """Return whether a judge (as in :class:`JudgeVerdict`) is a person, or an adjudication."""
     return judge == ADJUDICATION or "/reviewer/" in judge
 
 
@@ -149,13 +149,13 @@ def unreadable(store: Store, selection: Selection) -> dict[tuple[str, str], floa
     return {key: count[False] / count.total() for key, count in counts.items() if count.total()}
 
 
-def judgements(decided: Iterable[Decided]) -> list[Judgement]:
+def judgements(decided: Iterable[JudgeVerdict]) -> list[Judgement]:
     """Group verdicts by rubric and item; see :class:`Judgement`.
 
     A pair that a judge saw in both orders is a tie if its verdicts contradict each other. Repeated
     samples are settled by majority.
     """
-    grouped: dict[tuple[str, tuple[str, ...]], list[Decided]] = defaultdict(list)
+    grouped: dict[tuple[str, tuple[str, ...]], list[JudgeVerdict]] = defaultdict(list)
     for verdict in decided:
         grouped[verdict.rubric.iri, verdict.about].append(verdict)
     return [
@@ -201,11 +201,11 @@ def own_verdict(judgement: Judgement, judge: str) -> str | None:
         if verdict.judge == judge
     ]
     settled = rule(SAMPLES).settled(votes, judgement.rubric)
-    return judgement.rubric.undecided if settled.why is Why.CANNOT_TELL else None
+    return judgement.rubric.undecided if settled.why is NoVerdictReason.CANNOT_TELL else None
 
 
-def _settled(group: Sequence[Decided]) -> Iterator[tuple[str, str]]:
-    by_judge: dict[str, list[Decided]] = defaultdict(list)
+def _settled(group: Sequence[JudgeVerdict]) -> Iterator[tuple[str, str]]:
+    by_judge: dict[str, list[JudgeVerdict]] = defaultdict(list)
     for verdict in group:
         by_judge[verdict.judge].append(verdict)
     for judge, of_judge in sorted(by_judge.items()):
@@ -218,8 +218,8 @@ def _settled(group: Sequence[Decided]) -> Iterator[tuple[str, str]]:
             yield judge, settled.option
 
 
-def _decided(rows: Iterable[tuple[str | None, ...]]) -> Iterator[Decided]:
-    rubrics = {rubric.iri: rubric for rubric in every_rubric()}
+def _decided(rows: Iterable[tuple[str | None, ...]]) -> Iterator[JudgeVerdict]:
+    rubrics = {rubric.iri: rubric for rubric in all_rubric_versions()}
     of_verdict: dict[str, list[tuple[str, ...]]] = defaultdict(list)
     for row in rows:
         of_verdict[str(row[0])].append(tuple("" if cell is None else cell for cell in row))
@@ -228,7 +228,7 @@ def _decided(rows: Iterable[tuple[str | None, ...]]) -> Iterator[Decided]:
         if rubric not in rubrics:
             continue
         names = {option.iri: option.name for option in rubrics[rubric].options}
-        yield Decided(
+        yield JudgeVerdict(
             judge=ADJUDICATION if settles == "true" else judge,
             rubric=rubrics[rubric],
             chosen=names.get(chosen, rubrics[rubric].undecided),

@@ -15,7 +15,7 @@ from kgbench.store.protocol import Store
 MOST = 5
 
 
-class Scored(NamedTuple):
+class ScoredDialogue(NamedTuple):
     """A value of a metric with its dialogue.
 
     ``part`` is the name of a task, or of a part of an explained cell. ``dialogue`` is the path of
@@ -45,13 +45,13 @@ class Scored(NamedTuple):
         return {name: getattr(self, name) for name in self._fields[:-1]}
 
 
-def worst(values: Iterable[Scored], most: int = MOST) -> list[Scored]:
+def worst(values: Iterable[ScoredDialogue], most: int = MOST) -> list[ScoredDialogue]:
     """Return the ``most`` dialogues with the worst values, each once, the worst first.
 
     Equal values are sorted by iteration, so that they come from different parts.
     """
     # At most `most` entries are kept, because a run may have a million dialogues.
-    by_dialogue: dict[str, Scored] = {}
+    by_dialogue: dict[str, ScoredDialogue] = {}
     for value in values:
         earlier = by_dialogue.pop(value.dialogue, value)
         by_dialogue[value.dialogue] = min(value, earlier, key=_order)
@@ -60,7 +60,7 @@ def worst(values: Iterable[Scored], most: int = MOST) -> list[Scored]:
     return sorted(by_dialogue.values(), key=_order)
 
 
-def _order(scored: Scored) -> tuple[float, int, str, str, int, str]:
+def _order(scored: ScoredDialogue) -> tuple[float, int, str, str, int, str]:
     return (
         scored.badness,
         scored.iteration,
@@ -71,7 +71,7 @@ def _order(scored: Scored) -> tuple[float, int, str, str, int, str]:
     )
 
 
-def worst_dialogues(store: Store, selection: Selection, most: int = MOST) -> list[Scored]:
+def worst_dialogues(store: Store, selection: Selection, most: int = MOST) -> list[ScoredDialogue]:
     """Return the worst dialogues of a selection by the main metrics of their tasks.
 
     Dialogues with a full score are left out.
@@ -79,7 +79,7 @@ def worst_dialogues(store: Store, selection: Selection, most: int = MOST) -> lis
     return worst((value for value in main_values(store, selection) if value.badness < 1), most)
 
 
-def main_values(store: Store, selection: Selection) -> Iterator[Scored]:
+def main_values(store: Store, selection: Selection) -> Iterator[ScoredDialogue]:
     """Yield the values of the main metric of every task, each with its dialogue."""
     tasks, metrics, models = fetch.tasks(store), fetch.metrics(store), fetch.models(store)
     chosen = {iri: task for iri, task in tasks.items() if task.fits(selection.tasks)}
@@ -89,7 +89,7 @@ def main_values(store: Store, selection: Selection) -> Iterator[Scored]:
     for row in fetch.score_rows(store, selection, {metric for _, metric in main_scores}):
         if (row.task, row.metric) in main_scores:
             metric = metrics[row.metric]
-            yield Scored(
+            yield ScoredDialogue(
                 tasks[row.task].name,
                 metric.name,
                 row.round,
@@ -101,7 +101,7 @@ def main_values(store: Store, selection: Selection) -> Iterator[Scored]:
             )
 
 
-def show_line(scored: Scored, location: str | None, *, model: bool = False) -> str:
+def show_line(scored: ScoredDialogue, location: str | None, *, model: bool = False) -> str:
     """Return a command that shows the dialogue, with its value as a comment.
 
     ``location`` is the location of the store, ``None`` for the default store. With ``model``, the

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from kgbench.analysis.tables import Table
-from kgbench.api.analysing import Selected
+from kgbench.api.analysis_methods import SelectedScores
 
 
-class Claims(Selected):
+class Claims(SelectedScores):
     """Comparison methods of :class:`kgbench.Results`."""
 
     _chosen: dict[str, Any]
@@ -42,9 +42,9 @@ class Claims(Selected):
         """
         from kgbench.analysis import compare as analysis
         from kgbench.analysis.matching import matches
-        from kgbench.analysis.sides import opposed
+        from kgbench.analysis.sides import select_sides
 
-        a, b, chosen = opposed(self.store, first, second, **self._chosen)
+        a, b, chosen = select_sides(self.store, first, second, **self._chosen)
         pairs = matches(self.store, chosen, a, b, metric=metric, answers=answers)
         if flips:
             return analysis.flips(pairs, a, b, solved=solved)
@@ -79,7 +79,7 @@ class Claims(Selected):
         from kgbench.analysis import planning
 
         claim = planning.Claim(detect, power, alpha).checked()
-        declared = planning.Declared(between, within, correlation)
+        declared = planning.DeclaredVariances(between, within, correlation)
         options: dict[str, Any] = {"metric": metric, "answers": answers}
         return planning.plan_from(
             self.store, self.selection, claim, declared, repetitions=repetitions, **options

@@ -14,7 +14,7 @@ from kgbench.api.connection import Connection
 from kgbench.execution.judging import JudgeLimits
 from kgbench.execution.pools import executor as make_executor
 from kgbench.model import Json
-from kgbench.reevaluation.comparison import report, together
+from kgbench.reevaluation.comparison import merge_comparisons, report
 from kgbench.reevaluation.passes import reevaluate_stored
 
 
@@ -36,11 +36,11 @@ class Reevaluation:
         return as_html(self.table)
 
 
-def judge(
+def judge_again(
     connection: Connection, executor: str, limits: JudgeLimits, **options: Any
 ) -> Reevaluation:
     """Judge stored dialogues again; see :func:`kgbench.reevaluation.passes.reevaluate_stored`."""
     with connection.owned() as owned, make_executor(executor) as pool:
         done = reevaluate_stored(owned, pool, limits, **options)
     passes = tuple(result.evaluation_pass for result in done)
-    return Reevaluation(passes, changes(together(done)), report(done))
+    return Reevaluation(passes, changes(merge_comparisons(done)), report(done))

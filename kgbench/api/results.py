@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 from kgbench.analysis import analyses
 from kgbench.analysis.selection import ALL, FIRST, Selection, select
 from kgbench.analysis.tables import Table
-from kgbench.api.analysing import analysed
+from kgbench.api.analysis_methods import analysis_method
 from kgbench.api.claims import Claims
 from kgbench.api.connection import Connection
 from kgbench.store.protocol import Store
@@ -102,33 +102,33 @@ class Results(Claims):
 
     # --- analyses -------------------------------------------------------------------------
 
-    leaderboard = analysed(analyses.leaderboard)
-    tasks = analysed(analyses.tasks)
-    compass = analysed(analyses.compass)
-    format_preference = analysed(analyses.format_preference)
-    sizes = analysed(analyses.sizes)
-    difficulty = analysed(analyses.difficulty)
-    feedback = analysed(analyses.dialogue)
-    characterization = analysed(analyses.characterization)
-    outcomes = analysed(analyses.outcomes)
-    tools = analysed(analyses.tools)
-    scaling = analysed(analyses.scaling)
-    text2kg = analysed(analyses.text2kg)
-    reliability = analysed(analyses.reliability)
-    agreement = analysed(analyses.agreement)
-    disagreements = analysed(analyses.disagreements)
-    confusion = analysed(analyses.confusion)
-    calibration = analysed(analyses.calibration)
-    judged_means = analysed(analyses.judged_means)
-    panels = analysed(analyses.panels)
-    items = analysed(analyses.items)
-    references = analysed(analyses.references)
-    contamination = analysed(analyses.contamination)
-    policies = analysed(analyses.policies)
-    audit = analysed(analyses.audit)
-    published_means = analysed(analyses.published_means)
-    variance = analysed(analyses.variance)
-    pairs = analysed(analyses.pairs)
+    leaderboard = analysis_method(analyses.leaderboard)
+    tasks = analysis_method(analyses.tasks)
+    compass = analysis_method(analyses.compass)
+    format_preference = analysis_method(analyses.format_preference)
+    sizes = analysis_method(analyses.sizes)
+    difficulty = analysis_method(analyses.difficulty)
+    feedback = analysis_method(analyses.dialogue)
+    characterization = analysis_method(analyses.characterization)
+    outcomes = analysis_method(analyses.outcomes)
+    tools = analysis_method(analyses.tools)
+    scaling = analysis_method(analyses.scaling)
+    text2kg = analysis_method(analyses.text2kg)
+    reliability = analysis_method(analyses.reliability)
+    agreement = analysis_method(analyses.agreement)
+    disagreements = analysis_method(analyses.disagreements)
+    confusion = analysis_method(analyses.confusion)
+    calibration = analysis_method(analyses.calibration)
+    judged_means = analysis_method(analyses.judged_means)
+    panels = analysis_method(analyses.panels)
+    items = analysis_method(analyses.items)
+    references = analysis_method(analyses.references)
+    contamination = analysis_method(analyses.contamination)
+    policies = analysis_method(analyses.policies)
+    audit = analysis_method(analyses.audit)
+    published_means = analysis_method(analyses.published_means)
+    variance = analysis_method(analyses.variance)
+    pairs = analysis_method(analyses.pairs)
 
     def box_plots(
         self,
@@ -167,14 +167,14 @@ class Results(Claims):
         >>> results.query("SELECT (COUNT(*) AS ?runs) { GRAPH ?g { ?run a kgb:Run } }").rows
         ((1,),)
         """
-        from kgbench.api.asking import any_query, declared
+        from kgbench.api.query_tables import run_declared, run_select
         from kgbench.errors import QueryError
 
         if len(name.split()) == 1:
-            return declared(self.store, name, parameters, lambda: self.selection)
+            return run_declared(self.store, name, parameters, lambda: self.selection)
         if parameters:
             raise QueryError("only declared queries have parameters")
-        return any_query(self.store, name)
+        return run_select(self.store, name)
 
     def sparql(self, text: str) -> Any:
         """Run any SPARQL query and return pyoxigraph's result.
@@ -206,7 +206,7 @@ class Results(Claims):
         ...     print(dialogue.turns[0].prompt[:40], dialogue.answers)
         Below you find an RDF graph in JSON-LD f ('',)
         """
-        from kgbench.analysis.finding import find_dialogues
+        from kgbench.analysis.dialogue_search import find_dialogues
         from kgbench.api.dialogues import Dialogues
 
         table = find_dialogues(
@@ -265,7 +265,7 @@ class Results(Claims):
         >>> run.finished, run.complete
         (True, 10)
         """
-        from kgbench.api.runs import hold
+        from kgbench.api.runs import run_benchmark
 
         overrides = {
             "tasks": _several(tasks) or None,
@@ -291,7 +291,9 @@ class Results(Claims):
             "executor": executor,
             "endpoint": endpoint,
         }
-        return hold(self._connection, config, overrides, settings, run=run, new=new, watch=watch)
+        return run_benchmark(
+            self._connection, config, overrides, settings, run=run, new=new, watch=watch
+        )
 
     def reevaluate(
         self,
@@ -319,11 +321,11 @@ class Results(Claims):
         >>> again.report["dialogues_compared"], again.report["dialogues_differing"]
         (16, [])
         """
-        from kgbench.api.reevaluations import judge
+        from kgbench.api.reevaluations import judge_again
         from kgbench.execution.judging import JudgeLimits
         from kgbench.run_selection import Selection as Stored
 
-        return judge(
+        return judge_again(
             self._connection,
             executor,
             JudgeLimits(seconds=timeout, engine=engine),

@@ -16,10 +16,10 @@ from typing import Any
 from kgbench.analysis.rendering import as_html
 from kgbench.analysis.run_results import run_results
 from kgbench.analysis.tables import Table
-from kgbench.analysis.worst import Scored
+from kgbench.analysis.worst import ScoredDialogue
 from kgbench.api.connection import Connection
 from kgbench.characters import one_line
-from kgbench.engine import Progress, Settings, Stop, run_plan
+from kgbench.engine import Progress, Settings, StopSignal, run_plan
 from kgbench.engine.plans import continued, plan_of
 from kgbench.model import Plan
 from kgbench.record import reading
@@ -49,7 +49,7 @@ class Run:
     leaderboard: Table
     outcomes: Mapping[str, Mapping[str, int]]
     warnings: tuple[str, ...]
-    worst: tuple[Scored, ...]
+    worst: tuple[ScoredDialogue, ...]
 
     @property
     def finished(self) -> bool:
@@ -66,7 +66,7 @@ class Run:
         return paragraphs + as_html(self.leaderboard)
 
 
-def hold(
+def run_benchmark(
     connection: Connection,
     config: str | Path | None,
     overrides: Mapping[str, Any],
@@ -86,7 +86,7 @@ def hold(
     with connection.owned() as store:
         existing = continued(store, plan, run, new=new)
         options = Settings(**{**settings, "run": existing, "preflight": first_calls})
-        return _results(store, perform(store, plan, options, watch))
+        return _results(store, run_in_thread(store, plan, options, watch))
 
 
 def _results(store: Store, done: Progress) -> Run:
@@ -109,7 +109,7 @@ def _results(store: Store, done: Progress) -> Run:
     )
 
 
-def perform(
+def run_in_thread(
     store: Store, plan: Plan, settings: Settings, watch: Callable[[Progress], None] | None
 ) -> Progress:
     """Run a plan in a separate event loop in a thread, so that the caller may be in another loop.
@@ -117,7 +117,7 @@ def perform(
     A :class:`KeyboardInterrupt` stops the run in order; a second one abandons the calls in
     progress, like Ctrl-C on the command line.
     """
-    stop = Stop()
+    stop = StopSignal()
     loop = asyncio.new_event_loop()
 
     def work() -> Progress:

@@ -34,10 +34,10 @@ from kgbench.importers.inspect_logs import SCORER
 from kgbench.importers.inspect_samples import (
     CASE,
     PROTOCOL,
-    STOPPED,
+    STOP_OUTCOMES,
     TURNS,
     VERDICTS,
-    About,
+    CaseIdentity,
     case_count,
     read_turn,
     turn_as_json,
@@ -66,11 +66,11 @@ def task(label: str, iterations: int = ITERATIONS, suite: str = SUITE, seed: int
     labelled = known[label]
     samples = []
     for k in range(case_count(labelled, suite, seed, iterations)):
-        about = About.of(labelled, suite, seed, k)
+        about = CaseIdentity.of(labelled, suite, seed, k)
         case = about.case(label)
         prompt = catalogue.module(labelled.task_class).prompt(case)
         metadata: dict[str, Any] = {CASE: about.as_json()}
-        if tools := inspect_tools.offered(case, label):
+        if tools := inspect_tools.offered_tools(case, label):
             prompt = tool_prompts.prompt(case, prompt, tools, native=True)
             metadata[PROTOCOL] = tool_protocol.NATIVE
         # No target, so that logs do not reveal reference answers and can be published.
@@ -89,9 +89,9 @@ def _dialogue() -> Any:
     """Build the solver, which asks, uses tools, judges, and gives feedback in several rounds."""
 
     async def solve(state: Any, generate: Callable[..., Any]) -> Any:
-        about = About.read(state.metadata[CASE], state.sample_id)
+        about = CaseIdentity.read(state.metadata[CASE], state.sample_id)
         case, task_class = about.case(about.label), _class_of(about)
-        offered = inspect_tools.offered(case, about.label)
+        offered = inspect_tools.offered_tools(case, about.label)
         tools = inspect_tools.Tools(case, offered, _pool()) if offered else None
         state.tools = inspect_tools.definitions(offered)
         dialogue_so_far = _dialogue_of(case, [])
@@ -113,7 +113,7 @@ def _dialogue() -> Any:
                 return state
             if used is not None and used.prompt is not None:
                 prompt, feedback = used.prompt, TOOL_RESULTS
-                state.messages += inspect_tools.messages(uses, wording.told(prompt)[1])
+                state.messages += inspect_tools.messages(uses, wording.split_results(prompt)[1])
                 continue
             verdict = (await _judged(case, dialogue_so_far))[-1]
             if verdict.next_prompt is None or len(dialogue_so_far.judged) == task_class.max_rounds:
@@ -128,7 +128,7 @@ def _scores() -> Any:
     """Build the scorer: scores of an answer, or of a dialogue if the class has several rounds."""
 
     async def score(state: Any, target: Any) -> Any:  # noqa: ARG001 - the judge has the reference
-        about = About.read(state.metadata[CASE], state.sample_id)
+        about = CaseIdentity.read(state.metadata[CASE], state.sample_id)
         case, task_class = about.case(about.label), _class_of(about)
         recorded = state.metadata.get(TURNS) or []
         turns = [read_turn(turn, about.label) for turn in recorded]
@@ -138,7 +138,7 @@ def _scores() -> Any:
         for verdict in verdicts:
             if verdict.outcome is Outcome.EVALUATOR_ERROR:
                 raise EvaluationError(f"{about.label}: {verdict.infos.get('message')}")
-        values = whole_scores(task_class, verdicts)
+        values = dialogue_scores(task_class, verdicts)
         details = {
             "answer": record.answers[-1],
             "explanation": _explanation(verdicts),
@@ -157,7 +157,7 @@ def _is_shown(task_class: TaskClass, metric: Any) -> bool:
     return (metric.aggregation is not None) == (task_class.max_rounds > 1)
 
 
-def whole_scores(task_class: TaskClass, verdicts: Sequence[Verdict]) -> Mapping[str, float]:
+def dialogue_scores(task_class: TaskClass, verdicts: Sequence[Verdict]) -> Mapping[str, float]:
     """Return the scores of a single answer, or of the dialogue; empty if an answer has none."""
     if task_class.max_rounds == 1:
         return verdicts[-1].scores
@@ -183,13 +183,13 @@ def _turn(prompt: str, feedback: str | None, started: datetime, output: Any) -> 
         tokens = Usage(charged, usage.output_tokens, read, usage.reasoning_tokens)
     stop = output.stop_reason if output.choices else None
     reply = Reply(
-        text=inspect_tools.spoken(output),
+        text=inspect_tools.answer_text(output),
         usage=tokens,
         model=output.model or None,
         finish_reason=stop,
         request_id=output.response_id,
         reasoning=_reasoning(output),
-        outcome=STOPPED.get(stop or ""),
+        outcome=STOP_OUTCOMES.get(stop or ""),
     )
     return Turn(prompt, (Call(started, datetime.now(UTC), reply),), feedback)
 
@@ -202,7 +202,7 @@ def _reasoning(output: Any) -> str | None:
     return "\n\n".join(texts) or None
 
 
-def _class_of(about: About) -> TaskClass:
+def _class_of(about: CaseIdentity) -> TaskClass:
     return catalogue.task_class(about.task(about.label).task_class)
 
 

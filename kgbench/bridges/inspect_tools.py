@@ -17,10 +17,10 @@ import anyio.to_thread
 from inspect_ai.model import ChatMessageTool, ChatMessageUser
 from inspect_ai.tool import ToolCallError, ToolDef, ToolParams
 
-from kgbench.engine.tool_turns import ToolTurns, Used
+from kgbench.engine.tool_turns import ToolTurns, TurnResult
 from kgbench.errors import EvaluationError, TaskError
 from kgbench.execution import judging
-from kgbench.execution.judging import JudgeLimits, UseRequest, answer_batch
+from kgbench.execution.judging import JudgeLimits, ToolRequest, answer_batch
 from kgbench.importers.inspect_samples import error_type
 from kgbench.model import Case, Dialogue
 from kgbench.tasks import tool_prompts
@@ -28,7 +28,7 @@ from kgbench.tool_calls import Tool, ToolCall, ToolResult, ToolUse
 from kgbench.tools import budget, wording
 
 
-def offered(case: Case, label: str) -> tuple[Tool, ...]:
+def offered_tools(case: Case, label: str) -> tuple[Tool, ...]:
     """Return the tools that ``case`` offers; most cases offer none.
 
     Raises :class:`~kgbench.errors.TaskError` if dollars are limited, because Inspect has no prices.
@@ -55,7 +55,7 @@ def definitions(tools: Sequence[Tool]) -> list[Any]:
     ]
 
 
-def spoken(output: Any) -> str:
+def answer_text(output: Any) -> str:
     """Return the text of an answer with its tool calls, in the form that kgbench records."""
     calls = (output.message.tool_calls or ()) if output.choices else ()
     return wording.with_calls(output.completion, [_call(call) for call in calls])
@@ -87,7 +87,7 @@ class Tools:
     def __init__(self, case: Case, tools: Sequence[Tool], pool: Executor) -> None:
         self._turns = ToolTurns(case, tools, _JudgePool(pool), native=True)
 
-    async def use(self, dialogue: Dialogue) -> Used:
+    async def use(self, dialogue: Dialogue) -> TurnResult:
         """Use the tools that the last answer calls; call this once per answer.
 
         This runs in a thread, because Inspect's event loop may not be that of asyncio.
@@ -99,10 +99,10 @@ class _JudgePool:
     def __init__(self, pool: Executor) -> None:
         self._pool = pool
 
-    async def use(self, request: UseRequest) -> judging.Used:
+    async def use(self, request: ToolRequest) -> judging.ToolRun:
         future = self._pool.submit(answer_batch, [request], JudgeLimits())
         (used,) = await asyncio.wrap_future(future)
-        assert isinstance(used, judging.Used)
+        assert isinstance(used, judging.ToolRun)
         return used
 
 

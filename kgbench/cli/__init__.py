@@ -16,7 +16,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from kgbench.cli.helping import helped
+from kgbench.cli.help_format import with_help_format
 from kgbench.cli.interruption import Commands
 from kgbench.errors import KgbenchError, WriteFailed
 
@@ -77,7 +77,7 @@ def _root(
     context.obj = {"debug": debug}
 
 
-def made(names: Sequence[str] = COMMANDS, *, listed: bool = False) -> typer.Typer:
+def build_app(names: Sequence[str] = COMMANDS, *, listed: bool = False) -> typer.Typer:
     """Build the command line with the commands ``names``.
 
     With ``listed``, subcommands may be missing: enough for the list of commands.
@@ -96,12 +96,12 @@ def made(names: Sequence[str] = COMMANDS, *, listed: bool = False) -> typer.Type
         module.command(root)
         if not listed and hasattr(module, "subcommands"):
             module.subcommands()
-    return helped(root)
+    return with_help_format(root)
 
 
 def _listing() -> typer.Typer:
     """Build the command line for its list of commands: without options, which take most time."""
-    listed = made(listed=True)
+    listed = build_app(listed=True)
     for command in listed.registered_commands:
         command.callback = _placeholder(command.callback)
     for group in listed.registered_groups:
@@ -122,7 +122,7 @@ def _placeholder(command: Any) -> Callable[[], None]:
 
 @cache
 def _app() -> typer.Typer:
-    return made()
+    return build_app()
 
 
 def __getattr__(name: str) -> Any:
@@ -144,7 +144,7 @@ def main() -> None:
             stream.reconfigure(errors="backslashreplace")
     try:
         words = sys.argv[1:]
-        (_listing() if words in _LISTS else made(_requested_commands(words)))()
+        (_listing() if words in _LISTS else build_app(_requested_commands(words)))()
     except KgbenchError as error:
         if "--debug" in sys.argv:
             raise

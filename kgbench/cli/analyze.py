@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kgbench.analysis.analyses import COMPASS
-from kgbench.analysis.registry import ANALYSES, Analysis, Asked, OptionRefused
+from kgbench.analysis.registry import ANALYSES, Analysis, AnalysisRequest, OptionRefused
 from kgbench.cli import options
-from kgbench.cli.groups import Output, grouped
+from kgbench.cli.messages import echo_visible
+from kgbench.cli.option_groups import Output, grouped
 from kgbench.cli.tables import Form, file_stem, read
-from kgbench.cli.wording import tell
 
 if TYPE_CHECKING:
-    from kgbench.analysis.choosing import Score
     from kgbench.analysis.explain import Explanation
+    from kgbench.analysis.score_selectors import Score
     from kgbench.analysis.selection import Selection
     from kgbench.store.protocol import Store
 
@@ -92,7 +92,7 @@ def subcommands() -> None:
 @grouped
 def _print(
     name: str,
-    asked: Asked,
+    asked: AnalysisRequest,
     *,
     explain: Cell = None,
     whole: Whole = False,
@@ -131,7 +131,7 @@ def _print(
         raise typer.BadParameter("this table is not made from scores", param_hint="--explain")
     explanation = _explained(asked.parts, explain, store, choose)
     if output.out is None and output.effective_form is Form.TABLE:
-        _print_explanation(explanation, options.typed_store(store), whole=whole)
+        _print_explanation(explanation, options.explicit_store(store), whole=whole)
     elif output.out is None and output.effective_form is Form.JSON:
         data = explanation.as_json(whole=whole)
         typer.echo(json.dumps(data, indent=2, ensure_ascii=False, default=list))
@@ -144,7 +144,7 @@ def _combined(
 ) -> None:
     """Print the leaderboard of harvested sources; refuse options that need a store."""
     from kgbench.analysis import declarations
-    from kgbench.harvest.combining import combined
+    from kgbench.harvest.leaderboard import combined_leaderboard
 
     shared = inspect.signature(_print, eval_str=True).parameters
     # The store is accepted because it may come from the environment.
@@ -159,7 +159,7 @@ def _combined(
     scores = declarations.score_set(arguments["score_set"], arguments["declared"]).at(
         arguments["answers"]
     )
-    table = combined(sources, scores, values["suite"], trust or ())
+    table = combined_leaderboard(sources, scores, values["suite"], trust or ())
     Output(**{field.name: values[field.name] for field in fields(Output)}).write(table)
 
 
@@ -182,7 +182,7 @@ def _print_explanation(explanation: Explanation, store: str | None, *, whole: bo
     from kgbench.analysis.tables import render
     from kgbench.analysis.worst import show_line
 
-    tell(explanation.query(whole=whole))
+    echo_visible(explanation.query(whole=whole))
     typer.echo(render(explanation.parts if whole else explanation.first_parts(), "table"), nl=False)
     if whole:
         typer.echo()
@@ -190,7 +190,7 @@ def _print_explanation(explanation: Explanation, store: str | None, *, whole: bo
     if explanation.worst:
         typer.echo("\nThe worst dialogues:")
     for dialogue in explanation.worst:
-        tell(show_line(dialogue, store))
+        echo_visible(show_line(dialogue, store))
 
 
 def _command(declared: Analysis[...]) -> None:
@@ -206,7 +206,7 @@ def _command(declared: Analysis[...]) -> None:
             parameter.name,
             inspect.Parameter.KEYWORD_ONLY,
             default=parameter.default,
-            annotation=Annotated[parameter.type, options.typed(parameter.option)],
+            annotation=Annotated[parameter.type, options.analysis_option(parameter.option)],
         )
         for parameter in declared.parameters()
     ]
@@ -242,7 +242,7 @@ def card(
     out: Annotated[
         Path, typer.Option("--out", "-o", metavar="FOLDER", help="The folder to write to.")
     ] = Path("cards"),
-    name: Annotated[str | None, options.typed(COMPASS)] = None,
+    name: Annotated[str | None, options.analysis_option(COMPASS)] = None,
     run: options.OfRun = None,
     store: options.Store = None,
     suite: options.Suite = None,

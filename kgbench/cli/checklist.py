@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from kgbench.publish.checks import Report
 
 
-def checked(
+def check_publication(
     paths: Sequence[Path],
     shapes: Path | None,
     unprotected: Sequence[str],
@@ -42,7 +42,7 @@ def checked(
     )
 
 
-def show(report: Report, *, json_: bool) -> None:
+def print_report(report: Report, *, json_: bool) -> None:
     """Print a checklist; exit with code 1 if there are faults."""
     if json_:
         typer.echo(json.dumps(report.as_json(), indent=2, ensure_ascii=False))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kgbench.cli import options
-from kgbench.cli.groups import Output, grouped
+from kgbench.cli.option_groups import Output, grouped
 
 if TYPE_CHECKING:
     from kgbench.analysis.selection import Selection
@@ -70,12 +70,12 @@ def compare(
     from kgbench.analysis import compare as analysis
     from kgbench.analysis.matching import matches
     from kgbench.analysis.registry import OptionRefused
-    from kgbench.analysis.sides import opposed
+    from kgbench.analysis.sides import select_sides
     from kgbench.store import open_reader
 
     with open_reader(store) as opened:
         try:
-            a, b, chosen = opposed(
+            a, b, chosen = select_sides(
                 opened, first, second, suite=suite, choice=choice, run=run, tasks=task, models=model
             )
         except OptionRefused as refused:

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kgbench.cli import completing, options
+from kgbench.cli import completion, options
+from kgbench.cli.messages import count
 from kgbench.cli.progress import progress
-from kgbench.cli.wording import count
 
 if TYPE_CHECKING:
     from kgbench.datasets.descriptions import Description
-    from kgbench.datasets.install import Installed
+    from kgbench.datasets.install import InstallationResult
     from kgbench.model import Json
 
 _Name = Annotated[
@@ -24,7 +24,7 @@ _Name = Annotated[
     typer.Argument(
         metavar="NAME",
         help="A data set; see 'kgbench datasets list'.",
-        autocompletion=completing.data_sets,
+        autocompletion=completion.data_sets,
     ),
 ]
 _SHOWN = 3  # names of files
@@ -61,7 +61,7 @@ def show(name: _Name, json_: options.AsJson = False) -> None:
     """Show the source of a data set, its terms, and what is installed."""
     from kgbench.datasets import descriptions, home
 
-    described, record = descriptions.describe(name), home.record(name)
+    described, record = descriptions.describe(name), home.installation_record(name)
     facts: dict[str, Json] = {
         "name": name,
         "title": described.title,
@@ -72,7 +72,7 @@ def show(name: _Name, json_: options.AsJson = False) -> None:
         "files": len(described.files),
         "licences": list(described.licences),
         "rights": list(described.rights),
-        "place": str(home.place(name)),
+        "place": str(home.folder_of(name)),
         "installed": None if record is None else record["installed"],
         "tasks": [task["label"] for task in (record or {}).get("tasks", ())],
     }
@@ -149,7 +149,7 @@ def install(
 
 def _installed(
     described: Description, copy: str | None, advance: Callable[[int], None], *, unverified: bool
-) -> Installed:
+) -> InstallationResult:
     """Install a data set with the installer for its kind."""
     from kgbench.datasets import blinkg, question_sets, text2sparql, w3c_tests
     from kgbench.datasets import install as installing
@@ -171,10 +171,10 @@ def _installed(
     return _install_graph(described, folder)
 
 
-def _install_graph(described: Description, copy: Path | None) -> Installed:
+def _install_graph(described: Description, copy: Path | None) -> InstallationResult:
     """Install a data set that consists of one graph file."""
     from kgbench.datasets import home
-    from kgbench.datasets.install import Installed
+    from kgbench.datasets.install import InstallationResult
     from kgbench.errors import ImportRefused
     from kgbench.tasks import graphs
 
@@ -185,8 +185,10 @@ def _install_graph(described: Description, copy: Path | None) -> Installed:
             f"{described.page} and run 'kgbench datasets install {described.name} --from PATH'"
         )
     graphs.install(copy)
-    differs = (home.record(described.name) or {}).get("sha256") != expected
-    return Installed(home.place(described.name), files=1, differing=[file] if differs else [])
+    differs = (home.installation_record(described.name) or {}).get("sha256") != expected
+    return InstallationResult(
+        home.folder_of(described.name), files=1, differing=[file] if differs else []
+    )
 
 
 def similar(
@@ -224,7 +226,7 @@ def similar(
     from kgbench.datasets.text2kgbench import parts, read_part
     from kgbench.errors import TaskError
 
-    root = home.place(name)
+    root = home.folder_of(name)
     address = "" if url is None else f"@{url}"
     named = "" if key in SERVICE.keys else f"?key_env={quote(key)}"
     setup = model_setup(f"openai:{quote(model, safe='/:')}{address}{named}")

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kgbench.cli import options
-from kgbench.cli.groups import Output, grouped
+from kgbench.cli.messages import echo_visible
+from kgbench.cli.option_groups import Output, grouped
 from kgbench.cli.tables import Form
-from kgbench.cli.wording import tell
 from kgbench.outcomes import Outcome
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def dialogues(
 
     Dialogues that wait for an answer are not judged; see `kgbench status`.
     """
-    from kgbench.analysis.finding import find_dialogues
+    from kgbench.analysis.dialogue_search import find_dialogues
     from kgbench.analysis.selection import select
     from kgbench.store import open_reader
 
@@ -82,18 +82,18 @@ def dialogues(
             opened, chosen, outcome=outcome, below=below, text=search, sort=sort, limit=limit
         )
     if output.effective_form is Form.TABLE and output.out is None:
-        _print_commands(table, options.typed_store(store))
+        _print_commands(table, options.explicit_store(store))
     else:
         output.write(table)
 
 
 def _print_commands(table: Table, location: str | None) -> None:
     """Print a ``kgbench show`` command for each dialogue."""
-    tell(table.title)
+    echo_visible(table.title)
     store_option = f" --store {shlex.quote(location)}" if location is not None else ""
     for row in table.records():
         score = "no score" if row["score"] is None else f"{row['score']:.3f} {row['metric']}"
         comment = f"{score}, {row['outcome']}, {row['task']} by {row['model']}"
-        tell(f"kgbench show {shlex.quote(str(row['dialogue']))}{store_option}  # {comment}")
+        echo_visible(f"kgbench show {shlex.quote(str(row['dialogue']))}{store_option}  # {comment}")
     for note in table.notes:
-        tell(note)
+        echo_visible(note)

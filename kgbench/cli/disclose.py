@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from kgbench.cli import options
-from kgbench.cli.wording import count
+from kgbench.cli.messages import count
 
 
 def command(app: typer.Typer) -> None:
@@ -45,16 +45,18 @@ def disclose(
     commitment, its nonce and the value; `kgbench publish --check DIR --disclosed FILE` verifies
     them.
     """
-    from kgbench.publish.disclosing import disclosed, written
-    from kgbench.publish.site import opened
-    from kgbench.publish.withholding import Level
+    from kgbench.publish.disclosures import collect_openings, serialise
+    from kgbench.publish.redaction import RedactionLevel
+    from kgbench.publish.site import open_newest_snapshot
     from kgbench.store import copying, default_location, known_keys
 
     location = store or default_location()
     known_keys.commitments(location)
     with copying.local(location) as folder:
-        values = disclosed(opened(str(folder)), str(folder), Level[redact.name], what or ())
-    text = written(values)
+        values = collect_openings(
+            open_newest_snapshot(str(folder)), str(folder), RedactionLevel[redact.name], what or ()
+        )
+    text = serialise(values)
     if out is None:
         typer.echo(text, nl=False)
         return

@@ -12,16 +12,16 @@ import typer
 
 from kgbench.analysis.run_totals import tokens, usd
 from kgbench.analysis.tables import Column, Kind, Table
-from kgbench.cli.wording import count
+from kgbench.cli.messages import count
 
 if TYPE_CHECKING:
     from kgbench.analysis.planning import Detectable
-    from kgbench.engine.estimating import Estimate, Foreseen
-    from kgbench.engine.published import Asked
+    from kgbench.engine.estimates import Estimate, ModelEstimate
+    from kgbench.engine.published import PlanExercises
     from kgbench.model import Plan
 
 
-def say(
+def print_estimate(
     plan: Plan,
     location: str | None,
     run: str | None,
@@ -37,7 +37,7 @@ def say(
     from kgbench.analysis.rendering import render
     from kgbench.config.specs import WITHOUT_PROVIDER
     from kgbench.connectors.batches import require
-    from kgbench.engine.estimating import RULE, foreseen
+    from kgbench.engine.estimates import RULE, model_estimates
     from kgbench.engine.prices import declared
 
     for model in plan.models if plan.batch else ():
@@ -46,7 +46,7 @@ def say(
 
     complete = set() if run is None else _complete(plan, location, run)
     asked = _asked(plan, location, endpoint=endpoint)
-    models = list(foreseen(plan, complete, declared(plan.prices), asked.exercises))
+    models = list(model_estimates(plan, complete, declared(plan.prices), asked.exercises))
     left_out = [*plan.passed_over, *asked.passed_over]
     detectable = _detectable(plan, asked, location)
     if json_:
@@ -80,7 +80,7 @@ def say(
         )
 
 
-def _table(plan: Plan, models: Sequence[Foreseen], rule: str) -> Table:
+def _table(plan: Plan, models: Sequence[ModelEstimate], rule: str) -> Table:
     per_model = models[0].planned
     title = (
         f"{plan.name}: {count(len(plan.tasks), 'task label')} x {count(len(plan.models), 'model')}"
@@ -109,7 +109,7 @@ def _table(plan: Plan, models: Sequence[Foreseen], rule: str) -> Table:
     return Table(title, columns, rows, notes=(rule,))
 
 
-def _detectable(plan: Plan, asked: Asked, location: str | None) -> Detectable | None:
+def _detectable(plan: Plan, asked: PlanExercises, location: str | None) -> Detectable | None:
     """Return the smallest difference that the plan can detect, or ``None`` if unknown.
 
     It is estimated from stored results of the suite. That a plan can detect no difference at all
@@ -133,28 +133,28 @@ def _detectable(plan: Plan, asked: Asked, location: str | None) -> Detectable | 
         return None
 
 
-def _repetitions(plan: Plan, asked: Asked) -> dict[str, list[int]]:
+def _repetitions(plan: Plan, asked: PlanExercises) -> dict[str, list[int]]:
     """Return, for each task label, how often each of its cases is run per model."""
     from collections import Counter
 
-    from kgbench.engine.planning import planned
+    from kgbench.engine.planning import planned_dialogues
 
     by_label: dict[str, Counter[str]] = {}
-    for dialogue in planned(plan, asked.exercises, plan.models[0]):
+    for dialogue in planned_dialogues(plan, asked.exercises, plan.models[0]):
         counts = by_label.setdefault(dialogue.exercise.task.label, Counter())
         counts[dialogue.exercise.case.iri] += 1
     return {label: list(counts.values()) for label, counts in by_label.items()}
 
 
-def _asked(plan: Plan, location: str | None, *, endpoint: bool) -> Asked:
+def _asked(plan: Plan, location: str | None, *, endpoint: bool) -> PlanExercises:
     """Return the exercises of each task label; only suites of imported results need a store."""
     from kgbench.config.names import suites_of_results
     from kgbench.engine import planning
-    from kgbench.engine.published import Asked, stored_exercises
+    from kgbench.engine.published import PlanExercises, stored_exercises
     from kgbench.store import open_reader
 
     if plan.suite not in suites_of_results():
-        return Asked(planning.exercises(plan))
+        return PlanExercises(planning.exercises(plan))
     with open_reader(location) as store:
         return stored_exercises(store, plan, endpoint=endpoint)
 
@@ -180,7 +180,7 @@ def _complete(plan: Plan, location: str | None, run: str) -> set[str]:
         return {digest for digest, state in states.items() if state.complete}
 
 
-def _entry(forecast: Foreseen) -> dict[str, Any]:
+def _entry(forecast: ModelEstimate) -> dict[str, Any]:
     def estimate(value: Estimate) -> dict[str, Any]:
         return {**asdict(value), "cost": None if value.cost is None else str(value.cost)}
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kgbench.cli import completing, export_nanopublications, options, outgoing
-from kgbench.cli.groups import grouped
-from kgbench.cli.outgoing import Credit, Source
+from kgbench.cli import completion, export_nanopublications, export_options, options
+from kgbench.cli.export_options import Credit, Source
+from kgbench.cli.option_groups import grouped
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,7 +25,7 @@ Run = Annotated[
     typer.Argument(
         metavar="RUN",
         help="A run's id, IRI or label; default: the newest.",
-        autocompletion=completing.runs,
+        autocompletion=completion.runs,
     ),
 ]
 Out = Annotated[
@@ -104,10 +104,10 @@ def llm_kg_bench(
     """
     from kgbench.exports import llm_kg_bench as exporting
 
-    outgoing.check_place(out, json_=json_)
+    export_options.check_destination(out, json_=json_)
     records, unanswered = exporting.records(source.read(run))
-    outgoing.write(outgoing.indented(records), out)
-    outgoing.report(out, {"records": len(records), "without_answer": unanswered}, json_=json_)
+    export_options.write(export_options.indented_json(records), out)
+    export_options.report(out, {"records": len(records), "without_answer": unanswered}, json_=json_)
 
 
 @grouped
@@ -128,9 +128,9 @@ def inspect_logs(
     results = source.read(run)
     logs = inspect_log.logs(results)
     for name, log in logs.items():
-        files.write(folder / name, outgoing.indented(log))
+        files.write(folder / name, export_options.indented_json(log))
     counts = {"logs": len(logs), "dialogues": sum(len(log["samples"]) for log in logs.values())}
-    outgoing.report(folder, counts, json_=json_)
+    export_options.report(folder, counts, json_=json_)
 
 
 @grouped
@@ -140,7 +140,7 @@ def prov(
         typer.Argument(
             metavar="[RUN|DIALOGUE]",
             help="A run's id, IRI or label, or a dialogue's IRI; default: the newest run.",
-            autocompletion=completing.runs,
+            autocompletion=completion.runs,
         ),
     ] = None,
     *,
@@ -152,20 +152,22 @@ def prov(
     json_: options.AsJson = False,
 ) -> None:
     """Export the provenance of a run or dialogue as PROV-N, PROV-JSON, PROV-XML or PROV-O."""
-    outgoing.check_place(out, json_=json_)
-    outgoing.needs("prov", *_NEEDED.get(form, ()))
+    export_options.check_destination(out, json_=json_)
+    export_options.require_packages("prov", *_NEEDED.get(form, ()))
     from kgbench.exports import prov_document, prov_drawing
 
     results = source.read(name)
     if form in (ProvFormat.SVG, ProvFormat.PNG):
         drawn = prov_drawing.drawing(results)
         draw = prov_drawing.svg if form is ProvFormat.SVG else prov_drawing.png
-        outgoing.write(draw(drawn), out)
-        outgoing.report(out, {"boxes": len(drawn.nodes), "arrows": len(drawn.arrows)}, json_=json_)
+        export_options.write(draw(drawn), out)
+        export_options.report(
+            out, {"boxes": len(drawn.nodes), "arrows": len(drawn.arrows)}, json_=json_
+        )
         return
     document = prov_document.document(results)
-    outgoing.write(prov_document.serialised(document, str(form)), out)
-    outgoing.report(out, {"records": len(list(document.get_records()))}, json_=json_)
+    export_options.write(prov_document.serialised(document, str(form)), out)
+    export_options.report(out, {"records": len(list(document.get_records()))}, json_=json_)
 
 
 def wide_table(
@@ -191,20 +193,22 @@ def wide_table(
     json_: options.AsJson = False,
 ) -> None:
     """Export a table with a row per dialogue: all scores and infos, and the last answer."""
-    outgoing.check_place(out, json_=json_)
+    export_options.check_destination(out, json_=json_)
     if form in (TableFormat.PARQUET, TableFormat.ARROW):
-        outgoing.needs("pyarrow", extra="tables")
+        export_options.require_packages("pyarrow", extra="tables")
     from kgbench.analysis.rendering import as_csv, render
     from kgbench.analysis.xlsx import as_xlsx
-    from kgbench.cli.tables import tell_guarded
+    from kgbench.cli.tables import report_guarded
     from kgbench.exports import wide_table as exporting
-    from kgbench.publish.withholding import Level
+    from kgbench.publish.redaction import RedactionLevel
 
-    results = outgoing.read(outgoing.wanted_run(run, choice, redact, unprotected), store)
+    results = export_options.read(
+        export_options.run_selection(run, choice, redact, unprotected), store
+    )
     table = exporting.wide_table(results)
     if guard:
         table, changed = table.spreadsheet_safe()
-        tell_guarded(changed)
+        report_guarded(changed)
     writers: dict[TableFormat, Callable[[Table], bytes]] = {
         TableFormat.CSV: lambda content: as_csv(content, "\r\n" if crlf else "\n").encode("utf-8"),
         TableFormat.JSON: lambda content: render(content, "json").encode("utf-8"),
@@ -212,13 +216,15 @@ def wide_table(
         TableFormat.PARQUET: exporting.as_parquet,
         TableFormat.ARROW: exporting.as_arrow,
     }
-    outgoing.write(writers[form](table), out)
-    if redact is None and results.level is Level.ANSWERS:
+    export_options.write(writers[form](table), out)
+    if redact is None and results.level is RedactionLevel.ANSWERS:
         typer.echo(
             "the suite is protected: texts are left out (include them with --unprotected SUITE)",
             err=True,
         )
-    outgoing.report(out, {"dialogues": len(table.rows), "columns": len(table.columns)}, json_=json_)
+    export_options.report(
+        out, {"dialogues": len(table.rows), "columns": len(table.columns)}, json_=json_
+    )
 
 
 @grouped
@@ -231,13 +237,15 @@ def rocrate(
     json_: options.AsJson = False,
 ) -> None:
     """Export a run as an RO-Crate 1.3: a folder, or an archive if the name ends in .zip."""
-    outgoing.needs("rocrate")
+    export_options.require_packages("rocrate")
     from kgbench.exports import ro_crate
 
-    describing = ro_crate.Describing(credit.licence_iri(), credit.agents())
+    describing = ro_crate.CrateMetadata(credit.licence_iri(), credit.agents())
     results = source.read(run)
     count = ro_crate.write(results, folder, describing)
-    outgoing.report(folder, {"files": count, "dialogues": len(results.dialogues)}, json_=json_)
+    export_options.report(
+        folder, {"files": count, "dialogues": len(results.dialogues)}, json_=json_
+    )
 
 
 @grouped
@@ -255,7 +263,9 @@ def croissant(
     of_data, made_by = credit.licence_iri(), credit.agents()
     results = source.read(run)
     files = exporting.write(results, folder, of_data, made_by)
-    outgoing.report(folder, {"files": len(files), "dialogues": len(results.dialogues)}, json_=json_)
+    export_options.report(
+        folder, {"files": len(files), "dialogues": len(results.dialogues)}, json_=json_
+    )
 
 
 @grouped
@@ -280,7 +290,9 @@ def notebook(
 
     results = source.read(run)
     files = exporting.write(results, folder, data)
-    outgoing.report(folder, {"files": len(files), "dialogues": len(results.dialogues)}, json_=json_)
+    export_options.report(
+        folder, {"files": len(files), "dialogues": len(results.dialogues)}, json_=json_
+    )
 
 
 def eee(
@@ -319,7 +331,7 @@ def eee(
     """
     from datetime import UTC, datetime
 
-    outgoing.needs("jsonschema")
+    export_options.require_packages("jsonschema")
     from kgbench import files
     from kgbench.exports import every_eval_ever, every_eval_samples
     from kgbench.exports.judge_scores import judge_cells
@@ -327,8 +339,8 @@ def eee(
     from kgbench.store import open_reader
 
     level = options.Redact.GOLD if samples else options.Redact.ANSWERS
-    wanted = outgoing.wanted_run(run, choice, level, unprotected)
-    results = outgoing.read(wanted, store)
+    wanted = export_options.run_selection(run, choice, level, unprotected)
+    results = export_options.read(wanted, store)
     with open_reader(store) as opened:
         judged = judge_cells(opened, results, reading.find_run(opened, wanted.run).iri)
     now = datetime.now(UTC)
@@ -342,5 +354,5 @@ def eee(
         files.write(folder / path, content)
         counts["samples"] = counts.get("samples", 0) + len(rows)
     for path, record in records.items():
-        files.write(folder / path, outgoing.indented(record))
-    outgoing.report(folder, counts, json_=json_)
+        files.write(folder / path, export_options.indented_json(record))
+    export_options.report(folder, counts, json_=json_)

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from kgbench.cli.wording import count
+from kgbench.cli.messages import count
 
 
 def nanopublications(
@@ -35,12 +35,12 @@ def nanopublications(
 
     Nothing is sent to a server.
     """
-    from kgbench.cli.wording import missing
+    from kgbench.cli.messages import missing_package
     from kgbench.exports import nanopublications as exporting
-    from kgbench.publish import about
+    from kgbench.publish import description
 
-    author = about.agent(creator)
-    licence_iri = None if licence is None else about.licence(licence)
+    author = description.agent(creator)
+    licence_iri = None if licence is None else description.licence(licence)
     try:
         documents = dict(
             exporting.nanopublications(site, key, author, licence_iri, datetime.now(UTC))
@@ -48,7 +48,7 @@ def nanopublications(
         for content in documents.values():
             exporting.verified(content)
     except ModuleNotFoundError as error:
-        raise missing(error, "nanopub") from None
+        raise missing_package(error, "nanopub") from None
     folder.mkdir(parents=True, exist_ok=True)
     for name, content in documents.items():
         (folder / f"{name}.trig").write_bytes(content)

@@ -58,7 +58,7 @@ def harvest(
     contacted. Harvesting again fetches what is new. Exits with 1 if a source is refused.
     """
     from kgbench.characters import visible
-    from kgbench.harvest.harvesting import harvest as harvested
+    from kgbench.harvest.harvester import harvest as harvested
     from kgbench.signing.keys import public_key
 
     keys = [public_key(text) for text in key or ()]

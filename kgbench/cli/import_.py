@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kgbench.cli import import_answers, import_inspect, import_rdf, import_text2sparql, options
+from kgbench.cli.messages import count
 from kgbench.cli.progress import progress
-from kgbench.cli.wording import count
 
 if TYPE_CHECKING:
     from kgbench.importers.llm_kg_bench import ImportedRun

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kgbench.cli import options
-from kgbench.cli.wording import count
+from kgbench.cli.messages import count
 
 if TYPE_CHECKING:
     from kgbench.importers.load import Summary

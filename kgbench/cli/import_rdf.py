@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kgbench.cli import options
+from kgbench.cli.messages import count
 from kgbench.cli.progress import progress
-from kgbench.cli.wording import count
 
 if TYPE_CHECKING:
     from kgbench.importers.rdf.loading import Summary
@@ -38,13 +38,13 @@ def rdf(
     from kgbench.importers.rdf import contents as data_sets
     from kgbench.importers.rdf import loading
     from kgbench.importers.rdf.parsing import scratch_folder, stage
-    from kgbench.importers.rdf.sources import Gathered, gather
+    from kgbench.importers.rdf.sources import Documents, fetch_documents
     from kgbench.store import open_store
 
     with scratch_folder() as scratch:
-        gathered = Gathered()
+        gathered = Documents()
         for source in sources:
-            part = gather(source, scratch, password)
+            part = fetch_documents(source, scratch, password)
             gathered.files += part.files
             gathered.origins += part.origins
         contents = data_sets.read(stage(gathered.files, scratch))

@@ -10,8 +10,8 @@ from typing import Annotated
 import typer
 
 from kgbench.cli import options
+from kgbench.cli.messages import count
 from kgbench.cli.progress import progress
-from kgbench.cli.wording import count
 
 
 def text2sparql(

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from kgbench.cli import completing, options
-from kgbench.cli.wording import tell
+from kgbench.cli import completion, options
+from kgbench.cli.messages import echo_visible
 
 if TYPE_CHECKING:
-    from kgbench.config.beginning import Choices
+    from kgbench.config.starter import Choices
 
 T = TypeVar("T")
 
@@ -40,7 +40,7 @@ def init(
             "-m",
             metavar="SPEC",
             help="A model such as openai:NAME@http://host/v1; repeatable.",
-            autocompletion=completing.models,
+            autocompletion=completion.models,
         ),
     ] = None,
     task: options.TaskGlobs = None,
@@ -64,10 +64,10 @@ def init(
     Asks three questions on a terminal, and none if an option is given. The defaults need no
     provider and can be run at once. Existing files are never overwritten.
     """
-    from kgbench.config import beginning
-    from kgbench.connectors.keys import place
+    from kgbench.config import starter
+    from kgbench.connectors.keys import key_location
 
-    path = folder / beginning.FILE
+    path = folder / starter.FILE
     _refuse(path)
     overrides = {
         "models": model,
@@ -78,26 +78,26 @@ def init(
     }
     given: dict[str, Any] = {name: value for name, value in overrides.items() if value is not None}
     if given or yes or json_ or not (sys.stdin.isatty() and sys.stderr.isatty()):
-        choices = beginning.Choices(**given)
+        choices = starter.Choices(**given)
     else:
         choices = _ask_questions()
     keys = _keys(choices.models)
-    beginning.write(path, choices, {spec: " or ".join(names) for spec, names in keys.items()})
+    starter.write(path, choices, {spec: " or ".join(names) for spec, names in keys.items()})
     missing = [
         " or ".join(names)
         for names in dict.fromkeys(keys.values())
-        if not any(place(name) for name in names)
+        if not any(key_location(name) for name in names)
     ]
     if json_:
         typer.echo(json.dumps({"file": str(path), "keys_not_set": missing}, indent=2))
         return
     quoted = shlex.quote(str(path))
-    tell(f"{path} is written.")
+    echo_visible(f"{path} is written.")
     for names in missing:
-        tell(f"Set {names} to the key of the provider.")
-    tell(f"Check it with: kgbench validate {quoted}")
-    tell(f"See what it would ask with: kgbench run {quoted} --dry-run")
-    tell(f"Run it with: kgbench run {quoted}")
+        echo_visible(f"Set {names} to the key of the provider.")
+    echo_visible(f"Check it with: kgbench validate {quoted}")
+    echo_visible(f"See what it would ask with: kgbench run {quoted} --dry-run")
+    echo_visible(f"Run it with: kgbench run {quoted}")
 
 
 def _refuse(path: Path) -> None:
@@ -112,7 +112,7 @@ def _refuse(path: Path) -> None:
 
 
 def _ask_questions() -> Choices:
-    from kgbench.config.beginning import Choices
+    from kgbench.config.starter import Choices
 
     default = Choices()
     models = _ask("Models, as CONNECTOR:NAME", " ".join(default.models), _models)

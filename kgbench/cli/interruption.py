@@ -9,12 +9,14 @@ from typing import Any
 
 import typer
 
-from kgbench.cli.helping import HelpedGroup
+from kgbench.cli.help_format import GroupWithHelp
 
-WORDS = "kgbench: interrupted; stored data are consistent, and the same command can be repeated"
+INTERRUPTED = (
+    "kgbench: interrupted; stored data are consistent, and the same command can be repeated"
+)
 
 
-class Commands(HelpedGroup):
+class Commands(GroupWithHelp):
     """The group of all commands; it turns Ctrl-C into one line and exit code 130.
 
     Commands let :class:`KeyboardInterrupt` pass. To stay consistent, they write the statement that
@@ -37,5 +39,5 @@ def _interruption_reported() -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        typer.echo(WORDS, err=True)
+        typer.echo(INTERRUPTED, err=True)
         raise typer.Exit(130) from None

@@ -9,8 +9,8 @@ from typing import Annotated
 
 import typer
 
-from kgbench.cli import completing, options
-from kgbench.cli.wording import count
+from kgbench.cli import completion, options
+from kgbench.cli.messages import count
 
 
 def command(app: typer.Typer) -> None:
@@ -24,7 +24,7 @@ def invalidate(
         typer.Argument(
             metavar="RUN|DIALOGUE",
             help="A run's id, IRI or label, or a dialogue's IRI.",
-            autocompletion=completing.runs,
+            autocompletion=completion.runs,
         ),
     ],
     reason: Annotated[

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kgbench.cli import completing, options
-from kgbench.cli.calibrating import Calibrate, calibrated, needs_asking
-from kgbench.cli.groups import Limits, grouped
-from kgbench.cli.wording import count, tell
+from kgbench.cli import completion, options
+from kgbench.cli.judge_calibration import Calibrate, calibrate_judges, needs_asking
+from kgbench.cli.messages import count, echo_visible
+from kgbench.cli.option_groups import Limits, grouped
 
 if TYPE_CHECKING:
     from kgbench.engine import Progress
@@ -31,7 +31,7 @@ def judge(
         typer.Argument(
             metavar="RUN",
             help="The run to judge: its id, IRI or label. Default: the newest.",
-            autocompletion=completing.runs,
+            autocompletion=completion.runs,
         ),
     ] = None,
     rubric: Annotated[
@@ -47,7 +47,7 @@ def judge(
             "-m",
             metavar="SPEC",
             help="A judge model, such as openai:NAME@http://host/v1; repeatable.",
-            autocompletion=completing.models,
+            autocompletion=completion.models,
         ),
     ] = None,
     task: options.TaskGlobs = None,
@@ -81,11 +81,11 @@ def judge(
     """
     import asyncio  # takes 20 ms, which most commands do not need
 
-    from kgbench.cli.run import hold
+    from kgbench.cli.run import run_with_progress
     from kgbench.engine import Settings
     from kgbench.engine.plans import continued
-    from kgbench.judges.dialogues import newest_judgeable
-    from kgbench.judges.planning import Judging, judging_plan, questions
+    from kgbench.judges.dialogues import newest_judgeable_run
+    from kgbench.judges.planning import JudgingRequest, judging_plan, judging_questions
     from kgbench.judges.rubrics import rubric as rubric_called
     from kgbench.record import reading
     from kgbench.run_selection import Selection
@@ -97,7 +97,7 @@ def judge(
     if not model:
         raise typer.BadParameter("name a judge model, such as baseline:oracle", param_hint="-m")
     plan_fields = limits.chosen()
-    judging = Judging(
+    judging = JudgingRequest(
         rubric_called(rubric),
         Selection(tuple(task or ()), tuple(judged or ())),
         sample,
@@ -105,20 +105,20 @@ def judge(
         repeat,
     )
     with open_existing(store) as opened:
-        judged_run = newest_judgeable(opened) if run is None else reading.find_run(opened, run)
-        exercises = questions(opened, judged_run, judging)
+        judged_run = newest_judgeable_run(opened) if run is None else reading.find_run(opened, run)
+        exercises = judging_questions(opened, judged_run, judging)
         plan = judging_plan(judged_run, judging, model, **plan_fields)
         existing = continued(opened, plan, None, new=new)
         planned = sum(map(len, exercises.exercises.values())) * len(plan.models) * plan.iterations
         if needs_asking(opened, None if existing is None else existing.graph, planned) and (
-            not calibrated(opened, judging.rubric, model, calibrate, plan_fields)
+            not calibrate_judges(opened, judging.rubric, model, calibrate, plan_fields)
         ):
             raise typer.Exit(3)
         settings = Settings(
             run=existing,
             preflight=(lambda line: typer.echo(line, err=True)) if preflight else None,
         )
-        done = asyncio.run(hold(opened, plan, settings, quiet=json_, given=exercises))
+        done = asyncio.run(run_with_progress(opened, plan, settings, quiet=json_, given=exercises))
         _report(opened, judged_run.iri, done, json_=json_)
     if done.interrupted:
         raise typer.Exit(130)
@@ -153,7 +153,7 @@ def _report(store: Store, judged: str, done: Progress, *, json_: bool) -> None:
     from kgbench.analysis.run_totals import totals
     from kgbench.analysis.selection import select
     from kgbench.cli.run_report import tell_progress
-    from kgbench.cli.totals import sentence
+    from kgbench.cli.totals import totals_line
     from kgbench.record import reading
 
     run = reading.find_run(store, done.run)
@@ -176,8 +176,8 @@ def _report(store: Store, judged: str, done: Progress, *, json_: bool) -> None:
         return
     typer.echo(render(table, "table"), nl=False)
     tell_progress(store, done)
-    typer.echo(f"total  {sentence(costs)}")
-    tell(f"run    {done.run} ({run.label})")
+    typer.echo(f"total  {totals_line(costs)}")
+    echo_visible(f"run    {done.run} ({run.label})")
     if done.limit is not None:
         typer.echo(f"Stopped by {done.limit}; raise the limit and repeat the command to continue.")
     elif not done.finished:

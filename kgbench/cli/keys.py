@@ -41,7 +41,7 @@ def new(
     KEYFILE.keys has the history of your keys. With --after, readers who trust the earlier key also
     trust the new one.
     """
-    from kgbench.signing.history import History
+    from kgbench.signing.key_history import KeyHistory
     from kgbench.signing.keys import PUBLIC, SigningKey, new_rsa_key
 
     if rsa:
@@ -53,9 +53,9 @@ def new(
     now = datetime.now(UTC)
     key = SigningKey.new()
     if after is None:
-        history = History.begun(key.public, now)
+        history = KeyHistory.begun(key.public, now)
     else:
-        history = History.read(after).followed(SigningKey.read(after), key.public, now)
+        history = KeyHistory.read(after).followed(SigningKey.read(after), key.public, now)
     key.keep(file)
     history.keep(file)
     typer.echo(key.public)
@@ -76,18 +76,18 @@ def revoke(
 
     Signatures that the revoked key made before stay valid.
     """
-    from kgbench.signing.history import History
+    from kgbench.signing.key_history import KeyHistory
     from kgbench.signing.keys import public_key
 
     revoked = public_key(key)
-    History.read(file).revoking(revoked, reason, datetime.now(UTC)).keep(file)
+    KeyHistory.read(file).revoking(revoked, reason, datetime.now(UTC)).keep(file)
     typer.echo(f"revoked {revoked}; publish again with --sign {file}")
 
 
 def listed(file: KeyFile) -> None:
     """List the history of a key: its public key and its predecessors."""
-    from kgbench.signing.history import History
+    from kgbench.signing.key_history import KeyHistory
 
-    for entry in History.read(file).entries.values():
+    for entry in KeyHistory.read(file).entries.values():
         state = "" if entry.revoked is None else f"  revoked {entry.revoked}: {entry.reason}"
         typer.echo(f"{entry.key}  since {entry.created}{state}")

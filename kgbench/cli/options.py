@@ -12,7 +12,7 @@ import typer
 
 from kgbench.analysis import registry
 from kgbench.analysis.registry import COMMON, DECLARED, METRIC, ROUND
-from kgbench.cli import completing
+from kgbench.cli import completion
 from kgbench.cli.tables import Form
 
 STORE_VARIABLE = "KGBENCH_STORE"
@@ -42,7 +42,7 @@ def _engine(name: str) -> str:
     return name
 
 
-def typed(option: registry.Option) -> Any:
+def analysis_option(option: registry.Option) -> Any:
     """Return the typer option for the parameter of an analysis."""
     check = option.checked
 
@@ -59,7 +59,7 @@ def typed(option: registry.Option) -> Any:
     )
 
 
-def typed_store(store: str | None) -> str | None:
+def explicit_store(store: str | None) -> str | None:
     """Return the store location that printed commands must repeat, or ``None``.
 
     A store named by the environment variable also applies to the next command.
@@ -72,8 +72,8 @@ def _use_key(context: typer.Context, path: Path | None) -> Path | None:
     if path is not None:
         from kgbench.tasks import keys
 
-        keys.hand(keys.from_file(path))
-        context.call_on_close(lambda: keys.hand(None))
+        keys.set_key(keys.read_key_file(path))
+        context.call_on_close(lambda: keys.set_key(None))
     return path
 
 
@@ -126,7 +126,7 @@ ModelSpecs = Annotated[
         metavar="SPEC",
         help="A model such as baseline:oracle or openai:NAME@http://host/v1, "
         "or a glob over the configuration's models; repeatable.",
-        autocompletion=completing.models,
+        autocompletion=completion.models,
     ),
 ]
 Preflight = Annotated[
@@ -161,7 +161,7 @@ EveryRun = Annotated[
     typer.Argument(
         metavar="RUN",
         help="A run's id, IRI or label; default: all.",
-        autocompletion=completing.runs,
+        autocompletion=completion.runs,
     ),
 ]
 Unprotected = Annotated[
@@ -179,7 +179,7 @@ TaskGlobs = Annotated[
         "-t",
         metavar="GLOB",
         help="Only task labels that match; repeatable.",
-        autocompletion=completing.tasks,
+        autocompletion=completion.tasks,
     ),
 ]
 ModelGlobs = Annotated[
@@ -198,13 +198,13 @@ OfRun = Annotated[
         "--run",
         metavar="RUN",
         help="Only this run: its id, IRI or label.",
-        autocompletion=completing.runs,
+        autocompletion=completion.runs,
     ),
 ]
-Metric = Annotated[str | None, typed(METRIC)]
-Round = Annotated[str | None, typed(ROUND)]
-Declared = Annotated[Path | None, typed(DECLARED)]
-Common = Annotated[bool, typed(COMMON)]
+Metric = Annotated[str | None, analysis_option(METRIC)]
+Round = Annotated[str | None, analysis_option(ROUND)]
+Declared = Annotated[Path | None, analysis_option(DECLARED)]
+Common = Annotated[bool, analysis_option(COMMON)]
 TableForm = Annotated[Form, typer.Option("--format", "-f", help="Format of the table.")]
 Guard = Annotated[
     bool,

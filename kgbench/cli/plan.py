@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from kgbench.cli import options
-from kgbench.cli.groups import Output, grouped
+from kgbench.cli.option_groups import Output, grouped
 
 
 def command(app: typer.Typer) -> None:
@@ -78,7 +78,7 @@ def plan(
     from kgbench.store import open_reader
 
     claim = planning.Claim(detect, power, alpha).checked()
-    declared = planning.Declared(between, within, correlation)
+    declared = planning.DeclaredVariances(between, within, correlation)
     counts = repetitions or planning.REPETITIONS
     if from_ is None:
         if between is None or within is None:

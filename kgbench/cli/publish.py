@@ -12,8 +12,8 @@ from typing import Annotated
 
 import typer
 
-from kgbench.cli import completing, options
-from kgbench.cli.wording import count
+from kgbench.cli import completion, options
+from kgbench.cli.messages import count
 
 
 class Compression(StrEnum):
@@ -48,7 +48,7 @@ def publish(
             "--run",
             metavar="RUN",
             help="Only the run with this id, IRI or label; repeatable.",
-            autocompletion=completing.runs,
+            autocompletion=completion.runs,
         ),
     ] = None,
     redact: Annotated[
@@ -156,27 +156,29 @@ def publish(
 
     _refuse_misplaced(paths, out, key, check=check)
     if paths:
-        checklist.show(
-            checklist.checked(paths, mldcat_shapes, unprotected or (), disclosed, key or ()),
+        checklist.print_report(
+            checklist.check_publication(
+                paths, mldcat_shapes, unprotected or (), disclosed, key or ()
+            ),
             json_=json_,
         )
         return
     if out is None or base is None:
         raise typer.BadParameter("--out and --base are required (to check only: --check DIR)")
+    from kgbench.cli.messages import missing_package
     from kgbench.cli.progress import progress
-    from kgbench.cli.wording import missing
     from kgbench.store import copying, default_location, known_keys
 
     try:
-        from kgbench.publish import about as describing
+        from kgbench.publish import description as describing
         from kgbench.publish.dumps import check_compression, checked_password
+        from kgbench.publish.redaction import RedactionLevel
         from kgbench.publish.settings import PASSWORD, Settings, checked_base, checked_endpoint
         from kgbench.publish.signing import Signer
         from kgbench.publish.site import publish as publish_site
-        from kgbench.publish.withholding import Level
     except ModuleNotFoundError as error:
-        raise missing(error, "publish") from None
-    described = describing.About() if about is None else describing.read(about)
+        raise missing_package(error, "publish") from None
+    described = describing.DatasetDescription() if about is None else describing.read(about)
     described = describing.with_options(
         described,
         title=title,
@@ -197,7 +199,7 @@ def publish(
         location=location,
         out=out,
         base=checked_base(base),
-        level=Level[level.name],
+        level=RedactionLevel[level.name],
         unprotected=frozenset(unprotected or ()),
         password=password,
         runs=tuple(run or ()),
@@ -216,7 +218,7 @@ def publish(
             lambda done, of, what: advance(done, what, total=of or None),
         )
     verdicts = (
-        checklist.checked([out], mldcat_shapes, unprotected or (), disclosed, key or ())
+        checklist.check_publication([out], mldcat_shapes, unprotected or (), disclosed, key or ())
         if check
         else None
     )
@@ -240,7 +242,7 @@ def publish(
     typer.echo(f"base     {report.base}")
     typer.echo(f"folder   {report.out}")
     if verdicts is not None:
-        checklist.show(verdicts, json_=False)
+        checklist.print_report(verdicts, json_=False)
 
 
 def _refuse_misplaced(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 
 import typer
 
-from kgbench.cli import completing, options
+from kgbench.cli import completion, options
 
 if TYPE_CHECKING:
     from kgbench.analysis.tables import Kind
@@ -43,7 +43,7 @@ def query(
         typer.Argument(
             metavar="[NAME|FILE|-]",
             help="A declared query, a file, or - for standard input. Default: list the queries.",
-            autocompletion=completing.queries,
+            autocompletion=completion.queries,
         ),
     ] = None,
     *,
@@ -199,14 +199,14 @@ def _csv(answer: Any, out: BinaryIO, *, guard: bool, crlf: bool) -> None:
     import pyoxigraph as ox
 
     from kgbench.characters import spreadsheet_safe
-    from kgbench.cli.tables import tell_guarded
+    from kgbench.cli.tables import report_guarded
 
     buffer, text = io.BytesIO(), io.StringIO(newline="")
     answer.serialize(buffer, ox.QueryResultsFormat.CSV)
     rows = list(csv.reader(io.StringIO(buffer.getvalue().decode("utf-8"), newline="")))
     if guard:
         rows, changed = spreadsheet_safe(rows)
-        tell_guarded(changed)
+        report_guarded(changed)
     csv.writer(text, lineterminator="\r\n" if crlf else "\n").writerows(rows)
     out.write(text.getvalue().encode("utf-8"))
 

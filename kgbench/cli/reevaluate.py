@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kgbench.cli import options
+from kgbench.cli.messages import count
 from kgbench.cli.progress import progress
-from kgbench.cli.wording import count
 from kgbench.variants.kinds import VariantKind
 
 if TYPE_CHECKING:
-    from kgbench.reevaluation.comparison import Reevaluated
+    from kgbench.reevaluation.comparison import ReevaluationResult
     from kgbench.reevaluation.tool_audit import Audit
 
 
@@ -173,16 +173,16 @@ def _report_audit(done: Audit, *, json_: bool) -> None:
         typer.echo(f"{count(times, 'call')} of {one_line(tool) or 'no tool'} kept aside: {reason}")
 
 
-def _report(done: list[Reevaluated], *, json_: bool) -> None:
+def _report(done: list[ReevaluationResult], *, json_: bool) -> None:
     from kgbench.analysis.passes import changes
     from kgbench.analysis.references import on_variants
     from kgbench.analysis.rendering import render
-    from kgbench.reevaluation.comparison import passed_over, report, together
+    from kgbench.reevaluation.comparison import merge_comparisons, passed_over, report
 
     if json_:
         typer.echo(json.dumps(report(done), indent=2, ensure_ascii=False))
         return
-    combined = together(done)
+    combined = merge_comparisons(done)
     typer.echo(render(changes(combined), "table"), nl=False)
     typer.echo(
         f"{count(combined.dialogues, 'dialogue')} judged again, {len(combined.differing):,} differ "

@@ -10,9 +10,9 @@ from typing import Annotated
 
 import typer
 
-from kgbench.cli import completing, options
+from kgbench.cli import completion, options
+from kgbench.cli.messages import count
 from kgbench.cli.tables import Form, write
-from kgbench.cli.wording import count
 
 _RDF = {".trig": "TRIG", ".nq": "N_QUADS", ".jsonld": "JSON_LD"}
 
@@ -44,7 +44,7 @@ def export(
         typer.Argument(
             metavar="RUN",
             help="The judged run: its id, IRI or label. Default: all.",
-            autocompletion=completing.runs,
+            autocompletion=completion.runs,
         ),
     ] = None,
     form: Annotated[
@@ -105,8 +105,8 @@ def import_(
 
     if file.suffix not in (".csv", *_RDF):
         raise StoreError(f"{file}: a file of verdicts must end in {', '.join(('.csv', *_RDF))}")
-    if file.stat().st_size > importing.LARGEST:
-        raise StoreError(f"{file} is larger than {importing.LARGEST >> 20} MiB")
+    if file.stat().st_size > importing.MAX_BYTES:
+        raise StoreError(f"{file} is larger than {importing.MAX_BYTES >> 20} MiB")
     data = file.read_bytes()
     with open_existing(store) as opened:
         try:
@@ -114,7 +114,7 @@ def import_(
                 verdicts = importing.from_rdf(data, getattr(ox.RdfFormat, _RDF[file.suffix]))
             else:
                 verdicts = importing.from_csv(opened, data.decode("utf-8"))
-            done = importing.imported(opened, verdicts)
+            done = importing.import_reviews(opened, verdicts)
         except UnicodeDecodeError:
             raise StoreError(f"{file} is not in UTF-8") from None
         except StoreError as error:

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kgbench.analysis.run_totals import tokens, usd
-from kgbench.cli import completing, options
-from kgbench.cli.groups import Limits, grouped
+from kgbench.cli import completion, options
+from kgbench.cli.option_groups import Limits, grouped
 from kgbench.cli.progress import progress
 from kgbench.cli.run_report import report
 
 if TYPE_CHECKING:
     from kgbench.engine import Progress, Settings
-    from kgbench.engine.published import Asked
+    from kgbench.engine.published import PlanExercises
     from kgbench.model import Plan
     from kgbench.store.protocol import Store
 
@@ -70,7 +70,7 @@ def run(
             "--run",
             metavar="RUN",
             help="Continue this run: its id, IRI or label.",
-            autocompletion=completing.runs,
+            autocompletion=completion.runs,
         ),
     ] = None,
     new: Annotated[
@@ -156,8 +156,8 @@ def run(
     from kgbench.engine import Journal, Settings
     from kgbench.engine.plans import continued
     from kgbench.execution.judging import JudgeLimits
-    from kgbench.execution.pools import begin
     from kgbench.execution.pools import executor as make_executor
+    from kgbench.execution.pools import start_children
     from kgbench.store import open_store
 
     overrides: dict[str, Any] = {
@@ -169,14 +169,16 @@ def run(
         "tool_protocol": None if tool_protocol is None else str(tool_protocol),
     }
     if dry_run:
-        from kgbench.cli.dry_run import say
+        from kgbench.cli.dry_run import print_estimate
 
         run_name = None if new else run_id or ""
         plan = _plan(config, store, overrides)
-        say(plan, store, run_name, endpoint=endpoint is not None, json_=json_)
+        print_estimate(plan, store, run_name, endpoint=endpoint is not None, json_=json_)
         return
     with make_executor(executor) as judges:
-        begin(judges, JudgeLimits(engine=engine))  # workers start while the configuration is read
+        start_children(
+            judges, JudgeLimits(engine=engine)
+        )  # workers start while the configuration is read
         plan = _plan(config, store, overrides)
         for passed_over in () if json_ else plan.passed_over:
             typer.echo(f"passed over: {passed_over}")
@@ -200,11 +202,18 @@ def run(
             import asyncio  # takes 20 ms, which most commands do not need
 
             try:
-                done = asyncio.run(hold(opened, plan, settings, quiet=json_ or verbose))
+                done = asyncio.run(
+                    run_with_progress(opened, plan, settings, quiet=json_ or verbose)
+                )
             finally:
                 journal.close()
             report(
-                opened, plan, done, options.typed_store(store), whole_store=whole_store, json_=json_
+                opened,
+                plan,
+                done,
+                options.explicit_store(store),
+                whole_store=whole_store,
+                json_=json_,
             )
     if done.interrupted:
         raise typer.Exit(130)
@@ -219,8 +228,8 @@ def _plan(config: Path | None, location: str | None, overrides: dict[str, Any]) 
     return plan_of(config, partial(open_reader, location), **overrides)
 
 
-async def hold(
-    store: Store, plan: Plan, settings: Settings, *, quiet: bool, given: Asked | None = None
+async def run_with_progress(
+    store: Store, plan: Plan, settings: Settings, *, quiet: bool, given: PlanExercises | None = None
 ) -> Progress:
     """Run ``plan`` with a progress display and return its final progress.
 
@@ -229,9 +238,9 @@ async def hold(
     """
     import asyncio
 
-    from kgbench.engine import Stop, run_plan
+    from kgbench.engine import StopSignal, run_plan
 
-    stop = Stop()
+    stop = StopSignal()
 
     def interrupted() -> None:
         if not stop.requested:

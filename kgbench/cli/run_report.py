@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import typer
 
 from kgbench.analysis.run_totals import tokens, totals
-from kgbench.cli.totals import sentence
-from kgbench.cli.wording import count, tell
+from kgbench.cli.messages import count, echo_visible
+from kgbench.cli.totals import totals_line
 
 if TYPE_CHECKING:
     from kgbench.analysis.run_results import RunResults
@@ -69,10 +69,10 @@ def report(
     typer.echo(render(results.table, "table"), nl=False)
     _print_results(results, location)
     tell_progress(store, done)
-    typer.echo(f"total  {sentence(costs)}")
-    tell(f"run    {done.run} ({run.label})")
+    typer.echo(f"total  {totals_line(costs)}")
+    echo_visible(f"run    {done.run} ({run.label})")
     typer.echo(f"store  {store.location}")
-    pending = sum(item.requests for item in batches.open_ones(store, run.graph))
+    pending = sum(item.requests for item in batches.unended_batches(store, run.graph))
     if pending:
         typer.echo(f"{tokens(pending)} answers are pending in batches (kgbench status).")
     if done.limit is not None:
@@ -90,11 +90,11 @@ def _print_results(results: RunResults, location: str | None) -> None:
         counts = (f"{number:,} {name.replace('-', ' ')}" for name, number in outcomes.most_common())
         typer.echo(f"answers  {', '.join(counts)}")
     for warning in results.warnings():
-        tell(f"warning  {warning}")
+        echo_visible(f"warning  {warning}")
     if results.worst:
         typer.echo("\nThe worst dialogues of this run:")
         for dialogue in results.worst:
-            tell(show_line(dialogue, location, model=True))
+            echo_visible(show_line(dialogue, location, model=True))
         typer.echo()
 
 

@@ -166,7 +166,7 @@ def serve(
         )
         _serve_review(review_options, host, port, public, store)
         return
-    from kgbench.cli.wording import missing
+    from kgbench.cli.messages import missing_package
     from kgbench.errors import ConfigurationError, Finding
     from kgbench.store import default_location, embedded_only
     from kgbench.vocab import BASE
@@ -177,9 +177,9 @@ def serve(
         raise ConfigurationError([Finding("kgbench serve", "/update", message)])
     try:
         from kgbench.serve.settings import Limits, Settings
-        from kgbench.serve.starting import names, start
+        from kgbench.serve.startup import host_names, start
     except ModuleNotFoundError as error:
-        raise missing(error, "serve") from None
+        raise missing_package(error, "serve") from None
     if cors is not None and not ORIGIN.fullmatch(cors):
         message = f"{cors!r} is not an origin: give * or scheme and host, as https://example.org"
         raise ConfigurationError([Finding("kgbench serve", "/cors", message)])
@@ -200,7 +200,7 @@ def serve(
         redirect=redirect,
         token=token,
         cors=cors,
-        hosts=names(host, public),
+        hosts=host_names(host, public),
         limits=limits,
     )
     if mcp:
@@ -213,25 +213,25 @@ def _serve_tools(
     settings: Settings, graph: str | None, host: str, port: int, *, stdio: bool
 ) -> None:
     """Serve tools by the Model Context Protocol."""
-    from kgbench.cli.wording import missing
+    from kgbench.cli.messages import missing_package
 
     try:
-        from kgbench.serve.mcp import starting
+        from kgbench.serve.mcp import startup
     except ModuleNotFoundError as error:
-        raise missing(error, "mcp") from None
+        raise missing_package(error, "mcp") from None
     if stdio:
-        starting.over_stdio(settings, graph)
+        startup.over_stdio(settings, graph)
     else:
-        starting.over_http(settings, graph, host, port)
+        startup.over_http(settings, graph, host, port)
 
 
 def _serve_review(
     review_options: ReviewOptions, host: str, port: int, public: str | None, location: str | None
 ) -> None:
     """Serve the pages on which people judge stored dialogues."""
-    from kgbench.cli.wording import count, missing
-    from kgbench.judges.dialogues import newest_judgeable
-    from kgbench.judges.planning import Judging
+    from kgbench.cli.messages import count, missing_package
+    from kgbench.judges.dialogues import newest_judgeable_run
+    from kgbench.judges.planning import JudgingRequest
     from kgbench.judges.rubrics import rubric
     from kgbench.record import reading
     from kgbench.run_selection import Selection
@@ -242,23 +242,23 @@ def _serve_review(
         from kgbench.serve.review.application import application
         from kgbench.serve.review.queue import ReviewQueue
         from kgbench.serve.settings import Settings
-        from kgbench.serve.starting import names, run, server
+        from kgbench.serve.startup import host_names, run, server
     except ModuleNotFoundError as error:
-        raise missing(error, "serve") from None
+        raise missing_package(error, "serve") from None
     selection = Selection(tuple(review_options.tasks), tuple(review_options.judged))
-    judging = Judging(
+    judging = JudgingRequest(
         rubric(review_options.rubric), selection, review_options.sample, review_options.seed
     )
     store_location = location or default_location()
     with open_existing(str(embedded_only(store_location, "reviewing"))) as store:
         judged_run = (
-            newest_judgeable(store)
+            newest_judgeable_run(store)
             if review_options.run is None
             else reading.find_run(store, review_options.run)
         )
         queue = ReviewQueue(store, judged_run, judging, review_options.order)
         access = Access(os.environ.get(REVIEW_KEY) or new_key(), public)
-        settings = Settings(location=store_location, hosts=names(host, public))
+        settings = Settings(location=store_location, hosts=host_names(host, public))
         banner = (
             f"reviewing {judged_run.id} ({judged_run.label}) by {review_options.rubric}: "
             f"{count(len(queue.entries), 'item')}, {review_options.order}\n"
@@ -272,7 +272,7 @@ def _serve_question_answering(
     spec: str, host: str, port: int, public: str | None, location: str | None
 ) -> None:
     """Serve a model by the protocol of the TEXT2SPARQL challenge."""
-    from kgbench.cli.wording import missing
+    from kgbench.cli.messages import missing_package
     from kgbench.config import model_setup
     from kgbench.errors import TaskError
     from kgbench.store import default_location
@@ -280,9 +280,9 @@ def _serve_question_answering(
     try:
         from kgbench.serve.question_answering import application, datasets
         from kgbench.serve.settings import Settings
-        from kgbench.serve.starting import names, run, server
+        from kgbench.serve.startup import host_names, run, server
     except ModuleNotFoundError as error:
-        raise missing(error, "serve") from None
+        raise missing_package(error, "serve") from None
     setup = model_setup(spec)
     data_sets = datasets()
     if not data_sets:
@@ -290,7 +290,7 @@ def _serve_question_answering(
             "no data set with questions is installed: 'kgbench datasets install ck25' installs one"
         )
     settings = Settings(
-        location=location or default_location(), public=public, hosts=names(host, public)
+        location=location or default_location(), public=public, hosts=host_names(host, public)
     )
     banner = (
         f"serving {setup.label} about {', '.join(sorted(data_sets))}\nasked at {{url}}text2sparql\n"

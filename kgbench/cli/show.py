@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from kgbench.analysis.dialogues import DialogueView, RoundView, ToolView, VerdictView
-    from kgbench.judges.about import VerdictAbout
+    from kgbench.judges.verdicts import DialogueVerdict
 
 
 _LINES = 12  # shown lines of a tool result
@@ -46,7 +46,7 @@ def show(
     Verdicts of judges and human reviewers come last. Control characters are escaped.
     """
     from kgbench.analysis.dialogues import view
-    from kgbench.judges.about import verdicts_about
+    from kgbench.judges.verdicts import verdicts_about
     from kgbench.store import open_reader
 
     with open_reader(store) as opened:
@@ -64,14 +64,14 @@ def show(
         _print(shown, judgements)
 
 
-def _as_json(verdict: VerdictAbout) -> dict[str, Any]:
+def _as_json(verdict: DialogueVerdict) -> dict[str, Any]:
     """Return a verdict as JSON, with the IRI of its rubric."""
     data = verdict._asdict() | {"call": None if verdict.call is None else verdict.call._asdict()}
     rubric = data.pop("rubric_iri")
     return {**data, "rubric": rubric}
 
 
-def _print(shown: DialogueView, judgements: Sequence[VerdictAbout]) -> None:
+def _print(shown: DialogueView, judgements: Sequence[DialogueVerdict]) -> None:
     from rich.console import Console
 
     from kgbench.characters import one_line
@@ -148,7 +148,7 @@ def _print_verdict(console: Console, verdict: VerdictView) -> None:
         console.print(f"{one_line(info):<24} {one_line(value)}", style="dim")
 
 
-def _print_judgement(console: Console, verdict: VerdictAbout) -> None:
+def _print_judgement(console: Console, verdict: DialogueVerdict) -> None:
     """Print the verdict of a judge or human reviewer, and its reason."""
     from kgbench.characters import one_line, visible
 

@@ -15,8 +15,8 @@ import typer
 
 from kgbench.analysis.run_totals import totals
 from kgbench.cli import options
-from kgbench.cli.totals import sentence
-from kgbench.cli.wording import count, tell
+from kgbench.cli.messages import count, echo_visible
+from kgbench.cli.totals import totals_line
 
 if TYPE_CHECKING:
     from kgbench.engine.explaining import Reason
@@ -50,8 +50,8 @@ def status(  # noqa: PLR0917 - a command line has many options
     json_: options.AsJson = False,
 ) -> None:
     """Show the progress and cost of runs, and why dialogues are open."""
-    from kgbench.analysis.choosing import left_out
-    from kgbench.engine.replies import waiting
+    from kgbench.analysis.score_selectors import left_out
+    from kgbench.engine.replies import count_unstored
     from kgbench.record import reading
     from kgbench.store import open_reader
 
@@ -61,7 +61,7 @@ def status(  # noqa: PLR0917 - a command line has many options
         runs = reading.runs(opened) if run is None else [reading.find_run(opened, run)]
         if why and runs:
             runs = runs[:1]
-        received = waiting(opened)
+        received = count_unstored(opened)
         states = [{**_state(opened, info), "waiting": received.pop(info.iri, 0)} for info in runs]
         notes = left_out(opened)
         if run is None and received and not why:
@@ -80,7 +80,7 @@ def status(  # noqa: PLR0917 - a command line has many options
     for state in states:
         _print(state)
     for note in notes:
-        tell(note, err=True)
+        echo_visible(note, err=True)
 
 
 def _reasons(store: Store, run: RunInfo, config: Path | None) -> list[Reason]:
@@ -171,40 +171,40 @@ def _outcomes(
 def _print(state: dict[str, Any]) -> None:
     interrupted = state["interrupted_sessions"]
     cut_off = f" ({interrupted} without an end)" if interrupted else ""
-    tell(f"{state['label']}  {state['run']}")
-    tell(
+    echo_visible(f"{state['label']}  {state['run']}")
+    echo_visible(
         f"  suite {state['suite']}, begun {_moment(state['started'])}, "
         f"{count(state['sessions'], 'session')}{cut_off}"
     )
-    tell(
+    echo_visible(
         f"  {state['complete']:,} of {count(state['planned'], 'dialogue')} complete, "
         f"{state['open']:,} open"
     )
     if state["waiting"]:
-        tell(
+        echo_visible(
             f"  {count(state['waiting'], 'reply', 'replies')} in the write-ahead log and not in "
             "the store yet; the run stores them, now or when it continues, without asking again"
         )
     if state["invalid"]:
-        tell(f"  {count(state['invalid'], 'dialogue')} invalidated and not counted")
-    tell(f"  {sentence(state['totals'])}")
+        echo_visible(f"  {count(state['invalid'], 'dialogue')} invalidated and not counted")
+    echo_visible(f"  {totals_line(state['totals'])}")
     for model, counts in state["models"].items():
-        tell(f"    {model}: {counts['complete']:,} complete, {counts['open']:,} open")
+        echo_visible(f"    {model}: {counts['complete']:,} complete, {counts['open']:,} open")
         by_outcome = state["outcomes"].get(model, {})
         outcomes = [
             f"{name} {entry['answers']:,} ({100 * entry['rate']:.1f} %)"
             for name, entry in by_outcome.items()
         ]
         if outcomes:
-            tell(f"      answers: {', '.join(outcomes)}")
+            echo_visible(f"      answers: {', '.join(outcomes)}")
     for batch in state["batches"]:
         name = batch["id"] or "not confirmed by the provider"
-        tell(
+        echo_visible(
             f"    batch under way: {batch['model']}, {batch['requests']} requests since "
             f"{batch['since']} ({name}); kgbench run --batch collects it"
         )
     for failure in state["failures"][:10]:
-        tell(f"    {failure['calls']} x {failure['model']}: {failure['error']}")
+        echo_visible(f"    {failure['calls']} x {failure['model']}: {failure['error']}")
     if "why" in state:
         _print_why(state["why"])
 
@@ -219,18 +219,18 @@ def _print_why(reasons: list[dict[str, Any]]) -> None:
     invalid = sum(reason["why"] == "invalidated" for reason in reasons)
     if invalid:
         what = count(invalid, "dialogue")
-        tell(f"  {what} invalidated: run again with --redo-invalidated.")
+        echo_visible(f"  {what} invalidated: run again with --redo-invalidated.")
     reasons = [reason for reason in reasons if reason["why"] != "invalidated"]
     if not reasons:
         rest = "every other" if invalid else "every"
-        tell(f"  Nothing to run: {rest} planned dialogue is complete.")
+        echo_visible(f"  Nothing to run: {rest} planned dialogue is complete.")
         return
-    tell(f"  {count(len(reasons), 'dialogue')} would run:")
+    echo_visible(f"  {count(len(reasons), 'dialogue')} would run:")
     groups = Counter((_words(reason), reason["model"], reason["task"]) for reason in reasons)
     for (words, model, task), times in groups.most_common(_SHOWN):
-        tell(f"    {times} x {task}, {model}: {words}")
+        echo_visible(f"    {times} x {task}, {model}: {words}")
     if len(groups) > _SHOWN:
-        tell(f"    and {len(groups) - _SHOWN} more kinds; --json lists every dialogue")
+        echo_visible(f"    and {len(groups) - _SHOWN} more kinds; --json lists every dialogue")
 
 
 def _words(reason: dict[str, Any]) -> str:

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kgbench.cli import completing, options
-from kgbench.cli.wording import count, tell
+from kgbench.cli import completion, options
+from kgbench.cli.messages import count, echo_visible
 
 if TYPE_CHECKING:
-    from kgbench.store.copying import Copied, Source
-    from kgbench.store.maintenance import Checked
+    from kgbench.store.copying import CopiedGraph, Source
+    from kgbench.store.maintenance import CheckResult
 
 _Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress.")]
 
@@ -129,7 +129,7 @@ def _check_aggregates(store: str | None, *, json_: bool) -> None:
         raise typer.Exit(1)
 
 
-def _print_checked(report: Checked) -> None:
+def _print_checked(report: CheckResult) -> None:
     typer.echo(
         f"store    {report.location}\nlayout   {report.layout}\n"
         f"content  {count(report.graphs, 'graph')}, {count(report.triples, 'triple')}"
@@ -180,7 +180,7 @@ def recover(
         try:
             known_keys.carry(str(path), target)
         except StoreError as error:  # the file of fingerprints may be damaged as well
-            tell(f"without the fingerprints of keys: {error}", err=True)
+            echo_visible(f"without the fingerprints of keys: {error}", err=True)
         for log in path.glob("write-ahead/*.log"):  # replies that are not in the store yet
             files.write(Path(target) / "write-ahead" / log.name, log.read_bytes())
     if json_:
@@ -270,7 +270,7 @@ def drop(
     run: Annotated[
         str,
         typer.Argument(
-            metavar="RUN", help="A run's id, IRI or label.", autocompletion=completing.runs
+            metavar="RUN", help="A run's id, IRI or label.", autocompletion=completion.runs
         ),
     ],
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
@@ -325,7 +325,7 @@ def _progress(graph: str, triples: int) -> None:
     typer.echo(f"{triples:>10}  {graph}", err=True)
 
 
-def _counts(copied: list[Copied]) -> dict[str, object]:
+def _counts(copied: list[CopiedGraph]) -> dict[str, object]:
     return {
         "triples": sum(graph.triples for graph in copied),
         "graphs": [graph._asdict() for graph in copied],

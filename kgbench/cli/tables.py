@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from kgbench.characters import visible
-from kgbench.cli.wording import count
+from kgbench.cli.messages import count
 
 if TYPE_CHECKING:
     from kgbench.analysis.selection import Selection
@@ -52,20 +52,20 @@ def read(
     ``name`` with ``arguments``. Raises :class:`~kgbench.errors.StoreInUse` if another process owns
     the store then. In a ``form`` for readers, models have their display names.
     """
-    from kgbench.analysis.choosing import noted
     from kgbench.analysis.display_names import display_names, displayed
-    from kgbench.analysis.stored import keep, remembered
+    from kgbench.analysis.score_selectors import with_left_out_notes
+    from kgbench.analysis.stored_results import store_table, stored_or_computed
     from kgbench.store import open_existing, open_reader
 
     with (open_existing if kept else open_reader)(store) as opened:
         chosen = choose(opened)
-        table, basis, started = remembered(
+        table, basis, started = stored_or_computed(
             opened, chosen, name, arguments or {}, lambda: compute(opened, chosen)
         )
         if kept and started is not None:
-            keep(opened, basis, table, started)
+            store_table(opened, basis, table, started)
         names = display_names(opened) if form.for_people else {}
-        return displayed(noted(opened, table), names)
+        return displayed(with_left_out_notes(opened, table), names)
 
 
 def write(
@@ -82,7 +82,7 @@ def write(
 
     if guard:
         table, changed = table.spreadsheet_safe()
-        tell_guarded(changed)
+        report_guarded(changed)
     if form is Form.XLSX:
         from kgbench.analysis.xlsx import as_xlsx
 
@@ -99,7 +99,7 @@ def write(
     typer.echo(f"wrote {out}", err=True)
 
 
-def tell_guarded(cells: int) -> None:
+def report_guarded(cells: int) -> None:
     """Print on standard error how many cells got an apostrophe that the store does not have."""
     typer.echo(f"guarded: {count(cells, 'cell')} with an apostrophe before the text", err=True)
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kgbench.cli import options
-from kgbench.cli.wording import count, tell
-from kgbench.tasks.beginnings import Answers, Kind
+from kgbench.cli.messages import count, echo_visible
+from kgbench.tasks.scaffold_options import Answers, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -61,9 +61,9 @@ def new(
         typer.echo(json.dumps({"name": name, "folder": str(package), "files": written}, indent=2))
         return
     for path in files:
-        tell(str(path))
-    tell(f"Check it with: kgbench tasks check {shlex.quote(str(package))}")
-    tell(f"Install it with: pip install {shlex.quote(str(package.absolute()))}")
+        echo_visible(str(path))
+    echo_visible(f"Check it with: kgbench tasks check {shlex.quote(str(package))}")
+    echo_visible(f"Install it with: pip install {shlex.quote(str(package.absolute()))}")
 
 
 def check(
@@ -143,14 +143,16 @@ def _print(checks: Sequence[Check]) -> None:
         for check_ in checks
         if check_.skipped is not None
     ):
-        tell(reason)
+        echo_visible(reason)
     for check_ in checks:
         for fault in check_.faults:
             location = check_.file if fault.line is None else f"{check_.file}:{fault.line}"
-            tell(f"{location}: {check_.name}: {fault.message}", err=True)
+            echo_visible(f"{location}: {check_.name}: {fault.message}", err=True)
     faults = sum(len(check_.faults) for check_ in checks)
     classes = count(len(by_class), "task class", "task classes")
-    tell(f"{count(faults, 'finding') if faults else 'no findings'} in {classes}", err=bool(faults))
+    echo_visible(
+        f"{count(faults, 'finding') if faults else 'no findings'} in {classes}", err=bool(faults)
+    )
 
 
 def _result(checks: Sequence[Check]) -> str:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kgbench.cli import completing, options, task_authoring
-from kgbench.cli.wording import count, tell
+from kgbench.cli import completion, options, task_authoring
+from kgbench.cli.messages import count, echo_visible
 
 if TYPE_CHECKING:
     from kgbench.model import Case, Json, Task
@@ -39,7 +39,7 @@ def list_(
     globs: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[GLOB]...", help="Only labels that match.", autocompletion=completing.tasks
+            metavar="[GLOB]...", help="Only labels that match.", autocompletion=completion.tasks
         ),
     ] = None,
     key_file: options.KeyFile = None,  # noqa: ARG001 - acts through its callback
@@ -87,7 +87,7 @@ def show(
     label: Annotated[
         str,
         typer.Argument(
-            metavar="LABEL", help="A label: see 'tasks list'.", autocompletion=completing.tasks
+            metavar="LABEL", help="A label: see 'tasks list'.", autocompletion=completion.tasks
         ),
     ],
     key_file: options.KeyFile = None,  # noqa: ARG001 - acts through its callback
@@ -141,9 +141,9 @@ def encrypt(
     In folders, only data beside or below a task.ttl are encrypted; the task.ttl stays readable.
     Keys, stores, configurations and code are never encrypted.
     """
-    from kgbench.tasks import class_files, keys, sealed_files
+    from kgbench.tasks import class_files, file_encryption, keys
 
-    key = keys.published() if published else _key()
+    key = keys.published_key() if published else _key()
     files = class_files.data_files(paths, [key])
     if dry_run:
         for path in files:
@@ -153,48 +153,50 @@ def encrypt(
         for path in files:
             typer.echo(str(path), err=True)
         typer.confirm(f"Encrypt {count(len(files), 'file')}?", abort=True, err=True)
-    for path in sealed_files.encrypt(files, key):
+    for path in file_encryption.encrypt(files, key):
         typer.echo(str(path))
 
 
 def decrypt(paths: _Files, key_file: options.KeyFile = None) -> None:
     """Decrypt task files: each FILE.enc becomes FILE again."""
-    from kgbench.tasks import keys, sealed_files
+    from kgbench.tasks import file_encryption, keys
 
-    known = keys.known() if key_file is None else [keys.from_file(key_file)]
-    for path in sealed_files.sealed(paths):
-        typer.echo(str(sealed_files.decrypt(path, known)))
+    known = keys.available_keys() if key_file is None else [keys.read_key_file(key_file)]
+    for path in file_encryption.files_to_decrypt(paths):
+        typer.echo(str(file_encryption.decrypt(path, known)))
 
 
 def _report_unusable() -> None:
     from kgbench.tasks import catalogue
 
     for name, why in catalogue.unusable().items():
-        tell(f"The task class {name} cannot be used: {why}", err=True)
+        echo_visible(f"The task class {name} cannot be used: {why}", err=True)
 
 
 def _report_sealed(class_names: Iterable[str]) -> None:
-    from kgbench.tasks import sealed_classes
+    from kgbench.tasks import locked_classes
 
     for name in sorted(set(class_names)):
-        tell(f"The task class {name} is sealed: {sealed_classes.why_sealed(name)}", err=True)
+        echo_visible(
+            f"The task class {name} is sealed: {locked_classes.missing_key(name)}", err=True
+        )
 
 
 def _key() -> str:
     from kgbench.errors import ResourceError
     from kgbench.tasks import keys
 
-    key = keys.own()
+    key = keys.user_key()
     if key is None:
         raise ResourceError(f"there is no key: set {keys.VARIABLE}, or name a file by --key-file")
     return key
 
 
 def _summary(task: Task) -> dict[str, Json]:
-    from kgbench.tasks import catalogue, sealed_classes
+    from kgbench.tasks import catalogue, locked_classes
 
     task_class = catalogue.task_class(task.task_class)
-    sealed = sealed_classes.why_sealed(task.task_class) is not None
+    sealed = locked_classes.missing_key(task.task_class) is not None
     return {
         "label": task.label,
         "class": task.task_class,

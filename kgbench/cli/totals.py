@@ -6,10 +6,10 @@ from __future__ import annotations
 from typing import Any
 
 from kgbench.analysis.run_totals import cost, duration, tokens
-from kgbench.cli.wording import count
+from kgbench.cli.messages import count
 
 
-def sentence(totals: dict[str, Any]) -> str:
+def totals_line(totals: dict[str, Any]) -> str:
     """Return answers, tokens, cost and duration of a run in one line."""
     return (
         f"{count(totals['answers'], 'answer')}, {tokens(totals['input_tokens'])} tokens read and "

@@ -14,7 +14,7 @@ from kgbench.connectors import declared
 from kgbench.errors import Finding, ModelSpecError, TaskError
 from kgbench.model import Json, ModelSetup, Task
 from kgbench.nearest import nearest
-from kgbench.tasks import catalogue, sealed_classes, succession
+from kgbench.tasks import catalogue, locked_classes, successors
 
 SIZE = "size"  # the parameter that 'sizes' sets
 
@@ -81,7 +81,7 @@ def _of_entry(entry: Entry) -> tuple[list[TaskChoice], list[Finding]]:
     label = entry.label or name
     if entry.class_name is None and name in catalogue.labelled_tasks():
         return [_choice(entry, catalogue.labelled_tasks()[name])], []
-    name = succession.successor(name)
+    name = successors.successor(name)
     if name in catalogue.task_classes():
         return _by_class(entry, name, label)
     if name in catalogue.unusable():
@@ -95,7 +95,7 @@ def _of_entry(entry: Entry) -> tuple[list[TaskChoice], list[Finding]]:
 
 
 def _choice(entry: Entry, task: Task) -> TaskChoice:
-    missing = sealed_classes.why_sealed(task.task_class) or ""
+    missing = locked_classes.missing_key(task.task_class) or ""
     return Choice(entry, task.label, (task.label, task.task_class), task, missing)
 
 
@@ -246,7 +246,7 @@ def model(entry: Entry) -> ModelChoice:
             raise ModelSpecError(f"unknown model class '{entry.class_name}': {hint}")
         params = dict(entry.params)
         identifier = str(params.pop("model"))
-        written = specs.Written(known[entry.class_name], identifier, values=params)
+        written = specs.ParsedSpec(known[entry.class_name], identifier, values=params)
         setup = specs.setup(written, entry.label)
     return choice_of(entry, setup)
 

@@ -52,10 +52,10 @@ def accepted(configuration: ConfigurationGraph) -> bool:
 
 def findings(configuration: ConfigurationGraph) -> list[Finding]:
     """Return the findings of the shapes, in the order of the file; empty if they accept."""
-    return [] if accepted(configuration) else told(configuration)
+    return [] if accepted(configuration) else shacl_findings(configuration)
 
 
-def told(configuration: ConfigurationGraph) -> list[Finding]:
+def shacl_findings(configuration: ConfigurationGraph) -> list[Finding]:
     """Return the findings of pySHACL, in the order of the file."""
     from pyshacl import validate
 
@@ -159,10 +159,10 @@ def _unknown_key(
 
 
 def _pointer(configuration: ConfigurationGraph, node: Node) -> str:
-    return configuration.places.get(as_read(node), "")
+    return configuration.places.get(to_term(node), "")
 
 
-def as_read(node: Node) -> Term:
+def to_term(node: Node) -> Term:
     """Convert a node of a report from rdflib to pyoxigraph."""
     from rdflib import BNode, Literal
 
@@ -177,11 +177,11 @@ def as_read(node: Node) -> Term:
 
 def _member_pointer(configuration: ConfigurationGraph, focus: Node, name: str, value: Node) -> str:
     """Return the pointer of ``value`` under the key ``name`` of ``focus``, with a list index."""
-    pointer, term = _pointer(configuration, focus), as_read(value)
+    pointer, term = _pointer(configuration, focus), to_term(value)
     for key in name.split("/"):
         pointer = below(pointer, key)
     iri = terms().get(name)
-    lists = () if iri is None else configuration.graph.values(as_read(focus), ox.NamedNode(iri))
+    lists = () if iri is None else configuration.graph.values(to_term(focus), ox.NamedNode(iri))
     for head in lists:
         members = configuration.members(head) or []
         if term in members and term != head:

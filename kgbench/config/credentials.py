@@ -12,9 +12,9 @@ from kgbench.characters import one_line
 from kgbench.config.trees import Tree, below
 from kgbench.errors import Finding
 from kgbench.model import Json
-from kgbench.secrets.echoes import HIDDEN
-from kgbench.secrets.names import is_for_a_secret
-from kgbench.secrets.shapes import hide_pasted, is_pasted
+from kgbench.secrets.detection import HIDDEN
+from kgbench.secrets.key_patterns import contains_pasted_key, hide_pasted_keys
+from kgbench.secrets.secret_names import is_secret_field
 
 ADVICE = (
     "keys are read from the environment (such as OPENAI_API_KEY), never from a configuration: "
@@ -24,7 +24,7 @@ ADVICE = (
 
 def hidden(text: str) -> str:
     """Replace everything in ``text`` that looks like a key."""
-    return hide_pasted(text, HIDDEN)
+    return hide_pasted_keys(text, HIDDEN)
 
 
 def without_keys(finding: Finding) -> Finding:
@@ -42,7 +42,7 @@ def in_text(source: str, text: str) -> list[Finding]:
     return [
         Finding(source, "", f"this looks like an API key; {ADVICE}", number)
         for number, line in enumerate(text.splitlines(), start=1)
-        if is_pasted(line)
+        if contains_pasted_key(line)
     ]
 
 
@@ -57,7 +57,7 @@ def _search(tree: Tree, value: Json, pointer: str, findings: list[Finding]) -> N
     if isinstance(value, dict):
         for key, member in value.items():
             position = below(pointer, key)
-            if is_for_a_secret(key):
+            if is_secret_field(key):
                 message = f"the field '{hidden(key)}' is for an API key; {ADVICE}"
                 findings.append(
                     Finding(tree.source, hidden(position), message, tree.line(position))
@@ -67,17 +67,17 @@ def _search(tree: Tree, value: Json, pointer: str, findings: list[Finding]) -> N
     elif isinstance(value, list):
         for number, member in enumerate(value):
             _search(tree, member, below(pointer, number), findings)
-    elif isinstance(value, str) and is_pasted(value):
+    elif isinstance(value, str) and contains_pasted_key(value):
         message = f"this looks like an API key; {ADVICE}"
         findings.append(Finding(tree.source, hidden(pointer), message, tree.line(pointer)))
 
 
 def in_graph_terms(source: str, terms: list[str]) -> list[Finding]:
     """Return a finding if any of a graph's ``terms`` contains a key or names a property for one."""
-    if any(is_pasted(term) for term in terms):
+    if any(contains_pasted_key(term) for term in terms):
         return [Finding(source, "", f"a value looks like an API key; {ADVICE}")]
     return [
         Finding(source, "", f"the property '{name}' is for an API key; {ADVICE}")
         for term in sorted(set(terms))
-        if "://" in term and is_for_a_secret(name := term.rpartition("/")[2].rpartition("#")[2])
+        if "://" in term and is_secret_field(name := term.rpartition("/")[2].rpartition("#")[2])
     ]

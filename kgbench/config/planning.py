@@ -159,7 +159,7 @@ def _plan(
         iterations_per_case=per_case,
         **limits,
     )
-    return replace(result, source_ttl=turtle.written(result))
+    return replace(result, source_ttl=turtle.plan_to_turtle(result))
 
 
 def _as_it_is(value: Json) -> Json:
@@ -201,7 +201,7 @@ def _selected_models(
                     f"there is another model '{choice.label}' already: write both into a "
                     f"configuration, each with a label of its own"
                 )
-                findings.append(specs.told(pattern, message))
+                findings.append(specs.option_finding(pattern, message))
     return list(selected.values())
 
 
@@ -210,13 +210,13 @@ def _named_outside(resolved: Resolved, spec: str, findings: list[Finding]) -> li
     if ":" not in spec:
         known = {choice.label for choice in resolved.models}
         message = f"selects no model of the configuration: {nearest(spec, known)}"
-        findings.append(specs.told(spec, message))
+        findings.append(specs.option_finding(spec, message))
         return []
     origin = resolved.gathered.settings.origin
     try:
         return [choices.choice_of(Entry(origin, "", text=spec), specs.model_setup(spec))]
     except ModelSpecError as error:
-        findings.append(specs.told(spec, str(error)))
+        findings.append(specs.option_finding(spec, str(error)))
         return []
 
 

@@ -28,8 +28,8 @@ from kgbench.errors import Finding, ModelSpecError
 from kgbench.model import Json, ModelSetup
 from kgbench.nearest import nearest
 from kgbench.rdf import canonical_json, digest
-from kgbench.secrets.names import is_for_a_secret
-from kgbench.secrets.shapes import is_pasted
+from kgbench.secrets.key_patterns import contains_pasted_key
+from kgbench.secrets.secret_names import is_secret_field
 from kgbench.store.iris import Iris, slug
 
 # Connectors without a provider: calls are free, and answers depend on options only, not on sampling
@@ -49,7 +49,7 @@ _EXACT = 2**53  # below it, integers are represented exactly as floats
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class ParsedSpec:
     """The parsed parts of a specification, or of an entry with class and params."""
 
     connector: str
@@ -67,12 +67,12 @@ def model_setup(spec: str, label: str | None = None) -> ModelSetup:
     Raises :class:`~kgbench.errors.ModelSpecError` for an unknown connector or parameter (with the
     nearest names), and for an API key in the specification (without repeating it).
     """
-    return setup(parsed(spec), label)
+    return setup(parse_spec(spec), label)
 
 
-def parsed(spec: str) -> Written:
+def parse_spec(spec: str) -> ParsedSpec:
     """Parse ``spec``; see :func:`model_setup` for the errors."""
-    if is_pasted(spec) or is_pasted(unquote(spec)):
+    if contains_pasted_key(spec) or contains_pasted_key(unquote(spec)):
         raise ModelSpecError(f"the model specification holds an API key; {ADVICE}")
     connector, colon, rest = spec.partition(":")
     if not colon:
@@ -87,7 +87,7 @@ def parsed(spec: str) -> Written:
     else:
         identifier = rest[: address_mark.start()]
         address, _, query = rest[address_mark.end() :].partition("?")
-    return Written(connector, unquote(identifier), address, _query(spec, query))
+    return ParsedSpec(connector, unquote(identifier), address, _query(spec, query))
 
 
 def _without_scheme(identifier: str) -> ModelSpecError:
@@ -97,7 +97,7 @@ def _without_scheme(identifier: str) -> ModelSpecError:
     )
 
 
-def setup(written: Written, label: str | None = None) -> ModelSetup:
+def setup(written: ParsedSpec, label: str | None = None) -> ModelSetup:
     """Return the setup of a model; see :func:`model_setup`."""
     if written.connector not in names.known_connectors():
         hint = nearest(written.connector, names.known_connectors())
@@ -169,7 +169,7 @@ def _written_value(value: Json) -> str:
 
 
 def _written_query(sampling: Mapping[str, Json], options: Mapping[str, Json]) -> str:
-    """Return ``?...`` with all values in the order of their names; :func:`parsed` reverses it."""
+    """Return ``?...`` with all values, ordered by name, as :func:`parse_spec` reads it."""
     known = names.sampling_parameters()
     unknown = {name: value for name, value in sampling.items() if name not in known}
     values = {name: value for name, value in sampling.items() if name in known} | dict(options)
@@ -179,7 +179,7 @@ def _written_query(sampling: Mapping[str, Json], options: Mapping[str, Json]) ->
     return f"?{'&'.join(pairs)}" if pairs else ""
 
 
-def _address(written: Written) -> tuple[str | None, dict[str, Json]]:
+def _address(written: ParsedSpec) -> tuple[str | None, dict[str, Json]]:
     """Return the base URL, from the specification or the params, and the other values."""
     values = dict(written.values)
     urls = [written.base_url] if written.base_url is not None else []
@@ -225,10 +225,10 @@ def _divided(connector: str, values: Mapping[str, Json]) -> tuple[dict[str, Json
 
 def _holds_key(value: Json) -> bool:
     if isinstance(value, Mapping):
-        return any(is_for_a_secret(key) or _holds_key(item) for key, item in value.items())
+        return any(is_secret_field(key) or _holds_key(item) for key, item in value.items())
     if isinstance(value, list):
         return any(_holds_key(item) for item in value)
-    return isinstance(value, str) and is_pasted(value)
+    return isinstance(value, str) and contains_pasted_key(value)
 
 
 def _check_spelling(connector: str, name: str) -> None:
@@ -253,6 +253,6 @@ def _plain(value: Json) -> Json:
     return value
 
 
-def told(spec: str, message: str) -> Finding:
+def option_finding(spec: str, message: str) -> Finding:
     """Return a finding about a specification on the command line."""
     return without_keys(Finding(f"--model {spec}", "", message))

@@ -20,7 +20,7 @@ from kgbench.vocab import PREFIXES
 _LOCAL_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 
 
-def written(plan: Plan) -> str:
+def plan_to_turtle(plan: Plan) -> str:
     """Serialise ``plan`` as Turtle; its ``source_ttl`` is ignored."""
     iterations = "iterationsPerCase" if plan.iterations_per_case else "iterations"
     lines = [

@@ -75,7 +75,7 @@ def _client(server: Server, timeout: float) -> AsyncAnthropic:
     )
 
 
-class Connected(calls.Connected["AsyncAnthropic"]):
+class AnthropicConnector(calls.SdkConnector["AsyncAnthropic"]):
     """A model at Anthropic's API and the client's connections to it."""
 
     def __init__(
@@ -86,7 +86,7 @@ class Connected(calls.Connected["AsyncAnthropic"]):
         self._parameters = parameters
 
 
-class Anthropic(Connected):
+class Anthropic(AnthropicConnector):
     """A model at the messages API; see the module."""
 
     async def ask(self, request: Request) -> Reply:
@@ -94,7 +94,7 @@ class Anthropic(Connected):
         import anthropic
 
         try:
-            return await calls.through_sdk(
+            return await calls.call_sdk(
                 anthropic,
                 self._caller,
                 lambda: self._send(request),
@@ -111,7 +111,7 @@ class Anthropic(Connected):
         headers = None if self._caller.secrets else {"Authorization": anthropic.omit}
         return await self._client.messages.with_raw_response.create(
             model=self._model_id,
-            messages=cast("Any", messages.said(request)),
+            messages=cast("Any", messages.request_messages(request)),
             max_tokens=self._parameters["max_tokens"],
             extra_headers=headers,
             extra_body={**self._parameters, **messages.tools_of(request)},

@@ -15,8 +15,8 @@ from typing import Any
 
 from kgbench import rdf
 from kgbench.connectors import calls, failures, messages
-from kgbench.connectors.anthropic import Connected, failure
-from kgbench.connectors.batches import Asked, Result, Standing, Undecided
+from kgbench.connectors.anthropic import AnthropicConnector, failure
+from kgbench.connectors.batches import BatchRequest, BatchStatus, Result, Undecided
 from kgbench.connectors.bodies import count, listed, mapping, text_of
 from kgbench.errors import ProviderError, ProviderRefused, ProviderTimeout
 from kgbench.model import Json, Reply, Request
@@ -38,10 +38,10 @@ _STATUS = {
 }
 
 
-class AnthropicBatches(Connected):
+class AnthropicBatches(AnthropicConnector):
     """A model at the message batches of Anthropic's API."""
 
-    async def submit(self, token: str, asked: Sequence[Asked]) -> str:  # noqa: ARG002 - in the names
+    async def submit(self, token: str, asked: Sequence[BatchRequest]) -> str:  # noqa: ARG002 - in the names
         """Create a batch of the requests and return its id."""
         requests: list[Any] = [
             {"custom_id": item.name, "params": self._params(item.request)} for item in asked
@@ -78,7 +78,7 @@ class AnthropicBatches(Connected):
             raise Undecided
         return None
 
-    async def status(self, batch: str) -> Standing:
+    async def status(self, batch: str) -> BatchStatus:
         """Return the status of the batch."""
         headers = self._headers()
         batches = self._client.messages.batches.with_raw_response
@@ -91,9 +91,9 @@ class AnthropicBatches(Connected):
             missing = self._caller.error(
                 f"the batch {batch} has ended without a result for this request"
             )
-        return Standing(state, done, missing)
+        return BatchStatus(state, done, missing)
 
-    async def results(self, batch: str, status: Standing) -> AsyncIterator[Result]:  # noqa: ARG002
+    async def results(self, batch: str, status: BatchStatus) -> AsyncIterator[Result]:  # noqa: ARG002
         """Download the results."""
         async for line in self._lines(batch):
             name = text_of(mapping(line).get("custom_id"))
@@ -107,7 +107,7 @@ class AnthropicBatches(Connected):
         await self._body(lambda: batches.cancel(batch, extra_headers=headers))
 
     def _params(self, request: Request) -> dict[str, Any]:
-        turns = messages.said(request)
+        turns = messages.request_messages(request)
         tools = messages.tools_of(request)
         return {"model": self._model_id, "messages": turns, **self._parameters, **tools}
 
@@ -173,7 +173,7 @@ class AnthropicBatches(Connected):
         import anthropic
 
         try:
-            raw = await calls.sent(anthropic, self._caller, send)
+            raw = await calls.send_request(anthropic, self._caller, send)
         except anthropic.APIStatusError as error:
             raise failure(self._caller, error) from None
         return self._caller.json(raw.http_response.text)

@@ -25,7 +25,7 @@ MOST_CHARACTERS = 20_000_000
 _LONGEST_NAME = 64  # characters; the limit of both providers
 
 
-class Asked(NamedTuple):
+class BatchRequest(NamedTuple):
     """A request of a batch, with the name that identifies its result."""
 
     name: str
@@ -33,7 +33,7 @@ class Asked(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class BatchStatus:
     """The status of a batch; ``state`` is the provider's word, ``done`` counts finished requests.
 
     ``missing`` is set when the batch has ended: the error of a request without a result.
@@ -53,7 +53,7 @@ class Undecided(Exception):
 class Batches(AbstractAsyncContextManager["Batches", None], Protocol):
     """A client for batches of one model; methods raise ``ProviderError`` like ``Connector.ask``."""
 
-    async def submit(self, token: str, asked: Sequence[Asked]) -> str:
+    async def submit(self, token: str, asked: Sequence[BatchRequest]) -> str:
         """Submit a batch under ``token`` and return its id."""
         ...
 
@@ -67,11 +67,11 @@ class Batches(AbstractAsyncContextManager["Batches", None], Protocol):
         """
         ...
 
-    async def status(self, batch: str) -> Standing:
+    async def status(self, batch: str) -> BatchStatus:
         """Return the status of the batch with this id."""
         ...
 
-    def results(self, batch: str, status: Standing) -> AsyncIterator[Result]:
+    def results(self, batch: str, status: BatchStatus) -> AsyncIterator[Result]:
         """Yield the results of a batch that has ended, in any order."""
         ...
 

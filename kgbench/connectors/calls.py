@@ -2,7 +2,7 @@
 """Calls to providers: timeouts, and failures as kgbench's errors.
 
 The SDKs of OpenAI and Anthropic come from the same generator and raise the same kinds of errors;
-:func:`through_sdk` serves both.
+:func:`call_sdk` serves both.
 """
 
 from __future__ import annotations
@@ -23,8 +23,14 @@ from kgbench.connectors import failures
 from kgbench.connectors.failures import echoes
 from kgbench.errors import ProviderError, ProviderRefused, ProviderTimeout
 from kgbench.model import Json, Reply
-from kgbench.net.limits import REPLY, LedAway, Misbehaviour, TooMuch, TooSlow
-from kgbench.secrets.echoes import Echoes
+from kgbench.net.limits import (
+    REPLY,
+    Misbehaviour,
+    RedirectRefused,
+    ResponseTooLarge,
+    ResponseTooSlow,
+)
+from kgbench.secrets.detection import SecretDetector
 
 _CONNECT = 15.0  # seconds; a reachable host accepts connections sooner
 _KEPT = 256  # idle connections
@@ -74,10 +80,10 @@ class Caller:
 
         Redirects to other servers and responses that are too large are not retried.
         """
-        if isinstance(cause, TooSlow):
+        if isinstance(cause, ResponseTooSlow):
             return self.timeout_error()
         message = self.describe(str(cause))
-        refused = isinstance(cause, LedAway | TooMuch)
+        refused = isinstance(cause, RedirectRefused | ResponseTooLarge)
         return ProviderRefused(message) if refused else ProviderError(message)
 
     def connection_error(self, cause: BaseException) -> ProviderError:
@@ -143,7 +149,7 @@ class Caller:
         return value
 
     @property
-    def _echoes(self) -> Echoes:
+    def _echoes(self) -> SecretDetector:
         return echoes(frozenset(key for key in self.secrets if len(key) >= _SHORTEST_KEY))
 
 
@@ -157,7 +163,7 @@ class Client(Protocol):
 _Client = TypeVar("_Client", bound=Client)
 
 
-class Connected(Generic[_Client]):
+class SdkConnector(Generic[_Client]):
     """A model behind an SDK, and the connections of its client to the server."""
 
     def __init__(self, client: _Client, caller: Caller) -> None:
@@ -177,7 +183,7 @@ class Connected(Generic[_Client]):
         await self._client.close()
 
 
-async def through_sdk(
+async def call_sdk(
     sdk: ModuleType,
     caller: Caller,
     send: Callable[[], Awaitable[Any]],
@@ -189,11 +195,11 @@ async def through_sdk(
     The SDK's errors of HTTP status pass through. Bodies are parsed here, because the SDKs' own
     models accept invalid ones.
     """
-    raw = await sent(sdk, caller, send)
+    raw = await send_request(sdk, caller, send)
     return caller.read(raw.http_response.text, reader, raw.headers.get(id_header))
 
 
-async def sent(sdk: ModuleType, caller: Caller, send: Callable[[], Awaitable[Any]]) -> Any:
+async def send_request(sdk: ModuleType, caller: Caller, send: Callable[[], Awaitable[Any]]) -> Any:
     """Make one call by ``send`` and return the raw response; errors of status pass through."""
     try:
         async with asyncio.timeout(caller.timeout):
@@ -246,7 +252,7 @@ def _lines(pieces: list[bytes], chunk: bytes) -> Iterator[bytes]:
     """Yield the lines that ``chunk`` completes, except blank ones.
 
     ``begun`` holds the pieces of the incomplete line. Raises
-    :class:`~kgbench.net.limits.TooMuch` for a line that is longer than a reply may be.
+    :class:`~kgbench.net.limits.ResponseTooLarge` for a line that is longer than a reply may be.
     """
     *complete, incomplete = chunk.split(b"\n")
     for line in complete:
@@ -256,7 +262,7 @@ def _lines(pieces: list[bytes], chunk: bytes) -> Iterator[bytes]:
         pieces.clear()
     pieces.append(incomplete)
     if len(pieces) * len(chunk) > REPLY and sum(map(len, pieces)) > REPLY:
-        raise TooMuch(f"a line of the response has more than {REPLY >> 20} MB")
+        raise ResponseTooLarge(f"a line of the response has more than {REPLY >> 20} MB")
 
 
 def http_client(url: str, timeout: float) -> AsyncClient:

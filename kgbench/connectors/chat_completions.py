@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kgbench.connectors.bodies import count, listed, mapping, no_answer, text_of, turns
-from kgbench.connectors.tool_messages import Said, call, conversation, state_of
+from kgbench.connectors.tool_messages import ToolMessage, call, conversation, state_of
 from kgbench.errors import ProviderError
 from kgbench.model import Json, ModelSetup, Outcome, Reply, Request, Usage
 from kgbench.tool_calls import Tool, ToolCall
@@ -48,7 +48,7 @@ def _function(tool: Tool) -> dict[str, Json]:
     return {"name": tool.name, "description": tool.description, "parameters": parameters}
 
 
-def _messages(said: Said) -> list[dict[str, Json]]:
+def _messages(said: ToolMessage) -> list[dict[str, Json]]:
     if said.state is not None:
         return [said.state]
     if said.results:

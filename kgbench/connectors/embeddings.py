@@ -22,7 +22,7 @@ PORTION = 128  # texts in one request
 SERVICES = {"openai": openai.SERVICE, "vllm": vllm.SERVICE}
 
 
-class Embedded(NamedTuple):
+class Embeddings(NamedTuple):
     """One vector per text, all of one length, the model that the server names, and the tokens."""
 
     vectors: list[list[float]]
@@ -30,7 +30,7 @@ class Embedded(NamedTuple):
     tokens: int
 
 
-def embed(setup: ModelSetup, texts: Sequence[str], timeout: float = 120.0) -> Embedded:
+def embed(setup: ModelSetup, texts: Sequence[str], timeout: float = 120.0) -> Embeddings:
     """Return the embeddings of ``texts`` by the model ``setup``.
 
     ``timeout`` limits each request, in seconds. Raises :class:`~kgbench.errors.ModelSpecError` for
@@ -41,14 +41,14 @@ def embed(setup: ModelSetup, texts: Sequence[str], timeout: float = 120.0) -> Em
             f"{setup.spec} gives no embeddings: name a model as openai:NAME or "
             f"openai:NAME@http://host/v1, without sampling parameters"
         )
-    client, caller = openai.connected(setup, timeout, SERVICES[setup.connector])
+    client, caller = openai.sdk_client(setup, timeout, SERVICES[setup.connector])
     return asyncio.run(_embed(client, caller, setup.model_id, texts))
 
 
 async def _embed(
     client: Any, caller: calls.Caller, model_id: str, texts: Sequence[str]
-) -> Embedded:
-    result = Embedded([], None, 0)
+) -> Embeddings:
+    result = Embeddings([], None, 0)
     async with client:
         for start in range(0, len(texts), PORTION):
             batch = list(texts[start : start + PORTION])
@@ -61,7 +61,7 @@ async def _embed(
                 raise caller.error("the embeddings differ in length")
             used = count(mapping(mapping(body).get("usage")).get("total_tokens")) or 0
             model = text_of(mapping(body).get("model")) or result.model
-            result = Embedded([*result.vectors, *vectors], model, result.tokens + used)
+            result = Embeddings([*result.vectors, *vectors], model, result.tokens + used)
     return result
 
 
@@ -71,7 +71,7 @@ async def _request(client: Any, caller: calls.Caller, model: str, texts: list[st
     headers = None if caller.secrets else {"Authorization": sdk.omit}
     create = client.embeddings.with_raw_response.create
     try:
-        raw = await calls.sent(
+        raw = await calls.send_request(
             sdk,
             caller,
             # Without this the SDK requests base64, which not every server supports.
@@ -80,7 +80,7 @@ async def _request(client: Any, caller: calls.Caller, model: str, texts: list[st
             ),
         )
     except sdk.APIStatusError as error:
-        openai.answered_with(caller, error)
+        openai.reply_or_raise(caller, error)
         raise caller.error("the texts were refused by a filter") from None
     return caller.json(raw.http_response.text)
 

@@ -18,8 +18,8 @@ from kgbench.errors import (
     RateLimited,
 )
 from kgbench.net.limits import LONGEST_WAIT
-from kgbench.secrets import shapes
-from kgbench.secrets.echoes import HIDDEN, Echoes
+from kgbench.secrets import key_patterns
+from kgbench.secrets.detection import HIDDEN, SecretDetector
 
 _YEAR = 365 * 86400.0
 _LONGEST = 600  # characters kept of a provider's message
@@ -33,9 +33,9 @@ _EXHAUSTED = ("insufficient_quota", "billing_hard_limit_reached", "billing_not_a
 
 
 @lru_cache(maxsize=64)
-def echoes(secrets: frozenset[str]) -> Echoes:
+def echoes(secrets: frozenset[str]) -> SecretDetector:
     """Return a finder of ``secrets``, cached for each set of them."""
-    return Echoes(secrets)
+    return SecretDetector(secrets)
 
 
 def scrub(message: str, secrets: Iterable[str] = ()) -> str:
@@ -44,8 +44,8 @@ def scrub(message: str, secrets: Iterable[str] = ()) -> str:
     >>> scrub("GET https://me:pw@host/v1?key=1: bad key abc", ["abc"])
     'GET https://host/v1: bad key [hidden]'
     """
-    message = shapes.bare_addresses(echoes(frozenset(secrets)).hide(message))
-    message = " ".join(shapes.hide(message, HIDDEN).split())
+    message = key_patterns.strip_urls(echoes(frozenset(secrets)).hide(message))
+    message = " ".join(key_patterns.hide_keys(message, HIDDEN).split())
     return message if len(message) <= _LONGEST else message[: _LONGEST - 1] + "…"
 
 

@@ -14,7 +14,7 @@ from kgbench.connectors.bodies import (
     text_of,
     turns,
 )
-from kgbench.connectors.tool_messages import Said, call, conversation, parsed, state_of
+from kgbench.connectors.tool_messages import ToolMessage, call, conversation, parsed, state_of
 from kgbench.errors import ProviderError
 from kgbench.model import Json, Outcome, Reply, Request, Usage
 from kgbench.tool_calls import ToolCall
@@ -43,7 +43,7 @@ _WITHHELD = (
 )
 
 
-def said(asked: Request) -> list[dict[str, Json]]:
+def request_contents(asked: Request) -> list[dict[str, Json]]:
     """Return the messages as contents; the API rejects blank ones, so they get a placeholder."""
     if asked.tools:
         return [_turn(message) for message in conversation(asked.messages, asked.states, ids=False)]
@@ -53,7 +53,7 @@ def said(asked: Request) -> list[dict[str, Json]]:
     ]
 
 
-def _turn(message: Said) -> dict[str, Json]:
+def _turn(message: ToolMessage) -> dict[str, Json]:
     """Return a message as a content; results refer to calls by name, order and id (if any)."""
     if message.state is not None:
         return {"role": "model", "parts": message.state}

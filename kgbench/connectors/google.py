@@ -134,7 +134,7 @@ class Google:
             offered = [types.Tool(function_declarations=functions)]
             config = config.model_copy(update={"tools": offered})
         # Parsed from JSON, where signatures are base64: Python values would be encoded again.
-        turns = map(json.dumps, generate_content.said(request))
+        turns = map(json.dumps, generate_content.request_contents(request))
         try:
             contents = [types.Content.model_validate_json(turn) for turn in turns]
         except ValueError as error:  # the API sent something that this version of the SDK rejects

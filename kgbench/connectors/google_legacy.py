@@ -21,7 +21,7 @@ from kgbench.connectors.declared import Declaration
 from kgbench.connectors.options import read, sampling
 from kgbench.errors import ModelSpecError, ProviderError
 from kgbench.model import Json, ModelSetup, Reply, Request
-from kgbench.net.limits import LedAway, Misbehaviour
+from kgbench.net.limits import Misbehaviour, RedirectRefused
 
 SERVICE = replace(google.SERVICE, fixed=True)  # the package only supports v1beta
 DECLARED = Declaration(
@@ -109,13 +109,13 @@ class GoogleLegacy:
         exceptions, parsing = _module("api_core.exceptions"), _module("protobuf.json_format")
         try:
             response = self._model.generate_content(
-                generate_content.said(request),
+                generate_content.request_contents(request),
                 request_options={"timeout": self._caller.timeout, "retry": None},
             )
         except requests.Timeout:
             raise self._caller.timeout_error() from None
         except requests.TooManyRedirects:
-            redirect = LedAway("the server redirects, which is not followed")
+            redirect = RedirectRefused("the server redirects, which is not followed")
             raise self._caller.misbehaviour_error(redirect) from None
         except (requests.RequestException, Misbehaviour) as error:
             raise self._caller.connection_error(error) from None

@@ -12,11 +12,11 @@ from typing import Any, Final
 import httpx2
 
 from kgbench.net import limits
-from kgbench.net.arrivals import Response
-from kgbench.net.limits import REDIRECTS, LedAway, Limits, Meter, redirected
-from kgbench.net.receiving import EXCHANGE
+from kgbench.net.limits import REDIRECTS, Limits, Meter, RedirectRefused, redirect_target
+from kgbench.net.receiver_process import EXCHANGE
 from kgbench.net.relay import Relay
-from kgbench.net.transport import Measured
+from kgbench.net.response_log import Response
+from kgbench.net.transport import MeasuredBody
 
 MOST_STREAMED: Final = 1 << 32
 """Maximal bytes of a response that is read line by line."""
@@ -51,7 +51,7 @@ class GuardedClient(httpx2.AsyncClient):
         """
         meter = Meter(self._streamed if stream else self._whole)
         options["follow_redirects"] = False
-        redirected(self._home, str(request.url))
+        redirect_target(self._home, str(request.url))
         for _ in range(REDIRECTS + 1):
             request.headers["Accept-Encoding"] = "gzip"
             exchange = EXCHANGE.get()
@@ -62,19 +62,19 @@ class GuardedClient(httpx2.AsyncClient):
             following = response.next_request
             if following is None:
                 coding = response.headers.pop("content-encoding", None)
-                response.stream = Measured(response.stream, meter, coding)
+                response.stream = MeasuredBody(response.stream, meter, coding)
                 if not stream:
                     await _read(response)
                 return response
             await response.aclose()
-            redirected(str(request.url), response.headers["location"])
+            redirect_target(str(request.url), response.headers["location"])
             if following.method != request.method:
-                raise LedAway(
+                raise RedirectRefused(
                     f"the server redirects a {request.method} with HTTP {response.status_code}, "
                     f"which would lose its body: look at the address of the server"
                 )
             request = following
-        raise LedAway(f"the server redirects more than {REDIRECTS} times")
+        raise RedirectRefused(f"the server redirects more than {REDIRECTS} times")
 
 
 def _as_httpx(arrived: Response, request: httpx2.Request) -> httpx2.Response:

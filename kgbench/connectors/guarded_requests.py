@@ -14,7 +14,7 @@ from requests.adapters import HTTPAdapter
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 
 from kgbench.net import limits
-from kgbench.net.limits import Body, Limits, Meter, Reads
+from kgbench.net.limits import BodyDecoder, Limits, Meter, ReadLimits
 
 
 def guard(session: requests.Session, seconds: float) -> None:
@@ -55,7 +55,7 @@ class _Guarded(HTTPAdapter):
         response = super().send(request, *arguments, **{**options, "stream": True})
         raw = response.raw
         try:
-            body = Body(response.headers.pop("Content-Encoding", None), meter)
+            body = BodyDecoder(response.headers.pop("Content-Encoding", None), meter)
             content = io.BytesIO()
             while data := raw.read1(1 << 16, decode_content=False):
                 meter.received(len(data))
@@ -78,7 +78,7 @@ def _measuring(pool: Any, within: Limits) -> Any:
 
     class Connection(pool.ConnectionCls):  # type: ignore[misc]
         def getresponse(self) -> Any:
-            reads = Reads(Meter(within), within.seconds)
+            reads = ReadLimits(Meter(within), within.seconds)
             self.response_class = lambda sock, **options: _Response(sock, reads, **options)
             return super().getresponse()
 
@@ -86,7 +86,7 @@ def _measuring(pool: Any, within: Limits) -> Any:
 
 
 class _Response(http.client.HTTPResponse):
-    def __init__(self, sock: socket.socket, reads: Reads, **options: Any) -> None:
+    def __init__(self, sock: socket.socket, reads: ReadLimits, **options: Any) -> None:
         self._reads = reads
         source: Any = _Source(sock, reads)
         super().__init__(source, **options)
@@ -99,7 +99,7 @@ class _Response(http.client.HTTPResponse):
 class _Source(io.RawIOBase):
     """A raw stream over a socket whose reads have limits."""
 
-    def __init__(self, sock: socket.socket, reads: Reads) -> None:
+    def __init__(self, sock: socket.socket, reads: ReadLimits) -> None:
         self._raw = sock.makefile(
             "rb", buffering=0
         )  # holds a reference, so that the socket stays open

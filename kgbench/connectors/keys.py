@@ -15,7 +15,7 @@ SERVICE = "kgbench"  # the service name in the key ring; user names are those of
 _in_use: set[str] = set()
 
 
-def found(setup: ModelSetup, *variables: str, needed: bool) -> str | None:
+def find_key(setup: ModelSetup, *variables: str, needed: bool) -> str | None:
     """Return the first key found for ``variables``, without surrounding blanks.
 
     The environment takes precedence over the key ring, which is used if the package ``keyring`` is
@@ -57,7 +57,7 @@ def of_variables(variables: Iterable[str]) -> dict[str, str]:
     return keys
 
 
-def place(variable: str) -> str | None:
+def key_location(variable: str) -> str | None:
     """Return the location of the key for ``variable``: ``environment``, ``key ring`` or ``None``.
 
     Raises :class:`~kgbench.errors.ModelSpecError` if the key cannot be sent in an HTTP header.
@@ -73,7 +73,7 @@ def place(variable: str) -> str | None:
     return None
 
 
-def given() -> frozenset[str]:
+def keys_in_use() -> frozenset[str]:
     """Return the keys that this process has passed to connectors, to be hidden in messages."""
     return frozenset(_in_use)
 

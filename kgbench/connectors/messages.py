@@ -16,8 +16,8 @@ from kgbench.connectors.bodies import (
     turns,
 )
 from kgbench.connectors.tool_messages import (
-    Answered,
-    Said,
+    CallResult,
+    ToolMessage,
     call,
     conversation,
     parsed,
@@ -41,7 +41,7 @@ _OUTCOMES = {
 }
 
 
-def said(asked: Request) -> list[dict[str, Json]]:
+def request_messages(asked: Request) -> list[dict[str, Json]]:
     """Return the request's messages; the API rejects blank ones, so they get a placeholder."""
     if asked.tools:
         return [_turn(message) for message in conversation(asked.messages, asked.states)]
@@ -64,7 +64,7 @@ def tools_of(request: Request) -> dict[str, Json]:
     return {"tools": offered} if offered else {}
 
 
-def _turn(message: Said) -> dict[str, Json]:
+def _turn(message: ToolMessage) -> dict[str, Json]:
     if message.state is not None:
         return {"role": "assistant", "content": message.state}
     if message.results:
@@ -80,7 +80,7 @@ def _turn(message: Said) -> dict[str, Json]:
     return {"role": role, "content": [*text, *calls]}
 
 
-def _result(result: Answered) -> dict[str, Json]:
+def _result(result: CallResult) -> dict[str, Json]:
     return {
         "type": "tool_result",
         "tool_use_id": result.call.id,

@@ -72,7 +72,7 @@ def _parts(
     for name in protocol.RESERVED:
         if name in setup.sampling:
             raise ModelSpecError(f"{setup.spec}: '{name}' is not a sampling parameter")
-    client, caller = connected(setup, timeout, service)
+    client, caller = sdk_client(setup, timeout, service)
     if service.is_own(str(client.base_url)):
         _check_sampling(setup, protocol)
     return protocol, client, caller
@@ -92,7 +92,7 @@ def _check_sampling(setup: ModelSetup, protocol: ModuleType) -> None:
             )
 
 
-def connected(
+def sdk_client(
     setup: ModelSetup, timeout: float, service: Service = SERVICE
 ) -> tuple[AsyncOpenAI, Caller]:
     """Return the SDK's client for the server of ``setup``, and the context of its calls."""
@@ -119,7 +119,7 @@ def _client(server: Server, timeout: float) -> AsyncOpenAI:
     )
 
 
-class Connected(calls.Connected["AsyncOpenAI"]):
+class OpenAIConnector(calls.SdkConnector["AsyncOpenAI"]):
     """A model at an OpenAI-compatible server, and the client's connections to it."""
 
     def __init__(
@@ -130,7 +130,7 @@ class Connected(calls.Connected["AsyncOpenAI"]):
         self._protocol = protocol
 
 
-class OpenAI(Connected):
+class OpenAI(OpenAIConnector):
     """A model at an OpenAI-compatible server; see the module."""
 
     async def ask(self, request: Request) -> Reply:
@@ -139,7 +139,7 @@ class OpenAI(Connected):
 
         body = self._protocol.request(self._setup, request)
         try:
-            return await calls.through_sdk(
+            return await calls.call_sdk(
                 openai,
                 self._caller,
                 lambda: self._send(body),
@@ -147,7 +147,7 @@ class OpenAI(Connected):
                 "x-request-id",
             )
         except openai.APIStatusError as error:
-            return answered_with(self._caller, error)
+            return reply_or_raise(self._caller, error)
 
     async def _send(self, body: dict[str, Json]) -> Any:
         import openai
@@ -165,7 +165,7 @@ class OpenAI(Connected):
         )
 
 
-def answered_with(caller: Caller, error: APIStatusError) -> Reply:
+def reply_or_raise(caller: Caller, error: APIStatusError) -> Reply:
     """Return the reply if ``error`` comes from a content filter, else raise its kgbench error."""
     wait = failures.retry_after(error.response.headers)
     details = {"message": error.message, **mapping(error.body)}

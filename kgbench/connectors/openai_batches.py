@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from kgbench import rdf
 from kgbench.connectors import calls, responses
-from kgbench.connectors.batches import Asked, Result, Standing
+from kgbench.connectors.batches import BatchRequest, BatchStatus, Result
 from kgbench.connectors.bodies import count, listed, mapping, text_of
 from kgbench.connectors.calls import Caller
-from kgbench.connectors.openai import Connected, answered_with, refusal
+from kgbench.connectors.openai import OpenAIConnector, refusal, reply_or_raise
 from kgbench.errors import ProviderError, ProviderRefused, ProviderTimeout, RateLimited
 from kgbench.model import Json, ModelSetup, Reply
 
@@ -29,7 +29,7 @@ _PAGE = 100
 _OK = 200
 
 
-class OpenAIBatches(Connected):
+class OpenAIBatches(OpenAIConnector):
     """A model at the batch interface of an OpenAI-compatible server."""
 
     def __init__(
@@ -39,7 +39,7 @@ class OpenAIBatches(Connected):
         path = "responses" if protocol is responses else "chat/completions"
         self._endpoint: Any = f"/v1/{path}"
 
-    async def submit(self, token: str, asked: Sequence[Asked]) -> str:
+    async def submit(self, token: str, asked: Sequence[BatchRequest]) -> str:
         """Upload the requests, create a batch of them and return its id."""
         content = b"".join(self._line(item) for item in asked)
         headers = self._headers()
@@ -83,7 +83,7 @@ class OpenAIBatches(Connected):
                 return None
             after = {"after": self._id(last)}
 
-    async def status(self, batch: str) -> Standing:
+    async def status(self, batch: str) -> BatchStatus:
         """Return the status of the batch."""
         headers = self._headers()
         body = mapping(
@@ -98,9 +98,9 @@ class OpenAIBatches(Connected):
         done = (count(counts.get("completed")) or 0) + (count(counts.get("failed")) or 0)
         files = (text_of(body.get("output_file_id")), text_of(body.get("error_file_id")))
         missing = self._missing(batch, state, listed(mapping(body.get("errors")).get("data")))
-        return Standing(state, done, missing, tuple(file for file in files if file))
+        return BatchStatus(state, done, missing, tuple(file for file in files if file))
 
-    async def results(self, batch: str, status: Standing) -> AsyncIterator[Result]:  # noqa: ARG002
+    async def results(self, batch: str, status: BatchStatus) -> AsyncIterator[Result]:  # noqa: ARG002
         """Download the files of results and errors, as far as they exist."""
         import openai
 
@@ -115,7 +115,7 @@ class OpenAIBatches(Connected):
                     if name is not None:
                         yield Result(name, self._outcome(mapping(line)))
             except openai.APIStatusError as error:
-                answered_with(self._caller, error)
+                reply_or_raise(self._caller, error)
                 raise self._caller.error("the results were refused by a filter") from None
 
     async def cancel(self, batch: str) -> None:
@@ -125,7 +125,7 @@ class OpenAIBatches(Connected):
             lambda: self._client.batches.with_raw_response.cancel(batch, extra_headers=headers)
         )
 
-    def _line(self, asked: Asked) -> bytes:
+    def _line(self, asked: BatchRequest) -> bytes:
         body = self._protocol.request(self._setup, asked.request)
         line = {"custom_id": asked.name, "method": "POST", "url": self._endpoint, "body": body}
         return json.dumps(line, ensure_ascii=False).encode() + b"\n"
@@ -192,8 +192,8 @@ class OpenAIBatches(Connected):
         import openai
 
         try:
-            raw = await calls.sent(openai, self._caller, send)
+            raw = await calls.send_request(openai, self._caller, send)
         except openai.APIStatusError as error:
-            answered_with(self._caller, error)
+            reply_or_raise(self._caller, error)
             raise self._caller.error("the request was refused by a filter") from None
         return self._caller.json(raw.http_response.text)

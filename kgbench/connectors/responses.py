@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from kgbench.connectors.bodies import count, listed, mapping, no_answer, text_of, turns
-from kgbench.connectors.tool_messages import Said, call, conversation, state_of
+from kgbench.connectors.tool_messages import ToolMessage, call, conversation, state_of
 from kgbench.errors import ProviderError
 from kgbench.model import Json, ModelSetup, Outcome, Reply, Request, Usage
 from kgbench.tool_calls import Tool, ToolCall
@@ -57,7 +57,7 @@ def _function(tool: Tool) -> dict[str, Json]:
     }
 
 
-def _items(said: Said) -> Iterator[dict[str, Json]]:
+def _items(said: ToolMessage) -> Iterator[dict[str, Json]]:
     if said.state is not None:
         yield from said.state
         return

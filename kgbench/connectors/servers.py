@@ -77,7 +77,7 @@ class Service:
         address = self.address(setup, options)
         variable = options["key_env"]
         needed = self.is_own(address.url) or bool(variable)
-        key = keys.found(setup, *((variable,) if variable else self.keys), needed=needed)
+        key = keys.find_key(setup, *((variable,) if variable else self.keys), needed=needed)
         caller = Caller(setup.spec, timeout, (key,) if key else (), address.url)
         return Server(address, key, caller)
 

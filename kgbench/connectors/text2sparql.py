@@ -24,7 +24,7 @@ from kgbench.connectors.options import Option, read
 from kgbench.errors import ModelSpecError, ProviderError, ProviderRefused
 from kgbench.model import Json, ModelSetup, Reply, Request
 from kgbench.net import web
-from kgbench.net.limits import REDIRECTS, LedAway, Limits, Misbehaviour, redirected
+from kgbench.net.limits import REDIRECTS, Limits, Misbehaviour, RedirectRefused, redirect_target
 
 REPEATED_AFTER: Final = 15.0
 """Seconds after which the challenge's client repeats a call that failed."""
@@ -120,7 +120,7 @@ class System:
         for _ in range(REDIRECTS + 1):
             with web.request(url, Limits(_MOST, _MOST, seconds), idle=seconds) as response:
                 if response.status in _MOVED and (to := response.headers.get("Location")):
-                    url = redirected(url, to)
+                    url = redirect_target(url, to)
                     continue
                 if response.status >= 400:  # noqa: PLR2004
                     reason = failures.bare(response.status, response.text(_SHOWN))
@@ -130,7 +130,7 @@ class System:
                         response.status, message, wait=failures.retry_after(headers)
                     )
                 return b"".join(response.pieces()).decode("utf-8", "replace")
-        raise LedAway(f"the server redirects more than {REDIRECTS} times")
+        raise RedirectRefused(f"the server redirects more than {REDIRECTS} times")
 
 
 def _with_wait(error: ProviderError) -> ProviderError:

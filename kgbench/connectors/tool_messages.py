@@ -27,7 +27,7 @@ _FOREIGN: Final = re.compile(r"[^A-Za-z0-9_-]")  # characters that providers rej
 _LONGEST_NAME: Final = 64
 
 
-class Answered(NamedTuple):
+class CallResult(NamedTuple):
     """The result of a call; ``failed`` for an error, a refusal, or a call over budget."""
 
     call: ToolCall
@@ -35,7 +35,7 @@ class Answered(NamedTuple):
     failed: bool = False
 
 
-class Said(NamedTuple):
+class ToolMessage(NamedTuple):
     """A message: from the model, with its calls, or to the model, with results or a text.
 
     ``state`` is the model's message as the provider sent it, if the provider needs it back.
@@ -44,13 +44,13 @@ class Said(NamedTuple):
     of_model: bool
     text: str
     calls: tuple[ToolCall, ...] = ()
-    results: tuple[Answered, ...] = ()
+    results: tuple[CallResult, ...] = ()
     state: Json = None
 
 
 def conversation(
     messages: Sequence[str], states: Sequence[str | None] = (), *, ids: bool = True
-) -> Iterator[Said]:
+) -> Iterator[ToolMessage]:
     """Yield the messages of a conversation with tools, parsed into calls and results.
 
     ``states`` are the states of the answers, in order. With ``ids``, calls without an id get one.
@@ -61,7 +61,7 @@ def conversation(
     for k, message in enumerate(messages):
         clean = rdf.storable(message).value
         if k % 2:
-            text, parsed_calls = wording.spoken(clean)
+            text, parsed_calls = wording.split_calls(clean)
             calls = tuple(
                 replace(item, id=f"call_{k}_{i}") if ids and item.id is None else item
                 for i, item in enumerate(parsed_calls)
@@ -80,10 +80,10 @@ def state_of(message: Json) -> str | None:
         return None
 
 
-def _of_model(text: str, calls: Sequence[ToolCall], state: str | None) -> Said:
+def _of_model(text: str, calls: Sequence[ToolCall], state: str | None) -> ToolMessage:
     malformed = [item.arguments for item in calls if item.malformed is not None]
     read = [item for item in calls if item.malformed is None]
-    return Said(
+    return ToolMessage(
         of_model=True,
         text="\n".join(filter(str.strip, [text, *malformed])),
         calls=tuple(replace(item, name=_sendable(item.name)) for item in read),
@@ -91,9 +91,9 @@ def _of_model(text: str, calls: Sequence[ToolCall], state: str | None) -> Said:
     )
 
 
-def _to_model(message: str, calls: Sequence[ToolCall]) -> Said:
-    parsed_results, note = wording.told(message) if calls else ([], message)
-    results: list[Answered] = []
+def _to_model(message: str, calls: Sequence[ToolCall]) -> ToolMessage:
+    parsed_results, note = wording.split_results(message) if calls else ([], message)
+    results: list[CallResult] = []
     notes: list[str] = []
     for i, call in enumerate(calls):
         result = parsed_results[i] if i < len(parsed_results) else None
@@ -102,16 +102,16 @@ def _to_model(message: str, calls: Sequence[ToolCall]) -> Said:
             text = result.text or f"({result.outcome})"
         if call.malformed is None:
             failed = result is not None and result.outcome in _FAILED
-            results.append(Answered(replace(call, name=_sendable(call.name)), text, failed))
+            results.append(CallResult(replace(call, name=_sendable(call.name)), text, failed))
         elif result is not None:
             notes.append(text)
     notes += [result.text for result in parsed_results[len(calls) :]]
     ending = "\n".join([*notes, note])
     if not results:
-        return Said(of_model=False, text=ending)
+        return ToolMessage(of_model=False, text=ending)
     last = results[-1]
     results[-1] = last._replace(text=f"{last.text}\n{ending}")
-    return Said(of_model=False, text="", results=tuple(results))
+    return ToolMessage(of_model=False, text="", results=tuple(results))
 
 
 def _sendable(name: str) -> str:

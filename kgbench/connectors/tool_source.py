@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from kgbench.errors import ModelSpecError
 from kgbench.model import ModelSetup
-from kgbench.secrets.names import is_for_a_secret
+from kgbench.secrets.secret_names import is_secret_field
 
 OPTION: Final = "mcp"
 VARIABLES: Final = "mcpVariables"
@@ -74,7 +74,7 @@ def _address(setup: ModelSetup, written: str) -> str:
         known, secret = False, None
     if not known:
         raise ModelSpecError(f"{setup.label}: {OPTION} has an address without a host")
-    if secret or any(is_for_a_secret(name) for name, _ in parse_qsl(parts.query)):
+    if secret or any(is_secret_field(name) for name, _ in parse_qsl(parts.query)):
         raise ModelSpecError(
             f"the address in {OPTION} holds a password or key: name the variable that has it in "
             f"{VARIABLES} instead"

@@ -16,12 +16,12 @@ import pyoxigraph as ox
 
 from kgbench.datasets import home
 from kgbench.datasets.descriptions import Description
-from kgbench.datasets.install import Installed, clone, put, take
+from kgbench.datasets.install import InstallationResult, clone_folder, copy_files, install_files
 from kgbench.errors import ImportRefused
-from kgbench.mapping.induction import Rule, induced
+from kgbench.mapping.induction import Rule, induce_rules
 from kgbench.mapping.limits import MappingError
 from kgbench.mapping.listings import JSON, XML, listings
-from kgbench.mapping.terms import written
+from kgbench.mapping.terms import normalise_constant
 from kgbench.model import Json
 
 NAME: Final = "blinkg"
@@ -70,14 +70,16 @@ def _scenario(folder: Path, form: str) -> Scenario:
     sources = [listing for name, text in files.items() for listing in listings(name, form, text)]
     graph = ox.parse((folder / _GRAPH).read_bytes(), ox.RdfFormat.N_TRIPLES)
     triples = [quad.triple for quad in graph]
-    rules, beyond = induced(triples, sources)
+    rules, beyond = induce_rules(triples, sources)
     expected = (triple for triple in triples if triple not in beyond)
     ontology = _text(folder / _ONTOLOGY)
     return Scenario(folder.name, form, files, ontology, rules, _rows(expected), _rows(iter(beyond)))
 
 
 def _rows(triples: Iterator[ox.Triple]) -> tuple[Row, ...]:
-    return tuple(sorted(tuple(written(str(term)) for term in triple) for triple in triples))
+    return tuple(
+        sorted(tuple(normalise_constant(str(term)) for term in triple) for triple in triples)
+    )
 
 
 def _text(path: Path) -> str:
@@ -104,7 +106,7 @@ def installed() -> list[Scenario]:
 
     Raises :class:`~kgbench.errors.TaskError` if the data set is not installed.
     """
-    return _installed(home.require(NAME))
+    return _installed(home.require_folder(NAME))
 
 
 @cache
@@ -116,17 +118,17 @@ def _solvable(root: Path) -> list[Scenario]:
     return [scenario for scenario in scenarios(root) if scenario.rules]
 
 
-def install(description: Description, copy: Path | None) -> Installed:
+def install(description: Description, copy: Path | None) -> InstallationResult:
     """Install scenario 1 from a clone of the repository.
 
     Files that differ from their declared checksum are installed and listed, and triples that do not
     follow from a record are counted. Raises :class:`~kgbench.errors.ImportRefused`, and installs
     nothing, if there are no scenarios.
     """
-    root = clone(description, copy)
+    root = clone_folder(description, copy)
 
-    def fill(scratch: Path, done: Installed) -> None:
-        take(description, root, _needed_files(root), scratch, done)
+    def fill(scratch: Path, done: InstallationResult) -> None:
+        copy_files(description, root, _needed_files(root), scratch, done)
         found_scenarios = scenarios(scratch)
         if not found_scenarios:
             raise ImportRefused(f"{root} has no scenarios in {_FOLDER}")
@@ -137,7 +139,7 @@ def install(description: Description, copy: Path | None) -> Installed:
             if scenario.beyond
         ]
 
-    return put(description, str(root), fill, labelled_tasks)
+    return install_files(description, str(root), fill, labelled_tasks)
 
 
 def _needed_files(root: Path) -> list[str]:

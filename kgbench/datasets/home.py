@@ -27,17 +27,17 @@ def home() -> Path:
     return data / "kgbench" / "datasets"
 
 
-def place(name: str) -> Path:
+def folder_of(name: str) -> Path:
     """Return the folder of the data set ``name``, whether or not it is installed."""
     return home() / name
 
 
-def record(name: str) -> dict[str, Json] | None:
+def installation_record(name: str) -> dict[str, Json] | None:
     """Return the installation record of the data set ``name``, or ``None`` if not installed.
 
     Raises :class:`~kgbench.errors.ResourceError` if the record cannot be read.
     """
-    path = place(name) / RECORD
+    path = folder_of(name) / RECORD
     if not path.is_file():
         return None
     try:
@@ -47,13 +47,13 @@ def record(name: str) -> dict[str, Json] | None:
     return content
 
 
-def require(name: str, *, fetched: bool = False) -> Path:
+def require_folder(name: str, *, fetched: bool = False) -> Path:
     """Return the folder of the data set ``name``.
 
     ``fetched`` is true for data sets that can be downloaded. Raises
     :class:`~kgbench.errors.TaskError`, with the command that installs it, if it is not installed.
     """
-    if record(name) is None:
+    if installation_record(name) is None:
         command = f"kgbench datasets install {name}"
         raise TaskError(
             f"the data set {name} is not installed: "
@@ -63,7 +63,7 @@ def require(name: str, *, fetched: bool = False) -> Path:
                 else f"'{command} --from PATH'"
             )
         )
-    return place(name)
+    return folder_of(name)
 
 
 def installed() -> list[str]:
@@ -76,5 +76,5 @@ def labelled_tasks() -> list[tuple[str, str, dict[str, Json]]]:
     return [
         (task["class"], task["label"], dict(task["parameters"]))
         for name in installed()
-        for task in (record(name) or {}).get("tasks", ())
+        for task in (installation_record(name) or {}).get("tasks", ())
     ]

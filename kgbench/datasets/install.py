@@ -23,7 +23,7 @@ from kgbench.datasets.descriptions import Description
 from kgbench.errors import ImportRefused
 from kgbench.model import Json
 from kgbench.net import web
-from kgbench.net.limits import Limits, Misbehaviour, TooMuch
+from kgbench.net.limits import Limits, Misbehaviour, ResponseTooLarge
 
 _SUFFIXES = frozenset({".json", ".jsonl", ".ttl", ".txt", ""})
 _LARGEST = 1 << 28  # bytes of one file
@@ -33,7 +33,7 @@ _SLOWEST = 10_000
 
 
 @dataclass(slots=True)
-class Installed:
+class InstallationResult:
     """The outcome of an installation.
 
     ``differing`` and ``missing`` are files of the declared list, ``further`` are files beyond it.
@@ -54,7 +54,7 @@ def install(
     copy: Path | None,
     tasks: Callable[[Path], list[dict[str, Json]]],
     progress: Callable[[int], None] | None = None,
-) -> Installed:
+) -> InstallationResult:
     """Install a data set from the folder ``copy``, or from its URL if that is ``None``.
 
     ``tasks`` reads the new folder and returns its tasks; an exception that it raises cancels the
@@ -63,17 +63,17 @@ def install(
     :class:`~kgbench.errors.ImportRefused`.
     """
 
-    def fill(scratch: Path, done: Installed) -> None:
+    def fill(scratch: Path, done: InstallationResult) -> None:
         if copy is None:
             _fetch(description, scratch, done, progress)
         else:
             _copy(description, copy, scratch, done, progress)
 
     source = description.url if copy is None else str(copy.resolve())
-    return put(description, source, fill, tasks)
+    return install_files(description, source, fill, tasks)
 
 
-def clone(description: Description, copy: Path | None) -> Path:
+def clone_folder(description: Description, copy: Path | None) -> Path:
     """Return the folder of the user's clone of a repository.
 
     Raises :class:`~kgbench.errors.ImportRefused`, with instructions, if ``copy`` is ``None``.
@@ -86,22 +86,22 @@ def clone(description: Description, copy: Path | None) -> Path:
     return copy.resolve()
 
 
-def put(
+def install_files(
     description: Description,
     source: str,
-    fill: Callable[[Path, Installed], None],
+    fill: Callable[[Path, InstallationResult], None],
     tasks: Callable[[Path], list[dict[str, Json]]],
-) -> Installed:
+) -> InstallationResult:
     """Install the files that ``fill`` writes into a new folder, with an installation record.
 
     ``tasks`` reads the folder and returns the tasks of the data set. An exception that either
     raises cancels the installation; the previous one is kept.
     """
-    target = home.place(description.name)
+    target = home.folder_of(description.name)
     target.parent.mkdir(parents=True, exist_ok=True)
     scratch = Path(tempfile.mkdtemp(prefix=f".{description.name}-", dir=target.parent))
     try:
-        done = Installed(target)
+        done = InstallationResult(target)
         fill(scratch, done)
         labelled_tasks = tasks(scratch)
         done.tasks = len(labelled_tasks)
@@ -123,8 +123,12 @@ def put(
     return done
 
 
-def take(
-    description: Description, root: Path, paths: Iterable[str], scratch: Path, done: Installed
+def copy_files(
+    description: Description,
+    root: Path,
+    paths: Iterable[str],
+    scratch: Path,
+    done: InstallationResult,
 ) -> None:
     """Copy the files at ``paths`` below ``root``, and list differences from the declared files.
 
@@ -145,11 +149,11 @@ def take(
 def _fetch(
     description: Description,
     target: Path,
-    done: Installed,
+    done: InstallationResult,
     progress: Callable[[int], None] | None,
 ) -> None:
     for path, expected in description.files.items():
-        content = fetched(description.url + quote(path))
+        content = download(description.url + quote(path))
         if hashlib.sha256(content).hexdigest() != expected:
             raise ImportRefused(
                 f"{description.url}{path} is not the declared file (another SHA-256): nothing was "
@@ -158,7 +162,7 @@ def _fetch(
         _write(target / path, content, done, progress)
 
 
-def fetched(url: str) -> bytes:
+def download(url: str) -> bytes:
     """Download a file from an https URL.
 
     Raises :class:`~kgbench.errors.ImportRefused` if it cannot be fetched or is too large.
@@ -171,7 +175,7 @@ def fetched(url: str) -> bytes:
             if response.status == HTTPStatus.OK:
                 return b"".join(response.pieces())
             reason = f"HTTP {response.status} {response.reason}"
-    except TooMuch:
+    except ResponseTooLarge:
         raise ImportRefused(f"{url} is larger than {_LARGEST} bytes") from None
     except (Misbehaviour, OSError) as error:
         reason = " ".join(str(error).split())
@@ -184,7 +188,7 @@ def _copy(
     description: Description,
     source: Path,
     target: Path,
-    done: Installed,
+    done: InstallationResult,
     progress: Callable[[int], None] | None,
 ) -> None:
     tops = {path.split("/", 1)[0] for path in description.files}
@@ -207,7 +211,7 @@ def _copy(
 
 
 def _write(
-    path: Path, content: bytes, done: Installed, progress: Callable[[int], None] | None
+    path: Path, content: bytes, done: InstallationResult, progress: Callable[[int], None] | None
 ) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content)

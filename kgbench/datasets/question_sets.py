@@ -15,14 +15,16 @@ import pyoxigraph as ox
 
 from kgbench.datasets import text2sparql
 from kgbench.datasets.descriptions import Description
-from kgbench.datasets.install import Installed, fetched, put
-from kgbench.datasets.sources import Folder, Source, opened
+from kgbench.datasets.install import InstallationResult, download, install_files
+from kgbench.datasets.sources import Folder, Source, open_source
 from kgbench.errors import ImportRefused
 
 _QUESTIONS: Final = (".yml", ".yaml")
 
 
-def install(description: Description, copy: str | None, *, unverified: bool = False) -> Installed:
+def install(
+    description: Description, copy: str | None, *, unverified: bool = False
+) -> InstallationResult:
     """Install the questions and the graph of a data set from ``copy``, or from its URL.
 
     ``copy`` is a folder, an archive, or the URL of an archive. ``unverified`` accepts files that
@@ -34,9 +36,9 @@ def install(description: Description, copy: str | None, *, unverified: bool = Fa
             f"kgbench knows no address of all files of {description.name}: get them from "
             f"{description.page} and run 'kgbench datasets install {description.name} --from PATH'"
         )
-    source = None if copy is None else opened(copy)
+    source = None if copy is None else open_source(copy)
 
-    def fill(scratch: Path, done: Installed) -> None:
+    def fill(scratch: Path, done: InstallationResult) -> None:
         for path, expected in description.files.items():
             content = _content(description, source, path, expected)
             _check(description, path, content, expected, done, unverified=unverified)
@@ -57,7 +59,7 @@ def install(description: Description, copy: str | None, *, unverified: bool = Fa
 
     location = description.url if copy is None else copy
     source_name = str(Path(location).resolve()) if isinstance(source, Folder) else location
-    return put(description, source_name, fill, text2sparql.labelled_tasks)
+    return install_files(description, source_name, fill, text2sparql.labelled_tasks)
 
 
 def _file_count(description: Description) -> int:
@@ -67,7 +69,7 @@ def _file_count(description: Description) -> int:
 
 def _content(description: Description, source: Source | None, path: str, expected: str) -> bytes:
     if source is None:
-        return fetched(description.url + path)
+        return download(description.url + path)
     paths = source.find(path)
     if not paths:
         raise ImportRefused(f"{source.name} has no file {path}, which {description.name} needs")
@@ -86,7 +88,7 @@ def _check(
     path: str,
     content: bytes,
     expected: str,
-    done: Installed,
+    done: InstallationResult,
     *,
     unverified: bool,
 ) -> None:
@@ -100,7 +102,7 @@ def _check(
     done.differing.append(path)
 
 
-def _questions(description: Description, source: Source, done: Installed) -> bytes:
+def _questions(description: Description, source: Source, done: InstallationResult) -> bytes:
     """Find the question file of a data set without a declared checksum.
 
     Identical copies count once. Different candidates are refused.
@@ -111,7 +113,7 @@ def _questions(description: Description, source: Source, done: Installed) -> byt
         if path.endswith(_QUESTIONS) and "question" in path.lower():
             content = source.read(path)
             try:
-                questions = text2sparql.parsed(content.decode("utf-8-sig"), path)
+                questions = text2sparql.parse(content.decode("utf-8-sig"), path)
             except (ImportRefused, UnicodeDecodeError) as error:
                 refused = f" ({path} cannot be read: {error})"
                 continue
@@ -133,7 +135,7 @@ def _questions(description: Description, source: Source, done: Installed) -> byt
     return content
 
 
-def _write(folder: Path, path: str, content: bytes, done: Installed) -> None:
+def _write(folder: Path, path: str, content: bytes, done: InstallationResult) -> None:
     done.files += 1
     if path.endswith(_QUESTIONS):
         (folder / text2sparql.QUESTIONS).write_bytes(content)

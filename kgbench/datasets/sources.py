@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import IO, Final
 
 from kgbench.datasets import damage
-from kgbench.datasets.install import fetched
+from kgbench.datasets.install import download
 from kgbench.errors import ImportRefused
 
-MOST: Final = 1 << 26
+MAX_FILE_BYTES: Final = 1 << 26
 """The largest file of a data set (bytes)."""
 
 _MOST_ARCHIVE: Final = 1 << 28  # bytes
@@ -45,13 +45,13 @@ class Source(ABC):
         """
         try:
             with self._open(path) as file:
-                content = file.read(MOST + 1)
+                content = file.read(MAX_FILE_BYTES + 1)
         except RuntimeError as error:  # raised by zipfile for encrypted members
             raise ImportRefused(f"{self.name}: {path} is encrypted") from error
         except _damage() as error:
             raise ImportRefused(f"{self.name}: {path} cannot be read: {error}") from error
-        if len(content) > MOST:
-            raise ImportRefused(f"{self.name}: {path} has more than {MOST} bytes")
+        if len(content) > MAX_FILE_BYTES:
+            raise ImportRefused(f"{self.name}: {path} has more than {MAX_FILE_BYTES} bytes")
         return content
 
     def find(self, wanted: str) -> list[str]:
@@ -125,13 +125,13 @@ class Tar(Source):
         return io.BytesIO(self._members[path])
 
 
-def opened(named: str) -> Source:
+def open_source(named: str) -> Source:
     """Open a copy by the path of a folder or archive, or by the URL of an archive.
 
     Raises :class:`~kgbench.errors.ImportRefused` for anything else.
     """
     if named.startswith(("https://", "http://")):
-        return _archive(named, fetched(named))
+        return _archive(named, download(named))
     path = Path(named)
     if path.is_dir():
         return Folder(path)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
 
-from kgbench.datasets import home, lines
+from kgbench.datasets import home, json_files
 from kgbench.errors import ImportRefused, TaskError
 from kgbench.model import Json
 from kgbench.scoring.ontology_facts import Concept, Fact, Ontology, Relation
@@ -147,7 +147,9 @@ def read_part(root: Path, collection: str, name: str) -> Part:
         test=_sentences(folder / "ground_truth" / f"{full_name}_ground_truth.jsonl"),
         validation=_sentences(validation) if validation.is_file() else (),
         unseen=_sentences(unseen) if unseen.is_file() else (),
-        verified=frozenset(lines.text(verified).split()) if verified.is_file() else frozenset(),
+        verified=frozenset(json_files.read_text(verified).split())
+        if verified.is_file()
+        else frozenset(),
         lists=_lists(folder, number, name),
         number=number,
         asked=_test_texts(folder / "test" / f"{full_name}_test.jsonl")
@@ -165,7 +167,7 @@ def installed_part(collection: str, name: str) -> Part:
 
     Raises :class:`~kgbench.errors.TaskError` if the data set is not installed.
     """
-    return _installed(home.require(NAME, fetched=True), collection, name)
+    return _installed(home.require_folder(NAME, fetched=True), collection, name)
 
 
 def _ontology_file(folder: Path, name: str) -> tuple[int, Path]:
@@ -177,7 +179,7 @@ def _ontology_file(folder: Path, name: str) -> tuple[int, Path]:
 
 
 def _ontology(path: Path) -> Ontology:
-    content = lines.structure(path)
+    content = json_files.read_json(path)
     try:
         ontology = Ontology(
             str(content["id"]),
@@ -212,18 +214,22 @@ def _text(value: Json) -> str:
 def _test_texts(path: Path) -> dict[str, str]:
     """Read the texts of a test file by id."""
     return {
-        lines.word(record, "id", path, n): lines.word(record, "sent", path, n)
-        for n, record in lines.records(path)
+        json_files.required_string(record, "id", path, n): json_files.required_string(
+            record, "sent", path, n
+        )
+        for n, record in json_files.read_json_lines(path)
     }
 
 
 def _sentences(path: Path) -> tuple[Sentence, ...]:
-    return tuple(_sentence(record, path, number) for number, record in lines.records(path))
+    return tuple(
+        _sentence(record, path, number) for number, record in json_files.read_json_lines(path)
+    )
 
 
 def _sentence(record: Mapping[str, Json], path: Path, number: int) -> Sentence:
     def word(field: str) -> str:
-        return lines.word(record, field, path, number)
+        return json_files.required_string(record, field, path, number)
 
     facts: tuple[Fact, ...]
     if "triples" not in record:
@@ -237,7 +243,12 @@ def _facts(triples: Json, path: Path, number: int) -> Iterator[Fact]:
     if not isinstance(triples, list) or not all(isinstance(t, dict) for t in triples):
         raise ImportRefused(f"{path}:{number}: triples is not a list of objects")
     for triple in triples:
-        yield Fact(*(lines.word(triple, part, path, number) for part in ("sub", "rel", "obj")))
+        yield Fact(
+            *(
+                json_files.required_string(triple, part, path, number)
+                for part in ("sub", "rel", "obj")
+            )
+        )
 
 
 def _lists(folder: Path, number: int, name: str) -> dict[str, dict[str, tuple[str, ...]]]:
@@ -259,7 +270,7 @@ def _list_files(*paths: Path) -> dict[str, tuple[str, ...]]:
     for path in paths:
         if not path.is_file():
             continue
-        content = lines.structure(path)
+        content = json_files.read_json(path)
         if not isinstance(content, dict) or not all(map(_is_list, content.values())):
             raise ImportRefused(f"{path} is not an object of lists of sentence ids")
         lists |= {test_id: tuple(ids) for test_id, ids in content.items()}

@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import TypeAlias
 
-from kgbench.datasets import home, lines, text2kgbench
+from kgbench.datasets import home, json_files, text2kgbench
 from kgbench.datasets.text2kgbench import Part, Sentence
 from kgbench.errors import TaskError
 from kgbench.scoring.ontology_facts import Fact, Ontology, Relation
@@ -30,7 +30,7 @@ _WIKIDATA = "wikidata_tekgen"
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PromptData:
     """The data that a prompt contains."""
 
     ontology: Ontology
@@ -39,7 +39,7 @@ class Asked:
     sentence: str
 
 
-def published_prompt(wording: Wording, collection: str, asked: Asked) -> str:
+def published_prompt(wording: Wording, collection: str, asked: PromptData) -> str:
     """Return the prompt that the baselines of ``collection`` used for a sentence."""
     shown = _data_texts(collection, asked)
     return "".join(text for pair in zip(wording, (*shown, ""), strict=True) for text in pair)
@@ -78,7 +78,7 @@ def installed_wording(collection: str, split: str) -> Wording:
 
     Raises :class:`~kgbench.errors.TaskError` if it is not installed or has no prompts.
     """
-    root = home.require(text2kgbench.NAME, fetched=True)
+    root = home.require_folder(text2kgbench.NAME, fetched=True)
     extracted = _installed(root, collection, split)
     if extracted is None:
         raise TaskError(
@@ -95,8 +95,10 @@ def prompts(root: Path, part: Part, split: str) -> dict[str, str]:
     if path is None:
         return {}
     return {
-        lines.word(record, "id", path, n): lines.word(record, "prompt", path, n)
-        for n, record in lines.records(path)
+        json_files.required_string(record, "id", path, n): json_files.required_string(
+            record, "prompt", path, n
+        )
+        for n, record in json_files.read_json_lines(path)
     }
 
 
@@ -134,7 +136,7 @@ def _cut_out(part: Part, sentence: Sentence, prompt: str) -> Wording | None:
     example = example_of(part, sentence)
     if example is None:
         return None
-    asked = Asked(
+    asked = PromptData(
         part.ontology, example.text, example.facts, part.asked.get(sentence.id, sentence.text)
     )
     texts, position = [], 0
@@ -147,7 +149,7 @@ def _cut_out(part: Part, sentence: Sentence, prompt: str) -> Wording | None:
     return (*texts, prompt[position:])
 
 
-def _data_texts(collection: str, asked: Asked) -> tuple[str, ...]:
+def _data_texts(collection: str, asked: PromptData) -> tuple[str, ...]:
     """Return the data as text, in the order of the prompt."""
     ontology = asked.ontology
     relations = (_relation(collection, ontology, relation) for relation in ontology.relations)

@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from kgbench.datasets import home, lines
+from kgbench.datasets import home, json_files
 from kgbench.errors import ImportRefused
 from kgbench.model import Json
 
@@ -87,10 +87,10 @@ def read(path: Path) -> QuestionFile:
     Raises :class:`~kgbench.errors.ImportRefused`, with the question, if it does not have the
     expected layout.
     """
-    return parsed(lines.text(path), str(path))
+    return parse(json_files.read_text(path), str(path))
 
 
-def parsed(text: str, name: str) -> QuestionFile:
+def parse(text: str, name: str) -> QuestionFile:
     """Parse the text of the question file called ``name``; raises like :func:`read`."""
     if len(text) > _MOST:
         raise ImportRefused(f"{name} has more than {_MOST} characters: this is not a question file")
@@ -118,7 +118,7 @@ def installed(name: str) -> QuestionFile:
 
     Raises :class:`~kgbench.errors.TaskError` if it is not installed.
     """
-    return _installed(home.require(name) / QUESTIONS)
+    return _installed(home.require_folder(name) / QUESTIONS)
 
 
 @cache

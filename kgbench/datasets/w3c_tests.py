@@ -18,7 +18,7 @@ import pyoxigraph as ox
 
 from kgbench.datasets import home
 from kgbench.datasets.descriptions import Description
-from kgbench.datasets.install import Installed, clone, put, take
+from kgbench.datasets.install import InstallationResult, clone_folder, copy_files, install_files
 from kgbench.datasets.w3c_manifests import Entry, entries, manifests
 from kgbench.errors import ImportRefused
 from kgbench.model import Json
@@ -167,7 +167,7 @@ def installed() -> list[W3cTest]:
 
     Raises :class:`~kgbench.errors.TaskError` if the data set is not installed.
     """
-    return _installed(home.require(NAME))
+    return _installed(home.require_folder(NAME))
 
 
 @cache
@@ -190,26 +190,26 @@ def labelled_tasks(root: Path) -> list[dict[str, Json]]:
     ]
 
 
-def install(description: Description, copy: Path | None) -> Installed:
+def install(description: Description, copy: Path | None) -> InstallationResult:
     """Install the syntax and evaluation tests from a clone of the repository.
 
     Files that differ from their declared checksum are installed and listed. Raises
     :class:`~kgbench.errors.ImportRefused`, and installs nothing, if there are no tests.
     """
-    root = clone(description, copy)
+    root = clone_folder(description, copy)
 
-    def fill(scratch: Path, done: Installed) -> None:
-        paths, incomplete = wanted(root)
+    def fill(scratch: Path, done: InstallationResult) -> None:
+        paths, incomplete = needed_files(root)
         if not paths:
             raise ImportRefused(f"{root} has no tests of RDF 1.2 and SPARQL 1.2")
-        take(description, root, paths, scratch, done)
+        copy_files(description, root, paths, scratch, done)
         if incomplete:
             done.remarks.append(f"{incomplete} tests lack a file and are passed over")
 
-    return put(description, str(root), fill, labelled_tasks)
+    return install_files(description, str(root), fill, labelled_tasks)
 
 
-def wanted(root: Path) -> tuple[list[str], int]:
+def needed_files(root: Path) -> tuple[list[str], int]:
     """Return the relative paths of the files that tests need, and the number of incomplete tests.
 
     Links out of the copy count as missing files.

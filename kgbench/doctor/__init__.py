@@ -26,7 +26,7 @@ def examine(location: str, *, network: bool = False) -> Iterator[Condition]:
     yield from installed.software()
     yield from installed.dependencies()
     yield from installed.extras()
-    yield from keys.known()
+    yield from keys.provider_keys()
     if network:
         yield from keys.servers()
     yield from storage.store(location, network=network)

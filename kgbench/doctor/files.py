@@ -22,18 +22,18 @@ def data_sets() -> Iterator[Condition]:
     for name in descriptions.names():
         yield _data_set(name)
     for name in sorted(set(home.installed()) - set(descriptions.names())):
-        words = f"is in {home.place(name)}, but this version of kgbench does not know it"
+        words = f"is in {home.folder_of(name)}, but this version of kgbench does not know it"
         yield Condition("data sets", name, State.NOTE, words)
 
 
 def _data_set(name: str) -> Condition:
     command = f"kgbench datasets install {name} [--from PATH]"
     try:
-        record = home.record(name)
+        record = home.installation_record(name)
         described = descriptions.describe(name)
     except KgbenchError as error:
         return Condition("data sets", name, State.BROKEN, str(error), command)
-    path = home.place(name)
+    path = home.folder_of(name)
     if record is None:
         return Condition("data sets", name, State.ABSENT, "not installed", command)
     known = {*record.get("missing", ()), *record.get("differing", ())}

@@ -31,7 +31,7 @@ def services() -> dict[str, Service]:
     return dict(by_keys.values())
 
 
-def known() -> Iterator[Condition]:
+def provider_keys() -> Iterator[Condition]:
     """Yield the variable with the key of each provider, then the settings in the environment."""
     for name, service in services().items():
         yield _key(name, service.keys)
@@ -44,7 +44,7 @@ def known() -> Iterator[Condition]:
 def _key(name: str, variables: tuple[str, ...]) -> Condition:
     for variable in variables:
         try:
-            source = keys.place(variable)
+            source = keys.key_location(variable)
         except ModelSpecError as error:
             advice = f"set {variable} to the key alone"
             facts = {"variable": variable}

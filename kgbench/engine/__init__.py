@@ -5,6 +5,6 @@ from kgbench.engine.journal import Journal
 from kgbench.engine.progress import Progress
 from kgbench.engine.run import run_plan, run_to_continue
 from kgbench.engine.session import Settings
-from kgbench.engine.stopping import Stop
+from kgbench.engine.stop_signal import StopSignal
 
-__all__ = ["Journal", "Progress", "Settings", "Stop", "run_plan", "run_to_continue"]
+__all__ = ["Journal", "Progress", "Settings", "StopSignal", "run_plan", "run_to_continue"]

@@ -21,7 +21,7 @@ def refuse_beside(store: Store, run: RunInfo, plan: Plan, batched: Collection[st
     :class:`~kgbench.errors.ModelSpecError`.
     """
     setups = {setup.iri: setup for setup in plan.models if setup.iri not in batched}
-    open_ = [batch for batch in batches.open_ones(store, run.graph) if batch.model in setups]
+    open_ = [batch for batch in batches.unended_batches(store, run.graph) if batch.model in setups]
     if open_:
         ids = ", ".join(sorted({batch.id or "one without an id yet" for batch in open_}))
         raise ModelSpecError(
@@ -33,7 +33,7 @@ def refuse_beside(store: Store, run: RunInfo, plan: Plan, batched: Collection[st
 async def abandon(store: Store, run: RunInfo, plan: Plan, journal: Journal) -> None:
     """Ask providers to cancel the open batches of the plan's models, without waiting for them."""
     setups = {setup.iri: setup for setup in plan.models}
-    for batch in batches.open_ones(store, run.graph):
+    for batch in batches.unended_batches(store, run.graph):
         if batch.model not in setups:
             continue
         message = None
@@ -45,4 +45,6 @@ async def abandon(store: Store, run: RunInfo, plan: Plan, journal: Journal) -> N
                 # The batch may have ended, or the provider may have deleted it.
                 message = str(error)
         journal.note("batch-abandoned", iri=batch.iri, batch=batch.id, error=message)
-        store.write([batches.ended(run.graph, batch, batches.ABANDONED, batches.now_after(batch))])
+        store.write(
+            [batches.end_block(run.graph, batch, batches.ABANDONED, batches.end_time(batch))]
+        )

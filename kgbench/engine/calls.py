@@ -12,8 +12,8 @@ from typing import Protocol
 
 from kgbench.connectors.calls import Caller
 from kgbench.engine.journal import Journal
-from kgbench.engine.pacing import GivenUp, Pace
 from kgbench.engine.progress import Wait
+from kgbench.engine.rate_limiter import CallAbandoned, RateLimiter
 from kgbench.engine.replies import Replies
 from kgbench.errors import (
     ContextTooLong,
@@ -24,7 +24,7 @@ from kgbench.errors import (
 )
 from kgbench.model import Call, Outcome, Reply, Request
 from kgbench.net.limits import LONGEST_WAIT as LONGEST_PAUSE
-from kgbench.net.receiving import given
+from kgbench.net.receiver_process import given
 
 FIRST_WAIT = 1.0  # seconds
 LONGEST_WAIT = 60.0
@@ -48,7 +48,8 @@ class Channel(Protocol):
     async def call(self, request: Request, dialogue: str) -> Call:
         """Ask until there is a reply or no retry is left; a provider's failure is in the call.
 
-        Raises :class:`~kgbench.engine.pacing.GivenUp` when the run stops before there is either.
+        Raises :class:`~kgbench.engine.rate_limiter.CallAbandoned` when the run stops before there
+        is either.
         """
         ...
 
@@ -57,7 +58,7 @@ class Channel(Protocol):
         ...
 
 
-class Patience:
+class RetryPolicy:
     """The retries of calls to one model: how many, and after which wait.
 
     Each call is retried up to ``max_retries`` times after failures, and up to four times as often
@@ -95,7 +96,7 @@ class Patience:
         return self._scale * longest * random.uniform(0.5, 1.0)  # noqa: S311 - no secret depends on it
 
 
-class Line:
+class ModelClient:
     """A client of one model that keeps its rate limits and retries failed calls.
 
     ``deadline`` is the timeout of each attempt, in seconds. Once ``stopping`` is set, no call is
@@ -106,8 +107,8 @@ class Line:
     def __init__(
         self,
         connector: Connector,
-        pace: Pace,
-        patience: Patience,
+        pace: RateLimiter,
+        patience: RetryPolicy,
         *,
         deadline: float,
         journal: Journal,
@@ -144,8 +145,9 @@ class Line:
     async def call(self, request: Request, dialogue: str) -> Call:
         """Ask until there is a reply or no retry is left; a provider's failure is in the call.
 
-        The returned call spans all attempts. Raises :class:`~kgbench.engine.pacing.GivenUp` when
-        the run stops before the first attempt has begun.
+        The returned call spans all attempts. Raises
+        :class:`~kgbench.engine.rate_limiter.CallAbandoned` when the run stops before the first
+        attempt has begun.
         """
         tokens = sum(map(len, request.messages)) // CHARACTERS_PER_TOKEN + 1
         others = await self.pace.enter(tokens)
@@ -239,7 +241,7 @@ class Line:
                 elif await self._stopped_within(wait):
                     return None
             return await self.pace.enter(tokens, first=True)
-        except GivenUp:
+        except CallAbandoned:
             return None
 
     async def _stopped_within(self, seconds: float) -> bool:

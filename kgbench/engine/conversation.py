@@ -18,9 +18,9 @@ from enum import StrEnum
 from kgbench.connectors import extraction, tool_protocol
 from kgbench.engine import planning
 from kgbench.engine.calls import CHARACTERS_PER_TOKEN, Channel, outcome
-from kgbench.engine.desk import Desk
-from kgbench.engine.pacing import GivenUp
-from kgbench.engine.planning import Planned
+from kgbench.engine.judge_queue import JudgeQueue
+from kgbench.engine.planning import PlannedDialogue
+from kgbench.engine.rate_limiter import CallAbandoned
 from kgbench.engine.replies import Replies
 from kgbench.engine.tool_turns import ToolTurns
 from kgbench.engine.writer import Writer
@@ -30,10 +30,10 @@ from kgbench.execution.dialogues import request as judge_request
 from kgbench.model import Call, Dialogue, Outcome, Request, TaskClass, Turn, Usage, Verdict
 from kgbench.rdf import digest
 from kgbench.record import Recorder
-from kgbench.record.live_counts import Due, LiveCounts
-from kgbench.record.reuse import Answers
+from kgbench.record.live_counts import LiveCounts, PendingWrite
+from kgbench.record.reuse import ReusableAnswers
 from kgbench.store.protocol import Block
-from kgbench.tasks import catalogue, succession
+from kgbench.tasks import catalogue, successors
 from kgbench.tool_calls import TOOL_RESULTS, ToolUse
 from kgbench.tool_servers.servers import ToolServers
 from kgbench.tools.budget import Cost
@@ -51,7 +51,7 @@ class Ending(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Conversed:
+class DialogueResult:
     """The result of holding a planned dialogue.
 
     ``failure`` is the last call if it failed. ``uncounted`` estimates the tokens of answers that
@@ -68,7 +68,7 @@ class Conversed:
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredDialogue:
     """The stored part of a dialogue: its answered turns, and the number of calls per round.
 
     ``evaluations`` are the IRIs of the stored evaluations of its answers. ``again`` is the number
@@ -93,10 +93,10 @@ class Conversations:
         self,
         recorder: Recorder,
         writer: Writer,
-        desk: Desk,
+        desk: JudgeQueue,
         *,
-        entries: Callable[[Planned, Dialogue], list[Block]],
-        earlier: Answers,
+        entries: Callable[[PlannedDialogue, Dialogue], list[Block]],
+        earlier: ReusableAnswers,
         replies: Replies,
         servers: ToolServers,
         counts: LiveCounts,
@@ -112,7 +112,9 @@ class Conversations:
         self._costs = costs or {}
         self._counts = counts
 
-    async def hold(self, planned: Planned, line: Channel, stored: Stored) -> Conversed:
+    async def hold(
+        self, planned: PlannedDialogue, line: Channel, stored: StoredDialogue
+    ) -> DialogueResult:
         """Hold one dialogue until it ends, a call fails for good, or the run stops."""
         if not planned.tools:
             return await self._hold(planned, None, line, stored)
@@ -124,11 +126,15 @@ class Conversations:
         return await self._hold(planned, tools, line, stored)
 
     async def _hold(
-        self, planned: Planned, tools: ToolTurns | None, line: Channel, stored: Stored
-    ) -> Conversed:
+        self,
+        planned: PlannedDialogue,
+        tools: ToolTurns | None,
+        line: Channel,
+        stored: StoredDialogue,
+    ) -> DialogueResult:
         """Ask, use tools, judge. An answer with tool calls gets their results and is not judged."""
         dialogue = self._dialogue(planned, stored.again)
-        name = succession.successor(planned.exercise.task.task_class)
+        name = successors.successor(planned.exercise.task.task_class)
         task_class = catalogue.task_class(name)
         prompt, feedback = planned.exercise.prompt, None
         verdicts: list[Verdict] = []
@@ -146,7 +152,7 @@ class Conversations:
                 recovered += call is not None
                 try:
                     call = call or await self._call(model_request, dialogue, line)
-                except GivenUp:
+                except CallAbandoned:
                     await self._writer.put([])
                     return _result(Ending.OPEN, calls, recovered)
                 calls.append(_with_answer(planned, call))
@@ -177,12 +183,12 @@ class Conversations:
         await self._writer.put(*self._end_blocks(task_class, dialogue, verdicts, stored))
         return _result(Ending.COMPLETE, calls, recovered)
 
-    async def _with_tools(self, planned: Planned) -> tuple[Planned, ToolTurns]:
+    async def _with_tools(self, planned: PlannedDialogue) -> tuple[PlannedDialogue, ToolTurns]:
         """Return the dialogue with the tools of its case, or of the MCP server of its model."""
         ending = [tool.name for tool in planned.tools if tool.ends]
         equipment = await self._servers.equipment(planned.model, ending)
         if equipment is not None:
-            planned = planning.equipped(planned, equipment.tools)
+            planned = planning.with_server_tools(planned, equipment.tools)
         cost = self._costs.get(planned.model.iri, lambda _: None)
         return planned, ToolTurns(
             planned.exercise.case,
@@ -194,8 +200,12 @@ class Conversations:
         )
 
     async def _record_tool_failure(
-        self, planned: Planned, stored: Stored, error: ProviderError, began: datetime
-    ) -> Conversed:
+        self,
+        planned: PlannedDialogue,
+        stored: StoredDialogue,
+        error: ProviderError,
+        began: datetime,
+    ) -> DialogueResult:
         """Record a failure of the tool server as a failed call.
 
         A dialogue that already has answers is left for the next session.
@@ -209,7 +219,7 @@ class Conversations:
         await self._writer.put([])
         return replace(_result(Ending.FAILED, [call], 0), calls=0)
 
-    def _dialogue(self, planned: Planned, again: int) -> Dialogue:
+    def _dialogue(self, planned: PlannedDialogue, again: int) -> Dialogue:
         exercise, model = planned.exercise, planned.model
         iris = self._recorder.iris
         return Dialogue(
@@ -238,7 +248,9 @@ class Conversations:
         now = datetime.now(UTC)
         return Call(now, now, known[1], reused=known[0])
 
-    def _write_turn(self, planned: Planned, dialogue: Dialogue, k: int, stored: Stored) -> None:
+    def _write_turn(
+        self, planned: PlannedDialogue, dialogue: Dialogue, k: int, stored: StoredDialogue
+    ) -> None:
         """Queue a turn; a later awaited write fails if this one does."""
         lines = self._recorder.turn(dialogue, k, calls_before=stored.calls.get(k, 0))
         blocks = self._entries(planned, dialogue) if k == 0 else []
@@ -249,7 +261,9 @@ class Conversations:
         blocks.append(Block(self._recorder.run_graph, lines))
         self._writer.post(blocks, lambda: self._replies.stored(turn))
 
-    def _write_uses(self, dialogue: Dialogue, uses: Sequence[ToolUse], stored: Stored) -> None:
+    def _write_uses(
+        self, dialogue: Dialogue, uses: Sequence[ToolUse], stored: StoredDialogue
+    ) -> None:
         """Queue the tool calls of the last answer, unless they are stored already."""
         turn = dialogue.turns[-1]
         if not uses or turn.uses:
@@ -260,7 +274,7 @@ class Conversations:
         self._writer.post([Block(self._recorder.run_graph, lines)])
 
     def _evaluation_blocks(
-        self, task_class: TaskClass, dialogue: Dialogue, verdict: Verdict, stored: Stored
+        self, task_class: TaskClass, dialogue: Dialogue, verdict: Verdict, stored: StoredDialogue
     ) -> list[Block]:
         """Return the evaluation of the last turn of ``dialogue``, unless it is stored already."""
         k = len(dialogue.turns) - 1
@@ -275,8 +289,8 @@ class Conversations:
         task_class: TaskClass,
         dialogue: Dialogue,
         verdicts: Sequence[Verdict],
-        stored: Stored,
-    ) -> Due:
+        stored: StoredDialogue,
+    ) -> PendingWrite:
         """Return the evaluations of the last turn and of the dialogue, and the dialogue's end."""
         recorder = self._recorder
         blocks = self._evaluation_blocks(task_class, dialogue, verdicts[-1], stored)
@@ -286,16 +300,16 @@ class Conversations:
             blocks += self._counts.judged(evaluation, dialogue)
         ended = recorder.dialogue_end(dialogue, datetime.now(UTC))
         due = self._counts.folded()
-        return Due([*blocks, Block(recorder.run_graph, [ended]), *due.blocks], due.then)
+        return PendingWrite([*blocks, Block(recorder.run_graph, [ended]), *due.blocks], due.then)
 
 
-def _protocol(planned: Planned) -> str | None:
+def _protocol(planned: PlannedDialogue) -> str | None:
     if not planned.tools:
         return None
     return tool_protocol.NATIVE if planned.native else tool_protocol.TEXT
 
 
-def _request(planned: Planned, dialogue: Dialogue, prompt: str) -> Request:
+def _request(planned: PlannedDialogue, dialogue: Dialogue, prompt: str) -> Request:
     """Return the next request of a dialogue."""
     answered = [(t.prompt, reply) for t in dialogue.turns if (reply := t.calls[-1].reply)]
     messages = [text for before, reply in answered for text in (before, reply.answer)]
@@ -309,14 +323,14 @@ def _request(planned: Planned, dialogue: Dialogue, prompt: str) -> Request:
     )
 
 
-def _with_answer(planned: Planned, call: Call) -> Call:
+def _with_answer(planned: PlannedDialogue, call: Call) -> Call:
     """Return ``call`` with the answer extracted from its reply, if it has one."""
     if call.reply is None:
         return call
     return replace(call, reply=extraction.extracted(planned.model, call.reply))
 
 
-def _result(ending: Ending, all_calls: Sequence[Call], recovered: int) -> Conversed:
+def _result(ending: Ending, all_calls: Sequence[Call], recovered: int) -> DialogueResult:
     failed = all_calls[-1] if all_calls and all_calls[-1].failure is not None else None
     live = [call for call in all_calls if call.reused is None]
     silent = sum(
@@ -324,7 +338,7 @@ def _result(ending: Ending, all_calls: Sequence[Call], recovered: int) -> Conver
     )
     calls = len(live) - recovered
     uncounted = silent // CHARACTERS_PER_TOKEN
-    return Conversed(ending, _total(all_calls), calls, recovered, failed, uncounted)
+    return DialogueResult(ending, _total(all_calls), calls, recovered, failed, uncounted)
 
 
 def _total(calls: Sequence[Call]) -> Usage:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from kgbench import config
 from kgbench.engine import planning, published
-from kgbench.engine.planning import Planned
+from kgbench.engine.planning import PlannedDialogue
 from kgbench.model import Json, Plan
 from kgbench.rdf import canonical_json
 from kgbench.record import accounts, identity, invalidation, reading
@@ -66,9 +66,9 @@ def reasons(store: Store, run: RunInfo, plan: Plan) -> Iterator[Reason]:
     failed = accounts.failed_dialogues(store, run.graph)
     invalid = invalidation.invalid(store, run.graph)
     known = _Identities(store, run)
-    asked = published.asked(store, plan, endpoint=True).exercises
+    asked = published.plan_exercises(store, plan, endpoint=True).exercises
     for model in plan.models:
-        for planned in planning.planned(plan, asked, model):
+        for planned in planning.planned_dialogues(plan, asked, model):
             state = states.get(planned.digest)
             if state is None:
                 yield known.missing(planned)
@@ -94,7 +94,7 @@ class _Identities:
                 self._models.add(name)
                 self._labels.add((name, stored.label))
 
-    def missing(self, planned: Planned) -> Reason:
+    def missing(self, planned: PlannedDialogue) -> Reason:
         """Return the reason why no stored dialogue is identical to ``planned``."""
         label, model = planned.exercise.task.label, planned.model
         names = {model.model_id, model.label}
@@ -114,7 +114,7 @@ class _Identities:
             return _reason(planned, "new task")
         return _reason(planned, "new iteration")
 
-    def _changes(self, stored: Ingredients, planned: Planned) -> tuple[Change, ...]:
+    def _changes(self, stored: Ingredients, planned: PlannedDialogue) -> tuple[Change, ...]:
         exercise, model = planned.exercise, planned.model
         task = exercise.task
         of_class = self._store.iris.mint(
@@ -136,7 +136,7 @@ class _Identities:
 
 
 def _reason(
-    planned: Planned,
+    planned: PlannedDialogue,
     why: str,
     *,
     dialogue: str | None = None,

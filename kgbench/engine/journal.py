@@ -17,7 +17,7 @@ from kgbench.connectors import keys
 from kgbench.connectors.failures import scrub
 from kgbench.errors import StoreError, WriteFailed
 from kgbench.model import Reply
-from kgbench.secrets import names
+from kgbench.secrets import secret_names
 
 Say = Callable[[str], None]
 
@@ -34,7 +34,7 @@ class Journal:
         self._say = say
         self._path = path
         self._file: BinaryIO | None = None
-        self._secrets = names.of_environment()
+        self._secrets = secret_names.secrets_in_environment()
         if path is not None:
             try:
                 self._file = path.open(
@@ -88,4 +88,4 @@ class Journal:
             raise WriteFailed(message) from error
 
     def _clean(self, value: Any) -> Any:
-        return scrub(value, self._secrets | keys.given()) if isinstance(value, str) else value
+        return scrub(value, self._secrets | keys.keys_in_use()) if isinstance(value, str) else value

@@ -19,7 +19,7 @@ from kgbench.model import Case, ModelSetup, Plan, Task
 from kgbench.on_demand import OnDemand
 from kgbench.rdf import canonical_json, digest
 from kgbench.record.recorder import DIGEST_SCHEME
-from kgbench.tasks import catalogue, succession, tool_prompts
+from kgbench.tasks import catalogue, successors, tool_prompts
 from kgbench.tool_calls import Tool
 
 _KEPT = 256  # exercises cached per task: more than the distance between two models in a run
@@ -43,7 +43,7 @@ class Exercise:
 
 
 @dataclass(frozen=True, slots=True)
-class Planned:
+class PlannedDialogue:
     """One dialogue of a plan; ``digest`` is its identity.
 
     ``tools`` are the tools of the case; ``native`` says that they are offered by the provider's
@@ -112,9 +112,9 @@ def dialogue_count(plan: Plan, asked: Mapping[str, Sequence[Exercise]]) -> int:
     return plan.iterations * len(asked)
 
 
-def planned(
+def planned_dialogues(
     plan: Plan, asked: Mapping[str, Sequence[Exercise]], model: ModelSetup
-) -> Iterator[Planned]:
+) -> Iterator[PlannedDialogue]:
     """Yield the dialogues of one model, iteration by iteration over all task labels."""
     rounds = plan.iterations * (
         max(map(len, asked.values()), default=0) if plan.iterations_per_case else 1
@@ -131,10 +131,10 @@ def planned(
                 exercise = _with_tools(exercise, tools, native=native)
             values = ingredients(model, exercise, number)
             identity = digest(canonical_json(values))
-            yield Planned(model, exercise, number, identity, tools, native)
+            yield PlannedDialogue(model, exercise, number, identity, tools, native)
 
 
-def equipped(dialogue: Planned, tools: Sequence[Tool]) -> Planned:
+def with_server_tools(dialogue: PlannedDialogue, tools: Sequence[Tool]) -> PlannedDialogue:
     """Replace the tools of a dialogue by those of a server, except tools that end the dialogue.
 
     The identity stays the same: the plan names the server, whose tools may change over time.
@@ -165,12 +165,12 @@ def tool_protocols(plan: Plan, asked: Mapping[str, Sequence[Exercise]]) -> dict[
 
 
 def _offers_tools(task: Task, exercises: Sequence[Exercise]) -> bool:
-    if not exercises or not tool_prompts.may_offer(succession.successor(task.task_class)):
+    if not exercises or not tool_prompts.may_offer(successors.successor(task.task_class)):
         return False  # without generating the first case, which can take seconds
     return bool(tool_prompts.tools_of(exercises[0].case))
 
 
-def told(protocols: Mapping[str, Sequence[str]]) -> Iterator[str]:
+def describe_protocols(protocols: Mapping[str, Sequence[str]]) -> Iterator[str]:
     """Yield a readable line for each protocol in the result of :func:`tool_protocols`."""
     words = {
         tool_protocol.NATIVE: "the provider's tool calling",

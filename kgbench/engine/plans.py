@@ -56,7 +56,7 @@ def plan_of(
         chosen = {**chosen, "name": name}
     if chosen:
         plan = replace(plan, **chosen)
-        plan = replace(plan, source_ttl=turtle.written(plan))
+        plan = replace(plan, source_ttl=turtle.plan_to_turtle(plan))
     return plan
 
 

@@ -40,7 +40,8 @@ async def first_calls(
         for setup in plan.models
         if setup.iri in connectors
         and any(
-            dialogue.digest not in complete for dialogue in planning.planned(plan, asked, setup)
+            dialogue.digest not in complete
+            for dialogue in planning.planned_dialogues(plan, asked, setup)
         )
     ]
     await preflight(to_ask, next(exercises[0] for exercises in asked.values()), say)

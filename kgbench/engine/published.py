@@ -27,11 +27,11 @@ from kgbench.record import reading
 from kgbench.record.reading import StoredPrompt
 from kgbench.record.recorded_results import needs_results
 from kgbench.store.protocol import Store
-from kgbench.tasks import catalogue, graphs, sealed_classes, succession
+from kgbench.tasks import catalogue, graphs, locked_classes, successors
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PlanExercises:
     """The exercises of each task label, and notes about cases that are left out.
 
     ``later_metrics`` maps metrics (IRIs) of today's task classes to the recorded metrics that they
@@ -44,7 +44,7 @@ class Asked:
     judged: tuple[str, ...] = ()
 
 
-def asked(store: Store, plan: Plan, *, endpoint: bool) -> Asked:
+def plan_exercises(store: Store, plan: Plan, *, endpoint: bool) -> PlanExercises:
     """Return the exercises of ``plan``: cases of its task classes, or those of imported results.
 
     ``endpoint`` says whether an endpoint is available for cases whose graph only an endpoint has.
@@ -53,7 +53,7 @@ def asked(store: Store, plan: Plan, *, endpoint: bool) -> Asked:
     """
     if plan.suite in suites_of_results():
         return stored_exercises(store, plan, endpoint=endpoint)
-    return Asked(planning.exercises(plan))
+    return PlanExercises(planning.exercises(plan))
 
 
 def whole_suite(
@@ -71,7 +71,7 @@ def whole_suite(
     Raises :class:`~kgbench.errors.TaskError` if the store has no such cases, and
     :class:`~kgbench.errors.ConfigurationError` for unknown models.
     """
-    current = (succession.asked_as(task) for task, _ in _recorded(store, suite))
+    current = (successors.as_new_task(task) for task, _ in _recorded(store, suite))
     recorded = list({task.iri: task for task in current}.values())
     if not recorded:
         raise TaskError(f"the store {store.location} has no published results of the suite {suite}")
@@ -89,14 +89,14 @@ def whole_suite(
         iterations=iterations or 1,
         iterations_per_case=iterations is None,
     )
-    return replace(plan, source_ttl=turtle.written(plan))
+    return replace(plan, source_ttl=turtle.plan_to_turtle(plan))
 
 
 def _matches(task: Task, glob: str) -> bool:
     return fnmatchcase(task.label, glob) or fnmatchcase(task.task_class, glob)
 
 
-def stored_exercises(store: Store, plan: Plan, *, endpoint: bool) -> Asked:
+def stored_exercises(store: Store, plan: Plan, *, endpoint: bool) -> PlanExercises:
     """Return the exercises of ``plan`` in a suite of imported results, with their first prompts.
 
     Tasks without a stored case in the suite are left out, and so are cases that cannot be judged
@@ -135,16 +135,16 @@ def stored_exercises(store: Store, plan: Plan, *, endpoint: bool) -> Asked:
     later = {
         metric: earlier
         for task in tasks.values()
-        for earlier, metric in succession.renamed_metrics(task, store.iris).items()
+        for earlier, metric in successors.renamed_metrics(task, store.iris).items()
         if earlier in reading.class_metrics(store, task)
     }
-    return Asked(kept, tuple(passed_over), later)
+    return PlanExercises(kept, tuple(passed_over), later)
 
 
 def _same(task: Task, recorded: Task) -> bool:
     """Return whether the tasks agree in label, today's class and all parameters of both."""
-    name = succession.successor(recorded.task_class)
-    if (task.label, succession.successor(task.task_class)) != (recorded.label, name):
+    name = successors.successor(recorded.task_class)
+    if (task.label, successors.successor(task.task_class)) != (recorded.label, name):
         return False
     known = recorded.parameters.items()
     return all(task.parameters.get(key, value) == value for key, value in known)
@@ -167,7 +167,7 @@ def _recorded(store: Store, suite: str) -> list[tuple[Task, list[StoredPrompt]]]
 
 
 def _exercise(store: Store, task: Task, prompt: StoredPrompt) -> Exercise:
-    case = succession.case_judged_as(reading.case(store, prompt.case))
+    case = successors.as_successor_case(reading.case(store, prompt.case))
     return Exercise(task, case, prompt.text, digest(prompt.text), recorded=True)
 
 
@@ -175,13 +175,13 @@ def _obstacle(case: Case, *, endpoint: bool) -> str | None:
     """Return the reason why answers to ``case`` cannot be judged here, or ``None``."""
     if case.task_class not in catalogue.task_classes():
         return f"kgbench has no judge for the task class {case.task_class}"
-    if sealed := sealed_classes.why_sealed(case.task_class):
+    if sealed := locked_classes.missing_key(case.task_class):
         return sealed
     try:
         graphs.require([case])
     except TaskError as error:
         return str(error)
-    if missing := succession.lacking(case):
+    if missing := successors.missing_data_key(case):
         return f"published without '{missing}', so no answer to it can be judged"
     if needs_results(case) and not endpoint:
         return (

@@ -19,39 +19,39 @@ from pathlib import Path
 from kgbench.connectors import keys
 from kgbench.errors import WriteFailed
 from kgbench.model import Call, Request
-from kgbench.net import arrivals, receiving
-from kgbench.net.arrivals import Response, Sealed
-from kgbench.net.receiving import RECEIVER, Exchange, Receiving
+from kgbench.net import receiver_process, response_log
+from kgbench.net.receiver_process import RECEIVER, Exchange, ReceiverProcess
+from kgbench.net.response_log import NoMatchingKey, Response
 from kgbench.rdf import canonical_json, digest
-from kgbench.record import reading, replies
-from kgbench.record.replies import Arrived, Received
+from kgbench.record import reading, write_ahead_entries
+from kgbench.record.write_ahead_entries import AnsweredCall, UnparsedResponse
 from kgbench.store import reply_log
 from kgbench.store.protocol import Store
-from kgbench.write_ahead import Record, WriteAhead, records
+from kgbench.write_ahead import Record, WriteAheadLog, records
 
 _SUCCESS = 2  # the first digit of HTTP status codes of success (RFC 9110, section 15)
 _ARRIVALS = "arrivals"  # the folder of the receiver's log, within the folder of this log
 
-Failed = Callable[[BaseException], None]
+OnFailure = Callable[[BaseException], None]
 
 
 class Replies:
     """The replies that a run has received but not stored; without a ``log`` it keeps nothing.
 
-    ``waiting`` are the replies of earlier sessions, of this run and of others, by turn. ``failed``
-    is called with the error if the log cannot be written.
+    ``count_unstored`` are the replies of earlier sessions, of this run and of others, by turn.
+    ``failed`` is called with the error if the log cannot be written.
     """
 
     def __init__(
         self,
         run: str = "",
-        log: WriteAhead | None = None,
-        waiting: dict[str, Received | Arrived] | None = None,
-        failed: Failed = lambda _: None,
+        log: WriteAheadLog | None = None,
+        count_unstored: dict[str, AnsweredCall | UnparsedResponse] | None = None,
+        failed: OnFailure = lambda _: None,
     ) -> None:
         self._run = run
         self._log = log
-        self._waiting = waiting or {}
+        self._waiting = count_unstored or {}
         self._failed = failed
 
     @property
@@ -73,7 +73,9 @@ class Replies:
         if self._log is None:
             return
         turn = turn_of(request, dialogue)
-        line = replies.written(Received(self._run, turn, request_digest(request), call))
+        line = write_ahead_entries.serialised(
+            AnsweredCall(self._run, turn, request_digest(request), call)
+        )
         try:
             self._log.append(turn, line)
         except WriteFailed as error:  # the store may still be writable
@@ -87,23 +89,23 @@ class Replies:
             return None
         turn = turn_of(request, dialogue)
         reply = self._waiting.get(turn)
-        if not isinstance(reply, Received) or reply.asked != request_digest(request):
+        if not isinstance(reply, AnsweredCall) or reply.asked != request_digest(request):
             return None
         del self._waiting[turn]
         return reply.call
 
-    def arrived(self, request: Request, dialogue: str) -> tuple[Arrived, Response] | None:
+    def arrived(self, request: Request, dialogue: str) -> tuple[UnparsedResponse, Response] | None:
         """Remove and return a response to this request that an earlier session did not read.
 
         A response that is encrypted with a key that this session does not have is left alone.
         """
         turn = turn_of(request, dialogue)
         reply = self._waiting.get(turn)
-        if not isinstance(reply, Arrived) or reply.asked != request_digest(request):
+        if not isinstance(reply, UnparsedResponse) or reply.asked != request_digest(request):
             return None
         try:
-            response = reply.response.response(keys.given())
-        except Sealed:
+            response = reply.response.response(keys.keys_in_use())
+        except NoMatchingKey:
             return None
         del self._waiting[turn]
         return None if response is None else (reply, response)
@@ -118,8 +120,8 @@ class Replies:
         if self._log is None or RECEIVER.get() is None:
             return nullcontext()
         turn, asked = turn_of(request, dialogue), request_digest(request)
-        about = replies.about(self._run, turn, asked, started, retries)
-        return receiving.exchange(about, secret)
+        about = write_ahead_entries.log_fields(self._run, turn, asked, started, retries)
+        return receiver_process.exchange(about, secret)
 
     def dropped(self, exchange: Exchange | None) -> None:
         """Tell the receiver that it need not keep the responses of an exchange any longer."""
@@ -134,7 +136,7 @@ class Replies:
 
 
 @contextmanager
-def opened(store: Store, run: str, *, sync: bool, failed: Failed) -> Iterator[Replies]:
+def open_replies(store: Store, run: str, *, sync: bool, failed: OnFailure) -> Iterator[Replies]:
     """Open the replies of the run with the id ``run`` in the log that belongs to ``store``.
 
     With ``sync``, records are synced to disk (``fsync``). Raises
@@ -144,10 +146,10 @@ def opened(store: Store, run: str, *, sync: bool, failed: Failed) -> Iterator[Re
     if folder is None:
         yield Replies()
         return
-    log = WriteAhead(folder, settle=store.settle if sync else None)
+    log = WriteAheadLog(folder, settle=store.settle if sync else None)
     try:
-        with arrivals.left(folder / _ARRIVALS) as left:
-            for arrived in map(replies.arrived, left):
+        with response_log.take_responses(folder / _ARRIVALS) as left:
+            for arrived in map(write_ahead_entries.unparsed_response, left):
                 if _is_whole(arrived):
                     log.append(arrived.turn, arrived.written())
         yield Replies(run, log, _recovered(log, store), failed)
@@ -158,13 +160,13 @@ def opened(store: Store, run: str, *, sync: bool, failed: Failed) -> Iterator[Re
         log.close()
 
 
-def receiver_of(store: Store, *, sync: bool) -> Receiving | None:
+def receiver_of(store: Store, *, sync: bool) -> ReceiverProcess | None:
     """Return the receiver of a run's responses, or ``None`` if ``store`` has no log."""
     folder = reply_log.folder(store.location)
-    return None if folder is None else Receiving(folder / _ARRIVALS, sync=sync)
+    return None if folder is None else ReceiverProcess(folder / _ARRIVALS, sync=sync)
 
 
-def waiting(store: Store) -> Counter[str]:
+def count_unstored(store: Store) -> Counter[str]:
     """Count the replies in the log of ``store`` that are not stored yet, by IRI of the run.
 
     Raw responses that arrived but were not read are included. If such a response is encrypted with
@@ -175,8 +177,10 @@ def waiting(store: Store) -> Counter[str]:
     folder = reply_log.folder(store.location)
     if folder is None:
         return Counter()
-    by_turn = {reply.turn: reply for reply in map(replies.read, records(folder))}
-    for arrived in map(replies.arrived, arrivals.unread(folder / _ARRIVALS)):
+    by_turn = {reply.turn: reply for reply in map(write_ahead_entries.read, records(folder))}
+    for arrived in map(
+        write_ahead_entries.unparsed_response, response_log.read_responses(folder / _ARRIVALS)
+    ):
         if _is_whole(arrived):
             by_turn.setdefault(arrived.turn, arrived)
     return Counter(
@@ -194,25 +198,27 @@ def request_digest(request: Request) -> str:
     return digest(canonical_json(list(request.messages)))
 
 
-def _is_whole(arrived: Arrived) -> bool:
+def _is_whole(arrived: UnparsedResponse) -> bool:
     """Return whether a response is complete and successful, as far as it can be decrypted."""
     try:
-        response = arrived.response.response(keys.given())
-    except Sealed:  # another session may have the key
+        response = arrived.response.response(keys.keys_in_use())
+    except NoMatchingKey:  # another session may have the key
         return True
     return response is not None and response.status // 100 == _SUCCESS
 
 
-def _recovered(log: WriteAhead, store: Store) -> dict[str, Received | Arrived]:
+def _recovered(log: WriteAheadLog, store: Store) -> dict[str, AnsweredCall | UnparsedResponse]:
     """Return the replies in ``log`` that are not in ``store``, by turn, and remove all others.
 
     A reply that was read takes precedence over the raw response of the same turn.
     """
     kept: dict[str, Record] = {}
-    by_turn: dict[str, Received | Arrived] = {}
+    by_turn: dict[str, AnsweredCall | UnparsedResponse] = {}
     for record in log.recovered():
-        received = replies.read(record.content)
-        if isinstance(received, Arrived) and isinstance(by_turn.get(received.turn), Received):
+        received = write_ahead_entries.read(record.content)
+        if isinstance(received, UnparsedResponse) and isinstance(
+            by_turn.get(received.turn), AnsweredCall
+        ):
             continue
         kept[received.turn], by_turn[received.turn] = record, received
     by_turn = _unstored(store, by_turn)
@@ -221,16 +227,16 @@ def _recovered(log: WriteAhead, store: Store) -> dict[str, Received | Arrived]:
 
 
 def _unstored(
-    store: Store, received: Mapping[str, Received | Arrived]
-) -> dict[str, Received | Arrived]:
+    store: Store, received: Mapping[str, AnsweredCall | UnparsedResponse]
+) -> dict[str, AnsweredCall | UnparsedResponse]:
     """Return the replies (by turn) whose turn is not in ``store``."""
     unstored = dict(received)
     for run, of_run in groupby(sorted(received.values(), key=_run_of), key=_run_of):
         graph = store.iris.mint("runGraph", run=run)
-        for turn in reading.answered(store, graph, [reply.turn for reply in of_run]):
+        for turn in reading.answered_turns_of(store, graph, [reply.turn for reply in of_run]):
             del unstored[turn]
     return unstored
 
 
-def _run_of(received: Received | Arrived) -> str:
+def _run_of(received: AnsweredCall | UnparsedResponse) -> str:
     return received.run

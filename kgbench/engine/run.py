@@ -10,23 +10,30 @@ from contextlib import AsyncExitStack
 from kgbench.config.specs import WITHOUT_PROVIDER
 from kgbench.connectors import find, keys, replay
 from kgbench.connectors.batches import Batches, open_batches
-from kgbench.engine import estimating, planning, prices, published
+from kgbench.engine import estimates, planning, prices, published
 from kgbench.engine.abandoning import abandon, refuse_beside
-from kgbench.engine.batching import Batching, Outgoing
-from kgbench.engine.calls import CHARACTERS_PER_TOKEN, PASSES, Channel, Connector, Line, Patience
-from kgbench.engine.conversation import Conversed, Ending
-from kgbench.engine.found import Found, found_before
-from kgbench.engine.pacing import Pace
-from kgbench.engine.planning import Exercise, Planned
+from kgbench.engine.batch_channel import BatchChannel, BatchContext
+from kgbench.engine.calls import (
+    CHARACTERS_PER_TOKEN,
+    PASSES,
+    Channel,
+    Connector,
+    ModelClient,
+    RetryPolicy,
+)
+from kgbench.engine.conversation import DialogueResult, Ending
+from kgbench.engine.planning import Exercise, PlannedDialogue
 from kgbench.engine.preflight import first_calls
 from kgbench.engine.progress import Progress, Wait, Watch
+from kgbench.engine.rate_limiter import RateLimiter
 from kgbench.engine.replies import receiver_of
+from kgbench.engine.run_state import RunState, load_run_state
 from kgbench.engine.session import Session, Settings, session
 from kgbench.engine.spending import Limits, Spending
-from kgbench.engine.stopping import Stop
+from kgbench.engine.stop_signal import StopSignal
 from kgbench.errors import ProviderRefused, WriteFailed
 from kgbench.model import Call, ModelSetup, Outcome, Plan
-from kgbench.net.receiving import RECEIVER
+from kgbench.net.receiver_process import RECEIVER
 from kgbench.record import reading
 from kgbench.record.reading import RunInfo
 from kgbench.store import known_keys
@@ -53,9 +60,9 @@ async def run_plan(
     plan: Plan,
     settings: Settings,
     *,
-    stop: Stop | None = None,
+    stop: StopSignal | None = None,
     watch: Watch | None = None,
-    given: published.Asked | None = None,
+    given: published.PlanExercises | None = None,
 ) -> Progress:
     """Run every dialogue of ``plan`` that is not complete yet, and return the final counts.
 
@@ -67,11 +74,13 @@ async def run_plan(
     fails later, no further call is made, replies under way are awaited and kept, and
     :class:`~kgbench.errors.WriteFailed` says what to do.
     """
-    stop = stop or Stop()
-    selection = given or published.asked(store, plan, endpoint=settings.endpoint is not None)
+    stop = stop or StopSignal()
+    selection = given or published.plan_exercises(
+        store, plan, endpoint=settings.endpoint is not None
+    )
     asked = selection.exercises
     replay.SOURCE.set(store.location)
-    before = found_before(store, settings)
+    before = load_run_state(store, settings)
     limits = Limits(plan.max_cost, plan.max_tokens)
     batched = {s.iri for s in plan.models if plan.batch and s.connector not in WITHOUT_PROVIDER}
     entries = prices.declared(plan.prices)
@@ -98,7 +107,7 @@ async def run_plan(
         servers = await stack.enter_async_context(
             ToolServers(plan.models, plan.judge_timeout, may_start=settings.start_tool_servers)
         )
-        known_keys.note(store.location, keys.given())
+        known_keys.note(store.location, keys.keys_in_use())
         if settings.run is not None and settings.abandon_batches:
             await abandon(store, settings.run, plan, settings.journal)
         elif settings.run is not None:
@@ -127,7 +136,7 @@ async def run_plan(
             passed_over=selection.passed_over,
             tool_protocols=protocols,
         )
-        for line in planning.told(protocols):
+        for line in planning.describe_protocols(protocols):
             settings.tell(line)
         settings.journal.note("session", run=progress.run, planned=dialogues)
         work = _Work(
@@ -157,10 +166,10 @@ class _Work:
         asked: Mapping[str, Sequence[Exercise]],
         *,
         settings: Settings,
-        found: Found,
+        found: RunState,
         spending: Spending,
         progress: Progress,
-        stop: Stop,
+        stop: StopSignal,
         watch: Watch,
     ) -> None:
         self._session = session
@@ -233,7 +242,7 @@ class _Work:
         error.__cause__ = failure
         return error
 
-    def _line(self, setup: ModelSetup, connector: Connector) -> Line:
+    def _line(self, setup: ModelSetup, connector: Connector) -> ModelClient:
         settings, plan = self._settings, self._plan
         free = setup.connector in WITHOUT_PROVIDER  # repeating its calls costs nothing
 
@@ -241,15 +250,15 @@ class _Work:
             self._progress.waits[setup.label] = wait
             self._watch(self._progress)
 
-        return Line(
+        return ModelClient(
             connector,
-            Pace(
+            RateLimiter(
                 plan.concurrency,
                 requests_per_minute=plan.requests_per_minute,
                 tokens_per_minute=plan.tokens_per_minute,
                 passes=0 if free else PASSES,
             ),
-            Patience(plan.max_retries, settings.patience_scale),
+            RetryPolicy(plan.max_retries, settings.patience_scale),
             deadline=getattr(connector, "deadline", plan.call_timeout),
             journal=settings.journal,
             stopping=self._stop.event,
@@ -257,8 +266,8 @@ class _Work:
             waiting=waiting,
         )
 
-    def _todo(self, setup: ModelSetup) -> Iterator[Planned]:
-        for planned in planning.planned(self._plan, self._asked, setup):
+    def _todo(self, setup: ModelSetup) -> Iterator[PlannedDialogue]:
+        for planned in planning.planned_dialogues(self._plan, self._asked, setup):
             state = self._found.states.get(planned.digest)
             if state is not None and state.complete:
                 self._progress.before += 1
@@ -267,7 +276,7 @@ class _Work:
             elif setup.label not in self._progress.stopped_models:
                 yield planned
 
-    def _batching(self, setup: ModelSetup, provider: Batches) -> Batching:
+    def _batching(self, setup: ModelSetup, provider: Batches) -> BatchChannel:
         session, settings = self._session, self._settings
 
         def report(awaited: int) -> None:
@@ -275,7 +284,7 @@ class _Work:
             self._progress.awaited = sum(self._awaited.values())
             self._watch(self._progress)
 
-        run = Outgoing(
+        run = BatchContext(
             session.store,
             session.recorder,
             session.writer,
@@ -283,25 +292,30 @@ class _Work:
             settings.journal,
             self._stop,
         )
-        patience = Patience(self._plan.max_retries, settings.patience_scale)
-        return Batching(setup, provider, run, patience, scale=settings.patience_scale, told=report)
+        patience = RetryPolicy(self._plan.max_retries, settings.patience_scale)
+        return BatchChannel(
+            setup, provider, run, patience, scale=settings.patience_scale, told=report
+        )
 
     async def _work_in_batches(
-        self, setup: ModelSetup, todo: Iterator[Planned], batching: Mapping[str, Batching]
+        self,
+        setup: ModelSetup,
+        todo: Iterator[PlannedDialogue],
+        batching: Mapping[str, BatchChannel],
     ) -> None:
         channel = batching[setup.iri]
 
-        async def hold(planned: Planned) -> None:
+        async def hold(planned: PlannedDialogue) -> None:
             await self._hold(planned, channel)
 
-        def begun(planned: Planned) -> bool | None:
-            return self._may_begin(planned, *estimating.most(planned.exercise))
+        def begun(planned: PlannedDialogue) -> bool | None:
+            return self._may_begin(planned, *estimates.most(planned.exercise))
 
         await channel.work(todo, begun, hold, self._room)
         if channel.refused is not None:
             self._progress.stopped_models[setup.label] = channel.refused
 
-    async def _worker(self, todo: Iterator[Planned], line: Line) -> None:
+    async def _worker(self, todo: Iterator[PlannedDialogue], line: ModelClient) -> None:
         for planned in todo:
             if self._stop.requested:
                 return
@@ -312,7 +326,7 @@ class _Work:
                 return
             await self._hold(planned, line)
 
-    def _may_begin(self, planned: Planned, read: int, written: int = 0) -> bool | None:
+    def _may_begin(self, planned: PlannedDialogue, read: int, written: int = 0) -> bool | None:
         """Return whether a dialogue of about these tokens may begin; ``None`` means not yet.
 
         If a limit leaves no room for it although no dialogue is under way, the run stops.
@@ -331,7 +345,7 @@ class _Work:
         if self._spending.under_way:
             await self._stop.or_else(self._spending.one_ended())
 
-    async def _hold(self, planned: Planned, channel: Channel) -> None:
+    async def _hold(self, planned: PlannedDialogue, channel: Channel) -> None:
         session = self._session
         recorder = session.recorder
         known = (planned, session.store, recorder.run_graph, recorder.pass_graph)
@@ -344,7 +358,7 @@ class _Work:
         held = await self._session.conversations.hold(planned, channel, stored)
         self._count(planned, held)
 
-    def _count(self, planned: Planned, held: Conversed) -> None:
+    def _count(self, planned: PlannedDialogue, held: DialogueResult) -> None:
         progress, model = self._progress, planned.model
         cost = self._spending.end(model.iri, held.usage, held.uncounted)
         if cost is None:

@@ -14,22 +14,22 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from kgbench.engine.conversation import Conversations
-from kgbench.engine.desk import Desk
 from kgbench.engine.journal import Journal
-from kgbench.engine.planning import Planned
-from kgbench.engine.replies import Failed, Replies, opened
+from kgbench.engine.judge_queue import JudgeQueue
+from kgbench.engine.planning import PlannedDialogue
+from kgbench.engine.replies import OnFailure, Replies, open_replies
 from kgbench.engine.writer import Writer
 from kgbench.execution.endpoint import Endpoint
 from kgbench.execution.engines import engine_label
 from kgbench.execution.judging import JudgeLimits
-from kgbench.execution.pools import begin, executor, workers
+from kgbench.execution.pools import executor, start_children, workers
 from kgbench.model import Dialogue, Plan
 from kgbench.record import Recorder, case_entry, model_entry, reading, task_entry
-from kgbench.record.accounts import Paid
+from kgbench.record.accounts import SessionPrice
 from kgbench.record.live_counts import LiveCounts
 from kgbench.record.reading import RunInfo
-from kgbench.record.recorded_results import Asking, Results, recorded
-from kgbench.record.reuse import Answers
+from kgbench.record.recorded_results import EndpointResults, Results, recorded
+from kgbench.record.reuse import ReusableAnswers
 from kgbench.software import this_software
 from kgbench.store.iris import id_from, new_id
 from kgbench.store.protocol import Block, Store
@@ -90,16 +90,16 @@ async def session(
     settings: Settings,
     *,
     dialogues: int,
-    prices: Sequence[Paid],
+    prices: Sequence[SessionPrice],
     later_metrics: Mapping[str, str],
     judged: Sequence[str] = (),
     servers: ToolServers,
-    failed: Failed,
+    failed: OnFailure,
     costs: Mapping[str, Cost] | None = None,
 ) -> AsyncIterator[Session]:
     """Begin a session on a run of ``dialogues`` dialogues in total, and end it in order.
 
-    See :class:`~kgbench.engine.published.Asked` for ``later_metrics`` and ``judged``, and
+    See :class:`~kgbench.engine.published.PlanExercises` for ``later_metrics`` and ``judged``, and
     :class:`~kgbench.engine.conversation.Conversations` for ``costs``. ``servers`` offer tools to
     models. ``failed`` is called in the event loop with the error of a failed write.
     """
@@ -108,7 +108,7 @@ async def session(
     with (
         _short_switch_interval(),
         _frozen_memory(),
-        opened(store, run_id, sync=settings.fsync, failed=failed) as replies,
+        open_replies(store, run_id, sync=settings.fsync, failed=failed) as replies,
     ):
         async with _judging(store, recorder, plan, settings) as desk:
             counts = LiveCounts(store, recorder)
@@ -130,7 +130,7 @@ async def session(
                 writer,
                 desk,
                 entries=_Entries(recorder).first_used,
-                earlier=Answers(store, models, recorder.run_graph),
+                earlier=ReusableAnswers(store, models, recorder.run_graph),
                 replies=replies,
                 servers=servers,
                 costs=costs,
@@ -187,14 +187,14 @@ def _frozen_memory() -> Iterator[None]:
 @asynccontextmanager
 async def _judging(
     store: Store, recorder: Recorder, plan: Plan, settings: Settings
-) -> AsyncIterator[Desk]:
+) -> AsyncIterator[JudgeQueue]:
     """Start the judges, and shut them down at the end of the session."""
     limits = JudgeLimits(seconds=plan.judge_timeout, engine=settings.engine)
     pool_setting = settings.executor
     pool = executor(pool_setting) if isinstance(pool_setting, str) else pool_setting
-    begin(pool, limits)
+    start_children(pool, limits)
     try:
-        yield Desk(pool, limits, workers(pool), _asking(store, recorder, plan, settings))
+        yield JudgeQueue(pool, limits, workers(pool), _asking(store, recorder, plan, settings))
     finally:
         await asyncio.get_running_loop().run_in_executor(None, pool.shutdown)
 
@@ -225,7 +225,9 @@ def _opening(store: Store, recorder: Recorder, plan: Plan, settings: Settings) -
     return blocks
 
 
-def _asking(store: Store, recorder: Recorder, plan: Plan, settings: Settings) -> Asking | None:
+def _asking(
+    store: Store, recorder: Recorder, plan: Plan, settings: Settings
+) -> EndpointResults | None:
     """Return the endpoint, if any, with its recorded results for the answers of the run."""
     if settings.endpoint is None:
         return None
@@ -233,7 +235,7 @@ def _asking(store: Store, recorder: Recorder, plan: Plan, settings: Settings) ->
     if settings.run is not None:
         for execution in reading.executions(store, recorder.run_graph):
             noted |= recorded(store, [recorder.pass_graph], execution)
-    return Asking(Endpoint(settings.endpoint, plan.judge_timeout).select, noted)
+    return EndpointResults(Endpoint(settings.endpoint, plan.judge_timeout).select, noted)
 
 
 class _Entries:
@@ -243,7 +245,7 @@ class _Entries:
         self._recorder = recorder
         self._written: set[str] = set()
 
-    def first_used(self, planned: Planned, dialogue: Dialogue) -> list[Block]:
+    def first_used(self, planned: PlannedDialogue, dialogue: Dialogue) -> list[Block]:
         recorder, iris = self._recorder, self._recorder.iris
         task, case, model = planned.exercise.task, planned.exercise.case, planned.model
         execution = dialogue.iri.rpartition("/")[0]

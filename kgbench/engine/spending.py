@@ -17,7 +17,7 @@ from kgbench.engine.prices import Entry, Price, price_of
 from kgbench.errors import ModelSpecError
 from kgbench.model import ModelSetup, Plan
 from kgbench.model import Usage as CallUsage
-from kgbench.record.accounts import Paid, Usage
+from kgbench.record.accounts import SessionPrice, Usage
 from kgbench.tools import budget
 
 
@@ -54,7 +54,7 @@ def counted(usage: Usage, price: Price) -> Decimal:
     return (live or Decimal(0)) + (price.in_batches().cost(batched) or Decimal(0))
 
 
-def recorded_price(paid: Paid) -> Price:
+def recorded_price(paid: SessionPrice) -> Price:
     """Return the price that a session recorded."""
     read, written, cached = map(Decimal, (paid.input, paid.output, paid.cached))
     return Price(read, written, cached, paid.date, paid.source, Decimal(paid.batch))
@@ -142,7 +142,7 @@ class Spending:
         """Wait until a dialogue ends, which may have used less than was reserved for it."""
         return self._ended.wait()
 
-    def taken(self, models: Sequence[ModelSetup]) -> list[Paid]:
+    def taken(self, models: Sequence[ModelSetup]) -> list[SessionPrice]:
         """Return the prices to record: those of models with a provider and a known price."""
         paid = []
         for model in models:
@@ -150,7 +150,7 @@ class Spending:
             if price is not None and price.source:
                 amounts = (str(price.input), str(price.output), str(price.cached))
                 where = (price.date, price.source)
-                paid.append(Paid(model.iri, *amounts, *where, str(price.batch)))
+                paid.append(SessionPrice(model.iri, *amounts, *where, str(price.batch)))
         return paid
 
     def begin(self, model: str, read: int, written: int = 0) -> str | None:

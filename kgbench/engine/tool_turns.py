@@ -16,7 +16,7 @@ from datetime import UTC, datetime, timedelta
 from typing import NamedTuple, Protocol, TypeAlias
 
 from kgbench.execution import judging
-from kgbench.execution.judging import UseRequest
+from kgbench.execution.judging import ToolRequest
 from kgbench.model import Case, Dialogue, Json, Turn
 from kgbench.tool_calls import Fault, Tool, ToolCall, ToolOutcome, ToolResult, ToolUse
 from kgbench.tool_servers.servers import Equipment
@@ -27,7 +27,7 @@ _LAST = "No tool call is left: answer or give up now."
 _SPENT = "The budget of {} is spent: answer or give up now."
 
 
-class Used(NamedTuple):
+class TurnResult(NamedTuple):
     """The results of the calls in an answer; ``prompt`` is ``None`` if the dialogue is over."""
 
     uses: tuple[ToolUse, ...]
@@ -41,13 +41,13 @@ class _ServerRequest(NamedTuple):
     arguments: Mapping[str, Json]
 
 
-_Request: TypeAlias = "UseRequest | _ServerRequest"
+_Request: TypeAlias = "ToolRequest | _ServerRequest"
 
 
-class Desk(Protocol):
+class ToolRunner(Protocol):
     """A runner of the tools of cases."""
 
-    async def use(self, request: UseRequest) -> judging.Used:
+    async def use(self, request: ToolRequest) -> judging.ToolRun:
         """Run a tool and return its result and duration; no arguments of a model raise an error."""
         ...
 
@@ -63,7 +63,7 @@ class ToolTurns:
         self,
         case: Case,
         tools: Sequence[Tool],
-        desk: Desk,
+        desk: ToolRunner,
         *,
         native: bool,
         equipment: Equipment | None = None,
@@ -79,7 +79,7 @@ class ToolTurns:
         self._cost = cost
         self._exhausted: tuple[str, ...] = ()  # budgets spent when the current answer was requested
 
-    async def use(self, dialogue: Dialogue, known: Sequence[ToolUse] = ()) -> Used:
+    async def use(self, dialogue: Dialogue, known: Sequence[ToolUse] = ()) -> TurnResult:
         """Execute the tool calls of the last answer of ``dialogue``.
 
         ``known`` are the recorded uses of that answer, which are not repeated. The method must be
@@ -88,7 +88,7 @@ class ToolTurns:
         turn = dialogue.turns[-1]
         calls = self._calls_of(turn)
         if not calls:
-            return Used((), None)
+            return TurnResult((), None)
         if known:
             uses = tuple(known)
             self._calls += sum(self._counts(use.call, use.result) for use in uses)
@@ -96,14 +96,14 @@ class ToolTurns:
             uses = await self._execute_all(calls)
         ends = any(self._ends(use.call, use.result) for use in uses)
         if ends or self._exhausted:
-            return Used(uses, None)
+            return TurnResult(uses, None)
         spent = budget.spent(dialogue.turns, self._cost)
         self._exhausted = self._budget.exhausted(self._calls, spent)
         note = self._budget.left(self._calls, spent)
         if self._exhausted:
             only_calls = self._exhausted == ("tool calls",)
             note = _LAST if only_calls else _SPENT.format(" and ".join(self._exhausted))
-        return Used(uses, wording.results(uses, note))
+        return TurnResult(uses, wording.results_prompt(uses, note))
 
     def _calls_of(self, turn: Turn) -> tuple[ToolCall, ...]:
         reply = turn.calls[-1].reply
@@ -155,7 +155,7 @@ class ToolTurns:
             return _ServerRequest(call.name, values), None  # the server checks its arguments itself
         if why := arguments.fault(tool, values):
             return None, (Fault.ARGUMENTS, why)
-        return UseRequest(self._case, call, values), None
+        return ToolRequest(self._case, call, values), None
 
     async def _execute(self, call: ToolCall, prepared: ToolResult | _Request) -> ToolUse:
         if isinstance(prepared, ToolResult):

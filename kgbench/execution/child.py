@@ -22,9 +22,9 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from kgbench.execution import frames, lockdown, on_variants, ties
-from kgbench.execution.blackboard import Blackboard
 from kgbench.execution.engines import engine as make_engine
 from kgbench.execution.graphs import InstalledGraphs
+from kgbench.execution.shared_status import SharedStatus
 from kgbench.execution.warming import load, warm_engine, warm_policies, warm_task_class
 from kgbench.execution.watched import WatchedExecutor
 from kgbench.model import Case, Executor, Json, Outcome, TaskModule, Verdict
@@ -43,7 +43,7 @@ def main() -> None:
     if setup is None:
         return
     lockdown.die_with_parent(setup["parent"])
-    lockdown.let_others_go_first()
+    lockdown.use_batch_scheduling()
     try:
         judge = _Judge(setup)
     except BaseException as error:  # noqa: BLE001 - reported by the parent
@@ -69,14 +69,14 @@ class _Judge:
         load(setup["loads"])
         self._policy = warm_policies(setup["policy"])
         self._modules: dict[str, TaskModule | str] = {}
-        keys.hand(setup["task_key"])
+        keys.set_key(setup["task_key"])
         for name in setup["classes"]:
             try:
                 self._modules[name] = warm_task_class(name)
             except Exception as error:  # noqa: BLE001 - the other classes can still be judged
                 self._modules[name] = _summary(error)
-        keys.hand(None)
-        self._board = Blackboard(setup["board"])
+        keys.set_key(None)
+        self._board = SharedStatus(setup["board"])
         self._cases: dict[int, Case] = {}
 
     def answer(self, request: Mapping[str, Any]) -> Json:
@@ -106,7 +106,7 @@ class _Judge:
     ) -> Verdict:
         """Return the verdict of the task class, or of the policy of this process."""
         answers: Sequence[str] = request["answers"]
-        if on_variants.ASKED in case.data:
+        if on_variants.VARIANTS_KEY in case.data:
             return on_variants.judge(case, answers, executor, module)
         if self._policy is None and "prompts" in request:
             with_tools = cast("ToolModule", module)

@@ -22,7 +22,7 @@ Part: TypeAlias = Sequence[tuple[Dialogue, Case]]
 Of = TypeVar("Of")
 
 
-def in_parts(todo: Iterable[tuple[Dialogue, Case]]) -> Iterator[Part]:
+def split_parts(todo: Iterable[tuple[Dialogue, Case]]) -> Iterator[Part]:
     """Split dialogues into parts that one call of an executor judges."""
     left = iter(todo)
     while part := list(islice(left, _BATCH)):
@@ -36,19 +36,19 @@ def request(dialogue: Dialogue, case: Case, k: int) -> JudgeRequest:
     return JudgeRequest(case, dialogue.answers[: k + 1], prompts)
 
 
-def judged(
+def judge_dialogues(
     todo: Iterable[tuple[Dialogue, Case]],
     executor: concurrent.futures.Executor,
     limits: JudgeLimits,
 ) -> Iterator[tuple[Dialogue, list[Verdict]]]:
     """Yield each dialogue with the verdicts on all judged answers, in order."""
-    parts = ((None, part) for part in in_parts(todo))
-    for _, part, verdicts in judged_parts(parts, executor, limits):
+    parts = ((None, part) for part in split_parts(todo))
+    for _, part, verdicts in judge_parts(parts, executor, limits):
         for (dialogue, _), dialogue_verdicts in zip(part, verdicts, strict=True):
             yield dialogue, dialogue_verdicts
 
 
-def judged_parts(
+def judge_parts(
     parts: Iterable[tuple[Of, Part]], executor: concurrent.futures.Executor, limits: JudgeLimits
 ) -> Iterator[tuple[Of, Part, list[list[Verdict]]]]:
     """Yield each part with the verdicts on each answer of each dialogue, in order.

@@ -25,7 +25,7 @@ class RefusedDocument(ValueError):
     """A document is refused before parsing; the message says why and where."""
 
 
-def place(text: str, offset: int) -> str:
+def position_of(text: str, offset: int) -> str:
     """Return ``line 2, column 7`` for the character at ``offset``, both counted from 1."""
     line = text.count("\n", 0, offset) + 1
     column = offset - text.rfind("\n", 0, offset)
@@ -37,10 +37,12 @@ def refuse_surrogates(text: str) -> None:
     match = None if text.isascii() else _SURROGATE.search(text)
     if match is not None:
         code = ord(match.group())
-        raise RefusedDocument(f"{place(text, match.start())}: U+{code:04X} is not a character")
+        raise RefusedDocument(
+            f"{position_of(text, match.start())}: U+{code:04X} is not a character"
+        )
 
 
-def checked_xml(text: str) -> str:
+def check_xml(text: str) -> str:
     """Return ``text`` without its encoding declaration; refuse entities and malformed XML.
 
     The document has been decoded already, so its declared encoding is replaced by blanks.
@@ -77,11 +79,11 @@ def refuse_remote_contexts(text: str) -> None:
     for context in _remote_contexts(document):
         offset = max(text.find(json.dumps(context, ensure_ascii=False)), 0)
         raise RefusedDocument(
-            f"{place(text, offset)}: the remote context {context[:200]} is not loaded"
+            f"{position_of(text, offset)}: the remote context {context[:200]} is not loaded"
         )
 
 
-def relabelled(lines: Iterable[str]) -> Iterator[str]:
+def relabel(lines: Iterable[str]) -> Iterator[str]:
     """Relabel blank nodes in N-Triples lines to ``_:b0``, ``_:b1`` ... in order of occurrence.
 
     Parsers generate labels, often at random. If a parser yields triples in document order, as

@@ -23,7 +23,7 @@ from kgbench.execution.oxigraph import DEEPEST, rows
 from kgbench.execution.prefixes import complete
 from kgbench.model import QueryResult
 from kgbench.net import web
-from kgbench.net.limits import Limits, Misbehaviour, TooMuch, TooSlow, bare
+from kgbench.net.limits import Limits, Misbehaviour, ResponseTooLarge, ResponseTooSlow, bare
 
 if TYPE_CHECKING:
     from kgbench.net.client import Response
@@ -111,9 +111,9 @@ class Endpoint:
                 if response.status >= HTTPStatus.MULTIPLE_CHOICES:
                     return _refused(response)
                 return self._read(b"".join(response.pieces()), is_ask=is_ask)
-        except TooMuch:
+        except ResponseTooLarge:
             return QueryResult(error=f"the result has more than {MOST_BYTES >> 20} MB")
-        except (TooSlow, TimeoutError):
+        except (ResponseTooSlow, TimeoutError):
             return _expired(self._seconds)
         except (OSError, Misbehaviour) as error:  # includes connect timeouts
             raise _Later(str(error) or type(error).__name__) from None

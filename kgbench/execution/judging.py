@@ -22,7 +22,7 @@ from importlib.metadata import entry_points
 from typing import NamedTuple, TypeAlias
 
 from kgbench.execution import frames
-from kgbench.execution.process import Ended, Expired, Process, Setup
+from kgbench.execution.process import ChildEnded, ChildTimeout, Process, Setup
 from kgbench.execution.watched import REASONS
 from kgbench.model import Case, Json, Outcome, Verdict
 from kgbench.policies.policy import policies
@@ -47,7 +47,7 @@ class JudgeRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class UseRequest:
+class ToolRequest:
     """A request to run a tool that ``case`` offers, with the parsed ``arguments`` of ``call``."""
 
     case: Case
@@ -55,14 +55,14 @@ class UseRequest:
     arguments: Mapping[str, Json]
 
 
-class Used(NamedTuple):
+class ToolRun(NamedTuple):
     """The result of a tool, and the seconds that it took in its process."""
 
     result: ToolResult
     seconds: float
 
 
-Asked: TypeAlias = "JudgeRequest | UseRequest"
+ExecutorRequest: TypeAlias = "JudgeRequest | ToolRequest"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ def judge_batch(batch: Sequence[JudgeRequest], limits: JudgeLimits) -> list[Verd
     return [verdict for verdict in answer_batch(batch, limits) if isinstance(verdict, Verdict)]
 
 
-def answer_batch(batch: Sequence[Asked], limits: JudgeLimits) -> list[Verdict | Used]:
+def answer_batch(batch: Sequence[ExecutorRequest], limits: JudgeLimits) -> list[Verdict | ToolRun]:
     """Return a verdict or a tool's result for each request, in order; see :func:`judge_batch`."""
     conversation = _BatchRun(batch, limits)
     try:
@@ -99,7 +99,7 @@ def answer_batch(batch: Sequence[Asked], limits: JudgeLimits) -> list[Verdict | 
         raise
 
 
-def ready(limits: JudgeLimits) -> None:
+def start_child(limits: JudgeLimits) -> None:
     """Start the child of the calling thread, unless it has a suitable one, and wait until ready.
 
     Raises :class:`~kgbench.errors.EvaluationError` if it cannot be started.
@@ -136,15 +136,15 @@ class _Trial:
 class _BatchRun:
     """The processing of a batch by a child: requests are sent ahead, answers come in order."""
 
-    def __init__(self, batch: Sequence[Asked], limits: JudgeLimits) -> None:
+    def __init__(self, batch: Sequence[ExecutorRequest], limits: JudgeLimits) -> None:
         self._batch = batch
         self._limits = limits
         self._loads = _loads(batch, limits)
-        self._verdicts: list[Verdict | Used] = []
+        self._verdicts: list[Verdict | ToolRun] = []
         self._sent = 0
         self._trial = _Trial()
 
-    def run(self) -> list[Verdict | Used]:
+    def run(self) -> list[Verdict | ToolRun]:
         process: Process | None = None
         while len(self._verdicts) < len(self._batch):
             if process is None or not process.running:
@@ -152,9 +152,9 @@ class _BatchRun:
             try:
                 self._send_ahead(process)
                 answer = process.receive(time.monotonic() + self._limits.seconds)
-            except Expired:
+            except ChildTimeout:
                 self._limit_exceeded(process, "time")
-            except Ended as ended:
+            except ChildEnded as ended:
                 if ended.limit is None:
                     self._retry(process, str(ended))
                 else:
@@ -171,7 +171,7 @@ class _BatchRun:
             process.send({"expired": expired, **_fields(request), **_reference(request.case)})
             self._sent += 1
 
-    def _done(self, verdict: Verdict | Used) -> None:
+    def _done(self, verdict: Verdict | ToolRun) -> None:
         self._verdicts.append(verdict)
         self._trial = _Trial()
 
@@ -200,16 +200,16 @@ class _BatchRun:
         self._done(self._failed(infos, outcome))
         self._sent = len(self._verdicts)
 
-    def _failed(self, infos: dict[str, Json], outcome: Outcome) -> Verdict | Used:
+    def _failed(self, infos: dict[str, Json], outcome: Outcome) -> Verdict | ToolRun:
         if isinstance(self._batch[len(self._verdicts)], JudgeRequest):
             return Verdict({}, infos, outcome)
-        return Used(ToolResult(f"the tool failed: {infos['message']}", ToolOutcome.ERROR), 0.0)
+        return ToolRun(ToolResult(f"the tool failed: {infos['message']}", ToolOutcome.ERROR), 0.0)
 
-    def _verdict(self, answer: Json) -> Verdict | Used:
+    def _verdict(self, answer: Json) -> Verdict | ToolRun:
         if "error" in answer:
             return self._failed({"message": answer["error"]}, Outcome.EVALUATOR_ERROR)
         if "result" in answer:
-            return Used(frames.result_from_json(answer["result"]), answer["seconds"])
+            return ToolRun(frames.result_from_json(answer["result"]), answer["seconds"])
         verdict = frames.verdict_from_json(answer["verdict"])
         if not self._trial.expired:
             return verdict
@@ -217,16 +217,16 @@ class _BatchRun:
         return replace(verdict, outcome=Outcome.TIMEOUT, infos={**verdict.infos, "limit": limit})
 
 
-def _fields(request: Asked) -> dict[str, Json]:
+def _fields(request: ExecutorRequest) -> dict[str, Json]:
     """Return the fields of a request, except its case."""
-    if isinstance(request, UseRequest):
+    if isinstance(request, ToolRequest):
         return {"use": request.call.name, "arguments": dict(request.arguments)}
     if not request.prompts:
         return {"answers": request.answers}
     return {"answers": request.answers, "prompts": request.prompts}
 
 
-def _loads(batch: Sequence[Asked], limits: JudgeLimits) -> frozenset[str]:
+def _loads(batch: Sequence[ExecutorRequest], limits: JudgeLimits) -> frozenset[str]:
     """Return the names of the optional parts that a child must load to judge ``batch``.
 
     Task classes declare them in ``LOADS``; see :data:`kgbench.execution.warming.LOADERS`.

@@ -200,7 +200,7 @@ def exploring_refusal(query: str) -> str | None:
     return None if _first_word(tokens(query)).startswith("CONSTRUCT") else NO_EXPLORING
 
 
-def loads(update: str, read: Sequence[Token] | None = None, most: int | None = None) -> bool:
+def may_load(update: str, read: Sequence[Token] | None = None, most: int | None = None) -> bool:
     """Return whether an engine may find the operation LOAD, which fetches a document.
 
     The arguments are those of :func:`refusal`.

@@ -42,7 +42,7 @@ def lock_down(memory_bytes: int) -> None:
     _forbid_new_descriptors()
 
 
-def let_others_go_first() -> None:
+def use_batch_scheduling() -> None:
     """Use Linux's batch scheduling, so that this process does not preempt others when it wakes.
 
     The share of the processor stays the same, unlike with a lower priority: judging has time

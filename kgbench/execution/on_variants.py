@@ -17,21 +17,21 @@ from typing import Final, cast
 from kgbench.errors import EvaluationError
 from kgbench.execution import ties
 from kgbench.execution.judging import JudgeLimits
-from kgbench.execution.query_terms import Written, reads_graph, renamed, written
+from kgbench.execution.query_terms import QueryTerms, reads_graph, renamed, terms_of
 from kgbench.model import Case, Executor, Json, Outcome, QueryResult, TaskModule, Verdict
 from kgbench.policies.blank_nodes import compare_changes
 from kgbench.policies.compare import Comparison, Reference, compare
 from kgbench.policies.policy import ON_VARIANTS, policies
-from kgbench.policies.terms import read as read_term
+from kgbench.policies.terms import parse_term as read_term
 from kgbench.policies.values import by_value
 from kgbench.rdf import canonical_json, digest
 from kgbench.tasks import typed_answers
 from kgbench.variants import mentions, triples
 from kgbench.variants.generator import VERSION, Recipe, opaque_codes, variant
 from kgbench.variants.kinds import VariantKind
-from kgbench.variants.rules import NONE, Rules, planned
+from kgbench.variants.rules import NO_RULES, Rules, make_plan
 
-ASKED: Final = "onVariants"
+VARIANTS_KEY: Final = "onVariants"
 """The key of a case's data with the variants to judge on."""
 
 COMPARED_BY: Final = "rows"
@@ -76,7 +76,7 @@ class Variants:
     seed: int
     kinds: tuple[VariantKind, ...] = (VariantKind.SHUFFLED,)
     named: tuple[str, ...] = ()
-    rules: Rules = NONE
+    rules: Rules = NO_RULES
 
     def recipes(self, properties: Sequence[str]) -> list[Recipe]:
         """Return the recipe of each variant; ``properties`` are IRIs in the reference query."""
@@ -108,17 +108,19 @@ def with_variants(case: Case, asked: Variants) -> Case:
         "named": list(asked.named),
         "rules": asdict(asked.rules),
     }
-    data = {**case.data, ASKED: value}
+    data = {**case.data, VARIANTS_KEY: value}
     return replace(case, data=data, digest=digest(case.digest + canonical_json(value)))
 
 
-def named_by(case: Case, module: TaskModule, rules: Rules) -> set[str]:
+def named_instances(case: Case, module: TaskModule, rules: Rules) -> set[str]:
     """Return the IRIs of the instances that the question or the reference query names."""
     graph = triples.read(
         typed_answers.graph_of(case, cast("typed_answers.AnswersWithQueries", module))
     )
-    terms = written(case.data["refSparql"], typed_answers.prefixes_of(case, module))
-    mentioned = mentions.named(graph, terms.iris, terms.texts, case.data.get("question", ""), rules)
+    terms = terms_of(case.data["refSparql"], typed_answers.prefixes_of(case, module))
+    mentioned = mentions.instances_in_question(
+        graph, terms.iris, terms.texts, case.data.get("question", ""), rules
+    )
     return {term[1:-1] for term in mentioned if term.startswith("<")}
 
 
@@ -192,15 +194,15 @@ class _Trial:
         self._policy = policies()[COMPARED_BY]
         self._case = case
         self._executor = executor
-        self._writes = typed_answers.writes(module)
-        variants = _read(case.data[ASKED])
+        self._writes = typed_answers.writes_triples(module)
+        variants = _read(case.data[VARIANTS_KEY])
         self.rules = variants.rules
         self.recipes = variants.recipes(sorted(self.reference_terms.iris))
 
     @property
-    def reference_terms(self) -> Written:
+    def reference_terms(self) -> QueryTerms:
         """The terms in the reference query."""
-        return written(self.gold, self.prefixes)
+        return terms_of(self.gold, self.prefixes)
 
     def on_published(self, query: str) -> _Result:
         """Execute both queries on the graph of the case."""
@@ -278,7 +280,7 @@ def _outcome(
     if not reads_graph(query) and reads_graph(trial.gold):
         return VariantOutcome.CONSTANT
     if failed:
-        terms = written(query, trial.prefixes)
+        terms = terms_of(query, trial.prefixes)
         if _writes_out(terms, trial.values(published.reference.result)):
             return VariantOutcome.CONSTANT
         return VariantOutcome.ENTITY if _foreign(trial, terms) else VariantOutcome.ACCIDENT
@@ -287,7 +289,7 @@ def _outcome(
     return VariantOutcome.TIE if tied else VariantOutcome.HOLDS
 
 
-def _writes_out(terms: Written, values: set[str]) -> bool:
+def _writes_out(terms: QueryTerms, values: set[str]) -> bool:
     """Return whether a query contains all expected values as constants."""
     texts = {by_value(f'"{text}"^^<{_DECIMAL}>') for text in terms.texts} | terms.texts
     return bool(values) and all(_is_written(cell, terms.iris, texts) for cell in values)
@@ -300,14 +302,14 @@ def _is_written(cell: str, iris: frozenset[str], texts: set[str]) -> bool:
     )
 
 
-def _foreign(trial: _Trial, terms: Written) -> bool:
+def _foreign(trial: _Trial, terms: QueryTerms) -> bool:
     """Return whether a query names an instance that is neither in question nor reference."""
     graph = triples.read(trial.graph)
     theirs = trial.reference_terms
-    names = mentions.names(graph, trial.rules)
-    known = mentions.named(graph, theirs.iris, (), trial.question, trial.rules)
+    names = mentions.names_to_instances(graph, trial.rules)
+    known = mentions.instances_in_question(graph, theirs.iris, (), trial.question, trial.rules)
     known |= _called(names, theirs.texts)
-    instances = planned(graph, trial.rules).profile.kinds.keys()
+    instances = make_plan(graph, trial.rules).profile.kinds.keys()
     return (
         not (({f"<{iri}>" for iri in terms.iris} & instances) | _called(names, terms.texts))
         <= known
@@ -324,7 +326,7 @@ def _scores(f1: float, *, exact: bool) -> dict[str, float]:
 
 
 def _infos(case: Case, query: str | None, outcome: VariantOutcome) -> dict[str, Json]:
-    asked = case.data[ASKED]
+    asked = case.data[VARIANTS_KEY]
     return {
         "policy": ON_VARIANTS,
         "sparql": query,

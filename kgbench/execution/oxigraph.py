@@ -16,7 +16,7 @@ from functools import lru_cache
 import pyoxigraph as ox
 
 from kgbench.errors import EvaluationError
-from kgbench.execution import casts, changing, documents, lexer, scope
+from kgbench.execution import casts, documents, graph_changes, lexer, scope
 from kgbench.execution.graphs import GraphCache, GraphText, InstalledGraphs
 from kgbench.execution.prefixes import complete
 from kgbench.model import ParsedGraph, QueryResult
@@ -89,15 +89,15 @@ class OxigraphExecutor:
         return None
 
     def changes(self, text: str, graph: str, prefixes: Mapping[str, str]) -> QueryResult:
-        """Return the changes of an update or CONSTRUCT; see :mod:`kgbench.execution.changing`."""
-        refused = changing.refusal(text)
+        """Return the changes of a request; see :mod:`kgbench.execution.graph_changes`."""
+        refused = graph_changes.refusal(text)
         if refused is not None:
             return QueryResult(error=refused, refused=True)
         known = complete(prefixes)
         store = self._graphs[graph]
         try:
             _refuse_unreadable(text)
-            return changing.changes(store, text, known, casts.FUNCTIONS)
+            return graph_changes.changes(store, text, known, casts.FUNCTIONS)
         except SyntaxError as error:
             return QueryResult(error=_update_error(text, str(error), known))
         except _EVALUATION_ERRORS as error:
@@ -164,9 +164,9 @@ class OxigraphExecutor:
         """Return the syntax error of an update; an undeclared prefix is one, too."""
         try:
             _refuse_unreadable(update)
-            if changing.refusal(update) == lexer.ASKS_ELSEWHERE:
+            if graph_changes.refusal(update) == lexer.ASKS_ELSEWHERE:
                 update = lexer.without_service(update)
-            if (refused := changing.refusal(update)) not in {None, changing.NO_CHANGE}:
+            if (refused := graph_changes.refusal(update)) not in {None, graph_changes.NO_CHANGE}:
                 return refused
             ox.Store().update(update, base_iri=documents.BASE_IRI, prefixes=dict(known))
         except documents.RefusedDocument as error:
@@ -215,7 +215,7 @@ class OxigraphExecutor:
             return True
 
         match = _AT.match(message)
-        explanation = scope.explained(query, message, accepts) if match else None
+        explanation = scope.explain_scope(query, message, accepts) if match else None
         if match is None or explanation is None:
             return _rephrased(query, message)
         return f"line {match.group(1)}, column {match.group(2)}: {explanation}"
@@ -239,7 +239,7 @@ def _parsed(text: str, rdf_format: str) -> ParsedGraph:
     try:
         documents.refuse_surrogates(text)
         if rdf_format == "xml":
-            text = documents.checked_xml(text)
+            text = documents.check_xml(text)
         parsed = ox.parse(text.encode("utf-8"), _format(rdf_format), base_iri=documents.BASE_IRI)
         quads: Iterable[ox.Quad] = parsed
         if rdf_format == "json-ld":  # the only format here with named graphs
@@ -253,7 +253,7 @@ def _parsed(text: str, rdf_format: str) -> ParsedGraph:
         return ParsedGraph(None, _message(text, error, rdf_format))
     assert lines is not None
     triples = lines.decode("utf-8").split("\n")[:-1]
-    return ParsedGraph(tuple(dict.fromkeys(documents.relabelled(triples))))
+    return ParsedGraph(tuple(dict.fromkeys(documents.relabel(triples))))
 
 
 _parsed_cached = lru_cache(maxsize=_KEPT)(_parsed)
@@ -319,7 +319,7 @@ def _as_rows(variables: tuple[str, ...], solutions: Iterable[Iterable[object]]) 
         return str(term)
 
     def written(term: object) -> str | None:
-        return None if term is None else triple_terms.written(term, leaf)
+        return None if term is None else triple_terms.to_ntriples(term, leaf)
 
     for solution in solutions:
         if len(rows_) == most:

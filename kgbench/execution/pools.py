@@ -17,8 +17,14 @@ from importlib import import_module
 from typing import Any, ParamSpec, TypeVar, cast
 
 from kgbench.errors import ConfigurationError, EvaluationError, Finding
-from kgbench.execution.judging import Asked, JudgeLimits, answer_batch, judge_batch, ready
-from kgbench.execution.parcels import Lacking, Sender, opened
+from kgbench.execution.cluster_batches import MissingCases, Sender, judge_cluster_batch
+from kgbench.execution.judging import (
+    ExecutorRequest,
+    JudgeLimits,
+    answer_batch,
+    judge_batch,
+    start_child,
+)
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -55,21 +61,21 @@ def workers(pool: Executor) -> int:
     return number
 
 
-def begin(pool: Executor, limits: JudgeLimits) -> None:
+def start_children(pool: Executor, limits: JudgeLimits) -> None:
     """Start the first children before there are answers to judge, without waiting for them.
 
     Later batches start more children if the first ones are busy. If a child cannot be started, the
     batch that needs it raises the error.
     """
     for _ in range(min(workers(pool), _EARLY)):
-        pool.submit(ready, limits)
+        pool.submit(start_child, limits)
 
 
 class DaskPool(Executor):
     """An executor on the Dask cluster at ``address``, whose workers have kgbench installed.
 
-    Each worker receives a case once (:mod:`kgbench.execution.parcels`). If the cluster abandons a
-    batch because its scheduler is gone, the future raises
+    Each worker receives a case once (:mod:`kgbench.execution.cluster_batches`). If the cluster
+    abandons a batch because its scheduler is gone, the future raises
     :class:`~kgbench.errors.EvaluationError`.
     """
 
@@ -114,15 +120,17 @@ class DaskPool(Executor):
         outer.add_done_callback(self._unanswered.discard)
         again: Callable[[Any], Future[Any] | None] = _never
         if fn in {judge_batch, answer_batch}:
-            batch, limits = cast("tuple[Sequence[Asked], JudgeLimits]", args)
+            batch, limits = cast("tuple[Sequence[ExecutorRequest], JudgeLimits]", args)
 
             def with_cases(result: Any) -> Future[Any] | None:
-                if not isinstance(result, Lacking):
+                if not isinstance(result, MissingCases):
                     return None
-                return self._submit(opened, fn, self._sender.parcel(batch, whole=True), limits)
+                return self._submit(
+                    judge_cluster_batch, fn, self._sender.parcel(batch, whole=True), limits
+                )
 
             again = with_cases
-            first = self._submit(opened, fn, self._sender.parcel(batch), limits)
+            first = self._submit(judge_cluster_batch, fn, self._sender.parcel(batch), limits)
         else:
             first = self._submit(fn, *args, **kwargs)
         first.add_done_callback(lambda future: self._copy_outcome(future, outer, again))

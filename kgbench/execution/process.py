@@ -18,8 +18,8 @@ from typing import IO
 
 from kgbench.errors import EvaluationError
 from kgbench.execution import frames
-from kgbench.execution.blackboard import SIZE, Blackboard
 from kgbench.execution.lockdown import OUT_OF_MEMORY
+from kgbench.execution.shared_status import SIZE, SharedStatus
 from kgbench.model import Json
 from kgbench.tasks import keys
 
@@ -48,11 +48,11 @@ class Setup:
     loads: frozenset[str] = frozenset()
 
 
-class Expired(Exception):
+class ChildTimeout(Exception):
     """A child did not answer in time."""
 
 
-class Ended(Exception):
+class ChildEnded(Exception):
     """A child has ended; ``limit`` is ``memory`` or ``stack`` if it exceeded one, else ``None``."""
 
     def __init__(self, limit: str | None, message: str) -> None:
@@ -74,7 +74,7 @@ class Process:
         self._decoder = frames.Decoder()
         self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed in kill
         board = _shared_file()
-        self._board = Blackboard(board)
+        self._board = SharedStatus(board)
         try:
             self._child = subprocess.Popen(
                 [sys.executable, "-P", "-m", "kgbench.execution.child"],
@@ -123,7 +123,7 @@ class Process:
         self._outgoing.append(memoryview(frames.encode(message)))
 
     def receive(self, deadline: float) -> Json:
-        """Return the next answer; raises :class:`Expired` after ``deadline`` (monotonic time)."""
+        """Return the next answer; raises :class:`ChildTimeout` after ``deadline`` (monotonic)."""
         while not self._incoming:
             remaining = deadline - time.monotonic()
             readable, writable = _ready(
@@ -134,7 +134,7 @@ class Process:
             if readable:
                 self._read()
             elif remaining <= 0:
-                raise Expired
+                raise ChildTimeout
         return self._incoming.popleft()
 
     def kill(self) -> None:
@@ -152,14 +152,14 @@ class Process:
                 "graphs": self.setup.graphs,
                 "policy": self.setup.policy,
                 "loads": sorted(self.setup.loads),
-                "task_key": keys.own(),
+                "task_key": keys.user_key(),
             }
         )
         try:
             failure = self.receive(time.monotonic() + _START_LIMIT).get("failed")
-        except Ended as ended:
+        except ChildEnded as ended:
             failure = str(ended)
-        except Expired:
+        except ChildTimeout:
             failure = f"it is not ready after {_START_LIMIT:.0f} seconds"
         if failure is not None:
             self.kill()
@@ -188,16 +188,18 @@ class Process:
             raise self._reason_of_end()
         self._incoming.extend(self._decoder.feed(data))
 
-    def _reason_of_end(self) -> Ended:
+    def _reason_of_end(self) -> ChildEnded:
         """Return the reason of the child's end, from its exit status and standard error."""
         status = self._child.wait()
         message = self._standard_error()
         if status == OUT_OF_MEMORY or "memory allocation of" in message or "MemoryError" in message:
-            return Ended("memory", "the memory limit was reached")
+            return ChildEnded("memory", "the memory limit was reached")
         if -status in _STACK_SIGNALS or "stack overflow" in message:
-            return Ended("stack", "the input is nested too deeply for the engine")
+            return ChildEnded("stack", "the input is nested too deeply for the engine")
         how = signal.Signals(-status).name if status < 0 else f"exit status {status}"
-        return Ended(None, f"the judging process ended with {how}: {message}".removesuffix(": "))
+        return ChildEnded(
+            None, f"the judging process ended with {how}: {message}".removesuffix(": ")
+        )
 
     def _standard_error(self) -> str:
         """Return the end of the child's standard error."""
@@ -231,7 +233,7 @@ def environment() -> dict[str, str]:
 
 
 def _finish(
-    child: subprocess.Popen[bytes], streams: tuple[IO[bytes], ...], board: Blackboard
+    child: subprocess.Popen[bytes], streams: tuple[IO[bytes], ...], board: SharedStatus
 ) -> None:
     with contextlib.suppress(ProcessLookupError):
         child.kill()

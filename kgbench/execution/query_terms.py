@@ -16,7 +16,7 @@ _TERMS: Final = frozenset((Kind.VARIABLE, Kind.NAME, Kind.IRI, Kind.STRING, Kind
 _MODIFIERS: Final = frozenset(("ORDER", "GROUP", "HAVING", "LIMIT", "OFFSET"))
 
 
-class Written(NamedTuple):
+class QueryTerms(NamedTuple):
     """The IRIs in a query, and the texts of its strings and numbers."""
 
     iris: frozenset[str]
@@ -28,7 +28,7 @@ def significant(query: str) -> list[Token]:
     return [token for token in tokens(query) if token.kind not in _SILENT]
 
 
-def written(query: str, prefixes: Mapping[str, str]) -> Written:
+def terms_of(query: str, prefixes: Mapping[str, str]) -> QueryTerms:
     """Return the terms in ``query``, except the numbers of LIMIT and OFFSET.
 
     >>> found = written('SELECT * { <urn:a> rdf:value "b", 3 } LIMIT 2', {})
@@ -41,7 +41,7 @@ def written(query: str, prefixes: Mapping[str, str]) -> Written:
         if token.kind is Kind.NUMBER and before.text.upper() not in {"LIMIT", "OFFSET"}:
             texts.add(token.text)
     iris = frozenset(iri for _, iri in _named(read, prefixes))
-    return Written(iris, frozenset(texts))
+    return QueryTerms(iris, frozenset(texts))
 
 
 def renamed(query: str, prefixes: Mapping[str, str], names: Mapping[str, str]) -> str:
@@ -138,4 +138,4 @@ def _until(read: Sequence[Token], index: int, *ends: str) -> int:
 def _unquoted(text: str) -> str:
     quote = 3 if text[:3] in {'"""', "'''"} else 1
     body = text[quote:-quote].replace('"', '\\"') if text[0] == "'" else text[quote:-quote]
-    return result_sets.written(f'"{body}"', {})
+    return result_sets.term_value(f'"{body}"', {})

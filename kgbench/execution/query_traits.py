@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Final
 
 from kgbench.execution.lexer import Kind, Token, tokens
-from kgbench.execution.ties import ranked
+from kgbench.execution.ties import parse_ranking
 
 LIMIT: Final = "limit without order"
 PATH: Final = "property path"
@@ -39,7 +39,7 @@ def traits(query: str) -> list[str]:
 
 def _names(query: str) -> Iterator[str]:
     read = [token for token in tokens(query) if token.kind not in _SILENT]
-    ranking = ranked(query)
+    ranking = parse_ranking(query)
     if ranking is not None and not ranking.keys:
         yield LIMIT
     if any(_ends_step(one) and other.text in _LONG for one, other in pairwise(read)):

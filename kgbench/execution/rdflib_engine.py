@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Self
 import pyoxigraph as ox
 
 from kgbench.errors import EvaluationError
-from kgbench.execution import changing, documents, lexer
+from kgbench.execution import documents, graph_changes, lexer
 from kgbench.execution.graphs import GraphCache, GraphText, InstalledGraphs
 from kgbench.execution.oxigraph import MOST_VALUES, TRIPLE
 from kgbench.execution.prefixes import complete
@@ -64,7 +64,7 @@ class RdflibExecutor:
             raise EvaluationError(f"there is no format '{rdf_format}' (but {known})")
         try:
             with _quietly():
-                return ParsedGraph(tuple(documents.relabelled(_parsed(text, rdf_format))))
+                return ParsedGraph(tuple(documents.relabel(_parsed(text, rdf_format))))
         except documents.RefusedDocument as error:
             return ParsedGraph(None, str(error))
         except MemoryError:
@@ -86,15 +86,15 @@ class RdflibExecutor:
         return None
 
     def changes(self, text: str, graph: str, prefixes: Mapping[str, str]) -> QueryResult:
-        """Return the changes of an update or CONSTRUCT; see :mod:`kgbench.execution.changing`."""
-        refused = changing.refusal(text)
+        """Return the changes of a request; see :mod:`kgbench.execution.graph_changes`."""
+        refused = graph_changes.refusal(text)
         if refused is not None:
             return QueryResult(error=refused, refused=True)
         loaded = self._graphs[graph]
         try:
             documents.refuse_surrogates(text)
             with _quietly():
-                return changing.result(_changes(loaded, text, complete(prefixes)))
+                return graph_changes.result(_changes(loaded, text, complete(prefixes)))
         except MemoryError:
             raise
         except Exception as error:  # noqa: BLE001 - as above
@@ -146,14 +146,14 @@ def _quietly() -> Iterator[None]:
         yield
 
 
-def _changes(loaded: Graph, text: str, prefixes: Mapping[str, str]) -> Iterator[changing.Row]:
-    """Yield the rows of :mod:`kgbench.execution.changing`; an update runs on a copy."""
+def _changes(loaded: Graph, text: str, prefixes: Mapping[str, str]) -> Iterator[graph_changes.Row]:
+    """Yield the rows of :mod:`kgbench.execution.graph_changes`; an update runs on a copy."""
     from rdflib import Dataset
     from rdflib.graph import DATASET_DEFAULT_GRAPH_ID
 
-    if changing.is_construct(text):
+    if graph_changes.is_construct(text):
         for subject, predicate, value in loaded.query(text, initNs=prefixes).graph or ():
-            yield changing.ADDED, _term(subject), _term(predicate), _term(value), None
+            yield graph_changes.ADDED, _term(subject), _term(predicate), _term(value), None
         return
 
     class Copy(Dataset):
@@ -170,7 +170,10 @@ def _changes(loaded: Graph, text: str, prefixes: Mapping[str, str]) -> Iterator[
     before = set(copy.quads())
     copy.update(text, initNs=prefixes)
     after = set(copy.quads())
-    for change, quads in ((changing.REMOVED, before - after), (changing.ADDED, after - before)):
+    for change, quads in (
+        (graph_changes.REMOVED, before - after),
+        (graph_changes.ADDED, after - before),
+    ):
         for subject, predicate, value, graph in quads:
             name = None if graph in {None, DATASET_DEFAULT_GRAPH_ID} else _term(graph)
             yield change, _term(subject), _term(predicate), _term(value), name
@@ -181,7 +184,7 @@ def _parsed(text: str, rdf_format: str) -> Iterator[str]:
 
     documents.refuse_surrogates(text)
     if rdf_format == "xml":
-        text = documents.checked_xml(text)
+        text = documents.check_xml(text)
     elif rdf_format == "json-ld":
         documents.refuse_remote_contexts(text)
     elif rdf_format == "turtle":
@@ -204,7 +207,7 @@ def _refuse_tagged_and_typed(text: str) -> None:
     """
     for match in _TAGGED_AND_TYPED.finditer(text):
         if match.group(2) is not None:
-            position = documents.place(text, match.start(2))
+            position = documents.position_of(text, match.start(2))
             raise documents.RefusedDocument(
                 f"{position}: a literal has both a language tag and a datatype"
             )

@@ -25,19 +25,19 @@ _ENDS: Final = frozenset(("WHERE", "FROM", "{"))
 _PASSED: Final = frozenset((Kind.BLANK, Kind.COMMENT))
 
 
-def explained(query: str, message: str, accepts: Callable[[str], bool]) -> str | None:
+def explain_scope(query: str, message: str, accepts: Callable[[str], bool]) -> str | None:
     """Describe the scope error in ``query``; ``None`` if the error is one of grammar.
 
     ``message`` is the engine's message, ``accepts`` returns whether the engine accepts a query.
     """
-    free = freed(query)
+    free = without_scope_errors(query)
     if free == query or not accepts(free):
         return None
     hint = next((text for pattern, text in _HINTS.items() if pattern in message), _OTHER)
     return f"{ERROR}, {hint}"
 
 
-def freed(query: str) -> str:
+def without_scope_errors(query: str) -> str:
     """Return ``query`` changed so that no rule of scope can be violated, with the same grammar.
 
     Each variable of a SELECT clause, and each variable after AS, becomes a new variable; variables

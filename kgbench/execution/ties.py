@@ -15,8 +15,8 @@ from typing import Final, NamedTuple, Protocol
 from kgbench.execution.lexer import Kind, Token, tokens
 from kgbench.model import QueryResult
 from kgbench.policies.compare import Reference
-from kgbench.policies.tables import Row, TieGroup
 from kgbench.policies.values import by_value
+from kgbench.policies.whole_rows import Row, TieGroup
 
 _KEY: Final = "kgbenchTie"
 _SILENT: Final = frozenset((Kind.BLANK, Kind.COMMENT))
@@ -55,7 +55,9 @@ def reference(
     If ties cannot be found (``SELECT *`` sorted by an expression), the result has none.
     """
     result = executor.results(query, graph, prefixes)
-    ranking = None if result.boolean is not None or result.error is not None else ranked(query)
+    ranking = (
+        None if result.boolean is not None or result.error is not None else parse_ranking(query)
+    )
     if ranking is None or not (ordered or ranking.limit is not None or ranking.offset):
         return Reference(result, ordered)
     unlimited = executor.results(ranking.unlimited, graph, prefixes)
@@ -91,7 +93,7 @@ def tie_groups(unlimited: QueryResult, ranking: Ranking) -> tuple[TieGroup, ...]
     return tuple(groups)
 
 
-def ranked(query: str) -> Ranking | None:
+def parse_ranking(query: str) -> Ranking | None:
     """Return the parts of a SELECT that determine ties; ``None`` if it is not sorted or limited.
 
     >>> ranked("SELECT ?x { ?x ?p ?y } ORDER BY DESC(?y) LIMIT 2").unlimited

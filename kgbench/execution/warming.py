@@ -12,7 +12,7 @@ from kgbench.policies import within_rows
 from kgbench.policies.policy import Policy, policies
 from kgbench.scoring import json_ld
 from kgbench.tasks import catalogue, texts
-from kgbench.tasks.sealing import SUFFIX
+from kgbench.tasks.encryption import SUFFIX
 from kgbench.validation import foreign
 
 _DOCUMENTS = {

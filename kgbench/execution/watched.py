@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from kgbench.execution.blackboard import Blackboard, query_digest
+from kgbench.execution.shared_status import SharedStatus, query_digest
 from kgbench.model import Executor, ParsedGraph, QueryResult
 
 REASONS = {
@@ -22,7 +22,7 @@ class WatchedExecutor:
     key of :data:`REASONS`. They are not executed again: they count as valid and have no rows.
     """
 
-    def __init__(self, engine: Executor, board: Blackboard, expired: Mapping[str, str]) -> None:
+    def __init__(self, engine: Executor, board: SharedStatus, expired: Mapping[str, str]) -> None:
         self._engine = engine
         self._board = board
         self._expired = expired

@@ -18,9 +18,9 @@ from pathlib import Path
 from kgbench.exports.cells import Cell, cells
 from kgbench.exports.outgoing_run import OutgoingRun
 from kgbench.exports.tables import FIELDS, scores_csv, statements
-from kgbench.exports.writing import whole
+from kgbench.exports.writing import atomic_path
 from kgbench.model import Json
-from kgbench.publish.about import Agent
+from kgbench.publish.description import Agent
 from kgbench.vocab import DCTERMS, RDFS, SKOS, XSD
 
 _CR = "http://mlcommons.org/croissant/"
@@ -75,7 +75,7 @@ def write(run: OutgoingRun, out: Path, licence: str, creators: Sequence[Agent]) 
         "croissant.json": metadata(run, data, licence, creators),
         "croissant-tasks.jsonld": tasks(run),
     }
-    with whole(out) as folder:
+    with atomic_path(out) as folder:
         folder.mkdir()
         for name, content in data.items():
             (folder / name).write_bytes(content)

@@ -16,7 +16,7 @@ from kgbench.errors import PublicationRefused
 from kgbench.exports.agentic import texts
 from kgbench.exports.outgoing_run import OutgoingRun
 from kgbench.model import Dialogue, Json
-from kgbench.publish.withholding import Level
+from kgbench.publish.redaction import RedactionLevel
 from kgbench.record.withheld import disclosed
 from kgbench.tool_calls import ToolUse
 from kgbench.tools import arguments, wording
@@ -31,7 +31,7 @@ def with_samples(run: OutgoingRun, records: Mapping[str, Json]) -> dict[str, byt
     ``records`` are those of :func:`kgbench.exports.every_eval_ever.records` for the same run.
     Raises :class:`~kgbench.errors.PublicationRefused` if prompts or answers are to be left out.
     """
-    if run.level >= Level.PROMPTS:
+    if run.level >= RedactionLevel.PROMPTS:
         raise PublicationRefused(
             "samples consist of prompts and answers: with --redact "
             f"{run.level.name.lower()} nothing would be left of them"
@@ -126,7 +126,7 @@ def _messages(dialogue: Dialogue) -> list[dict[str, Json]]:
     before: list[tuple[str, ToolUse]] = []
     for k, turn in enumerate(dialogue.turns):
         prompt = disclosed(turn.prompt) or ""
-        told, note = wording.told(prompt) if before else ([], prompt)
+        told, note = wording.split_results(prompt) if before else ([], prompt)
         for name, use in before if told else ():
             say("tool", disclosed(use.result.text), tool_call_id=[name])
         say("user", note)
@@ -134,7 +134,7 @@ def _messages(dialogue: Dialogue) -> list[dict[str, Json]]:
         if answer is None:
             continue
         before = [(use.call.id or f"call_{k}_{i}", use) for i, use in enumerate(turn.uses)]
-        text, _ = wording.spoken(answer)
+        text, _ = wording.split_calls(answer)
         calls = [{"id": i, "name": u.call.name, "arguments": _arguments(u)} for i, u in before]
         say("assistant", text, **({"tool_calls": calls} if calls else {}))
     for name, use in before:  # results for the last answer, which no prompt follows

@@ -23,7 +23,7 @@ from kgbench.exports.outgoing_run import OutgoingRun, all_answered
 from kgbench.importers import inspect_samples
 from kgbench.importers.inspect_logs import SCORER
 from kgbench.model import Call, Dialogue, Json, Turn, Verdict
-from kgbench.publish.withholding import Level
+from kgbench.publish.redaction import RedactionLevel
 from kgbench.rdf import digest
 from kgbench.record.withheld import disclosed
 from kgbench.store.iris import slug
@@ -42,7 +42,7 @@ def logs(run: OutgoingRun) -> dict[str, Json]:
 
     Raises :class:`~kgbench.errors.PublicationRefused` if prompts or answers are to be left out.
     """
-    if run.level >= Level.PROMPTS:
+    if run.level >= RedactionLevel.PROMPTS:
         raise PublicationRefused(
             "logs of Inspect AI consist of prompts and answers: with --redact "
             f"{run.level.name.lower()} nothing would be left of them"
@@ -107,7 +107,7 @@ _GENERATE = frozenset(("temperature", "top_p", "top_k", "max_tokens", "seed", "f
 
 def _places(
     run: OutgoingRun, task: str, dialogues: Sequence[Dialogue]
-) -> Iterator[tuple[inspect_samples.About | None, int]]:
+) -> Iterator[tuple[inspect_samples.CaseIdentity | None, int]]:
     """Yield the case of each dialogue, and the number of dialogues so far with that case."""
     known = _cases(run, task, dialogues)
     times: Counter[str] = Counter()
@@ -118,7 +118,7 @@ def _places(
 
 def _cases(
     run: OutgoingRun, task: str, dialogues: Sequence[Dialogue]
-) -> dict[str, inspect_samples.About]:
+) -> dict[str, inspect_samples.CaseIdentity]:
     """Return the cases that can be generated again, by IRI."""
     label = run.catalogue.required(task, SKOS.notation)
     current = catalogue.labelled_tasks().get(label)
@@ -137,7 +137,7 @@ def _cases(
     except TaskError:  # the suite does not generate its cases
         return {}
     return {
-        run.published(cases[k].iri): inspect_samples.About(
+        run.published(cases[k].iri): inspect_samples.CaseIdentity(
             label, current.version, suite, _seed(run), k, cases[k].digest
         )
         for k in range(min(most, len(cases)))
@@ -153,7 +153,7 @@ def _seed(run: OutgoingRun) -> int:
 
 
 def _sample(
-    run: OutgoingRun, dialogue: Dialogue, about: inspect_samples.About | None, epoch: int
+    run: OutgoingRun, dialogue: Dialogue, about: inspect_samples.CaseIdentity | None, epoch: int
 ) -> dict[str, Json]:
     turns = [_turn(turn) for turn in dialogue.turns]
     metadata: dict[str, Json] = {"dialogue": dialogue.iri}
@@ -252,12 +252,12 @@ def _messages(turns: Sequence[Turn], model: str) -> Iterator[dict[str, Json]]:
     """Yield the messages of Inspect: prompts, answers with tool calls, and tool results."""
     before: list[tuple[str, ToolUse]] = []
     for k, turn in enumerate(turns):
-        told, note = wording.told(turn.prompt) if before else ([], turn.prompt)
+        told, note = wording.split_results(turn.prompt) if before else ([], turn.prompt)
         if told:
             yield from (_result(name, use) for name, use in before)
         yield {"role": "user", "content": note, "source": "input"}
         before = [(use.call.id or f"call_{k}_{i}", use) for i, use in enumerate(turn.uses)]
-        text, _ = wording.spoken(turn.answer or "")
+        text, _ = wording.split_calls(turn.answer or "")
         message: dict[str, Json] = {
             "role": "assistant",
             "content": text,

@@ -16,7 +16,7 @@ from kgbench.errors import PublicationRefused
 from kgbench.exports.outgoing_run import OutgoingRun, all_answered
 from kgbench.importers.published_cases import without_printed_graph
 from kgbench.model import Dialogue, Evaluation, Json
-from kgbench.publish.withholding import Level
+from kgbench.publish.redaction import RedactionLevel
 from kgbench.record.withheld import disclosed
 from kgbench.vocab import KGB, PROV, RDFS, SCHEMA, SKOS
 
@@ -26,7 +26,7 @@ def records(run: OutgoingRun) -> tuple[list[Json], int]:
 
     Raises :class:`~kgbench.errors.PublicationRefused` if prompts or answers are to be left out.
     """
-    if run.level >= Level.PROMPTS:
+    if run.level >= RedactionLevel.PROMPTS:
         raise PublicationRefused(
             "result files of LLM-KG-Bench consist of prompts and answers: with --redact "
             f"{run.level.name.lower()} nothing would be left of them"

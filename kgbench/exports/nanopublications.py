@@ -23,9 +23,9 @@ from cryptography.hazmat.primitives import serialization as pem
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
 
 from kgbench.errors import ResourceError, SignatureError
-from kgbench.publish.about import Agent
 from kgbench.publish.claims import PLACE as CLAIMS
-from kgbench.rdf.statements import moment, said, typed
+from kgbench.publish.description import Agent
+from kgbench.rdf.statements import moment, statements_about, type_statements
 from kgbench.signing.keys import private_key
 from kgbench.vocab import DCTERMS, FOAF, NP, NPX, PROV
 
@@ -120,8 +120,8 @@ def _quads(path: Path, author: Agent, licence: str | None, now: datetime) -> Ite
     derivations = [triple for triple in claim if triple.predicate.value == PROV.wasDerivedFrom]
     graphs = {
         "Head": [
-            *typed(this, NP.Nanopublication),
-            *said(
+            *type_statements(this, NP.Nanopublication),
+            *statements_about(
                 this,
                 (NP.hasAssertion, parts["assertion"]),
                 (NP.hasProvenance, parts["provenance"]),
@@ -129,20 +129,20 @@ def _quads(path: Path, author: Agent, licence: str | None, now: datetime) -> Ite
             ),
         ],
         "assertion": [triple for triple in claim if triple not in derivations],
-        "provenance": said(
+        "provenance": statements_about(
             parts["assertion"],
             *((PROV.wasDerivedFrom, triple.object) for triple in derivations),
             (PROV.wasDerivedFrom, f"{base}#dataset"),
             (PROV.wasAttributedTo, author.iri),
         ),
         "pubinfo": [
-            *said(
+            *statements_about(
                 this,
                 (DCTERMS.created, moment(now.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"))),
                 (DCTERMS.creator, author.iri),
                 (DCTERMS.license, licence),
             ),
-            *said(ox.NamedNode(str(author.iri)), (FOAF.name, ox.Literal(author.name))),
+            *statements_about(ox.NamedNode(str(author.iri)), (FOAF.name, ox.Literal(author.name))),
         ],
     }
     for name, quads in graphs.items():

@@ -13,7 +13,7 @@ from pathlib import Path
 from kgbench.errors import PublicationRefused
 from kgbench.exports.outgoing_run import OutgoingRun
 from kgbench.exports.tables import statements
-from kgbench.exports.writing import whole
+from kgbench.exports.writing import atomic_path
 from kgbench.model import Json
 from kgbench.rdf import queries
 
@@ -100,7 +100,7 @@ def write(run: OutgoingRun, out: Path, data: str | None) -> list[str]:
     files = {_NOTEBOOK: _serialised(notebook(run, data or _DATA))}
     if data is None:
         files[_DATA] = statements(run)
-    with whole(out) as folder:
+    with atomic_path(out) as folder:
         folder.mkdir()
         for name, content in files.items():
             (folder / name).write_bytes(content)

@@ -14,15 +14,15 @@ from functools import cached_property
 import pyoxigraph as ox
 
 from kgbench.errors import PublicationRefused, StoreError
-from kgbench.exports.said import Said
+from kgbench.exports.statement_index import StatementIndex
 from kgbench.model import Dialogue, Evaluation
-from kgbench.pages.snapshot import Memory
+from kgbench.pages.snapshot import MemoryView
 from kgbench.publish.addresses import Addresses
-from kgbench.publish.learning import prepared
-from kgbench.publish.outgoing import Outgoing
+from kgbench.publish.quad_redaction import QuadRedactor
+from kgbench.publish.redaction import RedactionLevel
+from kgbench.publish.redaction_rules import prepare_rules
 from kgbench.publish.scrubbing import Scrubber
-from kgbench.publish.veiling import Veil
-from kgbench.publish.withholding import Level
+from kgbench.publish.veiling import DigestVeil
 from kgbench.record import invalidation, reading
 from kgbench.record.assembly import Assembler, evaluation
 from kgbench.record.reading import PassInfo, RunInfo
@@ -33,7 +33,7 @@ from kgbench.vocab import DCTERMS, KGB, PROV, SKOS
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ExportRequest:
     """The run to export (IRI, id or label; by default the newest), and options.
 
     ``choice`` is ``first``, ``latest`` or the IRI of an evaluation pass. ``level`` is the level of
@@ -43,7 +43,7 @@ class Wanted:
 
     run: str | None = None
     choice: str = "first"
-    level: Level | None = Level.GOLD
+    level: RedactionLevel | None = RedactionLevel.GOLD
     unprotected: frozenset[str] = frozenset()
     dialogue: str | None = None
 
@@ -61,10 +61,10 @@ class OutgoingRun:
     info: RunInfo
     passes: list[PassInfo]
     base: str
-    level: Level
-    statements: Said
-    judged: Said
-    catalogue: Said
+    level: RedactionLevel
+    statements: StatementIndex
+    judged: StatementIndex
+    catalogue: StatementIndex
     invalid: frozenset[str] = frozenset()
     dialogue: str | None = None
     evaluations: dict[str, dict[int | None, str]] = field(default_factory=dict)
@@ -158,7 +158,7 @@ def _all_of(groups: Mapping[str, Sequence[str]], names: Iterable[str]) -> list[s
     return [iri for name in names for iri in groups.get(name, ())]
 
 
-def read(store: Store, wanted: Wanted) -> OutgoingRun:
+def read(store: Store, wanted: ExportRequest) -> OutgoingRun:
     """Read a run, redacted and scrubbed.
 
     Raises :class:`~kgbench.errors.PublicationRefused` if texts of a protected suite would be
@@ -166,7 +166,7 @@ def read(store: Store, wanted: Wanted) -> OutgoingRun:
     """
     if wanted.dialogue is not None:  # it may be the IRI from an earlier export
         addresses_ = Addresses(
-            store.iris.base, store.iris.base, veil=Veil(commitments(store.location))
+            store.iris.base, store.iris.base, veil=DigestVeil(commitments(store.location))
         )
         wanted = replace(wanted, dialogue=addresses_.original(wanted.dialogue))
     info = _run_of(store, wanted)
@@ -179,19 +179,19 @@ def read(store: Store, wanted: Wanted) -> OutgoingRun:
             ox.Quad(triple.subject, triple.predicate, triple.object, name)
             for triple in store.triples(graph)
         )
-    view = Memory(database, store.iris.base)
-    rules, addresses = prepared(view, store.location, store.iris.base, level)
-    out = Outgoing(database, addresses, rules)
+    view = MemoryView(database, store.iris.base)
+    rules, addresses = prepare_rules(view, store.location, store.iris.base, level)
+    out = QuadRedactor(database, addresses, rules)
 
     def published(graph: str) -> list[ox.Quad]:
         return [quad for quads in out.graph(graph) for quad in quads]
 
-    judged = Said(
+    judged = StatementIndex(
         quad
         for pass_ in passes
         for quad in (
             _as_published(database, published(pass_.graph), rules.scrubber)
-            if pass_.kind == "published" and level is Level.NONE
+            if pass_.kind == "published" and level is RedactionLevel.NONE
             else published(pass_.graph)
         )
     )
@@ -200,9 +200,9 @@ def read(store: Store, wanted: Wanted) -> OutgoingRun:
         passes=passes,
         base=store.iris.base,
         level=level,
-        statements=Said(published(info.graph)),
+        statements=StatementIndex(published(info.graph)),
         judged=judged,
-        catalogue=Said(published(store.iris.catalogue)),
+        catalogue=StatementIndex(published(store.iris.catalogue)),
         invalid=frozenset(map(addresses.published, invalidation.invalid(store, info.graph))),
         dialogue=None if wanted.dialogue is None else addresses.published(wanted.dialogue),
         evaluations=_evaluations(judged, passes, latest=wanted.choice == "latest"),
@@ -226,7 +226,7 @@ def _as_published(
         yield quad
 
 
-def _run_of(store: Store, wanted: Wanted) -> RunInfo:
+def _run_of(store: Store, wanted: ExportRequest) -> RunInfo:
     if wanted.dialogue is None:
         return reading.find_run(store, wanted.run)
     for run in reading.runs(store):
@@ -235,15 +235,15 @@ def _run_of(store: Store, wanted: Wanted) -> RunInfo:
     raise StoreError(f"{store.location} holds no dialogue <{wanted.dialogue}>")
 
 
-def _level(store: Store, info: RunInfo, wanted: Wanted) -> Level:
+def _level(store: Store, info: RunInfo, wanted: ExportRequest) -> RedactionLevel:
     """Return the level of redaction for a run."""
-    if wanted.level is not None and wanted.level >= Level.PROMPTS:
+    if wanted.level is not None and wanted.level >= RedactionLevel.PROMPTS:
         return wanted.level
     name = info.suite.rpartition("/")[2]
     if not _protected(store, info.suite) or {name, info.suite} & wanted.unprotected:
-        return Level.GOLD if wanted.level is None else wanted.level
+        return RedactionLevel.GOLD if wanted.level is None else wanted.level
     if wanted.level is None:
-        return Level.ANSWERS
+        return RedactionLevel.ANSWERS
     raise PublicationRefused(
         f"the suite {name} is protected: its prompts and reference answers must not become "
         f"training data. Leave them out (--redact prompts), or, if you may publish them, say so "
@@ -276,7 +276,7 @@ def _passes(store: Store, info: RunInfo, choice: str) -> list[PassInfo]:
 
 
 def _evaluations(
-    judged: Said, passes: Sequence[PassInfo], *, latest: bool
+    judged: StatementIndex, passes: Sequence[PassInfo], *, latest: bool
 ) -> dict[str, dict[int | None, str]]:
     """Return the evaluations that count, by dialogue and round: one pass per dialogue."""
     by_pass: dict[str, dict[str, dict[int | None, str]]] = {}

@@ -9,8 +9,8 @@ import pyoxigraph as ox
 
 from kgbench.analysis.tables import Column, Kind, Table, Value
 from kgbench.importers.reviews import COLUMNS
-from kgbench.judges.rubrics import every_rubric
-from kgbench.record.reviews import Review, described
+from kgbench.judges.rubrics import all_rubric_versions
+from kgbench.record.reviews import Review, reviewer_entry
 from kgbench.store.protocol import Store
 
 _KINDS = {"seconds": Kind.SCORE, "seed": Kind.COUNT}
@@ -21,8 +21,10 @@ def table(reviews: Sequence[Review]) -> Table:
 
     Rubrics are given as NAME/VERSION, options by name.
     """
-    rubrics = {rubric.iri: f"{rubric.name}/{rubric.version}" for rubric in every_rubric()}
-    names = {option.iri: option.name for rubric in every_rubric() for option in rubric.options}
+    rubrics = {rubric.iri: f"{rubric.name}/{rubric.version}" for rubric in all_rubric_versions()}
+    names = {
+        option.iri: option.name for rubric in all_rubric_versions() for option in rubric.options
+    }
     columns = tuple(
         Column(name, name.capitalize(), _KINDS.get(name, Kind.TEXT)) for name in COLUMNS
     )
@@ -71,7 +73,7 @@ def trig(store: Store, reviews: Sequence[Review]) -> str:
     ]
     catalogue = ox.NamedNode(store.iris.catalogue)
     for reviewer in sorted({review.reviewer for review in reviews}):
-        lines = "\n".join(described(store.iris, reviewer))
+        lines = "\n".join(reviewer_entry(store.iris, reviewer))
         triples = ox.parse(lines, format=ox.RdfFormat.N_TRIPLES)
         quads += [ox.Quad(t.subject, t.predicate, t.object, catalogue) for t in triples]
     text = ox.serialize(sorted(quads, key=str), format=ox.RdfFormat.TRIG)

@@ -17,8 +17,8 @@ from typing import Any
 
 from kgbench.exports.outgoing_run import OutgoingRun
 from kgbench.exports.tables import scores_csv, statements
-from kgbench.exports.writing import whole
-from kgbench.publish.about import Agent
+from kgbench.exports.writing import atomic_path
+from kgbench.publish.description import Agent
 from kgbench.rdf import digest
 from kgbench.vocab import KGB, PROV, RDFS, SCHEMA
 
@@ -35,20 +35,20 @@ _SYNTAXES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Describing:
+class CrateMetadata:
     """Metadata that the store lacks: licence (an IRI) and creators."""
 
     licence: str
     creators: Sequence[Agent] = ()
 
 
-def write(run: OutgoingRun, out: Path, describing: Describing) -> int:
+def write(run: OutgoingRun, out: Path, describing: CrateMetadata) -> int:
     """Write the crate to the folder ``out``, or to an archive if the name ends in ``.zip``.
 
     Returns the number of files. Raises :class:`~kgbench.errors.PublicationRefused` if ``out``
     already exists or cannot be written.
     """
-    with whole(out) as crate, tempfile.TemporaryDirectory(prefix="kgbench-crate-") as scratch:
+    with atomic_path(out) as crate, tempfile.TemporaryDirectory(prefix="kgbench-crate-") as scratch:
         builder = _Crate(run, Path(scratch), describing)
         if out.suffix == ".zip":
             builder.crate.write_zip(crate)
@@ -60,7 +60,7 @@ def write(run: OutgoingRun, out: Path, describing: Describing) -> int:
 class _Crate:
     """Builds a crate; ``files`` counts its files."""
 
-    def __init__(self, run: OutgoingRun, scratch: Path, describing: Describing) -> None:
+    def __init__(self, run: OutgoingRun, scratch: Path, describing: CrateMetadata) -> None:
         from rocrate.rocrate import ROCrate
 
         self.crate = ROCrate(version=VERSION)
@@ -82,7 +82,7 @@ class _Crate:
         self.crate.root_dataset["conformsTo"] = profile
         self.crate.root_dataset["mentions"] = _plain(actions)
 
-    def _describe(self, describing: Describing) -> None:
+    def _describe(self, describing: CrateMetadata) -> None:
         run, crate = self._run, self.crate
         crate.name = f"Results of the run {run.info.label}"
         crate.description = (

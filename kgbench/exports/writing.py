@@ -12,7 +12,7 @@ from kgbench.errors import PublicationRefused
 
 
 @contextlib.contextmanager
-def whole(out: Path) -> Iterator[Path]:
+def atomic_path(out: Path) -> Iterator[Path]:
     """Yield a temporary path beside ``out`` that is renamed to it at the end.
 
     Raises :class:`~kgbench.errors.PublicationRefused` if ``out`` already exists or cannot be

@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from kgbench.errors import ResourceError
-from kgbench.signing.history import Entry, History
+from kgbench.signing.key_history import KeyEntry, KeyHistory
 
 STATE: Final = "source.json"
 
 
 @dataclass(frozen=True, slots=True)
-class Harvested:
+class HarvestedSource:
     """The state of a harvested source.
 
     ``signer`` is the key (Multikey) that signed it, ``None`` for an unsigned source; ``vouched``
@@ -39,13 +39,13 @@ class Harvested:
     sums: str
     signer: str | None = None
     vouched: bool = False
-    keys: tuple[Entry, ...] = ()
+    keys: tuple[KeyEntry, ...] = ()
     parts: dict[str, str] = field(default_factory=dict)
 
     @property
-    def history(self) -> History:
+    def history(self) -> KeyHistory:
         """The history of the signer's keys."""
-        return History(self.keys)
+        return KeyHistory(self.keys)
 
     def is_called(self, name: str) -> bool:
         """Return whether ``name`` is the name, address, base or a key of this source."""
@@ -53,7 +53,7 @@ class Harvested:
         return name in called or name in self.history.entries
 
 
-def read(folder: Path) -> Harvested | None:
+def read(folder: Path) -> HarvestedSource | None:
     """Read the source in ``folder/source.json``; ``None`` if there is none.
 
     Raises :class:`~kgbench.errors.ResourceError` if the file is damaged.
@@ -61,7 +61,9 @@ def read(folder: Path) -> Harvested | None:
     path = folder / STATE
     try:
         fields: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        return Harvested(**{**fields, "keys": tuple(Entry(**key) for key in fields["keys"])})
+        return HarvestedSource(
+            **{**fields, "keys": tuple(KeyEntry(**key) for key in fields["keys"])}
+        )
     except FileNotFoundError:
         return None
     except (OSError, ValueError, TypeError, LookupError) as error:
@@ -70,7 +72,7 @@ def read(folder: Path) -> Harvested | None:
         ) from None
 
 
-def write(folder: Path, source: Harvested) -> None:
+def write(folder: Path, source: HarvestedSource) -> None:
     """Write the state of a source, atomically."""
     text = json.dumps(asdict(source), indent=1, ensure_ascii=False)
     unfinished = folder / f".{STATE}.unfinished"
@@ -78,7 +80,7 @@ def write(folder: Path, source: Harvested) -> None:
     unfinished.replace(folder / STATE)
 
 
-def every(folder: Path) -> Iterator[tuple[Path, Harvested]]:
+def all_sources(folder: Path) -> Iterator[tuple[Path, HarvestedSource]]:
     """Yield all sources in a folder, with their paths, by name.
 
     Raises :class:`~kgbench.errors.ResourceError` if there are none.

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from kgbench.evaluation import evaluations
-from kgbench.execution.dialogues import judged
+from kgbench.execution.dialogues import judge_dialogues
 from kgbench.execution.engines import engine_label
 from kgbench.execution.judging import JudgeLimits
 from kgbench.importers.llm_kg_bench import ImportedRun
@@ -37,7 +37,7 @@ def judge_unjudged(
 
     def blocks() -> Iterator[Block]:
         nonlocal scores
-        for dialogue, verdicts in judged(run.unjudged, executor, limits):
+        for dialogue, verdicts in judge_dialogues(run.unjudged, executor, limits):
             judged_evaluations = evaluations(
                 classes[dialogue.task], dialogue, verdicts, recorder.evaluation_iri
             )

@@ -106,7 +106,7 @@ def _prompt(step: _Step, earlier_turns: Sequence[Turn], question: str) -> tuple[
     if not earlier_turns:
         return note or question, None
     uses = earlier_turns[-1].uses
-    return wording.results(uses, note) if uses else note, TOOL_RESULTS
+    return wording.results_prompt(uses, note) if uses else note, TOOL_RESULTS
 
 
 def _executed(uses: Sequence[_Use], begun: datetime) -> tuple[datetime, tuple[ToolUse, ...]]:

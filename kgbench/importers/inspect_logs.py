@@ -14,13 +14,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from kgbench.errors import ImportRefused
-from kgbench.evaluation import by_metric
+from kgbench.evaluation import scores_by_iri
 from kgbench.importers.inspect_files import Log
 from kgbench.importers.inspect_samples import (
     CASE,
     TURNS,
     VERDICTS,
-    About,
+    CaseIdentity,
     moment,
     read_protocol,
     read_scores,
@@ -41,14 +41,14 @@ _VERSION = re.compile(r"[\w.+!-]{1,60}")
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class ImportedLog:
     """The run of a log, and the number of samples left out for lack of an answer or score."""
 
     run: ImportedRun
     without_answer: int
 
 
-def read_run(log: Log, iris: Iris) -> Read:
+def read_run(log: Log, iris: Iris) -> ImportedLog:
     """Convert a log to a run.
 
     Raises :class:`~kgbench.errors.ImportRefused` for logs of other tasks, for logs whose cases
@@ -75,10 +75,10 @@ def read_run(log: Log, iris: Iris) -> Read:
         raise ImportRefused(
             f"{log.name}: none of its {len(sample_cases)} samples has an answer and scores"
         )
-    return Read(conversion.run(identity, items), len(sample_cases) - len(items))
+    return ImportedLog(conversion.run(identity, items), len(sample_cases) - len(items))
 
 
-def _sample_case(log: Log, sample: Mapping[str, Json]) -> About:
+def _sample_case(log: Log, sample: Mapping[str, Json]) -> CaseIdentity:
     metadata = sample.get("metadata")
     if not isinstance(metadata, dict) or CASE not in metadata:
         task = str(log.header["eval"].get("task"))[:80]
@@ -86,7 +86,7 @@ def _sample_case(log: Log, sample: Mapping[str, Json]) -> About:
             f"{log.name}: {task!r} is not a task of kgbench: only logs of "
             "'inspect eval kgbench/LABEL' can be imported, which name their cases"
         )
-    return About.read(metadata[CASE], _sample_name(log, sample))
+    return CaseIdentity.read(metadata[CASE], _sample_name(log, sample))
 
 
 def _sample_name(log: Log, sample: Mapping[str, Json]) -> str:
@@ -153,7 +153,7 @@ class _Conversion:
         )
 
     def item(
-        self, sample: Mapping[str, Json], about: About
+        self, sample: Mapping[str, Json], about: CaseIdentity
     ) -> tuple[Dialogue, tuple[Evaluation, ...]] | None:
         source = _sample_name(self.log, sample)
         task, case = about.task(source), about.case(source)
@@ -229,7 +229,7 @@ class _Conversion:
             dialogue=dialogue.iri,
             round=k,
             outcome=outcome_of(turn, verdict.outcome),
-            scores=by_metric(task_class, dict(scores)),
+            scores=scores_by_iri(task_class, dict(scores)),
             infos=count if k is None else verdict.infos,
         )
 

@@ -19,7 +19,7 @@ from functools import lru_cache
 
 from kgbench.errors import ImportRefused, TaskError
 from kgbench.execution import frames
-from kgbench.importers.metrics import out_of_reach
+from kgbench.importers.metrics import range_error
 from kgbench.model import Call, Case, Json, Metric, Outcome, Reply, Task, Turn, Usage, Verdict
 from kgbench.tasks import catalogue
 from kgbench.tool_calls import (
@@ -42,7 +42,7 @@ _DIGEST = re.compile(r"[0-9a-f]{64}")
 _SUITE = re.compile(r"[A-Za-z0-9._-]+")  # the same pattern as for the option --suite
 
 #: Outcomes of Inspect's stop reasons.
-STOPPED = {
+STOP_OUTCOMES = {
     "content_filter": Outcome.REFUSED,
     "max_tokens": Outcome.TRUNCATED,
     "model_length": Outcome.TRUNCATED,
@@ -63,7 +63,7 @@ def error_type(result: ToolResult) -> str | None:
 
 
 @dataclass(frozen=True, slots=True)
-class About:
+class CaseIdentity:
     """The identity of a sample's case: number ``index`` (from 0) of a task, with suite and seed.
 
     ``version`` is that of the task class. ``digest`` is the digest of the case, which must still be
@@ -78,7 +78,7 @@ class About:
     digest: str
 
     @classmethod
-    def of(cls, task: Task, suite: str, seed: int, index: int) -> About:
+    def of(cls, task: Task, suite: str, seed: int, index: int) -> CaseIdentity:
         """Identify case number ``index`` of a task."""
         case = _cases(task.label, suite, seed, index + 1)[index]
         return cls(task.label, task.version, suite, seed, index, case.digest)
@@ -88,7 +88,7 @@ class About:
         return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
     @classmethod
-    def read(cls, value: Json, source: str) -> About:
+    def read(cls, value: Json, source: str) -> CaseIdentity:
         """Read the identity from metadata. Raises :class:`ImportRefused` if it is malformed."""
         types = {name: int if name in ("seed", "index") else str for name in cls.__slots__}
         if not isinstance(value, dict) or value.keys() != types.keys():
@@ -202,7 +202,7 @@ def read_turn(value: Json, source: str) -> Turn:
         finish_reason=stop,
         request_id=_text(value, "request", source),
         reasoning=_text(value, "reasoning", source),
-        outcome=STOPPED.get(stop or ""),
+        outcome=STOP_OUTCOMES.get(stop or ""),
     )
     feedback = _text(value, "feedback", source)
     if feedback is not None and feedback not in _FEEDBACK:
@@ -321,7 +321,7 @@ def read_scores(value: Json, declared: Mapping[str, Metric], source: str) -> dic
             raise ImportRefused(f"{source}.{name} is not a number")
         if not abs(number) <= sys.float_info.max:  # larger, infinite, or not a number
             raise ImportRefused(f"{source}.{name} is not finite")
-        error = out_of_reach(declared[name], number)
+        error = range_error(declared[name], number)
         if error is not None:
             raise ImportRefused(f"{source}.{name} {error}")
     return {name: float(number) for name, number in scores.items()}

@@ -65,7 +65,7 @@ class MetricNames:
         return metric
 
 
-def out_of_reach(metric: Metric | None, value: float) -> str | None:
+def range_error(metric: Metric | None, value: float) -> str | None:
     """Return an error message for a score outside the range of its metric, else ``None``.
 
     Undeclared metrics (``None``) have no range.

@@ -17,9 +17,9 @@ from typing import Final
 import pyoxigraph as ox
 
 from kgbench.errors import StoreError, TaskError
-from kgbench.judges.dialogues import Judged, judgeable
-from kgbench.judges.planning import implied
-from kgbench.judges.rubrics import Rubric, every_rubric, rubric
+from kgbench.judges.dialogues import JudgeableDialogue, judgeable_dialogues
+from kgbench.judges.planning import implied_verdict
+from kgbench.judges.rubrics import Rubric, all_rubric_versions, rubric
 from kgbench.nearest import nearest
 from kgbench.rdf import canonical_json, storable
 from kgbench.record import reading
@@ -39,14 +39,14 @@ COLUMNS: Final = (
 """The columns of CSV files; ``other`` is the second dialogue of a pair."""
 REQUIRED: Final = ("reviewer", "rubric", "dialogue", "chosen", "decided")
 """The required columns; the others may be empty or absent."""
-LARGEST: Final = 64 << 20
+MAX_BYTES: Final = 64 << 20
 """The largest file (bytes)."""
 _LONGEST_CELL = 100_000
 _QUEUES = ("disagreements", "random", "adjudication")
 
 
 @dataclass(frozen=True, slots=True)
-class Imported:
+class ImportCounts:
     """The outcome of an import: counts of new verdicts and of those the store already had."""
 
     added: int
@@ -102,7 +102,7 @@ def from_rdf(data: bytes, form: ox.RdfFormat) -> list[Review]:
     return reviews
 
 
-def imported(store: Store, reviews: Sequence[Review]) -> Imported:
+def import_reviews(store: Store, reviews: Sequence[Review]) -> ImportCounts:
     """Record the verdicts that the store does not have yet, in one atomic write.
 
     Raises :class:`~kgbench.errors.StoreError`, before anything is written, for a verdict that is
@@ -134,18 +134,18 @@ def imported(store: Store, reviews: Sequence[Review]) -> Imported:
             opened.add(review.pass_iri)
             blocks += _opening(store, runs[review.judged_run], review)
         new[review.iri] = review
-        blocks.append(record.block(store.iris, review))
+        blocks.append(record.review_block(store.iris, review))
     if blocks:
         store.write(blocks)
     reviewers = tuple(sorted({review.reviewer for review in new.values()}))
-    return Imported(len(new), len(checked) - len(new), reviewers)
+    return ImportCounts(len(new), len(checked) - len(new), reviewers)
 
 
 def _opening(store: Store, run: RunInfo, first: Review) -> list[Block]:
     software = this_software()
     return [
         Block(store.iris.catalogue, software.entry(store.iris)),
-        *record.opening(
+        *record.review_blocks(
             store.iris,
             first.pass_iri.rpartition("/")[2],
             judged=run.iri,
@@ -162,11 +162,11 @@ class _Rows:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._rubrics = {declared.iri: declared for declared in every_rubric()}
+        self._rubrics = {declared.iri: declared for declared in all_rubric_versions()}
         self._rubrics |= {
-            f"{declared.name}/{declared.version}": declared for declared in every_rubric()
+            f"{declared.name}/{declared.version}": declared for declared in all_rubric_versions()
         }
-        self._judged_by_run: dict[str, dict[str, Judged]] = {}
+        self._judged_by_run: dict[str, dict[str, JudgeableDialogue]] = {}
 
     def review(self, row: Mapping[str, str]) -> Review:
         """Convert a row to a verdict, whose items still lack model, task and case."""
@@ -216,18 +216,20 @@ class _Rows:
         if run not in self._judged_by_run:
             runs = reading.runs(self._store)
             info = next((stored for stored in runs if stored.iri == run), None)
-            run_dialogues = [] if info is None else judgeable(self._store, info, Selection())
+            run_dialogues = (
+                [] if info is None else judgeable_dialogues(self._store, info, Selection())
+            )
             self._judged_by_run[run] = {judged.dialogue: judged for judged in run_dialogues}
         of_run = self._judged_by_run[run]
         known = all(name in of_run for name in shown)
-        return implied(row_rubric, tuple(of_run[name] for name in shown)) if known else None
+        return implied_verdict(row_rubric, tuple(of_run[name] for name in shown)) if known else None
 
 
 def _checked(
     store: Store, reviews: Sequence[Review], runs: Mapping[str, RunInfo]
 ) -> Iterator[Review]:
     """Check verdicts, and complete their items from the store."""
-    rubrics = {entry.iri: entry for entry in every_rubric()}
+    rubrics = {entry.iri: entry for entry in all_rubric_versions()}
     prefix = store.iris.mint("pass", **{"pass": ""})
     for review in reviews:
         try:

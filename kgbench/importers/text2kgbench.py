@@ -22,7 +22,7 @@ from kgbench.datasets.text2kgbench_problems import Problem, problems
 from kgbench.importers import text2kgbench_catalogue as catalogue_lines
 from kgbench.importers.llm_kg_bench import ImportedModel, ImportedRun
 from kgbench.importers.repeatable import Repeatable
-from kgbench.importers.text2kgbench_ontologies import differences
+from kgbench.importers.text2kgbench_ontologies import turtle_differences
 from kgbench.importers.text2kgbench_responses import (
     OntologyResponses,
     Response,
@@ -40,7 +40,7 @@ from kgbench.store.protocol import Block, Store
 from kgbench.tasks import catalogue, text2kg
 from kgbench.tasks.text2kg_cases import part_cases
 
-CHANGED = datetime(2024, 5, 6, tzinfo=UTC)
+LAST_CHANGED = datetime(2024, 5, 6, tzinfo=UTC)
 """When the published data were last changed; recorded because no times are published."""
 NO_PROMPT = "(The prompt of this response is not among the imported data.)"
 
@@ -186,7 +186,7 @@ def _read_part(root: Path, collection: str, name: str) -> ImportedPart:
 
 def _check_part(root: Path, collection: str, name: str, sets: Iterable[ResponseSet]) -> _Checked:
     imported = _read_part(root, collection, name)
-    part_problems = [*problems(imported.part), *differences(root, imported.part)]
+    part_problems = [*problems(imported.part), *turtle_differences(root, imported.part)]
     checked = _Checked(collection, name, imported.tasks, part_problems)
     for responses in sets:
         answers = responses.read_ontology(name)
@@ -264,8 +264,8 @@ class _Conversion:
             suite=SUITE,
             run_id=self._run_id,
             pass_id=self._pass_id,
-            started=CHANGED,
-            ended=CHANGED,
+            started=LAST_CHANGED,
+            ended=LAST_CHANGED,
             software=_SOFTWARE,
             tasks=tasks,
             cases={},  # write_catalogue has written them
@@ -305,7 +305,7 @@ class _Conversion:
         self, task: Task, case: Case, iteration: int, response: Response, prompts: dict[str, str]
     ) -> Dialogue:
         dialogue_digest = digest(canonical_json([self._set.model, response.id, response.text]))
-        call = Call(CHANGED, CHANGED, Reply(response.text))
+        call = Call(LAST_CHANGED, LAST_CHANGED, Reply(response.text))
         return Dialogue(
             iri=self._recorder.dialogue_iri(
                 self._set.model, task.label, iteration, dialogue_digest
@@ -318,8 +318,8 @@ class _Conversion:
             iteration=iteration,
             digest=dialogue_digest,
             turns=(Turn(prompts.get(response.id, NO_PROMPT), (call,)),),
-            started=CHANGED,
-            ended=CHANGED,
+            started=LAST_CHANGED,
+            ended=LAST_CHANGED,
         )
 
     def _evaluations(self, dialogue: Dialogue, response: Response) -> tuple[Evaluation, ...]:

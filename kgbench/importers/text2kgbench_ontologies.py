@@ -45,7 +45,7 @@ def owl(part: Part) -> list[str]:
     return lines
 
 
-def differences(root: Path, part: Part) -> list[Problem]:
+def turtle_differences(root: Path, part: Part) -> list[Problem]:
     """Compare the Turtle file of an ontology, if there is one, with its JSON.
 
     Raises :class:`~kgbench.errors.ImportRefused` for a file that does not parse.

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from kgbench.datasets import lines
+from kgbench.datasets import json_files
 from kgbench.datasets.text2kgbench_problems import Problem
 from kgbench.errors import ImportRefused
 from kgbench.model import Json
@@ -74,7 +74,7 @@ class ResponseSet:
         """Return the SHA-256 over all files."""
         content = hashlib.sha256()
         for path in [*self.files.values(), *self.measured.values()]:
-            content.update(lines.digest(path))
+            content.update(json_files.file_sha256(path))
         return content.hexdigest()
 
     def read_ontology(self, name: str) -> OntologyResponses:
@@ -86,8 +86,8 @@ class ResponseSet:
         scores = _metrics(self.measured[name]) if name in self.measured else {}
         by_id: dict[str, Response] = {}
         problems = []
-        for number, record in lines.records(path):
-            id_ = lines.word(record, "id", path, number)
+        for number, record in json_files.read_json_lines(path):
+            id_ = json_files.required_string(record, "id", path, number)
             if id_ in by_id:
                 problems.append(Problem("duplicate-response", id_, f"{path.name}:{number}"))
                 del by_id[id_]
@@ -172,8 +172,8 @@ def _facts(record: Mapping[str, Json], path: Path, number: int) -> tuple[Triple,
 def _metrics(path: Path) -> dict[str, tuple[dict[str, float], int | None]]:
     """Read the seven metrics of each sentence, and their decimals if published as text."""
     metrics = {}
-    for number, record in lines.records(path):
-        id_ = lines.word(record, "id", path, number)
+    for number, record in json_files.read_json_lines(path):
+        id_ = json_files.required_string(record, "id", path, number)
         values = {name: _value(record, name, path, number) for name in METRICS}
         texts = [text for name in METRICS if isinstance(text := record[name], str)]
         decimals = max((len(text.strip().partition(".")[2]) for text in texts), default=0)

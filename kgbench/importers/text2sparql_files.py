@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from kgbench.datasets import home, lines, text2sparql
+from kgbench.datasets import home, json_files, text2sparql
 from kgbench.datasets.text2sparql import Question, QuestionFile
 from kgbench.errors import ImportRefused
 from kgbench.model import Json
@@ -88,7 +88,7 @@ class SystemFiles:
     def digest(self) -> str:
         """Return the SHA-256 (hex) over all files that the import of this system reads."""
         parts = [*self.questions.sources, *self.sources]
-        return hashlib.sha256(b"".join(lines.digest(path) for path in parts)).hexdigest()
+        return hashlib.sha256(b"".join(json_files.file_sha256(path) for path in parts)).hexdigest()
 
 
 @dataclass(slots=True)
@@ -128,7 +128,7 @@ def _question_set(
     gold: dict[str, ResultSet] = {}
     sources = [path]
     gold_files = [file for file in files if file.name == f"{prefix}{_GOLD}"]
-    if len({lines.digest(file) for file in gold_files}) > 1:
+    if len({json_files.file_sha256(file) for file in gold_files}) > 1:
         raise ImportRefused(f"{root} has files {prefix}{_GOLD} with different content: keep one")
     if gold_files:
         sources.append(gold_files[0])
@@ -158,8 +158,8 @@ def _questions(root: Path, prefix: str, files: Sequence[Path]) -> tuple[Path, Qu
             raise ImportRefused(f"the questions of {prefix} differ in {places}: keep one file")
         if fitting:
             return fitting[0]
-    if home.record(prefix) is not None:
-        return home.place(prefix) / text2sparql.QUESTIONS, text2sparql.installed(prefix)
+    if home.installation_record(prefix) is not None:
+        return home.folder_of(prefix) / text2sparql.QUESTIONS, text2sparql.installed(prefix)
     raise ImportRefused(
         f"{root} has answers about {prefix} and no file with its questions: put that file beside "
         f"it, or run 'kgbench datasets install {prefix} --from PATH'"
@@ -220,7 +220,7 @@ def _beside(path: Path, prefix: str, endings: Sequence[str]) -> Path | None:
 
 
 def _answers(path: Path, questions: QuestionSet) -> dict[str, Answer]:
-    content = lines.structure(path)
+    content = json_files.read_json(path)
     if not isinstance(content, list):
         raise ImportRefused(f"{path}: a list of answers was expected")
     known = questions.keys
@@ -249,7 +249,7 @@ def _text(answer: Mapping[str, Json], name: str, path: Path, key: str) -> str:
 def _evaluation(
     path: Path, questions: QuestionSet
 ) -> tuple[dict[str, dict[str, float]], dict[tuple[str, str], float]]:
-    content = lines.structure(path)
+    content = json_files.read_json(path)
     if not isinstance(content, dict):
         raise ImportRefused(f"{path}: an object with the scores of each question was expected")
     scores: dict[str, dict[str, float]] = {}
@@ -291,7 +291,7 @@ def _number(path: Path, key: str, name: str, row: Mapping[str, Json]) -> float:
 
 
 def _result_sets(path: Path) -> dict[str, ResultSet]:
-    content = lines.structure(path)
+    content = json_files.read_json(path)
     if not isinstance(content, dict):
         raise ImportRefused(f"{path}: an object with a result set for each question was expected")
     result_sets: dict[str, ResultSet] = {}
@@ -308,7 +308,7 @@ def _result_sets(path: Path) -> dict[str, ResultSet]:
 
 def _order_remarks(path: Path, questions: QuestionFile) -> list[str]:
     """Return a remark if a result-set file and the question file differ in ordered questions."""
-    listed = lines.structure(path).get(_ORDER)
+    listed = json_files.read_json(path).get(_ORDER)
     if listed is None:
         return []
     known = {

@@ -23,7 +23,7 @@ _DECISION_METHODS = ("votes", "median")
 _TIES = ("nothing", "lower")
 
 
-class Why(StrEnum):
+class NoVerdictReason(StrEnum):
     """Reasons why verdicts cannot be combined."""
 
     FEW = "few"  # fewer verdicts than the rule asks for
@@ -32,11 +32,11 @@ class Why(StrEnum):
     CANNOT_TELL = "cannot tell"
 
 
-class Settled(NamedTuple):
+class AggregatedVerdict(NamedTuple):
     """The name of the option that verdicts are combined into, or the reason for none."""
 
     option: str | None
-    why: Why | None = None
+    why: NoVerdictReason | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,34 +61,37 @@ class Rule:
     tie_gives: str
     least_verdicts: int
 
-    def settled(self, votes: Sequence[str], rubric: Rubric) -> Settled:
+    def settled(self, votes: Sequence[str], rubric: Rubric) -> AggregatedVerdict:
         """Combine ``votes``, names of options of a rubric, in any order."""
         decided = [vote for vote in votes if vote != rubric.undecided]
         if self.decides_by == "median":
             return self._median(decided, rubric)
         counted = list(votes) if self.cannot_tell_counts else decided
         if len(counted) < self.least_verdicts:
-            return Settled(None, Why.CANNOT_TELL if len(votes) > len(counted) else Why.FEW)
+            return AggregatedVerdict(
+                None,
+                NoVerdictReason.CANNOT_TELL if len(votes) > len(counted) else NoVerdictReason.FEW,
+            )
         (option, top_count), *others = Counter(sorted(counted)).most_common()
         if any(count == top_count for _, count in others):
-            return Settled(None, Why.TIE)
+            return AggregatedVerdict(None, NoVerdictReason.TIE)
         share = top_count / len(counted)
         if share <= self.share_above or share < self.least_share:
-            return Settled(None, Why.SHARE)
+            return AggregatedVerdict(None, NoVerdictReason.SHARE)
         if option == rubric.undecided:
-            return Settled(None, Why.CANNOT_TELL)
-        return Settled(option)
+            return AggregatedVerdict(None, NoVerdictReason.CANNOT_TELL)
+        return AggregatedVerdict(option)
 
-    def _median(self, decided: Sequence[str], rubric: Rubric) -> Settled:
+    def _median(self, decided: Sequence[str], rubric: Rubric) -> AggregatedVerdict:
         values = {o.name: o.value for o in rubric.options if o.value is not None}
         positions = {option.name: k for k, option in enumerate(rubric.options)}
         ranked = sorted((values[v], positions[v], v) for v in decided if v in values)
         if len(ranked) < self.least_verdicts:
-            return Settled(None, Why.FEW)
+            return AggregatedVerdict(None, NoVerdictReason.FEW)
         lower, upper = ranked[(len(ranked) - 1) // 2], ranked[len(ranked) // 2]
         if lower[2] != upper[2] and self.tie_gives == "nothing":
-            return Settled(None, Why.TIE)
-        return Settled(lower[2])
+            return AggregatedVerdict(None, NoVerdictReason.TIE)
+        return AggregatedVerdict(lower[2])
 
 
 def rule(name: str) -> Rule:

@@ -16,10 +16,10 @@ from typing import Any
 from kgbench import resources
 from kgbench.config import model_setup, turtle
 from kgbench.engine.planning import Exercise
-from kgbench.engine.published import Asked
+from kgbench.engine.published import PlanExercises
 from kgbench.judges.prompts import Piece
 from kgbench.judges.questions import exercise, task_of
-from kgbench.judges.rubrics import Rubric, every_rubric
+from kgbench.judges.rubrics import Rubric, all_rubric_versions
 from kgbench.model import Json, Plan
 from kgbench.rdf.declared import Declared
 from kgbench.record.recorder import JUDGEMENTS
@@ -101,13 +101,15 @@ def calibration_plan(calibration: CalibrationSet, models: Sequence[str], **chose
         iterations_per_case=True,
     )
     plan = replace(plan, **{key: value for key, value in chosen.items() if value is not None})
-    return replace(plan, source_ttl=turtle.written(plan))
+    return replace(plan, source_ttl=turtle.plan_to_turtle(plan))
 
 
-def calibration_questions(calibration: CalibrationSet) -> Asked:
+def calibration_questions(calibration: CalibrationSet) -> PlanExercises:
     """Return the questions to judges, the same with the same order of options each time."""
     label = task_of(calibration.rubric).label
-    return Asked({label: [_exercise(calibration, question) for question in calibration.questions]})
+    return PlanExercises(
+        {label: [_exercise(calibration, question) for question in calibration.questions]}
+    )
 
 
 def _exercise(calibration: CalibrationSet, question: Question) -> Exercise:
@@ -126,7 +128,7 @@ def _exercise(calibration: CalibrationSet, question: Question) -> Exercise:
 
 
 def _set(declared: Declared, node: Any) -> CalibrationSet:
-    rubrics = {item.iri: item for item in every_rubric()}
+    rubrics = {item.iri: item for item in all_rubric_versions()}
     rubric = rubrics[declared.required(node, KGB.calibrates)]
     names = {option.iri: option.name for option in rubric.options}
     demanded = names[declared.required(node, KGB.demandedVerdict)]

@@ -11,17 +11,17 @@ from kgbench.config.names import suites_of_judgements
 from kgbench.errors import TaskError
 from kgbench.model import Metric, Task
 from kgbench.record import reading
-from kgbench.record.reading import RunInfo, Seen
+from kgbench.record.reading import RunInfo, ScoredEvaluation
 from kgbench.reevaluation.passes import first_pass
 from kgbench.run_selection import Selection
 from kgbench.store.protocol import Store
-from kgbench.tasks import catalogue, succession
+from kgbench.tasks import catalogue, successors
 
-BEST = 1 - 1e-9  # scores from this value count as 1, to tolerate rounding
+BEST_SCORE = 1 - 1e-9  # scores from this value count as 1, to tolerate rounding
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgeableDialogue:
     """A stored dialogue without its texts, with the scores of its first evaluation pass.
 
     ``dialogue``, ``model`` and ``case`` are IRIs. ``score`` is the value of the task's main metric
@@ -39,7 +39,7 @@ class Judged:
     scores: dict[str, float]
 
 
-def newest_judgeable(store: Store) -> RunInfo:
+def newest_judgeable_run(store: Store) -> RunInfo:
     """Return the newest run that is not a run of judges.
 
     Raises :class:`~kgbench.errors.TaskError` if there is none.
@@ -50,7 +50,7 @@ def newest_judgeable(store: Store) -> RunInfo:
     raise TaskError(f"the store {store.location} holds no run that could be judged")
 
 
-def judgeable(store: Store, run: RunInfo, chosen: Selection) -> list[Judged]:
+def judgeable_dialogues(store: Store, run: RunInfo, chosen: Selection) -> list[JudgeableDialogue]:
     """Return the complete dialogues of a run that fit ``chosen``, sorted by their end time.
 
     Raises :class:`~kgbench.errors.TaskError` if there is none, and for a run of judges.
@@ -63,7 +63,7 @@ def judgeable(store: Store, run: RunInfo, chosen: Selection) -> list[Judged]:
     return dialogues
 
 
-def _selected(store: Store, run: RunInfo, chosen: Selection) -> Iterator[Judged]:
+def _selected(store: Store, run: RunInfo, chosen: Selection) -> Iterator[JudgeableDialogue]:
     seen = reading.pass_scores(store, first_pass(store, run).graph)
     models = reading.model_labels(store)
     for execution in reading.executions(store, run.graph):
@@ -73,7 +73,7 @@ def _selected(store: Store, run: RunInfo, chosen: Selection) -> Iterator[Judged]
         metrics, main = _metrics(store, task)
         for dialogue in reading.answered_dialogues(store, run.graph, execution):
             scores = _scores_by_name(seen.get(dialogue.iri, {}), metrics, dialogue.answers - 1)
-            yield Judged(
+            yield JudgeableDialogue(
                 dialogue.iri,
                 execution.model,
                 dialogue.case,
@@ -91,20 +91,20 @@ def _metrics(store: Store, task: Task) -> tuple[dict[str, Metric], str | None]:
     The name is ``None`` if its range is not 0 to 1 (best), or if the task class is unknown.
     """
     try:
-        task_class = catalogue.task_class(succession.successor(task.task_class))
+        task_class = catalogue.task_class(successors.successor(task.task_class))
     except TaskError:
         return {}, None
     by_iri = {metric.iri: metric for metric in task_class.metrics.values()}
-    renamed = succession.renamed_metrics(task, store.iris)
+    renamed = successors.renamed_metrics(task, store.iris)
     by_iri |= {before: by_iri[now] for before, now in renamed.items()}
     main = task_class.metrics[task_class.main_metric]
-    highest = main.maximum is not None and BEST <= main.maximum <= 2 - BEST
+    highest = main.maximum is not None and BEST_SCORE <= main.maximum <= 2 - BEST_SCORE
     comparable = main.higher_is_better and main.minimum == 0 and highest
     return by_iri, main.name if comparable else None
 
 
 def _scores_by_name(
-    rounds: dict[int | None, Seen], metrics: dict[str, Metric], last_round: int
+    rounds: dict[int | None, ScoredEvaluation], metrics: dict[str, Metric], last_round: int
 ) -> dict[str, float]:
     """Return the scores of the last answer and of the dialogue, by short name."""
     by_name: dict[str, float] = {}
@@ -115,5 +115,5 @@ def _scores_by_name(
     return by_name
 
 
-def _ended(judged: Judged) -> tuple[datetime, str]:
+def _ended(judged: JudgeableDialogue) -> tuple[datetime, str]:
     return judged.ended, judged.dialogue

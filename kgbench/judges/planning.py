@@ -15,9 +15,9 @@ from typing import NamedTuple, TypeAlias
 
 from kgbench.config import model_setup, turtle
 from kgbench.engine.planning import Exercise
-from kgbench.engine.published import Asked
+from kgbench.engine.published import PlanExercises
 from kgbench.errors import TaskError
-from kgbench.judges.dialogues import BEST, Judged, judgeable
+from kgbench.judges.dialogues import BEST_SCORE, JudgeableDialogue, judgeable_dialogues
 from kgbench.judges.prompts import Piece
 from kgbench.judges.questions import exercise, task_of
 from kgbench.judges.rubrics import Rubric
@@ -34,12 +34,12 @@ _DIGITS = 6  # of the digest in the name of a run of judges
 _GROUP_SIZE = 64  # exercises whose texts are read together
 _CACHED_GROUPS = 8  # groups of exercises in the cache: judges may be at different positions
 
-Group: TypeAlias = tuple[Judged, ...]
+Group: TypeAlias = tuple[JudgeableDialogue, ...]
 """The subject of a verdict: a dialogue, or a pair in the order in which it is shown."""
 
 
 @dataclass(frozen=True, slots=True)
-class Judging:
+class JudgingRequest:
     """A request to judge dialogues of a run by a rubric.
 
     ``sample`` is the number of dialogues (or pairs) chosen at random by ``seed``, always the same
@@ -53,7 +53,9 @@ class Judging:
     samples: int = 1
 
 
-def judging_plan(run: RunInfo, judging: Judging, models: Sequence[str], **chosen: Json) -> Plan:
+def judging_plan(
+    run: RunInfo, judging: JudgingRequest, models: Sequence[str], **chosen: Json
+) -> Plan:
     """Return the plan of the judges' run.
 
     ``chosen`` sets other fields of :class:`~kgbench.model.Plan`. The name of the plan depends on
@@ -81,36 +83,38 @@ def judging_plan(run: RunInfo, judging: Judging, models: Sequence[str], **chosen
         seed=judging.seed,
     )
     plan = replace(plan, **{key: value for key, value in chosen.items() if value is not None})
-    return replace(plan, source_ttl=turtle.written(plan))
+    return replace(plan, source_ttl=turtle.plan_to_turtle(plan))
 
 
-def questions(store: Store, run: RunInfo, judging: Judging) -> Asked:
+def judging_questions(store: Store, run: RunInfo, judging: JudgingRequest) -> PlanExercises:
     """Return the questions to judges about the dialogues of a run.
 
     Texts are read from the store when an exercise is requested, which limits memory. Raises
     :class:`~kgbench.errors.TaskError` if there is nothing to judge.
     """
     task = task_of(judging.rubric)
-    ordered_groups = [order for group in groups(store, run, judging) for order in _orders(group)]
+    ordered_groups = [
+        order for group in verdict_subjects(store, run, judging) for order in _orders(group)
+    ]
     exercises = Exercises(store, run, judging.rubric, judging.seed)
     pieces = OnDemand(len(ordered_groups), exercises.maker(ordered_groups))
-    return Asked({task.label: pieces}, judged=(run.iri,))
+    return PlanExercises({task.label: pieces}, judged=(run.iri,))
 
 
-def groups(store: Store, run: RunInfo, judging: Judging) -> list[Group]:
+def verdict_subjects(store: Store, run: RunInfo, judging: JudgingRequest) -> list[Group]:
     """Return the subjects of verdicts: dialogues, or pairs of two models about the same case.
 
     Raises :class:`~kgbench.errors.TaskError` if there is nothing to judge.
     """
-    dialogues = judgeable(store, run, judging.selection)
+    dialogues = judgeable_dialogues(store, run, judging.selection)
     items = list(_groups(judging.rubric, dialogues))
     if not items:
         raise TaskError(f"the run {run.id} has nothing to {judging.rubric.kind}")
     if judging.sample is None:
         return items
-    ranked = sorted(items, key=lambda group: rank(judging.seed, group))
-    kept = set(map(iris, ranked[: judging.sample]))
-    return [group for group in items if iris(group) in kept]
+    ranked = sorted(items, key=lambda group: random_key(judging.seed, group))
+    kept = set(map(dialogue_iris, ranked[: judging.sample]))
+    return [group for group in items if dialogue_iris(group) in kept]
 
 
 class Exercises:
@@ -126,9 +130,11 @@ class Exercises:
         self._rubric = rubric
         self._seed = seed
 
-    def of(self, shown: Group) -> Shown:
+    def of(self, shown: Group) -> ShownExercise:
         """Return the exercise about ``shown``, in this order, with its texts."""
-        return self._build(shown, turns.of_dialogues(self._store, self._run.graph, iris(shown)))
+        return self._build(
+            shown, turns.of_dialogues(self._store, self._run.graph, dialogue_iris(shown))
+        )
 
     def maker(self, shown: Sequence[Group]) -> Callable[[int], Exercise]:
         """Return a function that builds the exercise about the item of ``shown`` at an index."""
@@ -136,40 +142,42 @@ class Exercises:
         @lru_cache(_CACHED_GROUPS)
         def part(number: int) -> list[Exercise]:
             items = shown[number * _GROUP_SIZE : (number + 1) * _GROUP_SIZE]
-            names = dict.fromkeys(name for group in items for name in iris(group))
+            names = dict.fromkeys(name for group in items for name in dialogue_iris(group))
             turns_by_dialogue = turns.of_dialogues(self._store, self._run.graph, names)
             return [self._build(group, turns_by_dialogue).exercise for group in items]
 
         return lambda k: part(k // _GROUP_SIZE)[k % _GROUP_SIZE]
 
-    def _build(self, shown: Group, turns_by_dialogue: Mapping[str, Sequence[Turn]]) -> Shown:
+    def _build(
+        self, shown: Group, turns_by_dialogue: Mapping[str, Sequence[Turn]]
+    ) -> ShownExercise:
         rubric = self._rubric
         material = tuple(_material(rubric, shown, turns_by_dialogue))
         built = exercise(
             rubric,
             _option_order(rubric, self._seed, shown),
             material,
-            implied(rubric, shown),
+            implied_verdict(rubric, shown),
             counted_alone=True,
             items=[
                 _item(dialogue, turns_by_dialogue[dialogue.dialogue][-1].answer or "")
                 for dialogue in shown
             ],
         )
-        return Shown(built, material)
+        return ShownExercise(built, material)
 
 
-class Shown(NamedTuple):
+class ShownExercise(NamedTuple):
     """An exercise, and the material in its prompt."""
 
     exercise: Exercise
     material: tuple[Piece, ...]
 
 
-def _groups(rubric: Rubric, dialogues: Sequence[Judged]) -> Iterator[Group]:
+def _groups(rubric: Rubric, dialogues: Sequence[JudgeableDialogue]) -> Iterator[Group]:
     """Yield the dialogues, or pairs of two models about the same case, that a rubric applies to."""
     if rubric.kind == "compare":
-        by_case: dict[tuple[str, str, int], list[Judged]] = {}
+        by_case: dict[tuple[str, str, int], list[JudgeableDialogue]] = {}
         for dialogue in dialogues:
             key = (dialogue.task.iri, dialogue.case, dialogue.iteration)
             for other in by_case.setdefault(key, []):
@@ -180,7 +188,7 @@ def _groups(rubric: Rubric, dialogues: Sequence[Judged]) -> Iterator[Group]:
     for dialogue in dialogues:
         if rubric.kind == "check" and not dialogue.scores:
             continue
-        if rubric.kind == "classify" and (dialogue.score is None or dialogue.score >= BEST):
+        if rubric.kind == "classify" and (dialogue.score is None or dialogue.score >= BEST_SCORE):
             continue
         yield (dialogue,)
 
@@ -197,7 +205,7 @@ def _option_order(rubric: Rubric, seed: int, shown: Group) -> list[str]:
     """
     names = [option.name for option in rubric.options if not option.undecided]
     if rubric.kind != "compare":
-        Random(rank(seed, shown)).shuffle(names)  # noqa: S311 - no secret
+        Random(random_key(seed, shown)).shuffle(names)  # noqa: S311 - no secret
     return [*names, rubric.undecided]
 
 
@@ -220,7 +228,7 @@ def _material(
         yield Piece("scores", "\n".join(f"{name}: {value:.4g}" for name, value in scores))
 
 
-def implied(rubric: Rubric, shown: Group) -> str | None:
+def implied_verdict(rubric: Rubric, shown: Group) -> str | None:
     """Return the name of the verdict that scores imply; for pairs, the better answer or a tie."""
     if rubric.kind != "compare":
         return rubric.implied(shown[0].score)
@@ -230,7 +238,7 @@ def implied(rubric: Rubric, shown: Group) -> str | None:
     return "tie" if first == second else "first" if first > second else "second"
 
 
-def _item(dialogue: Judged, answer: str) -> dict[str, Json]:
+def _item(dialogue: JudgeableDialogue, answer: str) -> dict[str, Json]:
     return {
         "dialogue": dialogue.dialogue,
         "model": dialogue.model,
@@ -240,11 +248,11 @@ def _item(dialogue: Judged, answer: str) -> dict[str, Json]:
     }
 
 
-def iris(group: Group) -> tuple[str, ...]:
+def dialogue_iris(group: Group) -> tuple[str, ...]:
     """Return the IRIs of the dialogues of a group."""
     return tuple(dialogue.dialogue for dialogue in group)
 
 
-def rank(seed: int, group: Group) -> str:
+def random_key(seed: int, group: Group) -> str:
     """Return a pseudo-random sort key that depends on the seed and the dialogues only."""
-    return digest(canonical_json([seed, *iris(group)]))
+    return digest(canonical_json([seed, *dialogue_iris(group)]))

@@ -85,11 +85,11 @@ def rubric(name: str) -> Rubric:
 
 def rubrics() -> Mapping[str, Rubric]:
     """Return the newest version of every declared rubric, by name."""
-    return {version.name: version for version in every_rubric()}
+    return {version.name: version for version in all_rubric_versions()}
 
 
 @cache
-def every_rubric() -> tuple[Rubric, ...]:
+def all_rubric_versions() -> tuple[Rubric, ...]:
     """Return every version of every declared rubric, sorted by name and version."""
     declared = Declared(*sorted(resources.folder("rubrics").glob("*.ttl")))
     versions = [_rubric(declared, node) for node in declared.instances(KGB.Rubric)]

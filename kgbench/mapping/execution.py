@@ -23,7 +23,7 @@ from kgbench.mapping.document import (
 from kgbench.mapping.limits import Budget, MappingError
 from kgbench.mapping.reading import triples_maps
 from kgbench.mapping.sources import Data, Sources
-from kgbench.mapping.terms import Terms, written
+from kgbench.mapping.terms import Terms, normalise_constant
 from kgbench.mapping.values import Record
 from kgbench.mapping.vocabularies import is_default_graph
 from kgbench.vocab import RDF
@@ -33,7 +33,9 @@ _TYPE: Final = f"<{RDF.type}>"
 JoinIndex = dict[tuple[str, ...], list[str]]
 
 
-def executed(mapping: Iterable[ox.Triple], data: Data, base: str | None = None) -> frozenset[Row]:
+def execute_mapping(
+    mapping: Iterable[ox.Triple], data: Data, base: str | None = None
+) -> frozenset[Row]:
     """Execute a mapping and return rows of N-Triples terms, with the graph last if it is named.
 
     ``base`` is the base IRI of mappings without their own. Raises
@@ -125,7 +127,11 @@ class _Execution:
     ) -> list[str]:
         if isinstance(object_map, TermMap):
             terms = self._terms.made(object_map, record, base)
-            return [written(term) for term in terms] if object_map.expression.constant else terms
+            return (
+                [normalise_constant(term) for term in terms]
+                if object_map.expression.constant
+                else terms
+            )
         parent = self._maps[object_map.parent]
         if not object_map.joins:
             return self._terms.made(parent.subject, record, parent.base or self._base)

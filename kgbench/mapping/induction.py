@@ -56,8 +56,8 @@ class Rule(NamedTuple):
         """Return the triples that the rule produces."""
         result: set[ox.Triple] = set()
         for record in self.listing.records:
-            for subject in _filled(self.subject, record, templates.encoded):
-                encoder = templates.encoded if self.kind.is_iri else str
+            for subject in _filled(self.subject, record, templates.encode_for_iri):
+                encoder = templates.encode_for_iri if self.kind.is_iri else str
                 for text in _filled(self.object, record, encoder):
                     object_ = term(text, self.kind)
                     result.add(
@@ -73,7 +73,7 @@ class Induced(NamedTuple):
     beyond: frozenset[ox.Triple]
 
 
-def induced(graph: Iterable[ox.Triple], listings: Sequence[Listing]) -> Induced:
+def induce_rules(graph: Iterable[ox.Triple], listings: Sequence[Listing]) -> Induced:
     """Induce the rules that produce ``graph`` from the records of listings.
 
     Rules are chosen greedily by the number of new triples. Ties go to the rule with the fewest idle
@@ -140,10 +140,10 @@ def _candidates(group: Iterable[ox.Triple], listings: Sequence[Listing]) -> Iter
         for record in listing.records:
             for triple, subject_iri, text in triples:
                 kind = kind_of(triple.object)
-                subject = _template(subject_iri, record, templates.encoded)
+                subject = _template(subject_iri, record, templates.encode_for_iri)
                 object_: Template | None = Template((text,), ())
                 if not _is_type(triple):
-                    encoder = templates.encoded if kind.is_iri else str
+                    encoder = templates.encode_for_iri if kind.is_iri else str
                     object_ = _template(text, record, encoder)
                 key = (listing.file, listing.iterator, subject, object_)
                 if subject is not None and object_ is not None and key not in seen:
@@ -232,10 +232,10 @@ def _object(rule: Rule) -> str:
 
 
 def _written(template: Template, listing: Listing) -> str:
-    return _quoted(shown(template, listing.path))
+    return _quoted(template_text(template, listing.path))
 
 
-def shown(template: Template, name: Callable[[str], str] = str) -> str:
+def template_text(template: Template, name: Callable[[str], str] = str) -> str:
     """Write a template as text; ``name`` converts references."""
     texts = [re.sub(r"([{}\\])", r"\\\1", piece) for piece in template.pieces]
     names = [f"{{{name(reference)}}}" for reference in template.references]

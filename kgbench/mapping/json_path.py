@@ -50,20 +50,20 @@ class Number(str):
     __slots__ = ()
 
 
-def found(path: str, root: Any) -> list[Any]:
+def select(path: str, root: Any) -> list[Any]:
     """Return the values that a path selects from a JSON document, in document order.
 
     Raises :class:`~kgbench.mapping.limits.MappingError` if the path is ill-formed or selects too
     many nodes.
     """
     nodes = [root]
-    for step in parsed(path):
+    for step in parse_path(path):
         nodes = bounded((child for node in nodes for child in step(node)), path)
     return nodes
 
 
 @lru_cache(maxsize=64)
-def parsed(path: str) -> tuple[Step, ...]:
+def parse_path(path: str) -> tuple[Step, ...]:
     """Parse a path into its steps.
 
     Raises :class:`~kgbench.mapping.limits.MappingError` if the path is ill-formed or too long.

@@ -102,7 +102,7 @@ class _JsonPart:
 
     def values(self, reference: str) -> list[Value]:
         values = []
-        for node in json_path.found(reference, self._node):
+        for node in json_path.select(reference, self._node):
             self._budget.spend("terms")
             if isinstance(node, dict | list):
                 kind = "an object" if isinstance(node, dict) else "an array"
@@ -167,7 +167,7 @@ def _csv_rows(
 
 
 def _json_parts(document: Any, source: LogicalSource, budget: Budget) -> Iterator[Record]:
-    nodes = json_path.found(source.iterator or "", document)
+    nodes = json_path.select(source.iterator or "", document)
     return (_JsonPart(node, source.nulls, budget) for node in nodes)
 
 

@@ -50,7 +50,7 @@ class Template(NamedTuple):
         return result
 
 
-def parsed(text: str) -> Template:
+def parse_template(text: str) -> Template:
     r"""Parse a template.
 
     >>> parsed(r"a{b}\{c\}").pieces
@@ -76,18 +76,18 @@ def parsed(text: str) -> Template:
     return Template(tuple(parts[::2]), tuple(parts[1::2]))
 
 
-def encoded(value: str) -> str:
+def encode_for_iri(value: str) -> str:
     """Percent-encode all characters of a value except those unreserved in IRIs (RFC 3987).
 
     >>> encoded("Zoë/K")
     'Zoë%2FK'
     """
     if value.isascii():
-        return encoded_as_uri(value)
-    return "".join(c if _is_letter(c) else encoded_as_uri(c) for c in value)
+        return encode_for_uri(value)
+    return "".join(c if _is_letter(c) else encode_for_uri(c) for c in value)
 
 
-def encoded_as_uri(value: str) -> str:
+def encode_for_uri(value: str) -> str:
     """Percent-encode all characters of a value except those unreserved in URIs (RFC 3986)."""
     return quote(value, safe=_UNRESERVED)
 

@@ -21,8 +21,8 @@ _NO_IRI: Final = re.compile(r'[\x00-\x20<>"{}|^`\\]')
 _LANGUAGE: Final = re.compile(r"(?:[A-Za-z]{2,8}|[xi](?=-))(?:-[A-Za-z0-9]{1,8})*\Z")
 _UNSAFE: Final = frozenset({"UnsafeIRI", "UnsafeURI"})
 _ENCODERS: Final[dict[str, Callable[[str], str]]] = {
-    "IRI": templates.encoded,
-    "URI": templates.encoded_as_uri,
+    "IRI": templates.encode_for_iri,
+    "URI": templates.encode_for_uri,
 }
 
 
@@ -63,7 +63,7 @@ class Terms:
             return [value.text for value in self._values(expression.reference, record)]
         assert expression.template is not None
         if expression.template not in self._templates:
-            self._templates[expression.template] = templates.parsed(expression.template)
+            self._templates[expression.template] = templates.parse_template(expression.template)
         template = self._templates[expression.template]
         return template.filled(
             lambda name: (value.text for value in record.values(name)), encoder, self._budget
@@ -94,7 +94,7 @@ class Terms:
         elif term_map.datatype is not None:
             datatypes = [
                 self._iri(text, base, unsafe=False)
-                for text in self.texts(term_map.datatype, record, templates.encoded)
+                for text in self.texts(term_map.datatype, record, templates.encode_for_iri)
             ]
             for text, datatype in product(self.texts(term_map.expression, record), datatypes):
                 yield _typed(text, datatype)
@@ -115,7 +115,7 @@ class Terms:
         return f"<{text}>"
 
 
-def written(term: str) -> str:
+def normalise_constant(term: str) -> str:
     """Normalise a constant: its language tag becomes lower case.
 
     >>> written('"a"@EN')

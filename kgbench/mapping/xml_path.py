@@ -58,7 +58,7 @@ class Document:
         Elements occur once each. Raises :class:`~kgbench.mapping.limits.MappingError` if the path
         is ill-formed.
         """
-        return self._walk(parsed(path), context)
+        return self._walk(parse_path(path), context)
 
     def _walk(self, path: Path, context: Element) -> list[Node]:
         nodes: list[Node] = [self.root if path.absolute else context]
@@ -115,7 +115,7 @@ def text(node: Node) -> str:
 
 
 @lru_cache(maxsize=64)
-def parsed(path: str) -> Path:
+def parse_path(path: str) -> Path:
     """Parse a path.
 
     Raises :class:`~kgbench.mapping.limits.MappingError` if the path is ill-formed or too long.
@@ -156,7 +156,7 @@ def _tests(remaining: str) -> tuple[str, tuple[Test, ...]]:
     while match := _PREDICATE.match(remaining):
         if match["path"] is not None:
             literal = (match["literal"] or "").strip("'\"")
-            result.append(Test(None, parsed(match["path"]), match["operator"], literal))
+            result.append(Test(None, parse_path(match["path"]), match["operator"], literal))
         else:
             result.append(Test(-1 if match["last"] else int(match["index"]), None, None, ""))
         remaining = remaining[match.end() :]

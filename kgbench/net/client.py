@@ -12,7 +12,7 @@ from typing import Final, Self
 
 import httpx2
 
-from kgbench.net.limits import Meter, Misbehaviour, Unreadable
+from kgbench.net.limits import InvalidResponse, Meter, Misbehaviour
 from kgbench.net.transport import Transport
 
 AGENT: Final = "kgbench (benchmark of language models)"
@@ -95,7 +95,7 @@ class Client:
         try:
             address = _address(url)
         except (httpx2.InvalidURL, UnicodeError) as error:
-            raise Unreadable(f"the address cannot be read: {error}") from None
+            raise InvalidResponse(f"the address cannot be read: {error}") from None
         # Client.build_request() takes three times as long, merging headers and URLs of the client.
         merged = {**self._headers, **(headers or {})}
         request = httpx2.Request(

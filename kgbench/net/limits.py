@@ -43,19 +43,19 @@ class Misbehaviour(Exception):
     """A server violates a limit or the protocol; never raised itself."""
 
 
-class TooMuch(Misbehaviour):
+class ResponseTooLarge(Misbehaviour):
     """A response exceeds a limit of bytes."""
 
 
-class TooSlow(Misbehaviour):
+class ResponseTooSlow(Misbehaviour):
     """A response exceeds its time limit."""
 
 
-class LedAway(Misbehaviour):
+class RedirectRefused(Misbehaviour):
     """A server redirects to another server, which is not contacted, or too often."""
 
 
-class Unreadable(Misbehaviour):
+class InvalidResponse(Misbehaviour):
     """A response has endless headers, an invalid body, or an unrequested content coding."""
 
 
@@ -91,23 +91,25 @@ class Meter:
         return self._began + self.limits.seconds + earned - time.monotonic()
 
     def received(self, size: int) -> None:
-        """Count bytes from the network. Raises :class:`TooMuch` or :class:`TooSlow`."""
+        """Count bytes received; raises :class:`ResponseTooLarge` or :class:`ResponseTooSlow`."""
         self.encoded += size
         if self.encoded > self.limits.encoded:
-            raise TooMuch(f"the response has more than {_size(self.limits.encoded)}")
+            raise ResponseTooLarge(f"the response has more than {_size(self.limits.encoded)}")
         if self.left() <= 0:
-            raise TooSlow(f"the response was not whole after {self.limits.seconds:g} s")
+            raise ResponseTooSlow(f"the response was not whole after {self.limits.seconds:g} s")
 
     def unpacked(self, size: int) -> None:
-        """Count bytes after decompression. Raises :class:`TooMuch`."""
+        """Count bytes after decompression. Raises :class:`ResponseTooLarge`."""
         self.decoded += size
         if self.decoded > self.limits.decoded:
-            raise TooMuch(f"the response unpacks to more than {_size(self.limits.decoded)}")
+            raise ResponseTooLarge(
+                f"the response unpacks to more than {_size(self.limits.decoded)}"
+            )
         if self.decoded > max(_EXEMPT, RATIO * self.encoded):
-            raise TooMuch(f"the response unpacks to more than {RATIO} times its size")
+            raise ResponseTooLarge(f"the response unpacks to more than {RATIO} times its size")
 
 
-class Reads:
+class ReadLimits:
     """The limits of reading one response from its connection: time per read, size of the head.
 
     No read waits longer than ``idle`` seconds, or than the time that ``meter`` leaves. A socket
@@ -122,35 +124,41 @@ class Reads:
         self._head: int | None = 0  # bytes before the body; None within the body
 
     def wait(self) -> float:
-        """Return the timeout of the next read in seconds. Raises :class:`TooSlow` at the limit."""
+        """Return the timeout of the next read (seconds); raises :class:`ResponseTooSlow`."""
         left = self.meter.left()
         if left <= 0:
-            raise TooSlow(f"the response was not whole after {self.meter.limits.seconds:g} s")
+            raise ResponseTooSlow(
+                f"the response was not whole after {self.meter.limits.seconds:g} s"
+            )
         return min(left, self._idle)
 
     def came(self, size: int) -> None:
-        """Count bytes from the connection. Raises :class:`Unreadable` if the head is too long."""
+        """Count bytes received; raises :class:`InvalidResponse` if the head is too long."""
         if self._head is not None:
             self._head += size
             if self._head > HEAD:
-                raise Unreadable(f"the response begins with more than {HEAD >> 10} KB of headers")
+                raise InvalidResponse(
+                    f"the response begins with more than {HEAD >> 10} KB of headers"
+                )
 
     def begin_body(self) -> None:
         """End the head: the headers are complete."""
         self._head = None
 
 
-class Body:
+class BodyDecoder:
     """A decoder of the content coding of a response that arrives in pieces.
 
-    ``coding`` is the header ``Content-Encoding``. Raises :class:`Unreadable` for any coding but
-    gzip, the only one in the ``Accept-Encoding`` of requests.
+    ``coding`` is the header ``Content-Encoding``. Raises :class:`InvalidResponse` for any coding
+    but gzip, the only one in the ``Accept-Encoding`` of requests.
     """
 
     def __init__(self, coding: str | None, meter: Meter) -> None:
         name = (coding or "identity").strip().lower()
         if name not in ("identity", "", "gzip", "x-gzip"):
-            raise Unreadable(f"the response has a content coding that was not asked for: {name}")
+            raise InvalidResponse(
+                f"the response has a content coding that was not asked for: {name}"
+            )
         self._meter = meter
         self._member = _member() if name.endswith("gzip") else None
         self._begun = False
@@ -168,7 +176,7 @@ class Body:
             try:
                 piece = self._member.decompress(data, PIECE)
             except zlib.error as error:
-                raise Unreadable(f"the compressed response is damaged: {error}") from None
+                raise InvalidResponse(f"the compressed response is damaged: {error}") from None
             self._meter.unpacked(len(piece))
             if piece:
                 yield piece
@@ -177,9 +185,9 @@ class Body:
             yield piece
 
     def end(self) -> None:
-        """Raise :class:`Unreadable` if the compressed data is incomplete."""
+        """Raise :class:`InvalidResponse` if the compressed data is incomplete."""
         if self._member is not None and self._begun and not self._member.eof:
-            raise Unreadable("the compressed response ends early")
+            raise InvalidResponse("the compressed response ends early")
 
     def _rest(self) -> bytes:
         """Return output that the decompressor still holds back after all its input."""
@@ -196,10 +204,10 @@ def origin(url: str) -> tuple[str, str, int]:
     return parts.scheme, parts.hostname or "", parts.port or _PORTS.get(parts.scheme, 0)
 
 
-def redirected(url: str, location: str) -> str:
+def redirect_target(url: str, location: str) -> str:
     """Return the address that a response from ``url`` redirects to.
 
-    Raises :class:`LedAway` if it has another origin, which would get the request with its
+    Raises :class:`RedirectRefused` if it has another origin, which would get the request with its
     credentials.
     """
     try:
@@ -209,7 +217,7 @@ def redirected(url: str, location: str) -> str:
         to = bare(target)
     except ValueError:
         to = "an address that cannot be read"
-    raise LedAway(
+    raise RedirectRefused(
         f"the server redirects to {to}, which is not followed: if it is right, name that address "
         f"instead"
     )

@@ -16,7 +16,7 @@ from collections.abc import Coroutine
 from functools import cache
 from typing import Any, Final, Protocol
 
-from kgbench.net.arrivals import UNSEALED, Arrivals, Seal, sealing
+from kgbench.net.response_log import UNSEALED, ResponseLog, Seal, encryptor
 
 CONNECT: Final = 1
 """Connect to the host and port in the content (JSON)."""
@@ -42,7 +42,7 @@ _GRACE: Final = 2.0  # seconds in which the control socket shows whether the run
 class Links(Protocol):
     """The part of the receiver that a link uses; ``orphaned`` says that the run is gone."""
 
-    arrivals: Arrivals
+    arrivals: ResponseLog
     orphaned: bool
 
     def forget(self, link: Link) -> None:
@@ -131,7 +131,7 @@ class Link(asyncio.Protocol):
         self._number, key = HEAD.unpack_from(content)
         self._receiver.arrivals.done(self._number)  # an earlier response: of a proxy, or a redirect
         self._about, self._size = content[HEAD.size :], 0
-        self._seal = sealing(key) if key != UNSEALED else None
+        self._seal = encryptor(key) if key != UNSEALED else None
 
     def _handle_lost_run(self) -> None:
         """Handle a link that ended without :data:`CLOSE`, perhaps because the run was killed."""

@@ -7,7 +7,7 @@ between the run and a server and handles TLS; HTTP is handled by the run. Each p
 is appended to a log by one ``write()`` before the run gets it.
 
 ``python -m kgbench.net.receiver CONTROL FOLDER SYNC`` is started by
-:mod:`kgbench.net.receiving`. ``CONTROL`` is the descriptor of a socket. It carries
+:mod:`kgbench.net.receiver_process`. ``CONTROL`` is the descriptor of a socket. It carries
 :data:`CONTROLS`, and with each :data:`LINK` the socket of one connection, whose protocol is that of
 :mod:`kgbench.net.links`.
 
@@ -27,9 +27,9 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from kgbench.net.arrivals import UNSEALED, Arrivals, sealing
 from kgbench.net.links import Link
-from kgbench.net.promptness import run_soon_when_woken
+from kgbench.net.response_log import UNSEALED, ResponseLog, encryptor
+from kgbench.net.scheduling import request_short_slice
 
 LINK: Final = 1
 """The message passes the socket of a connection (SCM_RIGHTS)."""
@@ -48,7 +48,7 @@ _SOCKETS: Final = 64  # maximal number of sockets per message
 class Receiver:
     """The links of a run, controlled by messages of the run."""
 
-    def __init__(self, control: socket.socket, arrivals: Arrivals) -> None:
+    def __init__(self, control: socket.socket, arrivals: ResponseLog) -> None:
         self.arrivals = arrivals
         self.orphaned = False
         self._control = control
@@ -141,9 +141,9 @@ def main(arguments: list[str]) -> None:
     """Serve the run that started this process; see the module."""
     descriptor, folder, sync = arguments
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the run handles Ctrl-C
-    run_soon_when_woken()
-    arrivals = Arrivals(Path(folder), (lambda: None) if sync == "sync" else None)
-    sealing(UNSEALED)  # imports cryptography now, so that no response waits for it
+    request_short_slice()
+    arrivals = ResponseLog(Path(folder), (lambda: None) if sync == "sync" else None)
+    encryptor(UNSEALED)  # imports cryptography now, so that no response waits for it
     gc.freeze()
     with contextlib.closing(arrivals), socket.socket(fileno=int(descriptor)) as control:
         asyncio.run(Receiver(control, arrivals).serve())

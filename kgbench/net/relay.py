@@ -18,14 +18,14 @@ from typing import Any, Final
 import httpcore2
 
 from kgbench.net.links import CLOSE, CONNECT, DATA, FRAME, START_TLS
-from kgbench.net.receiving import EXCHANGE, RECEIVER, UNLOGGED
-from kgbench.net.transport import TOGETHER
+from kgbench.net.receiver_process import EXCHANGE, RECEIVER, UNLOGGED
+from kgbench.net.transport import SEND_SIZE
 
 _ENDED: Final = b"the process that receives responses has ended\n"
 
 
 class Relay(httpcore2.AnyIOBackend):
-    """A network backend that connects through :data:`~kgbench.net.receiving.RECEIVER`."""
+    """A network backend that connects through :data:`~kgbench.net.receiver_process.RECEIVER`."""
 
     async def connect_tcp(
         self,
@@ -70,7 +70,7 @@ class _Stream(httpcore2.AsyncNetworkStream):
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ASYNC109
         # Sends a head together with a small body: h11 yields both separately, then b"" at the end.
         self._unsent += buffer
-        if buffer and len(self._unsent) < TOGETHER:
+        if buffer and len(self._unsent) < SEND_SIZE:
             return
         frame = FRAME.pack(DATA, len(self._unsent)) + self._unsent
         self._unsent = b""

@@ -3,7 +3,7 @@
 
 httpx2 only has timeouts of single reads. Therefore each request carries the meter of its response
 to the connection (:class:`_Timeout`), whose reads obey it (:class:`_Stream`), and the body is
-counted and decompressed as it arrives (:class:`Measured`, which the client of the provider SDKs
+counted and decompressed as it arrives (:class:`MeasuredBody`, which the client of the provider SDKs
 uses as well).
 """
 
@@ -21,17 +21,17 @@ from typing import Any, Final, Self
 import httpcore2
 import httpx2
 
-from kgbench.net.limits import Body, Meter, Reads, Unreadable
+from kgbench.net.limits import BodyDecoder, InvalidResponse, Meter, ReadLimits
 
 _REFUSAL: Final = 1 << 20  # bytes of a 401 response
-TOGETHER: Final = 1 << 16
+SEND_SIZE: Final = 1 << 16
 """Bytes of a request up to which head and body are sent in one write."""
 
 
 class Transport(httpx2.BaseTransport):
     """A transport whose responses obey the ``meter`` in the extensions of their requests.
 
-    Errors of httpcore2 become :class:`OSError` or :class:`~kgbench.net.limits.Unreadable`.
+    Errors of httpcore2 become :class:`OSError` or :class:`~kgbench.net.limits.InvalidResponse`.
     """
 
     def __init__(self, *, connect: float, idle: float, kept: int, proxied: bool) -> None:
@@ -45,7 +45,7 @@ class Transport(httpx2.BaseTransport):
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         """Send ``request`` and return the response, with a decompressed body."""
         meter: Meter = request.extensions["meter"]
-        timeout = _Timeout(Reads(meter, self._idle))
+        timeout = _Timeout(ReadLimits(meter, self._idle))
         timeouts = {
             "connect": min(self._connect, float(timeout)),
             "read": timeout,
@@ -72,7 +72,7 @@ class Transport(httpx2.BaseTransport):
         coding = headers.pop("Content-Encoding", None)
         length = headers.get("Content-Length", "")
         content = _Content(response, int(length) if length.isdecimal() else 0)
-        stream = Measured(content, meter, coding)
+        stream = MeasuredBody(content, meter, coding)
         extensions = response.extensions
         return httpx2.Response(
             response.status, headers=headers, stream=stream, extensions=extensions
@@ -130,7 +130,7 @@ class Transport(httpx2.BaseTransport):
             self._pools.clear()
 
 
-class Measured(httpx2.SyncByteStream, httpx2.AsyncByteStream):
+class MeasuredBody(httpx2.SyncByteStream, httpx2.AsyncByteStream):
     """The body of a response, counted and decompressed as it arrives.
 
     ``inner`` is the stream of bytes as sent, ``coding`` the header ``Content-Encoding``. Iteration
@@ -143,14 +143,14 @@ class Measured(httpx2.SyncByteStream, httpx2.AsyncByteStream):
         self._coding = coding
 
     def __iter__(self) -> Iterator[bytes]:
-        body = Body(self._coding, self._meter)
+        body = BodyDecoder(self._coding, self._meter)
         for data in self._inner:
             self._meter.received(len(data))
             yield from body.pieces(data)
         body.end()
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        body = Body(self._coding, self._meter)
+        body = BodyDecoder(self._coding, self._meter)
         async for data in self._inner:
             self._meter.received(len(data))
             for piece in body.pieces(data):
@@ -180,11 +180,11 @@ class _Content:
                 for data in self._response.iter_stream():
                     size += len(data)
                     yield data
-        except Unreadable:
+        except InvalidResponse:
             left = self._length - size
             if left <= 0:
                 raise
-            raise Unreadable(f"the response ended {left} bytes too early") from None
+            raise InvalidResponse(f"the response ended {left} bytes too early") from None
 
     def close(self) -> None:
         self._response.close()
@@ -193,13 +193,13 @@ class _Content:
 class _Timeout(float):
     """The timeout of a request, which httpcore2 passes to each read and write of its connection.
 
-    It carries the :class:`~kgbench.net.limits.Reads` of the response, which the connection cannot
-    store because it serves several requests in turn.
+    It carries the :class:`~kgbench.net.limits.ReadLimits` of the response, which the connection
+    cannot store because it serves several requests in turn.
     """
 
-    reads: Reads
+    reads: ReadLimits
 
-    def __new__(cls, reads: Reads) -> Self:
+    def __new__(cls, reads: ReadLimits) -> Self:
         timeout = super().__new__(cls, reads.wait())
         timeout.reads = reads
         return timeout
@@ -235,7 +235,7 @@ class _Stream(httpcore2.NetworkStream):
         """Send a head together with a small body; h11 yields them apart, then b"" at the end."""
         assert isinstance(timeout, _Timeout)
         self._unsent += buffer
-        if buffer and len(self._unsent) < TOGETHER:
+        if buffer and len(self._unsent) < SEND_SIZE:
             return
         data, self._unsent = self._unsent, b""
         self._plain.write(data, timeout.reads.wait())
@@ -264,9 +264,11 @@ def _converted_errors(connect: float = 0.0) -> Iterator[None]:
         cause = error.__context__  # the error of the system, for example of a certificate
         raise (cause if isinstance(cause, OSError) else ConnectionError(str(error))) from None
     except httpcore2.LocalProtocolError:  # its message quotes headers and may contain a token
-        raise Unreadable("the request cannot be sent: a header has unusable characters") from None
+        raise InvalidResponse(
+            "the request cannot be sent: a header has unusable characters"
+        ) from None
     except httpcore2.ProtocolError as error:
-        raise Unreadable(str(error)) from None
+        raise InvalidResponse(str(error)) from None
 
 
 def _proxy(url: httpx2.URL) -> str | None:

@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urljoin, urlsplit
 
-from kgbench.net.limits import REDIRECTS, LedAway, Limits, Meter, bare
+from kgbench.net.limits import REDIRECTS, Limits, Meter, RedirectRefused, bare
 
 if TYPE_CHECKING:
     from kgbench.net.client import Response
@@ -51,16 +51,16 @@ def request(
                     yield response
                     return
             url = _redirect_target(url, location)
-        raise LedAway(f"{bare(url)} redirects more than {REDIRECTS} times")
+        raise RedirectRefused(f"{bare(url)} redirects more than {REDIRECTS} times")
 
 
 def _redirect_target(url: str, location: str) -> str:
-    """Return the address that ``url`` redirects to; raises :class:`LedAway` if it is refused."""
+    """Return the address that ``url`` redirects to; raises :class:`RedirectRefused`."""
     try:
         target = urljoin(url, location)
         scheme = urlsplit(target).scheme
     except ValueError:
-        raise LedAway(f"{bare(url)} leads to an address that cannot be read") from None
+        raise RedirectRefused(f"{bare(url)} leads to an address that cannot be read") from None
     if scheme not in ("http", "https") or (urlsplit(url).scheme, scheme) == ("https", "http"):
-        raise LedAway(f"{bare(url)} leads to {bare(target)}: not followed")
+        raise RedirectRefused(f"{bare(url)} leads to {bare(target)}: not followed")
     return target

@@ -25,7 +25,7 @@ class Bar(NamedTuple):
     high: float | None
 
 
-class Place(NamedTuple):
+class LeaderboardRow(NamedTuple):
     """A row of the leaderboard.
 
     ``model`` is the IRI of the model, ``name`` its name in tables, ``shown`` its display name.
@@ -70,7 +70,7 @@ class Board(NamedTuple):
 
     title: str
     tasks: int
-    places: list[Place]
+    places: list[LeaderboardRow]
     notes: tuple[str, ...]
     queries: list[tuple[str, dict[str, str]]]
     claimed: int | None = None
@@ -82,7 +82,7 @@ class Board(NamedTuple):
         return any(row.low is not None or row.rank_low is not None for row in self.places)
 
 
-class Heat(NamedTuple):
+class HeatCell(NamedTuple):
     """A cell of the heat map: mean and number of scores, and the step on the heat scale.
 
     ``step`` is ``None`` for a mean that is not between 0 and 1.
@@ -117,7 +117,7 @@ class HeatMap(NamedTuple):
     """Cells by model (IRI, name, display name) and task; each row has the order of ``tasks``."""
 
     tasks: list[Column]
-    rows: list[tuple[tuple[str, str, str], list[Heat | None]]]
+    rows: list[tuple[tuple[str, str, str], list[HeatCell | None]]]
     queries: list[tuple[str, dict[str, str]]]
 
 
@@ -144,7 +144,9 @@ def estimand_of(table: Table) -> str | None:
     return None if label is None else str(label)
 
 
-def _row(record: Mapping[str, Any], iris: Mapping[str, str], shown: Mapping[str, str]) -> Place:
+def _row(
+    record: Mapping[str, Any], iris: Mapping[str, str], shown: Mapping[str, str]
+) -> LeaderboardRow:
     name = str(record["model"])
     low, high = record.get("ci_low"), record.get("ci_high")
     # An interval over a part of the tasks does not belong to the score that the bar shows.
@@ -154,7 +156,7 @@ def _row(record: Mapping[str, Any], iris: Mapping[str, str], shown: Mapping[str,
         if score is not None and interval_score is not None and isclose(interval_score, score)
         else ()
     )
-    return Place(
+    return LeaderboardRow(
         model=iris.get(name, ""),
         name=name,
         shown=short(shown.get(name, name)),
@@ -218,11 +220,11 @@ def _columns(tasks: list[tuple[str, str]]) -> list[Column]:
     return columns
 
 
-def heat(mean: float | None, n: int) -> Heat:
+def heat(mean: float | None, n: int) -> HeatCell:
     """Return the cell of a mean over ``n`` scores."""
     if mean is None or not 0 <= mean <= 1:
-        return Heat(mean, n, None)
-    return Heat(mean, n, round(_STEPS * mean))
+        return HeatCell(mean, n, None)
+    return HeatCell(mean, n, round(_STEPS * mean))
 
 
 def _queries(table: Table, suite: str | None) -> list[tuple[str, dict[str, str]]]:

@@ -12,7 +12,7 @@ from kgbench.analysis.compass import compass_table
 from kgbench.analysis.display_names import model_names
 from kgbench.analysis.selection import Selection
 from kgbench.errors import QueryError
-from kgbench.pages import drawing, scored, things
+from kgbench.pages import drawing, score_tables, things
 from kgbench.pages.conversation import conversation
 from kgbench.pages.executions import execution_page
 from kgbench.pages.exercises import suite_page, task_page
@@ -29,9 +29,9 @@ HIDDEN = frozenset((KGB.caseData,))
 def _model(view: View, iri: str, *, reveal: bool) -> dict[str, Any]:  # noqa: ARG001 - as others
     suites = []
     name = fetch.models(view)[iri].name
-    for suite, label, chosen in scored.selections(view):
-        table = scored.only(
-            scored.scores(view, chosen, models=scored.literally(name)), "model", name
+    for suite, label, chosen in score_tables.selections(view):
+        table = score_tables.only(
+            score_tables.scores(view, chosen, models=score_tables.exact_glob(name)), "model", name
         )
         if table is None or not table.rows:
             continue
@@ -42,7 +42,7 @@ def _model(view: View, iri: str, *, reveal: bool) -> dict[str, Any]:  # noqa: AR
                 "suite": suite,
                 "label": label,
                 "name": name,
-                "results": scored.results(table, {}, "task"),
+                "results": score_tables.results(table, {}, "task"),
                 "sheet": table_sheet,
                 "boxes": [drawing.box(record) for record in table_sheet.records],
                 "spokes": spokes,
@@ -60,7 +60,7 @@ def _suite(view: View, iri: str, *, reveal: bool) -> dict[str, Any]:
 def _axes(view: View, chosen: Selection, name: str) -> list[tuple[str, float | None]]:
     """Return a model's means by the declared compass; empty if it does not fit the tasks."""
     try:
-        row = scored.only(compass_table(view, chosen), "model", name)
+        row = score_tables.only(compass_table(view, chosen), "model", name)
     except QueryError:
         return []
     records = [] if row is None else row.records()

@@ -10,8 +10,8 @@ from kgbench.analysis.dialogues import RoundView, VerdictView, view
 from kgbench.pages import differences, drawing, judgements, neighbours, things
 from kgbench.pages.measures import measures
 from kgbench.pages.snapshot import View
-from kgbench.pages.verdicts import conversed
-from kgbench.pages.words import moment
+from kgbench.pages.times import moment
+from kgbench.pages.verdicts import conversation_context
 from kgbench.vocab import DCTERMS, KGB, PROV
 
 _MOST_REASONS = 20
@@ -32,7 +32,7 @@ def conversation(store: View, iri: str, *, reveal: bool) -> dict[str, Any]:
     }
     facts["run"] = things.text(store, facts["execution"] or iri, DCTERMS.isPartOf)
     verdicts = [_titled(store, verdict) for verdict in dialogue.verdicts]
-    shown = conversed(dialogue.rounds, verdicts, measures(store, facts["task"] or ""))
+    shown = conversation_context(dialogue.rounds, verdicts, measures(store, facts["task"] or ""))
     expected = differences.expected(store, facts["task"], facts["case"])
     if reveal:
         for round_ in shown["rounds"]:

@@ -7,11 +7,11 @@ from typing import Any
 
 import pyoxigraph as ox
 
-from kgbench.analysis import finding
+from kgbench.analysis import dialogue_search
 from kgbench.analysis import scores as fetch
 from kgbench.analysis.selection import select
 from kgbench.errors import QueryError
-from kgbench.pages import neighbours, scored, things
+from kgbench.pages import neighbours, score_tables, things
 from kgbench.pages.measures import measures
 from kgbench.pages.snapshot import View
 from kgbench.vocab import DCTERMS, KGB
@@ -39,24 +39,26 @@ def execution_page(view: View, iri: str, *, reveal: bool) -> dict[str, Any]:  # 
     }
 
 
-def _judged(view: View, model: str, task: str, run: str) -> dict[str, finding.Found]:
+def _judged(
+    view: View, model: str, task: str, run: str
+) -> dict[str, dialogue_search.JudgedDialogue]:
     """Return the judged dialogues by IRI."""
     models, tasks = fetch.models(view), fetch.tasks(view)
     if model not in models or task not in tasks:
         return {}
     globs = {
-        "tasks": scored.literally(tasks[task].label),
-        "models": scored.literally(models.name(model)),
+        "tasks": score_tables.exact_glob(tasks[task].label),
+        "models": score_tables.exact_glob(models.name(model)),
     }
     try:
         selection = select(view, run=run, **globs)
     except QueryError:  # nothing is judged yet
         return {}
-    dialogues = finding.judged_dialogues(view, selection)
+    dialogues = dialogue_search.judged_dialogues(view, selection)
     return {view.iris.base + dialogue.dialogue: dialogue for dialogue in dialogues}
 
 
-def _row(view: View, iri: str, judged: dict[str, finding.Found]) -> dict[str, Any]:
+def _row(view: View, iri: str, judged: dict[str, dialogue_search.JudgedDialogue]) -> dict[str, Any]:
     case = things.text(view, iri, KGB.case) or ""
     dialogue = judged.get(iri)
     return {

@@ -12,7 +12,7 @@ from kgbench.analysis import scores as fetch
 from kgbench.analysis.display_names import display_names
 from kgbench.analysis.scores import TaskInfo
 from kgbench.analysis.tables import Table
-from kgbench.pages import drawing, neighbours, scored, things
+from kgbench.pages import drawing, neighbours, score_tables, things
 from kgbench.pages.board import heat_map
 from kgbench.pages.measures import measures
 from kgbench.pages.snapshot import View
@@ -41,9 +41,9 @@ def task_page(view: View, iri: str, *, reveal: bool) -> dict[str, Any]:  # noqa:
     info = fetch.tasks(view)[iri]
     display = display_names(view)
     suites = []
-    for suite, label, chosen in scored.selections(view):
-        table = scored.scores(view, chosen, tasks=scored.literally(info.label))
-        table = scored.only(table, "task", info.name)
+    for suite, label, chosen in score_tables.selections(view):
+        table = score_tables.scores(view, chosen, tasks=score_tables.exact_glob(info.label))
+        table = score_tables.only(table, "task", info.name)
         if table is not None and table.rows:
             suites.append(of_suite(table, display, suite, label))
     cases = cases_of(view, iri)
@@ -79,7 +79,7 @@ def of_suite(table: Table, display: Mapping[str, str], suite: str, label: str) -
     named = {name: iri for iris in table.iris.values() for name, iri in iris.items()}
     table_sheet = sheet(table, named, suite, hide="task")
     boxes = [drawing.box(record) for record in table_sheet.records]
-    results = scored.results(table, display)
+    results = score_tables.results(table, display)
     return {
         "suite": suite,
         "label": label,
@@ -92,9 +92,9 @@ def of_suite(table: Table, display: Mapping[str, str], suite: str, label: str) -
 def suite_page(view: View, iri: str, *, reveal: bool) -> dict[str, Any]:  # noqa: ARG001 - as others
     """Return the content of a suite's page: its tasks, numbers of cases, and results by model."""
     chosen = next(
-        (selection for suite, _, selection in scored.selections(view) if suite == iri), None
+        (selection for suite, _, selection in score_tables.selections(view) if suite == iri), None
     )
-    table = None if chosen is None else scored.scores(view, chosen)
+    table = None if chosen is None else score_tables.scores(view, chosen)
     return of_tasks(view, iri, table, fetch.tasks(view).values())
 
 
@@ -106,8 +106,8 @@ def of_tasks(
     lines = []
     for info in sorted(tasks, key=lambda item: item.name.lower()):
         cases = len(cases_of(view, info.iri, suite))
-        rows = scored.only(table, "task", info.name)
-        results = [] if rows is None else scored.results(rows, display)
+        rows = score_tables.only(table, "task", info.name)
+        results = [] if rows is None else score_tables.results(rows, display)
         if not cases and not results:
             continue
         best = results[0] if results and results[0].mean is not None else None
@@ -135,7 +135,7 @@ def of_tasks(
     }
 
 
-def _best_by(results: list[scored.Result]) -> str:
+def _best_by(results: list[score_tables.Result]) -> str:
     """Return the model with the highest mean, or the number of models that share it."""
     first = [
         result for result in results if result.mean is not None and result.mean == results[0].mean

@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 from kgbench.config.specs import WITHOUT_PROVIDER
 from kgbench.engine.spending import recorded_price, total
-from kgbench.judges.about import Call, VerdictAbout, verdicts_about
+from kgbench.judges.verdicts import DialogueVerdict, JudgeCall, verdicts_about
 from kgbench.pages import things
 from kgbench.pages.snapshot import View
-from kgbench.pages.words import moment
+from kgbench.pages.times import moment
 from kgbench.record import accounts
-from kgbench.record.accounts import Paid, Usage
+from kgbench.record.accounts import SessionPrice, Usage
 from kgbench.vocab import KGB
 
 _MOST = 200  # shown verdicts about a dialogue
@@ -22,7 +22,7 @@ _MOST = 200  # shown verdicts about a dialogue
 class JudgementView(NamedTuple):
     """A verdict about a dialogue, and in words its cost (model) or its time (person)."""
 
-    said: VerdictAbout
+    said: DialogueVerdict
     took: str
 
 
@@ -57,14 +57,14 @@ def judged_by(view: View, dialogue: str) -> list[str]:
     return [iri for iri in dialogues if iri is not None]
 
 
-def _decided(verdict: VerdictAbout) -> str:
+def _decided(verdict: DialogueVerdict) -> str:
     """Describe when and how fast a person decided."""
     after = "" if verdict.seconds is None else f", {verdict.seconds:,.1f} s after it was shown"
     settled = ", to settle earlier verdicts" if verdict.settles else ""
     return f"decided {moment(verdict.decided)}{after}{settled}"
 
 
-def _cost(view: View, judge: str, call: Call, paid: dict[str, dict[str, Paid]]) -> str:
+def _cost(view: View, judge: str, call: JudgeCall, paid: dict[str, dict[str, SessionPrice]]) -> str:
     """Describe the tokens of a call, and its cost in USD if the price is known."""
     free = things.text(view, judge, KGB.connector) in WITHOUT_PROVIDER
     usage = Usage(answers=1, uncounted=int(call.read is None))

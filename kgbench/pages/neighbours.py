@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import pyoxigraph as ox
 
-from kgbench.store.fragments import recorded
+from kgbench.store.fragments import recorded_iri
 from kgbench.vocab import DCTERMS, KGB, RDF
 
 _TYPE, _PART_OF = ox.NamedNode(RDF.type), ox.NamedNode(DCTERMS.isPartOf)
@@ -23,7 +23,7 @@ _MOST = 2_000  # statements about a case that are read
 _MOST_SHOWN = 60
 
 
-class Beside(NamedTuple):
+class Adjacent(NamedTuple):
     """IRIs of the previous and next dialogue in a run; ``None`` at the ends."""
 
     before: str | None
@@ -53,17 +53,17 @@ def of_run(database: ox.Store, run: ox.NamedNode) -> list[ox.NamedNode]:
     return sorted(_parts(database, run, _EXECUTION), key=lambda node: natural(node.value))
 
 
-def beside(database: ox.Store, dialogue: str) -> Beside:
+def beside(database: ox.Store, dialogue: str) -> Adjacent:
     """Return the previous and next dialogue of a dialogue (IRI)."""
     node = ox.NamedNode(dialogue)
     execution = _object(database, node, _PART_OF)
     if execution is None:
-        return Beside(None, None)
+        return Adjacent(None, None)
     siblings = of_execution(database, execution)
     index = siblings.index(node) if node in siblings else 0
     before = siblings[index - 1] if index > 0 else _near(database, execution, -1)
     after = siblings[index + 1] if index + 1 < len(siblings) else _near(database, execution, 1)
-    return Beside(
+    return Adjacent(
         *(None if neighbour is None else neighbour.value for neighbour in (before, after))
     )
 
@@ -143,6 +143,6 @@ def _object(database: ox.Store, node: ox.NamedNode, predicate: ox.NamedNode) -> 
 
 def natural(iri: str) -> tuple[str, int, str]:
     """Sort key of dialogues: by iteration, which precedes the digest in the last path segment."""
-    head, _, last = recorded(iri).rpartition("/")
+    head, _, last = recorded_iri(iri).rpartition("/")
     number = last.partition("-")[0]
     return head, int(number) if number.isdecimal() else -1, last

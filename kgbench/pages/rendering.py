@@ -19,11 +19,11 @@ from jinja2.bccache import Bucket
 from markupsafe import Markup
 
 from kgbench import __version__
-from kgbench.analysis.rendering import shown as shown_value
+from kgbench.analysis.rendering import format_value as shown_value
 from kgbench.characters import visible, xml_bytes
 from kgbench.pages import drawing
 from kgbench.pages.highlighting import LONGEST_TEXT, code, escaped, message
-from kgbench.pages.words import moment
+from kgbench.pages.times import moment
 from kgbench.store import fragments
 from kgbench.vocab import PREFIXES, compact
 

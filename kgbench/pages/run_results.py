@@ -20,7 +20,7 @@ from kgbench.analysis.run_totals import cost, duration, totals, usd
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.tables import Table
 from kgbench.analysis.task_scores import task_scores
-from kgbench.analysis.worst import Scored, worst_dialogues
+from kgbench.analysis.worst import ScoredDialogue, worst_dialogues
 from kgbench.errors import QueryError
 from kgbench.pages.board import board, heat_map
 from kgbench.pages.snapshot import View
@@ -30,7 +30,7 @@ from kgbench.store.protocol import Store
 BOARD, TASKS, OUTCOMES, WORST, USAGE = "leaderboard", "tasks", "outcomes", "worst", "usage"
 _WORST = 10
 
-Asked: TypeAlias = Mapping[str, Sequence[tuple[str, dict[str, str]]]]
+PartQueries: TypeAlias = Mapping[str, Sequence[tuple[str, dict[str, str]]]]
 """The queries behind each part of a page, with their parameters."""
 
 
@@ -46,7 +46,7 @@ class RunResults:
     board: Table | None = None
     tasks: Table | None = None
     answers: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    worst: Sequence[Scored] = ()
+    worst: Sequence[ScoredDialogue] = ()
 
 
 def measured(
@@ -78,7 +78,7 @@ def _by_task(store: Store, chosen: Selection) -> Table | None:
         return None
 
 
-def presented(results: RunResults, view: View, suite: str, asked: Asked) -> dict[str, Any]:
+def presented(results: RunResults, view: View, suite: str, asked: PartQueries) -> dict[str, Any]:
     """Convert results for the template of runs, with the display names of models in ``view``.
 
     The results must use the names and IRIs of models in ``view``. ``suite`` is the IRI of the run's

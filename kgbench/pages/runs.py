@@ -16,7 +16,7 @@ from kgbench.errors import QueryError
 from kgbench.pages import things
 from kgbench.pages.run_results import BOARD, OUTCOMES, TASKS, USAGE, measured, presented
 from kgbench.pages.snapshot import View
-from kgbench.pages.words import day, moment, seconds_between
+from kgbench.pages.times import day, moment, seconds_between
 from kgbench.rdf import queries
 from kgbench.record import reading
 from kgbench.record.reading import RunInfo
@@ -53,15 +53,15 @@ def facts(
     return {
         "iri": run.iri,
         "label": run.label,
-        "name": called(run.label, kinds, models),
+        "name": display_name(run.label, kinds, models),
         "suite": run.suite,
-        **when(view, run.iri),
+        **run_times(view, run.iri),
         "models": models,
         **{state: counts[state] for state in ("complete", "open", "invalid")},
     }
 
 
-def called(label: str, kinds: Iterable[str], models: Sequence[str]) -> str:
+def display_name(label: str, kinds: Iterable[str], models: Sequence[str]) -> str:
     """Return the display name of a run with this label and ``kinds`` of passes.
 
     Imported runs of published results are labelled by a file, so they are named after their models.
@@ -77,7 +77,7 @@ def called(label: str, kinds: Iterable[str], models: Sequence[str]) -> str:
     return ", ".join(models[:_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
-def when(view: View, run: str) -> dict[str, Any]:
+def run_times(view: View, run: str) -> dict[str, Any]:
     """Return when a run began and ended, as recorded and in words."""
     started = things.text(view, run, PROV.startedAtTime)
     end = run_end(view.database, ox.NamedNode(run))

@@ -11,7 +11,7 @@ import pyoxigraph as ox
 
 from kgbench.errors import StoreError
 from kgbench.store import Iris, SnapshotReader
-from kgbench.store.reader import pass_over, sound
+from kgbench.store.reader import undamaged, warn_damaged
 
 
 class View(SnapshotReader):
@@ -36,7 +36,7 @@ class View(SnapshotReader):
             weakref.finalize(self, held.close)
 
 
-class Memory(View):
+class MemoryView(View):
     """A view of a database in memory instead of a snapshot."""
 
     is_snapshot = False  # the database can still change
@@ -50,7 +50,7 @@ class Memory(View):
         self.labels = None
 
 
-def opened(path: Path, held: IO[bytes] | None, base: str) -> View:
+def open_view(path: Path, held: IO[bytes] | None, base: str) -> View:
     """Open the snapshot at ``path``; raises :class:`~kgbench.errors.StoreError`."""
     try:
         return View(path, held, base)
@@ -60,14 +60,14 @@ def opened(path: Path, held: IO[bytes] | None, base: str) -> View:
         raise StoreError(f"the snapshot {path} cannot be opened: {error}") from error
 
 
-def newest(folder: Path, base: str) -> View:
+def open_newest(folder: Path, base: str) -> View:
     """Open the newest snapshot in ``folder`` that is not damaged.
 
     Raises :class:`~kgbench.errors.StoreError` if there is none.
     """
-    for path, held in sound(folder):
+    for path, held in undamaged(folder):
         try:
-            return opened(path, held, base)
+            return open_view(path, held, base)
         except StoreError as error:
-            pass_over(path, str(error))
+            warn_damaged(path, str(error))
     raise StoreError(f"{folder} has no snapshot to read")

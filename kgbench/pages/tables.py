@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from kgbench.analysis.rendering import shown
+from kgbench.analysis.rendering import format_value
 from kgbench.analysis.tables import Kind, Table
 
 _WEB = ("http://", "https://")
@@ -46,7 +46,7 @@ def sheet(table: Table, names: Mapping[str, str], suite: str | None, *, hide: st
         [
             [
                 Cell(
-                    short(shown(row[index], table.columns[index])),
+                    short(format_value(row[index], table.columns[index])),
                     _iri(row[index], names),
                     table.columns[index].kind is not Kind.TEXT,
                 )

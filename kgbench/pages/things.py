@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import pyoxigraph as ox
 
-from kgbench.pages.snapshot import Memory, View
-from kgbench.pages.words import moment
+from kgbench.pages.snapshot import MemoryView, View
+from kgbench.pages.times import moment
 from kgbench.vocab import DCTERMS, KGB, PROV, RDF, RDFS, SKOS, compact
 
 MOST_OUTGOING = 2_000
@@ -72,7 +72,7 @@ def describe(view: View, iri: str) -> Description:
     incoming: list[ox.Quad] = []
     if len(subjects) == 1:
         pointing: Iterable[ox.Quad] = view.database.quads_for_pattern(None, None, node)
-        if isinstance(view, Memory):  # databases in memory are small and unordered
+        if isinstance(view, MemoryView):  # databases in memory are small and unordered
             pointing = nsmallest(MOST_INCOMING + 1, pointing, key=str)
         incoming = list(islice(pointing, MOST_INCOMING + 1))
     return Description(

@@ -87,7 +87,7 @@ def grouped(verdict: VerdictView, known: Measures) -> Grouped:
     )
 
 
-def conversed(
+def conversation_context(
     rounds: Sequence[RoundView], verdicts: Sequence[VerdictView], known: Measures
 ) -> dict[str, Any]:
     """Return a conversation for templates: ``rounds`` with verdicts, and verdicts on the ``whole``.

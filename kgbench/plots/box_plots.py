@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from kgbench.analysis import scores as fetch
-from kgbench.analysis.choosing import chosen_scores, reached, score_name
 from kgbench.analysis.histogram import Histogram
+from kgbench.analysis.score_selectors import chosen_scores, histograms_by_model, score_name
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.tables import Column, Kind, Table
 from kgbench.analysis.task_scores import QUERIES
@@ -17,12 +17,12 @@ from kgbench.plots.figures import (
     NATURAL,
     PALETTE,
     Size,
-    head,
-    head_height,
-    key,
-    key_height,
-    styled,
+    create_figure,
+    draw_legend,
+    draw_title,
+    legend_height,
     text_width,
+    title_height,
     wrapped,
 )
 from kgbench.store.protocol import Store
@@ -57,7 +57,7 @@ def distributions(
     chosen = chosen_scores(store, selection.tasks, metric, answers)
     names, tasks, metrics = fetch.models(store), fetch.tasks(store), fetch.metrics(store)
     rows: dict[str, list[tuple[str, str, str, float, int]]] = {}
-    for iri, parts in reached(store, selection, chosen.values()).items():
+    for iri, parts in histograms_by_model(store, selection, chosen.values()).items():
         for score, histogram in parts.items():
             task = tasks[score.task].name
             model = names.name(iri)
@@ -147,11 +147,11 @@ def box_plot(table: Table, size: Size | None = None) -> Figure:
         axes.grid(visible=False, axis="y")
         axes.set_ylim(len(models) - 0.5, -0.72)
         axes.set_xlim(low - room, high + room)
-        head(figure, table.title, chosen)
-        key(figure, handles, chosen)
+        draw_title(figure, table.title, chosen)
+        draw_legend(figure, handles, chosen)
 
-    needed = 0.55 + head_height(table.title, chosen) + key_height(handles, chosen)
-    return styled(draw, size=chosen, height=needed + _ROW * (len(models) + 0.2))
+    needed = 0.55 + title_height(table.title, chosen) + legend_height(handles, chosen)
+    return create_figure(draw, size=chosen, height=needed + _ROW * (len(models) + 0.2))
 
 
 def _foot(least: float) -> float:

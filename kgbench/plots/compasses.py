@@ -14,13 +14,13 @@ from kgbench.plots.figures import (
     NATURAL,
     SIZES,
     Size,
-    distinct,
-    head,
-    head_height,
-    key,
-    key_height,
-    styled,
+    create_figure,
+    draw_legend,
+    draw_title,
+    legend_height,
+    line_style,
     text_width,
+    title_height,
     wrapped,
 )
 
@@ -69,7 +69,7 @@ def compass_figure(table: Table, size: Size | None = None) -> Figure:
     handles = _handles(table)
     lines = max((wrapped(model, 24).count("\n") for model in by_model), default=0) + 1
     above = 0.04 + 0.14 * lines
-    below = head_height(table.title, chosen) + key_height(handles, chosen)
+    below = title_height(table.title, chosen) + legend_height(handles, chosen)
     across, down, frame = _grid(table, chosen, len(by_model), above, below)
 
     def draw(figure: Figure) -> None:
@@ -78,10 +78,10 @@ def compass_figure(table: Table, size: Size | None = None) -> Figure:
             frame.draw(axes, rows, chosen)
             _shape(axes, rows, chosen)
             axes.set_title(wrapped(model, 24), fontsize=chosen.points(_NAME))
-        head(figure, table.title, chosen)
-        key(figure, handles, chosen)
+        draw_title(figure, table.title, chosen)
+        draw_legend(figure, handles, chosen)
 
-    return styled(draw, size=chosen, height=below + (frame.height + above) * down)
+    return create_figure(draw, size=chosen, height=below + (frame.height + above) * down)
 
 
 def _grid(
@@ -127,7 +127,7 @@ def overlay_figure(table: Table, size: Size | None = None) -> Figure:
         )
     chosen = size or Size(4.6)
     handles = _lines(by_model)
-    below = 0.2 + head_height(table.title, chosen) + key_height(handles, chosen)
+    below = 0.2 + title_height(table.title, chosen) + legend_height(handles, chosen)
     room = None if chosen.height is None else chosen.height / chosen.scale - below
     limit = _ALONE if room is None else math.inf
     frame = _Frame(table, min(chosen.across, 4.6 if room is None else math.inf) - 0.1, limit, room)
@@ -142,10 +142,10 @@ def overlay_figure(table: Table, size: Size | None = None) -> Figure:
         for index, rows in enumerate(by_model.values()):
             xs, ys = _points(rows, [_number(row["mean"]) for row in rows])
             axes.plot(xs, ys, **_look(index), markersize=chosen.points(3.5), zorder=3)
-        head(figure, table.title, chosen)
-        key(figure, handles, chosen)
+        draw_title(figure, table.title, chosen)
+        draw_legend(figure, handles, chosen)
 
-    return styled(draw, size=chosen, height=frame.height + below)
+    return create_figure(draw, size=chosen, height=frame.height + below)
 
 
 class _Frame:
@@ -286,7 +286,7 @@ def _handles(table: Table) -> list[Any]:
 
 def _look(index: int) -> dict[str, Any]:
     """Return colour, marker and dashes; neighbours differ in dashes, which also works in grey."""
-    return {**distinct(index), "linestyle": DASHES[index % len(DASHES)]}
+    return {**line_style(index), "linestyle": DASHES[index % len(DASHES)]}
 
 
 def _lines(by_model: dict[str, list[_Row]]) -> list[Any]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from kgbench import files
 from kgbench.analysis.selection import Selection
-from kgbench.analysis.stored import basis
+from kgbench.analysis.stored_results import basis
 from kgbench.analysis.tables import Table, render
 from kgbench.errors import QueryError
 from kgbench.rdf import canonical_json, digest, queries
@@ -108,7 +108,7 @@ def size_of(given: str | tuple[float, float]) -> Size:
     return Size(width, height)
 
 
-def styled(draw: Callable[[Figure], None], *, size: Size, height: float) -> Figure:
+def create_figure(draw: Callable[[Figure], None], *, size: Size, height: float) -> Figure:
     """Create a figure in the common style, drawn by ``draw``.
 
     ``height`` is the height in inches that it needs at scale 1; a height in ``size`` takes
@@ -130,7 +130,7 @@ def styled(draw: Callable[[Figure], None], *, size: Size, height: float) -> Figu
     return figure
 
 
-def head(figure: Figure, title: str, size: Size) -> None:
+def draw_title(figure: Figure, title: str, size: Size) -> None:
     """Set the title of a figure, wrapped to its width; nothing is set for an empty title."""
     if title:
         figure.suptitle("\n".join(_lines(title, size)), x=0.012, ha="left", fontweight="bold")
@@ -142,18 +142,18 @@ def _lines(title: str, size: Size) -> list[str]:
     return textwrap.wrap(title, letters, break_on_hyphens=False)
 
 
-def head_height(title: str, size: Size) -> float:
-    """Return the height in inches that :func:`head` takes at scale 1."""
+def title_height(title: str, size: Size) -> float:
+    """Return the height in inches that :func:`draw_title` takes at scale 1."""
     return 0.18 * len(_lines(title, size)) + (0.1 if title else 0.0)
 
 
-def key(figure: Figure, handles: Sequence[Any], size: Size) -> None:
+def draw_legend(figure: Figure, handles: Sequence[Any], size: Size) -> None:
     """Put a legend below a figure, in as many columns as fit."""
     figure.legend(handles=list(handles), loc="outside lower center", ncols=_columns(handles, size))
 
 
-def key_height(handles: Sequence[Any], size: Size) -> float:
-    """Return the height in inches that :func:`key` takes at scale 1."""
+def legend_height(handles: Sequence[Any], size: Size) -> float:
+    """Return the height in inches that :func:`draw_legend` takes at scale 1."""
     return 0.12 + 0.15 * -(-len(handles) // _columns(handles, size))
 
 
@@ -182,7 +182,7 @@ def wrapped(name: str, letters: int) -> str:
     return "\n".join(line.rstrip() for line in lines)
 
 
-def distinct(index: int) -> dict[str, Any]:
+def line_style(index: int) -> dict[str, Any]:
     """Return colour, marker and dashes of the line number ``index``; they repeat after 32 lines."""
     return {
         "color": PALETTE[index % len(PALETTE)],

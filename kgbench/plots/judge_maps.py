@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from kgbench.analysis.tables import Table
 from kgbench.analysis.verdicts import EXECUTION
-from kgbench.plots.figures import NATURAL, Size, head, head_height, styled, text_width
+from kgbench.plots.figures import NATURAL, Size, create_figure, draw_title, text_width, title_height
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -120,13 +120,13 @@ def _maps(table: Table, panels: Sequence[_Panel], meaning: str, size: Size | Non
         for down, line in enumerate(lines):
             for across, panel in enumerate(line):
                 _draw(figure.add_subplot(grid[down, across]), panel, chosen, letters)
-        head(figure, table.title, chosen)
+        draw_title(figure, table.title, chosen)
         room = int(chosen.across / text_width("a", 7)) - 2
         below = _lines(meaning if panels else "No judge was asked.", room)
         figure.supxlabel(below, x=0.012, ha="left", fontsize=chosen.points(7), color="#555555")
 
-    needed = sum(heights) + head_height(table.title, chosen) + 0.45
-    return styled(draw, size=chosen, height=needed)
+    needed = sum(heights) + title_height(table.title, chosen) + 0.45
+    return create_figure(draw, size=chosen, height=needed)
 
 
 def _height(panel: _Panel, letters: int) -> float:

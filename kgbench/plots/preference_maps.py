@@ -11,12 +11,12 @@ from kgbench.plots.figures import (
     NATURAL,
     PALETTE,
     Size,
-    head,
-    head_height,
-    key,
-    key_height,
-    styled,
+    create_figure,
+    draw_legend,
+    draw_title,
+    legend_height,
     text_width,
+    title_height,
     wrapped,
 )
 
@@ -85,12 +85,12 @@ def preference_map(table: Table, size: Size | None = None) -> Figure:
         axes.set_xlim(-0.5, len(columns) - 0.5)
         axes.set_ylim(len(table.rows) - 0.5, -0.5)
         axes.grid(visible=False)
-        head(figure, table.title, chosen)
-        key(figure, handles, chosen)
+        draw_title(figure, table.title, chosen)
+        draw_legend(figure, handles, chosen)
 
-    below = 0.3 + key_height(handles, chosen)
-    needed = below + head_height(table.title, chosen) + heads + 0.24 * len(table.rows)
-    return styled(draw, size=chosen, height=needed)
+    below = 0.3 + legend_height(handles, chosen)
+    needed = below + title_height(table.title, chosen) + heads + 0.24 * len(table.rows)
+    return create_figure(draw, size=chosen, height=needed)
 
 
 def _part(axes: Any, table: Table, size: Size) -> None:

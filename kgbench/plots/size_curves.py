@@ -15,13 +15,13 @@ from kgbench.analysis.tables import Table, Value
 from kgbench.plots.figures import (
     NATURAL,
     Size,
-    distinct,
-    head,
-    head_height,
-    key,
-    key_height,
-    styled,
+    create_figure,
+    draw_legend,
+    draw_title,
+    legend_height,
+    line_style,
     text_width,
+    title_height,
     wrapped,
 )
 
@@ -74,7 +74,7 @@ def _figure(table: Table, size: Size | None, across_by: str, label: str) -> Figu
         series = rows_of.setdefault((str(row["series"]), str(row["metric"])), {})
         series.setdefault(str(row["model"]), []).append(row)
     models = sorted({model for series in rows_of.values() for model in series})
-    looks = {model: distinct(position) for position, model in enumerate(models)}
+    looks = {model: line_style(position) for position, model in enumerate(models)}
     groups = [models[k : k + _PER_PANEL] for k in range(0, len(models), _PER_PANEL)]
     panels = [
         (title_and_metric, series, group)
@@ -101,13 +101,13 @@ def _figure(table: Table, size: Size | None, across_by: str, label: str) -> Figu
             _limit(axes, [row for rows in series.values() for row in rows])
             if len(groups) > 1:
                 axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5))
-        head(figure, table.title, chosen)
+        draw_title(figure, table.title, chosen)
         if len(groups) == 1:
-            key(figure, handles, chosen)
+            draw_legend(figure, handles, chosen)
 
-    below = key_height(handles, chosen) if len(groups) == 1 else 0.0
-    needed = 0.2 + head_height(table.title, chosen) + 2.3 * down + below
-    return styled(draw, size=chosen, height=needed)
+    below = legend_height(handles, chosen) if len(groups) == 1 else 0.0
+    needed = 0.2 + title_height(table.title, chosen) + 2.3 * down + below
+    return create_figure(draw, size=chosen, height=needed)
 
 
 def _handles(looks: dict[str, dict[str, Any]], table: Table) -> list[Any]:

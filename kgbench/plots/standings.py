@@ -6,7 +6,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from kgbench.analysis.tables import Table
-from kgbench.plots.figures import NATURAL, PALETTE, Size, head, head_height, key, styled, wrapped
+from kgbench.plots.figures import (
+    NATURAL,
+    PALETTE,
+    Size,
+    create_figure,
+    draw_legend,
+    draw_title,
+    title_height,
+    wrapped,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -60,11 +69,11 @@ def standings_figure(table: Table, size: Size | None = None) -> Figure:
             )
         _aside(axes, -0.75, "score", "rank", chosen, bold=True)
         axes.set_xlabel("combined score")
-        head(figure, table.title, chosen)
-        key(figure, _handles(table, rows, complete), chosen)
+        draw_title(figure, table.title, chosen)
+        draw_legend(figure, _handles(table, rows, complete), chosen)
 
-    needed = 0.95 + head_height(table.title, chosen) + _ROW * (len(rows) + gap + 1)
-    return styled(draw, size=chosen, height=needed)
+    needed = 0.95 + title_height(table.title, chosen) + _ROW * (len(rows) + gap + 1)
+    return create_figure(draw, size=chosen, height=needed)
 
 
 def _interval(table: Table) -> str:

@@ -11,11 +11,11 @@ from kgbench.plots.figures import (
     NATURAL,
     PALETTE,
     Size,
-    head,
-    head_height,
-    key,
-    key_height,
-    styled,
+    create_figure,
+    draw_legend,
+    draw_title,
+    legend_height,
+    title_height,
     wrapped,
 )
 
@@ -74,11 +74,11 @@ def tool_figure(table: Table, size: Size | None = None) -> Figure:
             axes.set_xlabel(label)
             metrics = sorted({str(row["metric"]) for row in rows})
             axes.set_ylabel(f"mean {' / '.join(metrics)}")
-        head(figure, table.title, chosen)
-        key(figure, handles, chosen)
+        draw_title(figure, table.title, chosen)
+        draw_legend(figure, handles, chosen)
 
-    needed = 0.3 + head_height(table.title, chosen) + 2.5 * down + key_height(handles, chosen)
-    return styled(draw, size=chosen, height=needed)
+    needed = 0.3 + title_height(table.title, chosen) + 2.5 * down + legend_height(handles, chosen)
+    return create_figure(draw, size=chosen, height=needed)
 
 
 def _second(rows: list[dict[str, Any]]) -> tuple[str, str]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 
-def assigned(gains: Sequence[Sequence[int]], available: int) -> tuple[int | None, ...]:
+def assign_columns(gains: Sequence[Sequence[int]], available: int) -> tuple[int | None, ...]:
     """Assign a different column to each line of ``gains``, so that the sum of gains is greatest.
 
     Each line has ``available`` columns. If there are fewer columns than lines, the lines that gain

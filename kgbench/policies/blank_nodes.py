@@ -25,7 +25,7 @@ _CANDIDATES: Final = 50  # blank nodes that one row is compared with
 _MOST_ROWS_RATIO: Final = 20  # given to expected rows with blank nodes; beyond it none is paired
 
 
-class Compared(NamedTuple):
+class RowComparison(NamedTuple):
     """The agreement of two sets of rows, and the rows that only one of the two has."""
 
     agreement: Agreement
@@ -33,18 +33,18 @@ class Compared(NamedTuple):
     surplus: frozenset[Row]
 
 
-def compare_rows(expected: Iterable[Row], given: Iterable[Row]) -> Compared:
+def compare_rows(expected: Iterable[Row], given: Iterable[Row]) -> RowComparison:
     """Agreement of two sets of rows; an empty ``given`` has precision 0.
 
     In ``surplus``, blank nodes (cells that begin with ``_:``) have the names of their partners in
     ``expected``. The time is linear in the number of given rows.
     """
     expected_rows, given_rows = frozenset(expected), frozenset(given)
-    names = paired(expected_rows, given_rows)
+    names = pair_blank_nodes(expected_rows, given_rows)
     renamed = frozenset(_renamed(row, names) for row in given_rows)
     common = expected_rows & renamed
     score = agreement(len(common), len(given_rows), len(expected_rows), precision_of_nothing=0.0)
-    return Compared(score, expected_rows - common, renamed - common)
+    return RowComparison(score, expected_rows - common, renamed - common)
 
 
 def compare_changes(expected: QueryResult, answer: QueryResult) -> Comparison:
@@ -74,7 +74,7 @@ def row_texts(rows: Iterable[Row]) -> list[str]:
     )
 
 
-def paired(expected: Iterable[Row], given: Iterable[Row]) -> dict[str, str]:
+def pair_blank_nodes(expected: Iterable[Row], given: Iterable[Row]) -> dict[str, str]:
     """Pair blank nodes of ``given`` with blank nodes of ``expected``, one to one.
 
     >>> paired({("_:a", "<p>", '"1"')}, {("_:x", "<p>", '"1"'), ("_:y", "<p>", '"2"')})

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from kgbench.model import QueryResult
-from kgbench.policies import flattened, tables, within_rows
+from kgbench.policies import value_sets, whole_rows, within_rows
 from kgbench.policies.matches import Match
 from kgbench.policies.policy import Policy
-from kgbench.policies.tables import TieGroup
 from kgbench.policies.values import Key, key
+from kgbench.policies.whole_rows import TieGroup
 from kgbench.scoring.agreement import Agreement
 
 _TRUE: Final = '"true"'
@@ -26,7 +26,7 @@ class Reference:
     """The expected result; ``ordered`` is true if the question asks for an order.
 
     ``groups`` are its rows in order, grouped by ties (see
-    :class:`~kgbench.policies.tables.TieGroup`); ``None`` if ties are not known.
+    :class:`~kgbench.policies.whole_rows.TieGroup`); ``None`` if ties are not known.
     """
 
     result: QueryResult
@@ -71,7 +71,7 @@ def _match(
         answer = QueryResult()
     if expected.boolean is not None or answer.boolean is not None:
         if policy.ask == "key":
-            return flattened.by_truth_key(expected, answer, key(policy.values, prefixes))
+            return value_sets.by_truth_key(expected, answer, key(policy.values, prefixes))
         if policy.ask in {"exact", "non-empty"}:
             return _compare_truth(policy.ask, expected, answer)
         expected, answer = (_as_rows(result) for result in (expected, answer))
@@ -85,7 +85,7 @@ def _match_rows(
     if not expected.rows and not answer.rows:
         return _both_empty(policy.both_empty)
     if policy.unit == "value":
-        return flattened.match(
+        return value_sets.match(
             expected,
             answer,
             value,
@@ -96,7 +96,7 @@ def _match_rows(
         return within_rows.match(expected, answer, value, policy)
     groups = reference.groups if expected is reference.result else None
     ordered = policy.order == "demanded" and reference.ordered
-    return tables.match(expected, answer, value, ordered=ordered, groups=groups)
+    return whole_rows.match(expected, answer, value, ordered=ordered, groups=groups)
 
 
 def _scored(policy: Policy, reference: Reference, match: Match) -> Comparison:

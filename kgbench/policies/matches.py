@@ -16,7 +16,7 @@ class Match(NamedTuple):
     ndcg: float | None = None
 
 
-def found(hits: float, expected: int, given: int, what: str) -> str:
+def match_summary(hits: float, expected: int, given: int, what: str) -> str:
     """Describe how many of ``what`` were expected, given, and found.
 
     >>> found(2, 3, 4, "rows")

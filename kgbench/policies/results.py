@@ -8,7 +8,7 @@ from typing import Final
 
 from kgbench.errors import EvaluationError
 from kgbench.model import Json, QueryResult
-from kgbench.policies.terms import Term, read, written
+from kgbench.policies.terms import Term, format_term, parse_term
 from kgbench.vocab import XSD
 
 _LITERALS: Final = frozenset(("literal", "typed-literal"))  # the second is of the draft of 2007
@@ -79,11 +79,11 @@ def _cell(binding: Mapping[str, Json] | None) -> str | None:
     if kind not in _LITERALS:
         raise EvaluationError(f"a result has a binding of the unknown type '{kind}'")
     language, datatype = binding.get("xml:lang"), binding.get("datatype")
-    return written(Term("literal", value, language, datatype if language is None else None))
+    return format_term(Term("literal", value, language, datatype if language is None else None))
 
 
 def _binding(cell: str) -> dict[str, Json]:
-    term = read(cell)
+    term = parse_term(cell)
     binding: dict[str, Json] = {"type": term.kind, "value": term.value}
     if term.language is not None:
         binding["xml:lang"] = term.language

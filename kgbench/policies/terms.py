@@ -26,7 +26,7 @@ class Term(NamedTuple):
     datatype: str | None = None
 
 
-def read(term: str) -> Term:
+def parse_term(term: str) -> Term:
     """Parse an N-Triples term; text that is neither IRI nor literal is a blank node's label.
 
     >>> read('"1"^^<http://e.org/i>'), read("<http://e.org/a>").kind, read("_:b0").value
@@ -43,8 +43,8 @@ def read(term: str) -> Term:
     return Term("literal", _ESCAPE.sub(_character, value), language, datatype)
 
 
-def written(term: Term) -> str:
-    """``term`` as N-Triples writes it; :func:`read` reverses it."""
+def format_term(term: Term) -> str:
+    """``term`` as N-Triples writes it; :func:`parse_term` reverses it."""
     if term.kind == "triple":
         return term.value
     if term.kind == "uri":

@@ -8,8 +8,8 @@ from decimal import Decimal, InvalidOperation
 from functools import partial
 from typing import Final
 
-from kgbench.policies.terms import read
-from kgbench.scoring.result_sets import shortened
+from kgbench.policies.terms import parse_term
+from kgbench.scoring.result_sets import shorten_iri
 from kgbench.vocab import XSD
 
 Key = Callable[[str], str]
@@ -36,14 +36,14 @@ def key(form: str, prefixes: Mapping[str, str]) -> Key:
 
 def lexical(term: str) -> str:
     """The lexical form only: an IRI and a literal with the same text are the same value."""
-    return read(term).value
+    return parse_term(term).value
 
 
 def prefixed(term: str, prefixes: Mapping[str, str] | None = None) -> str:
     """An IRI shortened by a prefix if one fits, or in angle brackets; a literal's lexical form."""
-    parsed = read(term)
+    parsed = parse_term(term)
     if parsed.kind == "uri":
-        return shortened(parsed.value, prefixes or {})
+        return shorten_iri(parsed.value, prefixes or {})
     return parsed.value if parsed.kind == "literal" else term
 
 
@@ -63,7 +63,7 @@ def by_value(term: str) -> str:
     >>> one == by_value(f'"1.0"^^<{XSD.double}>'), one == by_value('"1"')
     (True, False)
     """
-    parsed = read(term)
+    parsed = parse_term(term)
     if parsed.kind != "literal":
         return "blank" if parsed.kind == "bnode" else term
     if parsed.datatype in NUMERIC:

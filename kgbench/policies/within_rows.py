@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from kgbench.errors import EvaluationError
 from kgbench.model import QueryResult
-from kgbench.policies.matches import Match, found
+from kgbench.policies.matches import Match, match_summary
 from kgbench.policies.policy import Policy
 from kgbench.policies.values import Key
 from kgbench.scoring.agreement import Agreement, harmonic
@@ -39,7 +39,7 @@ def match(expected: QueryResult, answer: QueryResult, value: Key, policy: Policy
     given_rows = [_row(row, value) for row in answer.rows]
     if not expected_rows or not given_rows:
         return Match(
-            Agreement(0.0, 0.0, 0.0), found(0, len(expected_rows), len(given_rows), "rows")
+            Agreement(0.0, 0.0, 0.0), match_summary(0, len(expected_rows), len(given_rows), "rows")
         )
     limit = policy.whole_above
     if limit is not None and max(len(expected_rows), len(given_rows)) > limit:
@@ -55,7 +55,9 @@ def match(expected: QueryResult, answer: QueryResult, value: Key, policy: Policy
         pairs = _assigned(_shares(given_rows, expected_rows, "float32" if is_grasp else "float64"))
     agreement = _grasp(pairs, len(expected_rows), len(given_rows)) if is_grasp else None
     agreement = agreement or _spinach(pairs, len(expected_rows), len(given_rows))
-    return Match(agreement, found(float(pairs.sum()), len(expected_rows), len(given_rows), "rows"))
+    return Match(
+        agreement, match_summary(float(pairs.sum()), len(expected_rows), len(given_rows), "rows")
+    )
 
 
 def _grasp(pairs: NDArray[Any], expected: int, given: int) -> Agreement:
@@ -86,7 +88,7 @@ def _match_whole_rows(expected_rows: list[_Row], given_rows: list[_Row]) -> Matc
     expected, answered = (Counter(map(tuple, rows)) for rows in (expected_rows, given_rows))
     hits = (expected & answered).total()
     precision, recall = hits / len(given_rows), hits / len(expected_rows)
-    reason = found(hits, len(expected_rows), len(given_rows), "whole rows")
+    reason = match_summary(hits, len(expected_rows), len(given_rows), "whole rows")
     return Match(Agreement(precision, recall, harmonic(precision, recall)), reason)
 
 

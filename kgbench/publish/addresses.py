@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from urllib.parse import quote, unquote
 
-from kgbench.publish.veiling import Veil
+from kgbench.publish.veiling import DigestVeil
 from kgbench.store import fragments
 from kgbench.vocab import BASE
 
@@ -71,7 +71,7 @@ class Addresses:
     store: str
     base: str
     renamed: Mapping[str, str] = field(default_factory=dict)
-    veil: Veil | None = None
+    veil: DigestVeil | None = None
     runs: Mapping[str, str] | None = None
 
     @property
@@ -85,7 +85,7 @@ class Addresses:
 
     def within(self, iri: str) -> str:
         """Return the IRI of a part (below the published base) as a fragment of its document."""
-        return iri if self.runs is None else fragments.published(iri, self._runs)
+        return iri if self.runs is None else fragments.published_iri(iri, self._runs)
 
     @cached_property
     def _runs(self) -> dict[str, str]:
@@ -121,7 +121,7 @@ class Addresses:
 
     def original(self, iri: str) -> str:
         """Return the IRI in the store of a published IRI."""
-        iri = fragments.recorded(iri)
+        iri = fragments.recorded_iri(iri)
         if not iri.startswith(self.base):
             return self._original_iri(iri)
         return self._original_iri(self.store + iri[len(self.base) :])

@@ -10,22 +10,22 @@ import pyoxigraph as ox
 
 from kgbench import __version__
 from kgbench.publish import registers
-from kgbench.publish.about import VCARD, About, Agent
 from kgbench.publish.companions import Companion
+from kgbench.publish.description import VCARD, Agent, DatasetDescription
 from kgbench.publish.dumps import MEDIA, Packing, kind
 from kgbench.publish.manifest import Dump, Version
+from kgbench.publish.redaction import RedactionLevel
 from kgbench.publish.signing import KEYS, SIGNATURE
-from kgbench.publish.withholding import Level
-from kgbench.rdf.statements import moment, node, number, said, text, typed
+from kgbench.rdf.statements import moment, node, number, statements_about, text, type_statements
 from kgbench.vocab import DCAT, DCTERMS, DQV, FOAF, IT6, KGB, PROV, RDFS, SD, SKOS, SPDX, VOID, XSD
 
 _SHA256 = "http://spdx.org/rdf/terms#checksumAlgorithm_sha256"
 _REPLACED = "are left out; commitments stand in their places."
 _LEFT_OUT = {
-    Level.NONE: "Nothing is left out.",
-    Level.GOLD: f"Reference answers {_REPLACED}",
-    Level.PROMPTS: f"Prompts and reference answers {_REPLACED}",
-    Level.ANSWERS: f"Prompts, answers and reference answers {_REPLACED}",
+    RedactionLevel.NONE: "Nothing is left out.",
+    RedactionLevel.GOLD: f"Reference answers {_REPLACED}",
+    RedactionLevel.PROMPTS: f"Prompts and reference answers {_REPLACED}",
+    RedactionLevel.ANSWERS: f"Prompts, answers and reference answers {_REPLACED}",
 }
 
 
@@ -40,11 +40,11 @@ class Publication:
     def __init__(
         self,
         base: str,
-        about: About,
+        about: DatasetDescription,
         versions: list[Version],
         *,
         packing: Packing,
-        level: Level,
+        level: RedactionLevel,
         endpoint: str | None,
         measured: Iterable[tuple[str, str]],
         canaries: Iterable[str],
@@ -115,8 +115,8 @@ class Publication:
         """Return the description of catalogue, data set, distributions and endpoint."""
         catalog = node(self.base + "#catalog")
         quads = [
-            *typed(catalog, DCAT.Catalog),
-            *said(
+            *type_statements(catalog, DCAT.Catalog),
+            *statements_about(
                 catalog,
                 (DCTERMS["title"], text(f"Catalogue: {self.about.title}", "en")),
                 (
@@ -138,14 +138,19 @@ class Publication:
         for version in self.versions:
             quads += self._version(version)
         if self.endpoint is not None:
-            quads += said(catalog, (DCAT.service, node(self.base + "#endpoint"))) + self._service()
+            quads += (
+                statements_about(catalog, (DCAT.service, node(self.base + "#endpoint")))
+                + self._service()
+            )
         for dump in self.now.dumps:
             quads += self._distribution(self.dataset, dump)
         for companion in self.companions:
-            quads += said(catalog, (DCAT.dataset, companion.iri)) + self._companion(companion)
+            quads += statements_about(catalog, (DCAT.dataset, companion.iri)) + self._companion(
+                companion
+            )
         if self.signed:
             quads += self._signature()
-        return [*quads, *registers.referred(quads)]
+        return [*quads, *registers.classes_of_references(quads)]
 
     def of_version(self, version: Version) -> list[ox.Quad]:
         """Return the description of one version with its dumps; only the last can be downloaded."""
@@ -153,19 +158,21 @@ class Publication:
         position = self.versions.index(version)
         quads = [*self._version(version), *self._redaction()]
         if position:
-            quads += said(
+            quads += statements_about(
                 subject, (DCAT.previousVersion, self.version(self.versions[position - 1]))
             )
-            quads += said(subject, (PROV.wasRevisionOf, self.version(self.versions[position - 1])))
+            quads += statements_about(
+                subject, (PROV.wasRevisionOf, self.version(self.versions[position - 1]))
+            )
         for dump in version.dumps:
             quads += self._distribution(subject, dump, is_old=version is not self.now)
-        return [*quads, *registers.referred(quads)]
+        return [*quads, *registers.classes_of_references(quads)]
 
     def _version(self, version: Version) -> list[ox.Quad]:
         subject = node(self.version(version))
         return [
-            *typed(subject, DCAT.Dataset, PROV.Entity),
-            *said(
+            *type_statements(subject, DCAT.Dataset, PROV.Entity),
+            *statements_about(
                 subject,
                 (DCTERMS["title"], text(f"{self.about.title}, version {version.number}", "en")),
                 (DCTERMS.description, text(self.description, "en")),
@@ -182,8 +189,8 @@ class Publication:
         about, current = self.about, self.now
         previous = self.version(self.versions[-2]) if len(self.versions) > 1 else None
         quads = [
-            *typed(self.dataset, DCAT.Dataset, VOID.Dataset, PROV.Entity),
-            *said(
+            *type_statements(self.dataset, DCAT.Dataset, VOID.Dataset, PROV.Entity),
+            *statements_about(
                 self.dataset,
                 (DCTERMS["title"], text(about.title, "en")),
                 (DCTERMS.description, text(self.description, "en")),
@@ -201,9 +208,9 @@ class Publication:
                 (FOAF.homepage, self.base),
             ),
             *self._common(self.dataset),
-            *said(node(self.base + "#rights"), (RDFS.label, text(self.rights, "en"))),
-            *typed(node(self.base + "#publication"), PROV.Activity),
-            *said(
+            *statements_about(node(self.base + "#rights"), (RDFS.label, text(self.rights, "en"))),
+            *type_statements(node(self.base + "#publication"), PROV.Activity),
+            *statements_about(
                 node(self.base + "#publication"),
                 (DCTERMS.description, text(f"Published with kgbench {__version__}.", "en")),
                 (PROV.endedAtTime, moment(current.date)),
@@ -211,21 +218,27 @@ class Publication:
         ]
         # Not dcterms:source: DCAT-AP wants a described data set there, and a source may be a paper.
         for predicate in (DCTERMS.relation, PROV.wasDerivedFrom):
-            quads += said(self.dataset, *((predicate, source) for source in about.sources))
-        quads += said(self.dataset, *((DCAT.hasVersion, self.version(v)) for v in self.versions))
-        quads += said(
+            quads += statements_about(
+                self.dataset, *((predicate, source) for source in about.sources)
+            )
+        quads += statements_about(
+            self.dataset, *((DCAT.hasVersion, self.version(v)) for v in self.versions)
+        )
+        quads += statements_about(
             self.dataset,
             *(("https://schema.org/variableMeasured", iri) for iri, _ in self.measured),
         )
         if about.contact is not None:
-            quads += said(self.dataset, (DCAT.contactPoint, node(self.base + "#contact")))
+            quads += statements_about(
+                self.dataset, (DCAT.contactPoint, node(self.base + "#contact"))
+            )
             quads += self._contact(about.contact)
         return quads
 
     def _common(self, dataset: ox.NamedNode) -> list[ox.Quad]:
         """Return the properties that the data set and its companions share."""
         return [
-            *said(
+            *statements_about(
                 dataset,
                 (DCTERMS.identifier, text(dataset.value)),
                 (DCTERMS.license, self.about.licence),
@@ -246,8 +259,8 @@ class Publication:
         """Return the description of a data set beside the dumps."""
         subject = node(companion.iri)
         return [
-            *typed(subject, DCAT.Dataset),
-            *said(
+            *type_statements(subject, DCAT.Dataset),
+            *statements_about(
                 subject,
                 (DCTERMS["title"], text(companion.title, "en")),
                 (DCTERMS.description, text(companion.description, "en")),
@@ -258,7 +271,7 @@ class Publication:
                 *((DCTERMS.hasPart, part) for part in companion.parts),
                 (PROV.wasDerivedFrom, self.version(self.now)),
             ),
-            *said(self.dataset, (DCTERMS.hasPart, subject)),
+            *statements_about(self.dataset, (DCTERMS.hasPart, subject)),
             *self._common(subject),
             *(quad for file in companion.files for quad in self._distribution(subject, file)),
         ]
@@ -268,17 +281,17 @@ class Publication:
         keys, signature = node(self.base + KEYS), node(self.base + SIGNATURE)
         return [
             # Not dcterms:isReferencedBy: MLDCAT-AP wants a scientific paper there.
-            *said(self.dataset, (DCTERMS.relation, signature)),
-            *typed(signature, FOAF.Document),
-            *said(
+            *statements_about(self.dataset, (DCTERMS.relation, signature)),
+            *type_statements(signature, FOAF.Document),
+            *statements_about(
                 signature,
                 (DCTERMS["title"], text("Signature of the publication", "en")),
                 (DCTERMS["format"], registers.FORMATS["jsonld"]),
                 (FOAF.primaryTopic, self.dataset),
                 (DCTERMS.references, keys),
             ),
-            *typed(keys, FOAF.Document),
-            *said(
+            *type_statements(keys, FOAF.Document),
+            *statements_about(
                 keys,
                 (DCTERMS["title"], text("Keys of the signer", "en")),
                 (DCTERMS["format"], registers.FORMATS["jsonld"]),
@@ -289,8 +302,8 @@ class Publication:
         property_name = "hasEmail" if (contact.iri or "").startswith("mailto:") else "hasURL"
         subject = node(self.base + "#contact")
         return [
-            *typed(subject, VCARD + "Kind"),
-            *said(
+            *type_statements(subject, VCARD + "Kind"),
+            *statements_about(
                 subject, (VCARD + "fn", text(contact.name)), (VCARD + property_name, contact.iri)
             ),
         ]
@@ -303,9 +316,9 @@ class Publication:
             (DCTERMS.publisher, () if publisher is None else (publisher,)),
         ):
             for agent in agents:
-                quads += said(subject, (predicate, self._agent(agent)))
-                quads += typed(self._agent(agent), FOAF.Agent)
-                quads += said(self._agent(agent), (FOAF.name, text(agent.name)))
+                quads += statements_about(subject, (predicate, self._agent(agent)))
+                quads += type_statements(self._agent(agent), FOAF.Agent)
+                quads += statements_about(self._agent(agent), (FOAF.name, text(agent.name)))
         return quads
 
     def _agent(self, agent: Agent) -> ox.NamedNode:
@@ -323,9 +336,9 @@ class Publication:
         form = kind(dump.path, self.packing)
         packed = dump.path.endswith(self.packing.suffix)
         return [
-            *said(dataset, (DCAT.distribution, subject)),
-            *typed(subject, DCAT.Distribution),
-            *said(
+            *statements_about(dataset, (DCAT.distribution, subject)),
+            *type_statements(subject, DCAT.Distribution),
+            *statements_about(
                 subject,
                 (DCTERMS["title"], text(dump.path.rpartition("/")[2])),
                 (DCAT.accessURL, self.base),
@@ -339,8 +352,8 @@ class Publication:
                 (SPDX.checksum, checksum),
                 (DQV.hasQualityMeasurement, self.base + "#redaction"),
             ),
-            *typed(checksum, SPDX.Checksum),
-            *said(
+            *type_statements(checksum, SPDX.Checksum),
+            *statements_about(
                 checksum,
                 (SPDX.algorithm, _SHA256),
                 (SPDX.checksumValue, ox.Literal(dump.sha256, datatype=node(XSD.hexBinary))),
@@ -351,15 +364,15 @@ class Publication:
         """Return the quality measurement that all dumps share: how much is left out."""
         measured, quality = node(self.base + "#redaction"), node(self.base + "#redaction-quality")
         return [
-            *typed(measured, DQV.QualityMeasurement),
-            *said(
+            *type_statements(measured, DQV.QualityMeasurement),
+            *statements_about(
                 measured,
                 (DCTERMS.type, quality),
                 (DQV.computedOn, self.dataset),
                 (DQV.value, text(self.level.name.lower())),
             ),
-            *typed(quality, IT6.DataQuality),
-            *said(
+            *type_statements(quality, IT6.DataQuality),
+            *statements_about(
                 quality,
                 (DCTERMS.identifier, text("redaction")),
                 (DCTERMS["title"], text("What is left out", "en")),
@@ -380,8 +393,8 @@ class Publication:
         service, graphs = node(self.base + "#endpoint"), node(self.base + "#endpoint-dataset")
         assert self.endpoint is not None
         return [
-            *typed(service, DCAT.DataService, SD.Service),
-            *said(
+            *type_statements(service, DCAT.DataService, SD.Service),
+            *statements_about(
                 service,
                 (DCTERMS["title"], text(f"SPARQL endpoint: {self.about.title}", "en")),
                 (DCAT.endpointURL, self.endpoint),
@@ -391,6 +404,6 @@ class Publication:
                 (SD.supportedLanguage, SD.SPARQL11Query),
                 (SD.defaultDataset, graphs),
             ),
-            *typed(graphs, SD.Dataset),
-            *said(self.dataset, (VOID.sparqlEndpoint, self.endpoint)),
+            *type_statements(graphs, SD.Dataset),
+            *statements_about(self.dataset, (VOID.sparqlEndpoint, self.endpoint)),
         ]

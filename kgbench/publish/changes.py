@@ -10,9 +10,9 @@ from __future__ import annotations
 import pyoxigraph as ox
 
 from kgbench.publish.catalog import Publication
-from kgbench.publish.companions import Companion, written
+from kgbench.publish.companions import Companion, write_document
 from kgbench.publish.folder import Folder
-from kgbench.rdf.statements import moment, node, said, text, typed
+from kgbench.rdf.statements import moment, node, statements_about, text, type_statements
 from kgbench.vocab import DCAT, DCTERMS, KGB, LDES, PROV, TREE
 
 PLACE = "changes"
@@ -21,7 +21,7 @@ _LDES = "https://w3id.org/ldes/specification"
 
 def write(folder: Folder, publication: Publication) -> Companion:
     """Write the change feed; return it as a companion data set."""
-    files, triples = written(folder, PLACE, changes(publication))
+    files, triples = write_document(folder, PLACE, changes(publication))
     return Companion(
         iri=f"{publication.base}{PLACE}.ttl#stream",
         title=_title(publication),
@@ -43,21 +43,21 @@ def changes(publication: Publication) -> list[ox.Quad]:
     page = node(f"{publication.base}{PLACE}.ttl")
     stream = node(f"{page.value}#stream")
     quads = [
-        *typed(stream, LDES.EventStream),
-        *said(
+        *type_statements(stream, LDES.EventStream),
+        *statements_about(
             stream,
             (DCTERMS["title"], text(_title(publication), "en")),
             (LDES.timestampPath, DCTERMS.issued),
             (LDES.versionOfPath, DCAT.isVersionOf),
             (TREE.view, page),
         ),
-        *typed(page, TREE.Node),
+        *type_statements(page, TREE.Node),
     ]
     for number, version in enumerate(publication.versions):
         member = publication.version(version)
         before = publication.version(publication.versions[number - 1]) if number else None
-        quads += said(stream, (TREE.member, member))
-        quads += said(
+        quads += statements_about(stream, (TREE.member, member))
+        quads += statements_about(
             node(member),
             (DCTERMS.issued, moment(version.date)),
             (DCAT.isVersionOf, publication.dataset),
@@ -66,8 +66,8 @@ def changes(publication: Publication) -> list[ox.Quad]:
         )
         for dump in version.dumps:
             file = node(f"{member}#sha256-{dump.sha256}")
-            quads += said(node(member), (PROV.hadMember, file))
-            quads += said(
+            quads += statements_about(node(member), (PROV.hadMember, file))
+            quads += statements_about(
                 file, (DCTERMS["title"], text(dump.path)), (KGB.fileDigest, text(dump.sha256))
             )
     return quads

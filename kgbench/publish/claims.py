@@ -14,13 +14,13 @@ from collections.abc import Callable, Iterable, Iterator
 import pyoxigraph as ox
 
 from kgbench.analysis.cubes import is_cube, measures_of, observations
-from kgbench.analysis.inference import statements
+from kgbench.analysis.inference import inference_statements
 from kgbench.analysis.tables import Value
-from kgbench.publish.companions import Companion, written
+from kgbench.publish.companions import Companion, write_document
 from kgbench.publish.dumps import turtle
 from kgbench.publish.folder import Folder
-from kgbench.publish.standing import BOARD, Standing
-from kgbench.rdf.statements import integer, node, said, text, typed
+from kgbench.publish.suite_results import BOARD, SuiteResults
+from kgbench.rdf.statements import integer, node, statements_about, text, type_statements
 from kgbench.store.iris import slug
 from kgbench.vocab import BASE, DCAT, DCTERMS, KGB, PROV, RDFS, XSD
 
@@ -28,7 +28,7 @@ PLACE = "claims"
 
 
 def write(
-    folder: Folder, standings: Iterable[Standing], base: str, published: Callable[[str], str]
+    folder: Folder, standings: Iterable[SuiteResults], base: str, published: Callable[[str], str]
 ) -> Companion | None:
     """Write each claim, and one document with all; return ``None`` if there are none.
 
@@ -44,14 +44,14 @@ def write(
         return None
     dataset = node(f"{base}{PLACE}.ttl#claims")
     title = "Claims: the score of each model over each suite"
-    all_quads += typed(dataset, DCAT.Dataset)
-    all_quads += said(
+    all_quads += type_statements(dataset, DCAT.Dataset)
+    all_quads += statements_about(
         dataset,
         (DCTERMS["title"], text(title, "en")),
         (DCTERMS.isPartOf, f"{base}#dataset"),
         *((DCTERMS.hasPart, part) for part in parts),
     )
-    files, triples = written(folder, PLACE, all_quads)
+    files, triples = write_document(folder, PLACE, all_quads)
     return Companion(
         iri=dataset.value,
         title=title,
@@ -65,13 +65,13 @@ def write(
     )
 
 
-def claim_iri(base: str, standing: Standing, model: str) -> str:
+def claim_iri(base: str, standing: SuiteResults, model: str) -> str:
     """Return the IRI of the claim about a model, by its name in the leaderboard of a suite."""
     return f"{base}{_path(standing, model)}.ttl#claim"
 
 
 def claims(
-    standings: Iterable[Standing], base: str, published: Callable[[str], str]
+    standings: Iterable[SuiteResults], base: str, published: Callable[[str], str]
 ) -> Iterator[tuple[str, list[ox.Quad]]]:
     """Yield the claims of all leaderboards: the path of each without suffix, and its statements."""
     for standing in standings:
@@ -83,10 +83,10 @@ def claims(
         for row, observed in observations(table, standing.cube(base, BOARD)):
             name = str(row["model"])
             claim = node(claim_iri(base, standing, name))
-            lines = "\n".join(statements(claim.value, table))
+            lines = "\n".join(inference_statements(claim.value, table))
             quads: list[ox.Quad] = [
-                *typed(claim, KGB.Claim, PROV.Entity),
-                *said(
+                *type_statements(claim, KGB.Claim, PROV.Entity),
+                *statements_about(
                     claim,
                     (RDFS.label, text(f"{name}: {table.title}", "en")),
                     (KGB.model, published(table.iris["model"][name])),
@@ -112,7 +112,7 @@ def claims(
             yield _path(standing, name), quads
 
 
-def _path(standing: Standing, model: str) -> str:
+def _path(standing: SuiteResults, model: str) -> str:
     return f"{PLACE}/{standing.slug}/{slug(model)}"
 
 

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 
 import pyoxigraph as ox
 
-from kgbench.publish.dumps import Packing, Writer
-from kgbench.publish.executions import encoded
+from kgbench.publish.dumps import DumpWriter, Packing
+from kgbench.publish.execution_pages import encoded
 from kgbench.publish.folder import Folder, checksum
 from kgbench.publish.manifest import Dump
-from kgbench.rdf.statements import integer, node, said, text, typed
+from kgbench.rdf.statements import integer, node, statements_about, text, type_statements
 from kgbench.vocab import DCTERMS, VOID
 
 _PLAIN = "ttl"
@@ -46,8 +46,8 @@ class Companion:
         subject = node(self.iri)
         dumps = [file.path for file in self.files if ".nt" in file.path]
         return [
-            *typed(subject, VOID.Dataset),
-            *said(
+            *type_statements(subject, VOID.Dataset),
+            *statements_about(
                 subject,
                 (DCTERMS["title"], text(self.title, "en")),
                 (VOID.triples, integer(self.triples)),
@@ -57,7 +57,7 @@ class Companion:
         ]
 
 
-def written(
+def write_document(
     folder: Folder, document_path: str, quads: Iterable[ox.Quad], packing: Packing | None = None
 ) -> tuple[tuple[Dump, ...], int]:
     """Write a document in all formats; return its files and the number of its triples.
@@ -79,6 +79,6 @@ def _files(
             sha256, size = checksum(folder.path / path)
             yield Dump(path, size, sha256, sha256)
         else:
-            writer = Writer(folder, path, packing)
+            writer = DumpWriter(folder, path, packing)
             writer.write(content)
             yield writer.finish(None)

@@ -16,22 +16,22 @@ import pyoxigraph as ox
 
 from kgbench.analysis import explain
 from kgbench.analysis import scores as fetch
-from kgbench.analysis.choosing import Score
 from kgbench.analysis.compass import compass
 from kgbench.analysis.cubes import cube_triples, is_cube
 from kgbench.analysis.declarations import score_set
+from kgbench.analysis.score_selectors import Score
 from kgbench.analysis.tables import Table, Value
 from kgbench.pages.snapshot import View
 from kgbench.publish.catalog import Publication
 from kgbench.publish.claims import claim_iri
 from kgbench.publish.companions import Companion
-from kgbench.publish.dumps import Writer
+from kgbench.publish.dumps import DumpWriter
 from kgbench.publish.folder import Folder
-from kgbench.publish.large_documents import written
+from kgbench.publish.large_documents import write_large_document
 from kgbench.publish.members import Members
-from kgbench.publish.standing import BOARD, COMPASS, TASKS, Standing
+from kgbench.publish.suite_results import BOARD, COMPASS, TASKS, SuiteResults
 from kgbench.rdf import digest
-from kgbench.rdf.statements import integer, node, said, text, typed
+from kgbench.rdf.statements import integer, node, statements_about, text, type_statements
 from kgbench.vocab import DCAT, DCTERMS, KGB, PROV, QB, RDFS
 
 _INHERITED = frozenset(
@@ -44,7 +44,7 @@ _PROV_O = "https://www.w3.org/TR/prov-o/"
 
 def write(
     folder: Folder,
-    standings: Iterable[Standing],
+    standings: Iterable[SuiteResults],
     view: View,
     publication: Publication,
     published: Callable[[str], str],
@@ -64,7 +64,7 @@ class _Cubes:
 
     def __init__(
         self,
-        results: Standing,
+        results: SuiteResults,
         view: View,
         publication: Publication,
         published: Callable[[str], str],
@@ -82,7 +82,7 @@ class _Cubes:
         """Write the document in all formats, and the file with the members of collections."""
         results, packing = self._results, self._publication.packing
         document_path = f"leaderboard/{results.slug}"
-        members = Writer(folder, f"{document_path}-evaluations.nt", packing)
+        members = DumpWriter(folder, f"{document_path}-evaluations.nt", packing)
         members.write(f"# {packing.comment}\n".encode())
         for lines in self._members.sorted():
             for start in range(0, len(lines), _AT_ONCE):
@@ -98,16 +98,18 @@ class _Cubes:
         titles = (f"Tables: {results.label}", f"Evaluations behind the tables: {results.label}")
         quads: list[ox.Quad] = []
         for dataset, title in zip((tables, evaluations), titles, strict=True):
-            quads += typed(dataset, DCAT.Dataset)
-            quads += said(
+            quads += type_statements(dataset, DCAT.Dataset)
+            quads += statements_about(
                 dataset,
                 (DCTERMS["title"], text(title, "en")),
                 (DCTERMS.isPartOf, self._publication.dataset),
             )
-        quads += said(tables, *((DCTERMS.hasPart, cube) for cube in cubes))
+        quads += statements_about(tables, *((DCTERMS.hasPart, cube) for cube in cubes))
         cells = (quad for kind in results.tables for quad in self._cube(kind))
         behind_cells = self._collections(self._publication.base + packed.path)
-        files, triples = written(folder, document_path, chain(cells, behind_cells, quads), packing)
+        files, triples = write_large_document(
+            folder, document_path, chain(cells, behind_cells, quads), packing
+        )
         yield Companion(
             iri=tables.value,
             title=titles[0],
@@ -165,7 +167,7 @@ class _Cubes:
                 for quad in published.catalog()
                 if quad.subject == published.dataset and quad.predicate.value in _INHERITED
             ),
-            *said(
+            *statements_about(
                 dataset,
                 (RDFS.label, text(table.title)),
                 (DCTERMS["title"], text(table.title, "en")),
@@ -175,8 +177,8 @@ class _Cubes:
                 (PROV.wasGeneratedBy, activity),
                 *((DCTERMS.source, published.base + path) for path in query_paths),
             ),
-            *typed(activity, PROV.Activity),
-            *typed(published.dataset, DCAT.Dataset),
+            *type_statements(activity, PROV.Activity),
+            *type_statements(published.dataset, DCAT.Dataset),
         ]
 
     def _links(
@@ -233,8 +235,8 @@ class _Cubes:
     def _collections(self, file: str) -> Iterator[ox.Quad]:
         for (model, score), name in sorted(self._names.items(), key=lambda item: item[1]):
             collection = node(self._collection(name))
-            yield from typed(collection, PROV.Collection, PROV.Entity)
-            yield from said(
+            yield from type_statements(collection, PROV.Collection, PROV.Entity)
+            yield from statements_about(
                 collection,
                 (KGB.model, self._published(model)),
                 (KGB.task, self._published(score.task)),
@@ -245,7 +247,7 @@ class _Cubes:
             )
 
 
-def _parts(results: Standing, view: View) -> Iterator[tuple[str, dict[str, list[Score]]]]:
+def _parts(results: SuiteResults, view: View) -> Iterator[tuple[str, dict[str, list[Score]]]]:
     """Yield the scores behind each table: by axis of a compass, otherwise under an empty name."""
     for kind in results.tables:
         if kind.startswith(COMPASS):

@@ -6,8 +6,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from kgbench.publish.about import Agent
 from kgbench.publish.catalog import Publication
+from kgbench.publish.description import Agent
 from kgbench.publish.dumps import MEDIA, kind
 from kgbench.publish.manifest import Dump
 

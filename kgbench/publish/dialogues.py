@@ -17,10 +17,10 @@ import pyoxigraph as ox
 from kgbench.analysis.dialogues import RoundView, VerdictView, round_view, verdict_view
 from kgbench.pages.measures import Measures
 from kgbench.pages.rendering import anchor, plain
-from kgbench.pages.verdicts import conversed
-from kgbench.publish.outgoing import Outgoing
+from kgbench.pages.verdicts import conversation_context
+from kgbench.publish.quad_redaction import QuadRedactor
 from kgbench.record.assembly import Assembler, evaluation
-from kgbench.store.fragments import recorded
+from kgbench.store.fragments import recorded_iri
 from kgbench.vocab import DCTERMS, KGB, PROV, RDF, XSD
 
 Said = Mapping[str, list[Any]]
@@ -38,7 +38,7 @@ _LONG = 200  # characters; longer prompts are shown once per page
 
 
 @dataclass(frozen=True, slots=True)
-class Gathered:
+class DialogueQuads:
     """The published quads about a dialogue and its parts, also by subject and property.
 
     ``calls``, ``prompts``, ``answers`` and ``evaluations`` are IRIs, in the order of rounds.
@@ -65,9 +65,9 @@ class Gathered:
         return f"[the text was left out; the commitment to it is {commitment}]"
 
 
-def gather(
-    outgoing: Outgoing, database: ox.Store, dialogue: ox.NamedNode, graphs: frozenset[str]
-) -> Gathered:
+def dialogue_quads(
+    outgoing: QuadRedactor, database: ox.Store, dialogue: ox.NamedNode, graphs: frozenset[str]
+) -> DialogueQuads:
     """Collect the published quads about ``dialogue``; of evaluations only those in ``graphs``."""
     pattern = database.quads_for_pattern
     calls: list[Any] = [
@@ -80,7 +80,7 @@ def gather(
     }
     # A prompt that no call has used yet is found by its IRI.
     by_iri = (
-        ox.NamedNode(outgoing.held(f"{recorded(dialogue.value)}/{number}/prompt"))
+        ox.NamedNode(outgoing.held(f"{recorded_iri(dialogue.value)}/{number}/prompt"))
         for number in count()
     )
     prompts |= dict.fromkeys(takewhile(lambda node: any(pattern(node, _TYPE, None)), by_iri))
@@ -125,7 +125,7 @@ def gather(
         names = [outgoing.node(n.value).value for n in nodes if isinstance(n, ox.NamedNode)]
         return sorted((n for n in names if n in said), key=lambda n: (_round(said[n]), len(n), n))
 
-    return Gathered(
+    return DialogueQuads(
         iri=outgoing.node(dialogue.value).value,
         quads=quads,
         said=said,
@@ -149,7 +149,7 @@ def by_subject(quads: Iterable[ox.Quad]) -> dict[str, dict[str, list[Any]]]:
     return index
 
 
-class Telling:
+class DialoguePresenter:
     """Builds the content of the pages of dialogues.
 
     ``metrics`` and ``passes`` are names by IRI, passes in the order of their starts; ``known``
@@ -167,7 +167,7 @@ class Telling:
         self._order = {iri: position for position, iri in enumerate(passes)}
         self._known = known
 
-    def conversation(self, gathered: Gathered, shown: dict[str, str]) -> dict[str, Any]:
+    def conversation(self, gathered: DialogueQuads, shown: dict[str, str]) -> dict[str, Any]:
         """Return the template context of one dialogue.
 
         ``shown`` maps the long prompts that the page already has to their fragments; those of this
@@ -176,7 +176,7 @@ class Telling:
         about = gathered.said[gathered.iri]
         known = self._known(value(about, KGB.task) or "")
         fragment = anchor(gathered.iri)
-        talk = conversed(_rounds(gathered), list(self.verdicts(gathered)), known)
+        talk = conversation_context(_rounds(gathered), list(self.verdicts(gathered)), known)
         for round_ in talk["rounds"]:
             turn = round_["turn"]
             if len(turn.prompt) > _LONG:
@@ -193,7 +193,7 @@ class Telling:
             **talk,
         }
 
-    def verdicts(self, gathered: Gathered) -> Iterator[VerdictView]:
+    def verdicts(self, gathered: DialogueQuads) -> Iterator[VerdictView]:
         """Yield the verdicts, pass by pass and answer by answer."""
 
         def order(iri: str) -> int:
@@ -223,7 +223,7 @@ def _shortened(info: str) -> str:
     return plain(info, _LONGEST_INFO)
 
 
-def _rounds(gathered: Gathered) -> list[RoundView]:
+def _rounds(gathered: DialogueQuads) -> list[RoundView]:
     assembler = Assembler(gathered, gathered.left_out)
     uses = assembler.uses(gathered.tool_calls, gathered.tool_results)
     turns = assembler.turns(gathered.calls, gathered.answers, uses, gathered.prompts)

@@ -21,7 +21,7 @@ from kgbench.publish.changes import PLACE as CHANGES
 from kgbench.publish.claims import PLACE as CLAIMS
 from kgbench.publish.dumps import MEDIA, kind
 from kgbench.publish.folder import Folder
-from kgbench.publish.presenting import FORMATS
+from kgbench.publish.page_renderer import FORMATS
 from kgbench.publish.signing import KEYS, SIGNATURE, SIGNED
 
 LINKSET = "linkset.json"

@@ -85,7 +85,7 @@ class _Stream(Protocol):
     def close(self) -> object: ...
 
 
-class Writer:
+class DumpWriter:
     """Writes one dump, at ``path`` in the folder."""
 
     def __init__(self, folder: Folder, path: str, packing: Packing) -> None:
@@ -151,14 +151,14 @@ def _decrypted(path: Path, password: str) -> Iterator[bytes]:
                 yield chunk
 
 
-class Dumping:
+class PartDumps:
     """The dumps of one part of the store, in N-Quads and TriG, written in parallel."""
 
     def __init__(self, folder: Folder, name: str, packing: Packing) -> None:
         self.triples = 0
         self._waiting: list[ox.Quad] = []
         self._writers = {
-            form: Writer(folder, f"data/{name}.{form}", packing) for form in ("nq", "trig")
+            form: DumpWriter(folder, f"data/{name}.{form}", packing) for form in ("nq", "trig")
         }
         for writer in self._writers.values():
             writer.write(f"# {packing.comment}\n".encode())
@@ -295,7 +295,7 @@ def join(
         folder.keep({name: earlier.sha256})
         return earlier
     if packing.password is not None:
-        writer = Writer(folder, path, packing)
+        writer = DumpWriter(folder, path, packing)
         for part in parts:
             for chunk in _decrypted(folder.path / part.path, packing.password):
                 writer.write(chunk)

@@ -16,7 +16,7 @@ from pathlib import Path
 import pyoxigraph as ox
 
 from kgbench.publish import framing
-from kgbench.publish.dumps import Packing, Prefixes, Writer, as_bytes, turtle
+from kgbench.publish.dumps import DumpWriter, Packing, Prefixes, as_bytes, turtle
 from kgbench.publish.folder import Folder
 from kgbench.publish.manifest import Dump
 
@@ -24,7 +24,7 @@ _SORTED_AT_ONCE = 50_000  # statements
 _WRITTEN_AT_ONCE = 5_000
 
 
-def written(
+def write_large_document(
     folder: Folder, document_path: str, quads: Iterable[ox.Quad], packing: Packing
 ) -> tuple[tuple[Dump, ...], int]:
     """Write a document in all formats; return its files and the number of its triples.
@@ -109,7 +109,7 @@ def _document(path: Path, terms: framing.Terms) -> Iterator[bytes]:
 
 
 def _packed(folder: Folder, path: str, packing: Packing, content: Iterable[bytes]) -> Dump:
-    writer = Writer(folder, path, packing)
+    writer = DumpWriter(folder, path, packing)
     for piece in content:
         writer.write(piece)
     return writer.finish(None)

@@ -13,10 +13,10 @@ from kgbench.errors import QueryError
 from kgbench.pages import runs
 from kgbench.pages.run_results import RunResults, measured, presented
 from kgbench.pages.runs import PROGRESS
-from kgbench.pages.snapshot import Memory, View
+from kgbench.pages.snapshot import MemoryView, View
 from kgbench.publish.addresses import Addresses
-from kgbench.publish.asked import Recording, filled
-from kgbench.publish.standing import Measuring, filled_links
+from kgbench.publish.query_texts import QueryRecorder, query_files
+from kgbench.publish.suite_results import ResultsBuilder, filled_links
 from kgbench.rdf import queries
 from kgbench.record import reading
 
@@ -35,7 +35,7 @@ class MeasuredRuns:
     """
 
     def __init__(
-        self, view: View, site_graph: Memory, addresses: Addresses, measuring: Measuring
+        self, view: View, site_graph: MemoryView, addresses: Addresses, measuring: ResultsBuilder
     ) -> None:
         self._view = view
         self._site_graph = site_graph
@@ -52,8 +52,8 @@ class MeasuredRuns:
             chosen = self._measuring.selected(run.suite, run.iri)
         except QueryError:  # there are dialogues, but no pass yet
             chosen = None
-        recordings: dict[str, Recording] = defaultdict(
-            partial(Recording, self._measuring.catalogue)
+        recordings: dict[str, QueryRecorder] = defaultdict(
+            partial(QueryRecorder, self._measuring.catalogue)
         )
         results = measured(lambda part: recordings[part].store(), run, chosen)
         progress = queries.bind(queries.load("run-progress"), runGraph=[run.graph])
@@ -63,7 +63,7 @@ class MeasuredRuns:
         texts: dict[str, str] = {}
         links = {}
         for part, recording in queries_by_part.items():
-            files = filled(recording, self._addresses.published)
+            files = query_files(recording, self._addresses.published)
             texts |= {path: text for path, (_, text) in files.items()}
             links[part] = filled_links({path: name for path, (name, _) in files.items()})
         context = presented(self._published(results), self._site_graph, run.suite, links)

@@ -19,10 +19,10 @@ from typing import Any
 
 from kgbench import __version__, resources
 from kgbench.errors import ResourceError
-from kgbench.publish.about import About, Agent
+from kgbench.publish.description import Agent, DatasetDescription
 from kgbench.publish.manifest import Dump, Version
+from kgbench.publish.redaction import RedactionLevel
 from kgbench.publish.settings import Settings
-from kgbench.publish.withholding import Level
 
 FILE = "publication.json"
 _PACKAGES = ("pyoxigraph", "jinja2", "markupsafe", "matplotlib", "numpy", "scipy", "zstandard")
@@ -44,7 +44,7 @@ class Recipe:
     software: dict[str, str]
 
 
-def written(settings: Settings, store: str, versions: Iterable[Version]) -> str:
+def serialise(settings: Settings, store: str, versions: Iterable[Version]) -> str:
     """Return the recipe as JSON; ``store`` is the base of the store."""
     content = {
         "store": store,
@@ -72,7 +72,7 @@ def read(path: Path, out: Path) -> Recipe:
             location=str(out),
             out=out,
             base=str(content["base"]),
-            level=Level[content["level"].upper()],
+            level=RedactionLevel[content["level"].upper()],
             endpoint=content["endpoint"],
             about=_about(content["about"]),
             compression=str(content["compression"]),
@@ -117,11 +117,11 @@ def _code() -> str:
     return hasher.hexdigest()
 
 
-def _about(fields: dict[str, Any]) -> About:
+def _about(fields: dict[str, Any]) -> DatasetDescription:
     def agent(item: dict[str, Any] | None) -> Agent | None:
         return None if item is None else Agent(**item)
 
-    return About(
+    return DatasetDescription(
         **{
             **fields,
             "creators": tuple(Agent(**item) for item in fields["creators"]),

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 
 import pyoxigraph as ox
 
-from kgbench.rdf.statements import said, text, typed
+from kgbench.rdf.statements import statements_about, text, type_statements
 from kgbench.vocab import DCAT, DCTERMS, FOAF, RDFS, SKOS, SPDX
 
 _EU = "http://publications.europa.eu/resource/authority/"
@@ -68,7 +68,7 @@ _CLASSES: dict[str, tuple[str, ...]] = {
 }
 
 
-def referred(quads: Iterable[ox.Quad]) -> Iterator[ox.Quad]:
+def classes_of_references(quads: Iterable[ox.Quad]) -> Iterator[ox.Quad]:
     """Yield the classes of what ``quads`` refer to, labels of concepts, and EU IRIs of licences."""
     classes_by_node: dict[ox.NamedNode, set[str]] = {}
     for quad in quads:
@@ -76,10 +76,12 @@ def referred(quads: Iterable[ox.Quad]) -> Iterator[ox.Quad]:
             classes = _CLASSES.get(quad.predicate.value, ())
             classes_by_node.setdefault(quad.object, set()).update(classes)
     for subject, kinds in sorted(classes_by_node.items(), key=lambda pair: pair[0].value):
-        yield from typed(subject, *sorted(kinds))
+        yield from type_statements(subject, *sorted(kinds))
         if subject.value in _LABELS:
-            yield from said(subject, (SKOS.prefLabel, text(_LABELS[subject.value], "en")))
+            yield from statements_about(
+                subject, (SKOS.prefLabel, text(_LABELS[subject.value], "en"))
+            )
         if DCTERMS.LicenseDocument in kinds:
             code = _LICENCES.get(subject.value.rpartition("/")[2])
             exact = None if code is None else f"{_EU}licence/{code}"
-            yield from said(subject, (SKOS.exactMatch, exact))
+            yield from statements_about(subject, (SKOS.exactMatch, exact))

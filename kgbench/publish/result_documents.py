@@ -13,20 +13,20 @@ from typing import Any, Protocol
 
 from kgbench.pages import things
 from kgbench.pages.snapshot import View
-from kgbench.publish import changes, claims, cubes, front
+from kgbench.publish import changes, claims, cubes, root_files
 from kgbench.publish.addresses import Addresses
 from kgbench.publish.catalog import Publication
 from kgbench.publish.dumps import Packing
 from kgbench.publish.folder import Folder
 from kgbench.publish.manifest import Unit, Version
 from kgbench.publish.measured_runs import MeasuredRun
-from kgbench.publish.measured_things import measured_things
-from kgbench.publish.outgoing import Outgoing
-from kgbench.publish.parts import Parts, RunPart
-from kgbench.publish.presenting import Presenting
-from kgbench.publish.resources import Resources
+from kgbench.publish.mldcat import mldcat_description
+from kgbench.publish.page_renderer import PageRenderer
+from kgbench.publish.quad_redaction import QuadRedactor
+from kgbench.publish.resource_pages import Resources
+from kgbench.publish.selection import PublishedParts, RunPart
 from kgbench.publish.settings import Settings
-from kgbench.publish.standing import Drawn, Measuring, Standing, names
+from kgbench.publish.suite_results import Figure, ResultsBuilder, SuiteResults, names
 from kgbench.vocab import PROV
 
 Progress = Callable[[int, int, str], None]
@@ -39,7 +39,7 @@ class ResultWorkers(Protocol):
         """Start computing the results of a run (published IRI); the result waits for it."""
         ...
 
-    def submit_figures(self, standing: Standing, state: str) -> Callable[[], list[Drawn]]:
+    def submit_figures(self, standing: SuiteResults, state: str) -> Callable[[], list[Figure]]:
         """Start drawing the figures of a suite; the result waits for it."""
         ...
 
@@ -54,13 +54,13 @@ class ResultDocuments:
 
     settings: Settings
     view: View
-    parts: Parts
+    parts: PublishedParts
     progress: Progress
     addresses: Addresses
-    outgoing: Outgoing
+    outgoing: QuadRedactor
     packing: Packing
     canaries: tuple[str, ...]
-    renderer: Presenting
+    renderer: PageRenderer
     documents: Mapping[str, list[str]]
     units: Mapping[str, Unit]
     versions: list[Version]
@@ -77,7 +77,7 @@ class ResultDocuments:
         }
         run_results = self._start_run_results(pool)
         total = len(self.documents)
-        measuring = Measuring(self.view, self.parts, self.addresses, self.outgoing)
+        measuring = ResultsBuilder(self.view, self.parts, self.addresses, self.outgoing)
         self.progress(0, total, "scores")
         standings = list(measuring.standings(lambda what: self.progress(0, total, what)))
         pending_figures = [
@@ -115,7 +115,7 @@ class ResultDocuments:
             standing.suite: _move_figures(folder, figures())
             for standing, figures in pending_figures
         }
-        front_files = front.Front(
+        front_files = root_files.RootFiles(
             folder,
             self.renderer,
             publication,
@@ -146,10 +146,10 @@ class ResultDocuments:
             packing=self.packing,
             level=self.settings.level,
             endpoint=self.settings.endpoint,
-            measured=front.measured(site_graph),
+            measured=root_files.main_metrics(site_graph),
             canaries=self.canaries,
             collected=min(filter(None, map(self._began, self.parts.runs)), default=None),
-            things=measured_things(site_graph, self.addresses),
+            things=mldcat_description(site_graph, self.addresses),
             signed=self.settings.signer is not None,
         )
 
@@ -157,7 +157,7 @@ class ResultDocuments:
         return things.text(self.view, run.run, PROV.startedAtTime)
 
 
-def _move_figures(folder: Folder, drawn: list[Drawn]) -> list[Drawn]:
+def _move_figures(folder: Folder, drawn: list[Figure]) -> list[Figure]:
     """Move the figures of a suite from the work folder to their paths."""
     for figure in drawn:
         for path in (figure.svg, figure.numbers):

@@ -22,9 +22,9 @@ from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 from kgbench.model import Json
-from kgbench.secrets import shapes
-from kgbench.secrets.echoes import Echoes
-from kgbench.secrets.names import is_recorded_secret
+from kgbench.secrets import key_patterns
+from kgbench.secrets.detection import SecretDetector
+from kgbench.secrets.secret_names import is_recorded_secret_field
 
 KEY = "[key]"
 
@@ -107,10 +107,10 @@ class Scrubber:
     ``secrets`` are removed in every encoding in which they are recognised.
     """
 
-    def __init__(self, names: Iterable[str] = (), secrets: Echoes | None = None) -> None:
+    def __init__(self, names: Iterable[str] = (), secrets: SecretDetector | None = None) -> None:
         usable = {n for n in names if len(n) >= _SHORTEST and n.lower() not in _COMMON}
         self.names = frozenset(usable)
-        self.secrets = Echoes(()) if secrets is None else secrets
+        self.secrets = SecretDetector(()) if secrets is None else secrets
         self._names = _any_of(self.names)
         self._known: dict[str, str] = {}
 
@@ -130,7 +130,7 @@ class Scrubber:
         has_addresses = not _PLAIN.fullmatch(value)
         if has_addresses:
             value = _URL.sub(lambda match: _hide_private(match.group()), value)
-        value = shapes.hide(value, KEY)
+        value = key_patterns.hide_keys(value, KEY)
         if has_addresses:
             value = _MAIL.sub("[address]", value)
             value = _PATH.sub("[path]", value)
@@ -141,7 +141,7 @@ class Scrubber:
     def json(self, value: Json, name: str = "") -> Json:
         """Return ``value`` with all texts scrubbed, and texts in fields for secrets removed."""
         if isinstance(value, str):
-            return KEY if value and is_recorded_secret(name) else self.text(value)
+            return KEY if value and is_recorded_secret_field(name) else self.text(value)
         if isinstance(value, list):
             return [self.json(item, name) for item in value]
         if isinstance(value, dict):
@@ -211,7 +211,7 @@ def _machine(host: str) -> set[str]:
     return {first} if re.search(r"[0-9-]", first) and not _is_address(host) else set()
 
 
-def here() -> set[str]:
+def local_names() -> set[str]:
     """Return the names of this machine and its user."""
     names = {socket.gethostname(), socket.gethostname().partition(".")[0]}
     with contextlib.suppress(KeyError, OSError):  # the user has no entry in the user database

@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 import pyoxigraph as ox
 
 from kgbench.errors import PublicationRefused
-from kgbench.publish.about import About
-from kgbench.publish.withholding import Level
+from kgbench.publish.description import DatasetDescription
+from kgbench.publish.redaction import RedactionLevel
 
 if TYPE_CHECKING:
     from kgbench.publish.folder import Folder
@@ -22,7 +22,7 @@ PASSWORD = "KGBENCH_PUBLISH_PASSWORD"  # noqa: S105 - the name of a variable
 _PROCESSES = 2
 
 
-class Signs(Protocol):
+class SignerProtocol(Protocol):
     """An object that signs a publication, such as :class:`kgbench.publish.signing.Signer`."""
 
     def sign(self, folder: Folder, manifest: Manifest) -> None:
@@ -45,20 +45,20 @@ class Settings:
     location: str
     out: Path
     base: str
-    level: Level = Level.GOLD
+    level: RedactionLevel = RedactionLevel.GOLD
     unprotected: frozenset[str] = frozenset()
     password: str | None = None
     runs: tuple[str, ...] = ()
     endpoint: str | None = None
-    about: About = field(default_factory=About)
+    about: DatasetDescription = field(default_factory=DatasetDescription)
     compression: str = "zstd"
     processes: int = _PROCESSES
-    signer: Signs | None = None
+    signer: SignerProtocol | None = None
 
     @property
-    def page_level(self) -> Level:
+    def page_level(self) -> RedactionLevel:
         """The level of what is left out of pages."""
-        return self.level if self.password is None else Level.ANSWERS
+        return self.level if self.password is None else RedactionLevel.ANSWERS
 
 
 def checked_base(text: str) -> str:

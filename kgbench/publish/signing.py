@@ -22,7 +22,7 @@ from kgbench.publish.claims import PLACE as CLAIMS
 from kgbench.publish.folder import Folder
 from kgbench.publish.manifest import Dump, Manifest, Unit
 from kgbench.signing import canonical, proofs
-from kgbench.signing.history import SUFFIX, History
+from kgbench.signing.key_history import SUFFIX, KeyHistory
 from kgbench.signing.keys import SigningKey
 from kgbench.signing.proofs import Document
 
@@ -38,7 +38,7 @@ class Signer:
     """Signs publications with one key, whose history it publishes."""
 
     key: SigningKey
-    history: History
+    history: KeyHistory
     password: str | None = field(default=None, repr=False)
 
     @classmethod
@@ -54,7 +54,7 @@ class Signer:
                 f"the private key {path} is in the folder to be published: move it elsewhere"
             )
         key = SigningKey.read(path)
-        history = History.read(path)
+        history = KeyHistory.read(path)
         if key.public not in history.entries:
             raise SignatureError(f"{path.name}{SUFFIX} does not list the key {path}: restore it")
         if history.entries[key.public].revoked is not None:
@@ -94,7 +94,7 @@ class Signer:
 
     def _canonical(self, folder: Folder, dumps: tuple[Dump, ...]) -> Mapping[str, str]:
         """Return the RDFC-1.0 digest of each part of the data by path; digests are cached."""
-        from kgbench.publish.checks import reading
+        from kgbench.publish.checks import file_reading
 
         cache = folder.state / _CACHE
         cached: dict[str, Any] = {}
@@ -103,7 +103,7 @@ class Signer:
         digests, kept = {}, {}
         for dump in of_parts(dumps):
             if dump.content not in cached:
-                with reading.opened(folder.path / dump.path, self.password) as content:
+                with file_reading.opened(folder.path / dump.path, self.password) as content:
                     quads: Any = ox.parse(content, ox.RdfFormat.N_QUADS)
                     cached[dump.content] = canonical.digest(quads, folder.state)
             kept[dump.content] = digests[dump.path] = cached[dump.content]
@@ -118,13 +118,13 @@ class Signer:
         secured = self._earlier(folder.path / path, unsigned, method)
         if secured is None:
             secured = proofs.secure(unsigned, self.key, method, datetime.now(UTC))
-        folder.write(path, proofs.written(secured))
+        folder.write(path, proofs.serialise(secured))
 
     def _earlier(self, path: Path, unsigned: Document, method: str) -> Document | None:
         """Return the existing document if it has the same statements and a proof by this key."""
         try:
             document = proofs.read(path.read_bytes())
-            if proofs.claimed(document).method != method:
+            if proofs.claimed_proof(document).method != method:
                 return None
             same = proofs.verify(document, self.key.public) == unsigned
         except (OSError, SignatureError):
@@ -139,4 +139,4 @@ def of_parts(dumps: tuple[Dump, ...]) -> list[Dump]:
 
 
 def _document(triples: Any) -> Document:
-    return proofs.of_quads(sorted(triples, key=str))
+    return proofs.document_of_quads(sorted(triples, key=str))

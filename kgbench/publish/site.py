@@ -13,22 +13,28 @@ import pyoxigraph as ox
 
 from kgbench.errors import PublicationRefused
 from kgbench.pages import snapshot, things
-from kgbench.pages.snapshot import Memory, View
-from kgbench.publish import front, manifest, moved, recipe, robots, shown
+from kgbench.pages.snapshot import MemoryView, View
+from kgbench.publish import manifest, published_graph, recipe, redirects, robots, root_files
 from kgbench.publish.addresses import Addresses
 from kgbench.publish.discovery import write_sitemap
 from kgbench.publish.dumps import Packing, join
 from kgbench.publish.folder import Folder, claim
-from kgbench.publish.learning import prepared
 from kgbench.publish.manifest import Dump, Manifest, Unit, Version
-from kgbench.publish.outgoing import Outgoing, Rules
-from kgbench.publish.parts import Parts, RunPart, dialogues_in, parts, refuse_in_the_clear
-from kgbench.publish.presenting import Presenting
+from kgbench.publish.page_renderer import PageRenderer
+from kgbench.publish.quad_redaction import QuadRedactor, RedactionRules
+from kgbench.publish.redaction_rules import prepare_rules
 from kgbench.publish.result_documents import Progress, ResultDocuments
-from kgbench.publish.running import Making, Workers, code_digest
+from kgbench.publish.run_pages import RunBuilder, Workers, code_digest
+from kgbench.publish.selection import (
+    PublishedParts,
+    RunPart,
+    dialogues_in,
+    refuse_in_the_clear,
+    select_parts,
+)
 from kgbench.publish.settings import Settings
-from kgbench.publish.setup import Opened, Setup
 from kgbench.publish.signing import KEYS, SIGNATURE
+from kgbench.publish.worker_setup import OpenResources, WorkerSetup
 from kgbench.publish.workers import make_runs, workers
 from kgbench.rdf import canonical_json, digest
 from kgbench.rdf.statements import from_stamp
@@ -59,13 +65,13 @@ def publish(settings: Settings, progress: Progress) -> Report:
     Raises :class:`~kgbench.errors.PublicationRefused`, before anything is written, if the folder is
     not a published folder, or if texts of a protected suite would be published in the clear.
     """
-    view = opened(settings.location)
-    selected = parts(view, settings)
+    view = open_newest_snapshot(settings.location)
+    selected = select_parts(view, settings)
     refuse_in_the_clear(view, settings, selected.suites)
-    rules, addresses = prepared(
+    rules, addresses = prepare_rules(
         view, settings.location, settings.base, settings.page_level, selected.runs_of_passes
     )
-    dump_outgoing = Outgoing(view.database, addresses, rules._replace(level=settings.level))
+    dump_outgoing = QuadRedactor(view.database, addresses, rules._replace(level=settings.level))
     lock = claim(settings.out)
     try:
         return Publishing(settings, view, selected, progress, rules, addresses, dump_outgoing).run()
@@ -73,7 +79,7 @@ def publish(settings: Settings, progress: Progress) -> Report:
         lock.close()
 
 
-def opened(location: str) -> View:
+def open_newest_snapshot(location: str) -> View:
     """Open the newest snapshot of the store in a folder.
 
     Raises :class:`~kgbench.errors.PublicationRefused` for a store on a server.
@@ -85,7 +91,7 @@ def opened(location: str) -> View:
                 "first (kgbench store copy)"
             )
         base = reader.iris.base
-    return snapshot.newest(Path(location) / "snapshots", base)
+    return snapshot.open_newest(Path(location) / "snapshots", base)
 
 
 @dataclass
@@ -98,15 +104,15 @@ class Publishing:
 
     settings: Settings
     view: View
-    parts: Parts
+    parts: PublishedParts
     progress: Progress
-    rules: Rules
+    rules: RedactionRules
     addresses: Addresses
-    dump_outgoing: Outgoing
+    dump_outgoing: QuadRedactor
     versions: tuple[Version, ...] = ()
 
     def __post_init__(self) -> None:
-        self.outgoing = Outgoing(self.view.database, self.addresses, self.rules)
+        self.outgoing = QuadRedactor(self.view.database, self.addresses, self.rules)
         self.canaries = robots.canaries(self.view, self.parts.suites)
         self.packing = Packing(
             self.settings.compression, self.settings.password, "; ".join(self.canaries)
@@ -119,10 +125,12 @@ class Publishing:
             earlier = manifest.read(folder.state)
             earlier.versions = earlier.versions or list(self.versions)
             earlier.forget_interrupted(folder)
-            site_graph = shown.shown(self.view, self.outgoing, self.parts)
-            documents = shown.documents(site_graph, self.outgoing, self.parts)
-            places = frozenset((*documents, *shown.executions(site_graph, self.addresses)))
-            renderer = Presenting(
+            site_graph = published_graph.build_site_graph(self.view, self.outgoing, self.parts)
+            documents = published_graph.documents(site_graph, self.outgoing, self.parts)
+            places = frozenset(
+                (*documents, *published_graph.executions(site_graph, self.addresses))
+            )
+            renderer = PageRenderer(
                 site_graph, self.addresses, places, self.view.database, self.canaries
             )
             units, stale = self._stale(folder, earlier, renderer)
@@ -134,7 +142,7 @@ class Publishing:
                 units = dict(sorted(units.items()))
                 dumps = self._joined(folder, earlier, units)
                 date = from_stamp(max(self._stamps(), default="0"))
-                versions = front.next_version(earlier.versions, units, dumps, date)
+                versions = root_files.next_version(earlier.versions, units, dumps, date)
                 results = ResultDocuments(
                     settings=self.settings,
                     view=self.view,
@@ -158,7 +166,7 @@ class Publishing:
     # --- runs, catalogue and the rest -------------------------------------------------------
 
     def _stale(
-        self, folder: Folder, earlier: Manifest, renderer: Presenting
+        self, folder: Folder, earlier: Manifest, renderer: PageRenderer
     ) -> tuple[dict[str, Unit], dict[str, tuple[RunPart, str]]]:
         """Return the unchanged units of runs, and by name the changed runs with their new keys."""
         common_digest = self._common_digest()
@@ -184,12 +192,12 @@ class Publishing:
 
     @contextmanager
     def _workers(
-        self, folder: Folder, renderer: Presenting, stale: Iterable[RunPart]
+        self, folder: Folder, renderer: PageRenderer, stale: Iterable[RunPart]
     ) -> Iterator[tuple[Workers, int]]:
         """Start the workers; yield them with the number of dialogues of the ``stale`` runs."""
         path = folder.work("shown.nq")
         renderer.site_graph.database.dump(str(path), ox.RdfFormat.N_QUADS)
-        setup = Setup(
+        setup = WorkerSetup(
             snapshot=self.view.path,
             view_base=self.view.iris.base,
             site_graph=path,
@@ -206,15 +214,17 @@ class Publishing:
             canaries=self.canaries,
         )
         number_of_dialogues = sum(dialogues_in(self.view.database, part.graph) for part in stale)
-        opened = Opened(self.view, self.dump_outgoing.recorded)
-        with workers(setup, self.settings.processes, number_of_dialogues, opened) as pool:
+        open_newest_snapshot = OpenResources(self.view, self.dump_outgoing.recorded)
+        with workers(
+            setup, self.settings.processes, number_of_dialogues, open_newest_snapshot
+        ) as pool:
             yield pool, number_of_dialogues
 
     def _make(
         self,
         folder: Folder,
         earlier: Manifest,
-        renderer: Presenting,
+        renderer: PageRenderer,
         *,
         pool: Workers,
         stale: Mapping[str, tuple[RunPart, str]],
@@ -228,7 +238,7 @@ class Publishing:
             done += dialogues
             self.progress(done, total, "dialogues")
 
-        making = Making(
+        making = RunBuilder(
             folder,
             self.view.database,
             self.dump_outgoing,
@@ -246,7 +256,7 @@ class Publishing:
     def _without_dialogues(
         self,
     ) -> Iterator[tuple[str, Callable[[], Iterable[list[ox.Quad]]]]]:
-        yield "catalogue", lambda: shown.catalogue(self.dump_outgoing, self.parts)
+        yield "catalogue", lambda: published_graph.catalogue(self.dump_outgoing, self.parts)
         others = [graph for graph, _ in self.parts.others]
         if others:
             yield "other", lambda: (q for g in others for q in self.dump_outgoing.graph(g))
@@ -272,7 +282,7 @@ class Publishing:
             canonical_json(
                 [
                     self._common_digest(),
-                    shown.identity(documents.renderer.site_graph),
+                    published_graph.identity(documents.renderer.site_graph),
                     sorted(self._stamps()),
                     [unit.facts for unit in documents.units.values()],
                     [dump.sha256 for dump in documents.versions[-1].dumps],
@@ -294,14 +304,14 @@ class Publishing:
 
     def _finish(self, folder: Folder, earlier: Manifest, done: Manifest) -> Report:
         ours = earlier.files() | folder.journalled()
-        done.units["moved"] = moved.write(folder, ours)
+        done.units["moved"] = redirects.write(folder, ours)
         signer = self.settings.signer
         if signer is not None:
             signer.sign(folder, done)
         manifest.write(folder, done)
         version = done.versions[-1]
         folder.write(
-            recipe.FILE, recipe.written(self.settings, self.addresses.store, done.versions)
+            recipe.FILE, recipe.serialise(self.settings, self.addresses.store, done.versions)
         )
         signature_files = [] if signer is None else [KEYS, SIGNATURE]
         write_sitemap(
@@ -351,7 +361,7 @@ class Publishing:
             )
         )
 
-    def _context_of_run(self, site_graph: Memory, part: RunPart) -> list[str]:
+    def _context_of_run(self, site_graph: MemoryView, part: RunPart) -> list[str]:
         """Return what pages of a run say of other things: declarations, its models, its tasks."""
         graph = self.outgoing.node(part.graph)
         descriptions = {

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from kgbench.publish.addresses import url
-from kgbench.publish.dialogues import TEXTS, Gathered
+from kgbench.publish.dialogues import TEXTS, DialogueQuads
 from kgbench.publish.folder import Folder
-from kgbench.publish.presenting import Presenting
+from kgbench.publish.page_renderer import PageRenderer
 from kgbench.vocab import PROV
 
 
@@ -26,7 +26,7 @@ class Entry(NamedTuple):
     more: int
 
 
-def noted(dialogue: Gathered, page: str) -> Iterator[str]:
+def text_lines(dialogue: DialogueQuads, page: str) -> Iterator[str]:
     """Yield lines that list the texts of a dialogue, which is on ``page``."""
     for iri in (*dialogue.prompts, *dialogue.answers, *dialogue.tool_calls, *dialogue.tool_results):
         used = (PROV.used,) if iri in dialogue.tool_calls else ()
@@ -37,7 +37,7 @@ def noted(dialogue: Gathered, page: str) -> Iterator[str]:
 
 def write(
     folder: Folder,
-    renderer: Presenting,
+    renderer: PageRenderer,
     run: str,
     lists: Sequence[str],
     unused: Sequence[str],
@@ -77,7 +77,7 @@ def _lines(folder: Folder, lists: Iterable[str], start: str) -> Iterator[tuple[s
 
 
 def _page(
-    folder: Folder, renderer: Presenting, iri: str, run: str, occurrences: dict[str, list[Any]]
+    folder: Folder, renderer: PageRenderer, iri: str, run: str, occurrences: dict[str, list[Any]]
 ) -> str:
     document_path = renderer.addresses.document_path(iri)
     path = f"{document_path}/index.html"

@@ -22,7 +22,7 @@ from typing import Any
 
 import pyoxigraph as ox
 
-from kgbench.publish.withholding import Level, parsed, public
+from kgbench.publish.redaction import RedactionLevel, parse_json, public_fields
 from kgbench.rdf import canonical_json, digest
 from kgbench.secrets.commitments import VEILED, Commitments
 from kgbench.vocab import BASE, KGB, RDF
@@ -37,7 +37,7 @@ _CASE_DIGITS = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Veil:
+class DigestVeil:
     """Veils digests in paths below the base of a store; ``cases`` has new paths of cases."""
 
     commitments: Commitments
@@ -99,14 +99,14 @@ def _veiled(commitments: Commitments, digits: str) -> str:
     return commitments.veil(digits)
 
 
-def cases(database: ox.Store, level: Level, commitments: Commitments) -> dict[str, str]:
+def cases(database: ox.Store, level: RedactionLevel, commitments: Commitments) -> dict[str, str]:
     """Return the new paths of cases that are left out in part at ``level``, by their paths."""
-    if level is Level.NONE:
+    if level is RedactionLevel.NONE:
         return {}
     published: dict[str, str] = {}
     for iri, properties in _cases(database):
-        data = parsed(properties.get(KGB.caseData, "{}"))
-        kept = public(data, level)
+        data = parse_json(properties.get(KGB.caseData, "{}"))
+        kept = public_fields(data, level)
         if not isinstance(data, dict) or len(kept) < len(data):
             content = [
                 iri.rpartition("/")[0],

@@ -11,7 +11,7 @@ import pyoxigraph as ox
 
 from kgbench.publish.catalog import Publication
 from kgbench.publish.manifest import Unit
-from kgbench.rdf.statements import node, said, text, typed
+from kgbench.rdf.statements import node, statements_about, text, type_statements
 from kgbench.rdf.void import counts, partitions
 from kgbench.vocab import DCTERMS, FOAF, PREFIXES, RDF, VOID
 
@@ -50,13 +50,13 @@ def void(
     """Return the data set with its partitions; ``runs`` has the IRIs of runs by unit name."""
     base = publication.base
     quads = [
-        *typed(node(base + "void.ttl"), VOID.DatasetDescription),
-        *said(
+        *type_statements(node(base + "void.ttl"), VOID.DatasetDescription),
+        *statements_about(
             node(base + "void.ttl"),
             (FOAF.primaryTopic, publication.dataset),
             *((FOAF.topic, companion.iri) for companion in publication.companions),
         ),
-        *said(
+        *statements_about(
             publication.dataset,
             (DCTERMS["title"], text(publication.about.title, "en")),
             (FOAF.homepage, base),
@@ -74,16 +74,20 @@ def void(
         for prefix, space in PREFIXES.items()
         if any(name.startswith(space) for name in (*totals["classes"], *totals["properties"]))
     }
-    quads += said(publication.dataset, *((VOID.vocabulary, str(PREFIXES[p])) for p in sorted(used)))
+    quads += statements_about(
+        publication.dataset, *((VOID.vocabulary, str(PREFIXES[p])) for p in sorted(used))
+    )
     dumps = publication.now.dumps if publication.packing.password is None else ()
-    quads += said(publication.dataset, *((VOID.dataDump, base + dump.path) for dump in dumps))
+    quads += statements_about(
+        publication.dataset, *((VOID.dataDump, base + dump.path) for dump in dumps)
+    )
     quads += counts(publication.dataset, totals)
     quads += partitions(publication.dataset, totals, base + "void.ttl#")
     for name, iri in runs.items():
         subset = node(f"{base}void.ttl#{name}")
-        quads += said(publication.dataset, (VOID.subset, subset))
-        quads += typed(subset, VOID.Dataset)
-        quads += said(
+        quads += statements_about(publication.dataset, (VOID.subset, subset))
+        quads += type_statements(subset, VOID.Dataset)
+        quads += statements_about(
             subset,
             (DCTERMS["title"], text(name, "en")),
             (FOAF.primaryTopic, iri),

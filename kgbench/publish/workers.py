@@ -14,14 +14,14 @@ from concurrent.futures.process import BrokenProcessPool
 from functools import cached_property
 
 from kgbench.errors import PublicationRefused
-from kgbench.publish.executions import Done, Maker
-from kgbench.publish.held import MOST_DIALOGUES
+from kgbench.publish.execution_pages import ExecutionBuilder, ExecutionResult
 from kgbench.publish.manifest import Unit
 from kgbench.publish.measured_runs import MeasuredRun, MeasuredRuns
-from kgbench.publish.parts import RunPart, dialogues_in
-from kgbench.publish.running import MadeRun, Making, Workers, make_run
-from kgbench.publish.setup import Opened, Setup
-from kgbench.publish.standing import Drawn, Measuring, Standing, figures
+from kgbench.publish.run_cache import MOST_DIALOGUES
+from kgbench.publish.run_pages import BuiltRun, RunBuilder, Workers, make_run
+from kgbench.publish.selection import RunPart, dialogues_in
+from kgbench.publish.suite_results import Figure, ResultsBuilder, SuiteResults, figures
+from kgbench.publish.worker_setup import OpenResources, WorkerSetup
 
 _FEW = 300  # dialogues; starting processes does not pay off for fewer
 
@@ -29,20 +29,20 @@ _FEW = 300  # dialogues; starting processes does not pay off for fewer
 class _Worker:
     """The work of one process."""
 
-    def __init__(self, maker: Maker) -> None:
+    def __init__(self, maker: ExecutionBuilder) -> None:
         self._setup = maker.setup
         self._maker = maker
 
-    def execution(self, execution: str, name: str) -> Done:
+    def execution(self, execution: str, name: str) -> ExecutionResult:
         return self._maker.make(execution, name)
 
-    def run(self, part: RunPart, key: str, earlier: Unit | None) -> MadeRun:
+    def run(self, part: RunPart, key: str, earlier: Unit | None) -> BuiltRun:
         return make_run(self._maker, part, key, earlier)
 
     def result(self, run: str, counted: Mapping[str, int]) -> MeasuredRun:
         return self._runs.of_run(run, counted)
 
-    def figures(self, standing: Standing, state: str) -> list[Drawn]:
+    def figures(self, standing: SuiteResults, state: str) -> list[Figure]:
         folder = self._maker.folder()
         try:
             work = folder.work("figures").parent
@@ -53,26 +53,26 @@ class _Worker:
     @cached_property
     def _runs(self) -> MeasuredRuns:
         view, addresses = self._maker.view, self._setup.addresses
-        measuring = Measuring(view, self._setup.parts, addresses, self._maker.outgoing)
+        measuring = ResultsBuilder(view, self._setup.parts, addresses, self._maker.outgoing)
         return MeasuredRuns(view, self._maker.renderer.site_graph, addresses, measuring)
 
 
 class _InProcess:
     """Does all work in this process, when its result is requested."""
 
-    def __init__(self, setup: Setup, opened: Opened) -> None:
-        self._worker = _Worker(Maker(setup, "here", opened))
+    def __init__(self, setup: WorkerSetup, opened: OpenResources) -> None:
+        self._worker = _Worker(ExecutionBuilder(setup, "here", opened))
 
-    def submit(self, execution: str, name: str) -> Callable[[], Done]:
+    def submit(self, execution: str, name: str) -> Callable[[], ExecutionResult]:
         return lambda: self._worker.execution(execution, name)
 
-    def submit_run(self, part: RunPart, key: str, earlier: Unit | None) -> Callable[[], MadeRun]:
+    def submit_run(self, part: RunPart, key: str, earlier: Unit | None) -> Callable[[], BuiltRun]:
         return lambda: self._worker.run(part, key, earlier)
 
     def submit_result(self, run: str, counted: Mapping[str, int]) -> Callable[[], MeasuredRun]:
         return lambda: self._worker.result(run, counted)
 
-    def submit_figures(self, standing: Standing, state: str) -> Callable[[], list[Drawn]]:
+    def submit_figures(self, standing: SuiteResults, state: str) -> Callable[[], list[Figure]]:
         return lambda: self._worker.figures(standing, state)
 
 
@@ -82,14 +82,14 @@ class _ProcessPool:
     def __init__(self, pool: ProcessPoolExecutor) -> None:
         self._pool = pool
 
-    def submit(self, execution: str, name: str) -> Callable[[], Done]:
+    def submit(self, execution: str, name: str) -> Callable[[], ExecutionResult]:
         with _sigint_blocked():
-            future: Future[Done] = self._pool.submit(_make, execution, name)
+            future: Future[ExecutionResult] = self._pool.submit(_make, execution, name)
         return future.result
 
-    def submit_run(self, part: RunPart, key: str, earlier: Unit | None) -> Callable[[], MadeRun]:
+    def submit_run(self, part: RunPart, key: str, earlier: Unit | None) -> Callable[[], BuiltRun]:
         with _sigint_blocked():
-            future: Future[MadeRun] = self._pool.submit(_make_run, part, key, earlier)
+            future: Future[BuiltRun] = self._pool.submit(_make_run, part, key, earlier)
         return future.result
 
     def submit_result(self, run: str, counted: Mapping[str, int]) -> Callable[[], MeasuredRun]:
@@ -97,9 +97,9 @@ class _ProcessPool:
             future: Future[MeasuredRun] = self._pool.submit(_make_result, run, counted)
         return future.result
 
-    def submit_figures(self, standing: Standing, state: str) -> Callable[[], list[Drawn]]:
+    def submit_figures(self, standing: SuiteResults, state: str) -> Callable[[], list[Figure]]:
         with _sigint_blocked():
-            future: Future[list[Drawn]] = self._pool.submit(_make_figures, standing, state)
+            future: Future[list[Figure]] = self._pool.submit(_make_figures, standing, state)
         return future.result
 
 
@@ -127,7 +127,9 @@ def _sigint_blocked() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def workers(setup: Setup, processes: int, dialogues: int, opened: Opened) -> Iterator[Workers]:
+def workers(
+    setup: WorkerSetup, processes: int, dialogues: int, opened: OpenResources
+) -> Iterator[Workers]:
     """Provide workers for this many dialogues; their processes end with the context.
 
     ``opened`` has the resources of this process; worker processes open the snapshot themselves.
@@ -158,7 +160,7 @@ def workers(setup: Setup, processes: int, dialogues: int, opened: Opened) -> Ite
 
 def make_runs(
     pool: Workers,
-    making: Making,
+    making: RunBuilder,
     todo: Iterable[tuple[RunPart, str, Unit | None]],
     progress: Callable[[int], None],
 ) -> dict[str, Unit]:
@@ -187,18 +189,18 @@ def make_runs(
 _WORKER: dict[str, _Worker] = {}
 
 
-def _start(setup: Setup) -> None:
+def _start(setup: WorkerSetup) -> None:
     """Initialise a worker process; Ctrl-C is handled by its parent."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _WORKER["this"] = _Worker(Maker(setup, f"process-{os.getpid()}"))
+    _WORKER["this"] = _Worker(ExecutionBuilder(setup, f"process-{os.getpid()}"))
 
 
-def _make(execution: str, name: str) -> Done:
+def _make(execution: str, name: str) -> ExecutionResult:
     """Make one execution in a worker process."""
     return _WORKER["this"].execution(execution, name)
 
 
-def _make_run(part: RunPart, key: str, earlier: Unit | None) -> MadeRun:
+def _make_run(part: RunPart, key: str, earlier: Unit | None) -> BuiltRun:
     """Make one run in a worker process."""
     return _WORKER["this"].run(part, key, earlier)
 
@@ -208,6 +210,6 @@ def _make_result(run: str, counted: Mapping[str, int]) -> MeasuredRun:
     return _WORKER["this"].result(run, counted)
 
 
-def _make_figures(standing: Standing, state: str) -> list[Drawn]:
+def _make_figures(standing: SuiteResults, state: str) -> list[Figure]:
     """Draw the figures of a suite in a worker process."""
     return _WORKER["this"].figures(standing, state)

@@ -18,7 +18,7 @@ import pyoxigraph as ox
 from kgbench import resources
 from kgbench.errors import QueryError, ResourceError
 from kgbench.model import Json
-from kgbench.nearest import close
+from kgbench.nearest import closest
 from kgbench.vocab import BASE, RDF, SH, SKOS, XSD
 
 T = TypeVar("T")
@@ -96,7 +96,7 @@ class Declared:
         known = {self.required(node, SKOS.notation): node for node in self.instances(kind)}
         if name not in known:
             listed = ", ".join(sorted(known)) or "none"
-            hint = f" ({near})" if (near := close(name, known)) else ""
+            hint = f" ({near})" if (near := closest(name, known)) else ""
             what = _name(kind)
             raise QueryError(f"{self.file} declares no {what} '{name}'; there are: {listed}{hint}")
         return known[name]

@@ -124,14 +124,14 @@ def load(name: str) -> Query:
     )
 
 
-class Bound(str):
+class BoundQuery(str):
     """The text of a query with its parameters; ``name`` is the name of the query."""
 
     __slots__ = ("name",)
     name: str
 
 
-def bind(query: Query, **parameters: Value | Sequence[Value] | None) -> Bound:
+def bind(query: Query, **parameters: Value | Sequence[Value] | None) -> BoundQuery:
     """Return the text of ``query`` with ``parameters`` as its ``VALUES`` block.
 
     Several values of a parameter are alternatives. A parameter that is missing or ``None`` has no
@@ -140,7 +140,7 @@ def bind(query: Query, **parameters: Value | Sequence[Value] | None) -> Bound:
     missing although required, or not of its datatype.
     """
     columns = _columns(query, parameters)
-    text = Bound(_MARK.sub(lambda _: _values(columns), query.text, count=1))
+    text = BoundQuery(_MARK.sub(lambda _: _values(columns), query.text, count=1))
     text.name = query.name
     return text
 

@@ -15,11 +15,11 @@ from kgbench.rdf import queries
 from kgbench.rdf.declared import shipped
 from kgbench.vocab import RDFS, SCHEMA, SH
 
-PLACE = ".well-known/sparql-examples"
+SITE_PATH = ".well-known/sparql-examples"
 """The path of the examples on a site or server, relative to its root."""
 
 
-def stated(name: str) -> Iterator[ox.Triple]:
+def text_triples(name: str) -> Iterator[ox.Triple]:
     """Yield the triples about a query that are derived from its ``.rq`` file."""
     query = queries.load(name)
     (node,) = shipped("queries", f"{name}.ttl").instances(SH.SPARQLExecutable)
@@ -34,7 +34,7 @@ def examples(target: str | None) -> list[ox.Quad]:
     for name in queries.names():
         declared = shipped("queries", f"{name}.ttl")
         triples |= dict.fromkeys(quad.triple for quad in declared.graph)
-        triples |= dict.fromkeys(stated(name))
+        triples |= dict.fromkeys(text_triples(name))
         (node,) = declared.instances(SH.SPARQLExecutable)
         if target is not None:
             triples[ox.Triple(node, ox.NamedNode(SCHEMA.target), ox.NamedNode(target))] = None

@@ -39,7 +39,7 @@ def moment(value: str) -> ox.Literal:
     return ox.Literal(value, datatype=node(XSD.dateTime))
 
 
-def said(subject: Any, *pairs: tuple[str, Any]) -> list[ox.Quad]:
+def statements_about(subject: Any, *pairs: tuple[str, Any]) -> list[ox.Quad]:
     """Return quads about ``subject``; ``None`` values are skipped, plain strings are IRIs."""
     quads = []
     for predicate, value in pairs:
@@ -50,9 +50,9 @@ def said(subject: Any, *pairs: tuple[str, Any]) -> list[ox.Quad]:
     return quads
 
 
-def typed(subject: Any, *kinds: str) -> list[ox.Quad]:
+def type_statements(subject: Any, *kinds: str) -> list[ox.Quad]:
     """Return quads with the classes of ``subject``."""
-    return said(subject, *((RDF.type, kind) for kind in kinds))
+    return statements_about(subject, *((RDF.type, kind) for kind in kinds))
 
 
 def from_stamp(stamp: str) -> str:

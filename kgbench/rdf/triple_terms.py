@@ -30,6 +30,6 @@ def cells(*terms: Any, leaf: Callable[[Any], str] = str) -> Iterator[str]:
             yield term if term is CLOSES else leaf(term)
 
 
-def written(term: Any, leaf: Callable[[Any], str] = str) -> str:
+def to_ntriples(term: Any, leaf: Callable[[Any], str] = str) -> str:
     """Return a term in N-Triples 1.2."""
     return " ".join(cells(term, leaf=leaf))

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyoxigraph as ox
 
-from kgbench.rdf.statements import integer, node, said
+from kgbench.rdf.statements import integer, node, statements_about
 from kgbench.vocab import VOID
 
 Facts = Mapping[str, Any]
@@ -17,7 +17,7 @@ Facts = Mapping[str, Any]
 
 def counts(dataset: ox.NamedNode, facts: Facts) -> list[ox.Quad]:
     """Return quads with the totals of a data set."""
-    return said(
+    return statements_about(
         dataset,
         (VOID.triples, integer(facts["triples"])),
         (VOID.classes, integer(len(facts["classes"]))),
@@ -30,10 +30,10 @@ def partitions(dataset: ox.NamedNode, facts: Facts, base: str) -> list[ox.Quad]:
     quads = []
     for number, (iri, uses) in enumerate(sorted(facts["classes"].items())):
         part = node(f"{base}class-{number}")
-        quads += said(dataset, (VOID.classPartition, part))
-        quads += said(part, (VOID["class"], iri), (VOID.entities, integer(uses)))
+        quads += statements_about(dataset, (VOID.classPartition, part))
+        quads += statements_about(part, (VOID["class"], iri), (VOID.entities, integer(uses)))
     for number, (iri, uses) in enumerate(sorted(facts["properties"].items())):
         part = node(f"{base}property-{number}")
-        quads += said(dataset, (VOID.propertyPartition, part))
-        quads += said(part, (VOID.property, iri), (VOID.triples, integer(uses)))
+        quads += statements_about(dataset, (VOID.propertyPartition, part))
+        quads += statements_about(part, (VOID.property, iri), (VOID.triples, integer(uses)))
     return quads

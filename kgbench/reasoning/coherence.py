@@ -25,7 +25,7 @@ _CLASS, _OBJECT, _DATATYPE = (
 )
 
 
-def incoherence(
+def find_incoherence(
     triples: Iterable[ox.Triple], budget: Budget | None = None
 ) -> tuple[str, tuple[Atom, ...]] | None:
     """Find an incoherence; return the rule that detects it and its premises, or ``None``.

@@ -41,7 +41,7 @@ class Usage:
         return Usage(**{name: mine + theirs for name, mine, theirs in both})
 
 
-class Paid(NamedTuple):
+class SessionPrice(NamedTuple):
     """A price used by a session: the model's IRI, USD per million tokens, date and source.
 
     ``batch`` is the factor for requests in batches.
@@ -94,14 +94,14 @@ def _count(total: Usage, row: Any) -> None:
         total.batch_cached += cached
 
 
-def prices(store: Store, graph: str) -> dict[str, Paid]:
+def prices(store: Store, graph: str) -> dict[str, SessionPrice]:
     """Return the price of each model (by IRI), from the last session that had one."""
     columns = ("model", "inputPrice", "outputPrice", "cachedPrice", "date", "source")
     rows = queries.run(store, "run-prices", runGraph=graph)
     paid = {}
     for row in rows:
         factor = "1" if row["batchFactor"] is None else row["batchFactor"].value
-        paid[row["model"].value] = Paid(*(row[name].value for name in columns))._replace(
+        paid[row["model"].value] = SessionPrice(*(row[name].value for name in columns))._replace(
             batch=factor
         )
     return paid

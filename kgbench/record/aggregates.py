@@ -16,9 +16,9 @@ from typing import NamedTuple, TypeAlias
 
 from kgbench.model import Dialogue, Evaluation
 from kgbench.rdf import integer, queries
-from kgbench.record import counted, reading
+from kgbench.record import reading, stored_counts
 from kgbench.record import terms as t
-from kgbench.record.counts import Cell, Counts, Ended, Reached
+from kgbench.record.counts import CaseScore, Cell, Counts, OutcomeKey
 from kgbench.record.entries import registry_entry
 from kgbench.record.recorder import Recorder
 from kgbench.store.iris import Iris, new_id
@@ -27,11 +27,11 @@ from kgbench.store.templates import fill
 
 _FEW = 500  # dialogues that a query names
 
-_Entry: TypeAlias = tuple[Cell, Reached] | Ended
+_Entry: TypeAlias = tuple[Cell, CaseScore] | OutcomeKey
 """An entry of the counts: a score or an outcome."""
 
 
-class Verified(NamedTuple):
+class CountCheck(NamedTuple):
     """The passes (IRIs) by the state of their counts; ``missing`` and ``wrong`` were recounted."""
 
     right: tuple[str, ...]
@@ -100,8 +100,8 @@ class Aggregates:
 
     def finish(self) -> None:
         """Count the evaluations that an interrupted session marked but did not count."""
-        marked = counted.waiting(self._store, [self.graph])
-        lists = counted.lists(self._store, [self.graph])
+        marked = stored_counts.uncounted_evaluations(self._store, [self.graph])
+        lists = stored_counts.lists(self._store, [self.graph])
         counts_of: dict[str, Counts] = defaultdict(Counts)
         for waiting in marked:
             if waiting.part not in lists:
@@ -134,7 +134,7 @@ class Aggregates:
         yield from self._gathered()
 
     def _count(self, entry: _Entry, times: int) -> None:
-        if isinstance(entry, Ended):
+        if isinstance(entry, OutcomeKey):
             self._counts.outcome(entry, times)
         else:
             self._counts.score(*entry, times)
@@ -147,10 +147,10 @@ class Aggregates:
         about = {"pass": self._pass_graph, "which": which}
         for row in self._store.query(fill("judged-scores.rq", **about)):
             if row["dialogue"].value not in invalid:
-                yield (counted.cell_of(row), counted.reached_of(row)), 1
+                yield (stored_counts.cell_of(row), stored_counts.reached_of(row)), 1
         for row in self._store.query(fill("judged-outcomes.rq", **about)):
             if row["dialogue"].value not in invalid:
-                yield counted.ended_of(row), 1
+                yield stored_counts.ended_of(row), 1
 
     def _invalid(self) -> set[str]:
         """Return the invalidated dialogues of the pass."""
@@ -160,7 +160,7 @@ class Aggregates:
     def _counts_all(self) -> bool:
         """Return whether each valid evaluation was counted once: each has exactly one outcome."""
         (row,) = self._store.query(fill("counted-evaluations.rq", **{"pass": self._pass_graph}))
-        total = sum(times for _, times in counted.outcomes(self._store, [self.graph]))
+        total = sum(times for _, times in stored_counts.outcomes(self._store, [self.graph]))
         return total == int(row["evaluations"].value)
 
     def _sealed_at(self) -> set[int]:
@@ -203,32 +203,32 @@ def graph_of(iris: Iris, pass_graph: str) -> str:
     return iris.mint("aggregatesGraph", **{"pass": pass_graph.rpartition("/")[2]})
 
 
-def taken_back(store: Store, graphs: Iterable[str], dialogues: Sequence[str]) -> list[Block]:
+def subtraction(store: Store, graphs: Iterable[str], dialogues: Sequence[str]) -> list[Block]:
     """Return the blocks that subtract invalidated ``dialogues`` from the counts of passes (graphs).
 
     They must be written together with the invalidation and the graphs. Nothing is recounted,
     because a session that is writing one of the passes would not know of a recount.
     """
-    valid = counted.graphs(store)
+    valid = stored_counts.graphs(store)
     counts = [Aggregates(store, graph) for graph in graphs if graph in valid]
     parts = [dialogues[at : at + _FEW] for at in range(0, len(dialogues), _FEW)]
     return [block for of_pass in counts for part in parts for block in of_pass.without(part)]
 
 
-def seal(store: Store, graphs: Iterable[str]) -> None:
+def recount_outdated(store: Store, graphs: Iterable[str]) -> None:
     """Recount the passes (by graph) whose counts are missing or out of date."""
-    valid = counted.graphs(store)
+    valid = stored_counts.graphs(store)
     for graph in graphs:
         if graph not in valid:
             Aggregates(store, graph).rebuild()
 
 
-def check(store: Store, watch: Callable[[str], None] = lambda _: None) -> Verified:
+def check(store: Store, watch: Callable[[str], None] = lambda _: None) -> CountCheck:
     """Check the counts of all passes, and recount those that are missing or wrong.
 
     ``watch`` is called with the IRI of each pass before it is checked.
     """
-    valid = counted.graphs(store)
+    valid = stored_counts.graphs(store)
     by_state: dict[str, list[str]] = {"right": [], "missing": [], "wrong": []}
     for run in reading.runs(store):
         for pass_ in reading.passes(store, run):
@@ -243,18 +243,18 @@ def check(store: Store, watch: Callable[[str], None] = lambda _: None) -> Verifi
                 counts.finish()
             else:
                 counts.rebuild()
-    return Verified(*(tuple(by_state[name]) for name in Verified._fields))
+    return CountCheck(*(tuple(by_state[name]) for name in CountCheck._fields))
 
 
 def _stored_entries(store: Store, graph: str) -> Iterator[tuple[_Entry, int]]:
     """Yield the entries of the stored counts."""
-    for cell, repeated in counted.cases(store, [graph]):
+    for cell, repeated in stored_counts.cases(store, [graph]):
         for iteration in repeated.iterations:
             yield (
-                (cell, Reached(repeated.case, iteration, repeated.round, repeated.value)),
+                (cell, CaseScore(repeated.case, iteration, repeated.round, repeated.value)),
                 repeated.times,
             )
-    yield from counted.outcomes(store, [graph])
+    yield from stored_counts.outcomes(store, [graph])
 
 
 def _sums(entries: Iterable[tuple[_Entry, int]]) -> dict[tuple[str, str], int]:
@@ -265,7 +265,7 @@ def _sums(entries: Iterable[tuple[_Entry, int]]) -> dict[tuple[str, str], int]:
     """
     totals: dict[tuple[str, str], int] = defaultdict(int)
     for entry, times in entries:
-        about = entry if isinstance(entry, Ended) else entry[0]
+        about = entry if isinstance(entry, OutcomeKey) else entry[0]
         digest = hashlib.blake2b(repr(entry).encode("utf-8"), digest_size=16).digest()
         totals[about.model, about.task] += times * int.from_bytes(digest)
     return {about: total for about, total in totals.items() if total}

@@ -39,7 +39,7 @@ class Batch:
         return self.iri.rpartition("/")[2].replace("-", "")
 
 
-def intended(recorder: Recorder, setup: ModelSetup, batch: Batch) -> list[Block]:
+def intention_blocks(recorder: Recorder, setup: ModelSetup, batch: Batch) -> list[Block]:
     """Return the blocks of a batch of requests that is about to be submitted."""
     node = f"<{batch.iri}>"
     lines = [
@@ -54,25 +54,25 @@ def intended(recorder: Recorder, setup: ModelSetup, batch: Batch) -> list[Block]
     return [model, Block(recorder.run_graph, lines)]
 
 
-def known(recorder: Recorder, batch: Batch) -> Block:
+def id_block(recorder: Recorder, batch: Batch) -> Block:
     """Return the block with the id that the provider assigned."""
     assert batch.id is not None
     return Block(recorder.run_graph, [f"<{batch.iri}> {t.BATCH_ID} {string(batch.id)} ."])
 
 
-def ended(graph: str, batch: Batch, state: str, when: datetime) -> Block:
+def end_block(graph: str, batch: Batch, state: str, when: datetime) -> Block:
     """Return the block for the end of a batch, after which no results are expected."""
     node = f"<{batch.iri}>"
     word = string(storable(state).value)
     return Block(graph, [f"{node} {t.ENDED} {moment(when)} .", f"{node} {t.BATCH_STATE} {word} ."])
 
 
-def now_after(batch: Batch) -> datetime:
+def end_time(batch: Batch) -> datetime:
     """Return the current time, but never one before the start of the batch (clocks may go back)."""
     return max(batch.started, datetime.now(UTC))
 
 
-def all_of(store: Store, graph: str) -> list[Batch]:
+def all_batches(store: Store, graph: str) -> list[Batch]:
     """Return the batches in a run's graph, in the order of submission."""
     return [
         Batch(
@@ -87,9 +87,9 @@ def all_of(store: Store, graph: str) -> list[Batch]:
     ]
 
 
-def open_ones(store: Store, graph: str) -> list[Batch]:
+def unended_batches(store: Store, graph: str) -> list[Batch]:
     """Return the batches that have not ended."""
-    return [batch for batch in all_of(store, graph) if batch.state is None]
+    return [batch for batch in all_batches(store, graph) if batch.state is None]
 
 
 def answers(store: Store, graph: str, batch: Batch) -> int:

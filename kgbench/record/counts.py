@@ -30,7 +30,7 @@ class Cell(NamedTuple):
     metric: str
 
 
-class Reached(NamedTuple):
+class CaseScore(NamedTuple):
     """A value reached on a case (IRI) in an iteration.
 
     ``round`` is that of the answer; ``None`` is the whole dialogue.
@@ -42,7 +42,7 @@ class Reached(NamedTuple):
     value: float
 
 
-class Repeated(NamedTuple):
+class RepeatedScore(NamedTuple):
     """A value reached on a case (IRI), ``times`` times in each of the iterations."""
 
     case: str
@@ -52,7 +52,7 @@ class Repeated(NamedTuple):
     iterations: list[int]
 
 
-class Ended(NamedTuple):
+class OutcomeKey(NamedTuple):
     """An outcome (by notation) of an answer, or of the whole dialogue (``round`` is ``None``)."""
 
     model: str
@@ -65,24 +65,24 @@ class Counts:
     """A multiset of outcomes and of metric values."""
 
     def __init__(self) -> None:
-        self._scores: dict[Cell, dict[Reached, int]] = {}
-        self._outcomes: Counter[Ended] = Counter()
+        self._scores: dict[Cell, dict[CaseScore, int]] = {}
+        self._outcomes: Counter[OutcomeKey] = Counter()
         self._cases: set[str] = set()
         self._held = 0
 
     def evaluation(self, evaluation: Evaluation, dialogue: Dialogue) -> None:
         """Count one evaluation of a dialogue."""
         model, task, round_ = dialogue.model, dialogue.task, evaluation.round
-        self.outcome(Ended(model, task, round_, evaluation.outcome.value))
+        self.outcome(OutcomeKey(model, task, round_, evaluation.outcome.value))
         for metric, value in evaluation.scores.items():
-            reached = Reached(dialogue.case, dialogue.iteration, round_, value)
+            reached = CaseScore(dialogue.case, dialogue.iteration, round_, value)
             self.score(Cell(model, task, metric), reached)
 
-    def outcome(self, ended: Ended, times: int = 1) -> None:
+    def outcome(self, ended: OutcomeKey, times: int = 1) -> None:
         """Count an outcome."""
         self._outcomes[ended] += times
 
-    def score(self, cell: Cell, reached: Reached, times: int = 1) -> None:
+    def score(self, cell: Cell, reached: CaseScore, times: int = 1) -> None:
         """Count a value."""
         times_of = self._scores.setdefault(cell, {})
         before = times_of.get(reached)
@@ -149,7 +149,7 @@ class _Places(dict[str, int]):
 
 
 def _by_metric(
-    scores: Mapping[Cell, Mapping[Reached, int]],
+    scores: Mapping[Cell, Mapping[CaseScore, int]],
     models: Mapping[str, int],
     tasks: Mapping[str, int],
     cases: Mapping[str, int],

@@ -11,7 +11,7 @@ from kgbench.errors import StoreError
 from kgbench.rdf import iri, moment, storable, string
 from kgbench.record import reading
 from kgbench.record import terms as t
-from kgbench.record.aggregates import taken_back
+from kgbench.record.aggregates import subtraction
 from kgbench.record.entries import registry_entry
 from kgbench.store.iris import new_id
 from kgbench.store.protocol import Block, Store
@@ -56,7 +56,7 @@ def invalidate(
     blocks = [Block(graph, lines), Block(store.iris.catalogue, registry_entry(graph, node))]
     # An empty block renews the stamp of a graph, which outdates the analyses that read it.
     stamped = [Block(name, []) for name in touched]
-    counts = taken_back(store, touched, sorted(graph_of))
+    counts = subtraction(store, touched, sorted(graph_of))
     store.write([*blocks, *stamped, *counts])
     return Invalidated(node, len(graph_of), len(entities))
 

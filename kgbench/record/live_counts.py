@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from kgbench.model import Dialogue, Evaluation
-from kgbench.record import counted
+from kgbench.record import stored_counts
 from kgbench.record import terms as t
 from kgbench.record.aggregates import Aggregates
 from kgbench.record.recorder import Recorder
@@ -23,7 +23,7 @@ _MOST = 2_000
 _SHARE = 50  # between both, a 50th of the evaluations: bounds the number of lists
 
 
-class Due(NamedTuple):
+class PendingWrite(NamedTuple):
     """Blocks to be written, and a callback for when they are durable."""
 
     blocks: list[Block]
@@ -38,7 +38,7 @@ class LiveCounts(Aggregates):
         self._marked = self._before = 0
         if self.is_whole:
             self.finish()
-            self._before = sum(times for _, times in counted.outcomes(store, [self.graph]))
+            self._before = sum(times for _, times in stored_counts.outcomes(store, [self.graph]))
 
     def beside(self, blocks: Sequence[Block]) -> list[Block]:
         """Return ``blocks`` with those that keep the counts valid, if they change the pass's graph.
@@ -57,7 +57,7 @@ class LiveCounts(Aggregates):
             blocks.append(Block(self.graph, [f"<{self._next}> {t.TO_COUNT} <{evaluation.iri}> ."]))
         return blocks
 
-    def folded(self) -> Due:
+    def folded(self) -> PendingWrite:
         """Return the counts of the marked evaluations if these are many; else nothing.
 
         They must be written after, or together with, all marked evaluations.
@@ -65,7 +65,7 @@ class LiveCounts(Aggregates):
         many = min(max(_LEAST, self._before // _SHARE), _MOST)
         if self._marked >= many or self._counts.are_many:
             return self._folded()
-        return Due([])
+        return PendingWrite([])
 
     def seal(self) -> None:
         """Count the marked evaluations, and seal the counts."""
@@ -74,8 +74,8 @@ class LiveCounts(Aggregates):
             self._sweep()
         super().seal()
 
-    def _folded(self) -> Due:
+    def _folded(self) -> PendingWrite:
         self._before += self._marked
         self._marked = 0
         together = [Block(self.graph, []), Block(self._pass_graph, [])]
-        return Due([*together, *self._gathered()], self._sweep)
+        return PendingWrite([*together, *self._gathered()], self._sweep)

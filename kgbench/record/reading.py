@@ -85,7 +85,7 @@ class AnsweredDialogue(NamedTuple):
     answers: int
 
 
-class Seen(NamedTuple):
+class ScoredEvaluation(NamedTuple):
     """The IRI of an evaluation, its scores by metric IRI, and their decimals, if limited."""
 
     evaluation: str
@@ -93,7 +93,7 @@ class Seen(NamedTuple):
     decimals: int | None = None
 
 
-class SeenEvaluation(NamedTuple):
+class EvaluationInfo(NamedTuple):
     """An evaluation without its scores; ``round`` is ``None`` for the whole dialogue.
 
     ``decimals`` is their precision, if it is limited.
@@ -105,7 +105,7 @@ class SeenEvaluation(NamedTuple):
     decimals: int | None
 
 
-PassScores: TypeAlias = dict[str, dict[int | None, Seen]]
+PassScores: TypeAlias = dict[str, dict[int | None, ScoredEvaluation]]
 """The evaluations of a pass by dialogue and round."""
 
 
@@ -234,7 +234,7 @@ def call_counts(store: Store, graph: str, dialogue: str) -> dict[int, int]:
     return {int(r["round"].value): int(r["calls"].value) for r in rows}
 
 
-def answered(store: Store, graph: str, turns: Sequence[str]) -> list[str]:
+def answered_turns_of(store: Store, graph: str, turns: Sequence[str]) -> list[str]:
     """Return those of ``turns`` (IRIs) in a run's graph that have an answer."""
     answered_turns = []
     for begin in range(0, len(turns), _AT_ONCE):
@@ -250,7 +250,7 @@ def execution_dialogues(store: Store, graph: str, execution: Execution, run: str
     Two queries, however many dialogues there are; calls, tokens and tool uses are left out. Whole
     dialogues are read by :func:`kgbench.record.dialogues.dialogues`.
     """
-    answered = turns.of_execution(store, graph, execution.iri)
+    answered_turns_of = turns.of_execution(store, graph, execution.iri)
     dialogues = []
     for row in store.query(fill("execution-dialogues.rq", graph=graph, execution=execution.iri)):
         name = row["dialogue"].value
@@ -264,7 +264,7 @@ def execution_dialogues(store: Store, graph: str, execution: Execution, run: str
                 case=row["case"].value,
                 iteration=int(row["iteration"].value),
                 digest=row["digest"].value,
-                turns=answered.get(name, ()),
+                turns=answered_turns_of.get(name, ()),
                 started=_time(row["started"]),
                 ended=_maybe_time(row["ended"]),
             )
@@ -324,11 +324,11 @@ def latest_evaluations(
     return latest
 
 
-def pass_evaluations(store: Store, graph: str) -> Iterator[SeenEvaluation]:
+def pass_evaluations(store: Store, graph: str) -> Iterator[EvaluationInfo]:
     """Yield every evaluation of the pass in ``graph``, without scores."""
     for iri, dialogue, *numbers in store.query(fill("pass-evaluations.rq", **{"pass": graph})):
         k, decimals = (None if number is None else int(number.value) for number in numbers)
-        yield SeenEvaluation(iri.value, dialogue.value, k, decimals)
+        yield EvaluationInfo(iri.value, dialogue.value, k, decimals)
 
 
 def pass_scores(store: Store, graph: str) -> PassScores:
@@ -338,7 +338,7 @@ def pass_scores(store: Store, graph: str) -> PassScores:
         scores.setdefault(evaluation.value, {})[metric.value] = float(value.value)
     by_dialogue: PassScores = {}
     for judged in pass_evaluations(store, graph):
-        seen = Seen(judged.iri, scores.get(judged.iri, {}), judged.decimals)
+        seen = ScoredEvaluation(judged.iri, scores.get(judged.iri, {}), judged.decimals)
         by_dialogue.setdefault(judged.dialogue, {})[judged.round] = seen
     return by_dialogue
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from kgbench.model import Case, Task
 from kgbench.record import reading
 from kgbench.store.protocol import Store
-from kgbench.tasks import succession
+from kgbench.tasks import successors
 
 _MOST_CASES = 4_096  # held in memory
 
@@ -33,5 +33,5 @@ class RecordedCases:
         if iri not in self._cases:
             if len(self._cases) >= _MOST_CASES:
                 self._cases.clear()
-            self._cases[iri] = succession.case_judged_as(reading.case(self.store, iri))
+            self._cases[iri] = successors.as_successor_case(reading.case(self.store, iri))
         return self._cases[iri]

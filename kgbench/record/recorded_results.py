@@ -57,7 +57,7 @@ class _NotesParsing(Protocol):
         ...
 
 
-class Asking:
+class EndpointResults:
     """Runs the queries of answers on an endpoint, and notes the results.
 
     Results already ``noted`` for a dialogue (IRI) are not queried again: an interrupted dialogue
@@ -85,7 +85,7 @@ class Asking:
         return _with(case, results)
 
 
-class AskingTyped:
+class TypedEndpointResults:
     """Runs the queries that a policy compares on an endpoint, if a case's graph is not available.
 
     ``results`` runs a SELECT or an ASK query.
@@ -132,9 +132,13 @@ class AskingTyped:
         return self._references[key]
 
 
-def asking_of(endpoint: Endpoint, policy: Policy | None) -> Asking | AskingTyped:
+def asking_of(endpoint: Endpoint, policy: Policy | None) -> EndpointResults | TypedEndpointResults:
     """What has ``endpoint`` execute the queries that a task class, or ``policy``, judges."""
-    return Asking(endpoint.select) if policy is None else AskingTyped(policy, endpoint.results)
+    return (
+        EndpointResults(endpoint.select)
+        if policy is None
+        else TypedEndpointResults(policy, endpoint.results)
+    )
 
 
 def as_recorded(

@@ -11,7 +11,7 @@ from kgbench.model import Call, Dialogue, Evaluation, Outcome, Plan, Reply
 from kgbench.rdf import canonical_json, decimal, digest, integer, iri, moment, storable, string
 from kgbench.record import terms as t
 from kgbench.record import tool_uses
-from kgbench.record.accounts import Paid
+from kgbench.record.accounts import SessionPrice
 from kgbench.record.calibrations import calibration_triples
 from kgbench.record.counts import Counts
 from kgbench.record.entries import registry_entry
@@ -184,7 +184,7 @@ class Recorder:
             f"<{used}> {t.DIGEST} {string(planned)} .",
         ]
 
-    def session_price(self, number: int, paid: Paid) -> list[str]:
+    def session_price(self, number: int, paid: SessionPrice) -> list[str]:
         """Return the price per token that a session uses for a model."""
         node = f"<{self.run}/price/{digest(canonical_json(list(paid)))[:16]}>"
         return [

@@ -20,9 +20,9 @@ from kgbench.record import reading
 from kgbench.record.entries import registry_entry
 from kgbench.record.reading import RunInfo
 from kgbench.store import copying, registry
-from kgbench.store.copying import Copied
+from kgbench.store.copying import CopiedGraph
 from kgbench.store.protocol import OwnedStore
-from kgbench.store.rebuilding import Rebuilt, rebuild
+from kgbench.store.rebuilding import RebuiltStore, rebuild
 from kgbench.store.templates import fill
 from kgbench.vocab import KGB, PROV
 
@@ -49,7 +49,7 @@ class Recovered:
 
     sources: list[str]
     unread: list[str]
-    copied: list[Copied]
+    copied: list[CopiedGraph]
     missing: list[Missing]
     incomplete: list[str]
 
@@ -87,7 +87,7 @@ def _is_below(iri: str, prefixes: tuple[str, ...]) -> bool:
     return f"{iri}/".startswith(prefixes)
 
 
-def _register(rebuilt: Rebuilt) -> None:
+def _register(rebuilt: RebuiltStore) -> None:
     """Register runs and passes whose registry entries were lost, and stamp each graph."""
     known = set(registry.graphs(rebuilt))
     stamps = registry.stamps(rebuilt)
@@ -109,7 +109,7 @@ def _register(rebuilt: Rebuilt) -> None:
         rebuilt.add(rebuilt.iris.catalogue, lines)
 
 
-def _without_counts(rebuilt: Rebuilt) -> None:
+def _without_counts(rebuilt: RebuiltStore) -> None:
     """Remove the counts of passes, which include dialogues that could not be read."""
     head = f"{rebuilt.iris.base}graph/aggregates/"
     for graph in registry.graphs(rebuilt):
@@ -117,7 +117,7 @@ def _without_counts(rebuilt: Rebuilt) -> None:
             rebuilt.remove(rebuilt.iris.catalogue, graph)
 
 
-def _without_incomplete(rebuilt: Rebuilt, run: RunInfo) -> list[Missing]:
+def _without_incomplete(rebuilt: RebuiltStore, run: RunInfo) -> list[Missing]:
     """Remove the incomplete dialogues of a run, and return them."""
     passes = reading.passes(rebuilt, run)
     graphs = [run.graph, *(pass_.graph for pass_ in passes)]
@@ -145,7 +145,9 @@ def _without_incomplete(rebuilt: Rebuilt, run: RunInfo) -> list[Missing]:
     return [Missing(run.iri, iri, tuple(sorted(turns[iri]))) for iri in sorted(wanted)]
 
 
-def _damaged_dialogues(rebuilt: Rebuilt, run: RunInfo, passes: dict[str, str]) -> Iterator[str]:
+def _damaged_dialogues(
+    rebuilt: RebuiltStore, run: RunInfo, passes: dict[str, str]
+) -> Iterator[str]:
     """Yield the dialogues of a run that have a damaged subject."""
     for graph, head in {run.graph: run.iri, **passes}.items():
         for subject in rebuilt.hurt.get(graph, ()):
@@ -156,7 +158,7 @@ def _damaged_dialogues(rebuilt: Rebuilt, run: RunInfo, passes: dict[str, str]) -
                 yield from _users(rebuilt, run, subject)
 
 
-def _users(rebuilt: Rebuilt, run: RunInfo, text: str) -> Iterator[str]:
+def _users(rebuilt: RebuiltStore, run: RunInfo, text: str) -> Iterator[str]:
     """Yield the dialogues that use a text."""
     for triple in rebuilt.about(run.graph, ox.NamedNode(text)):
         if triple.predicate.value in _TEXTS and isinstance(triple.subject, ox.NamedNode):

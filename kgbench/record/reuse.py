@@ -17,14 +17,14 @@ from kgbench.store.protocol import Store
 from kgbench.store.templates import fill
 
 
-class Earlier(NamedTuple):
+class StoredAnswer(NamedTuple):
     """An answer of another run: its IRI and graph."""
 
     answer: str
     graph: str
 
 
-class Answers:
+class ReusableAnswers:
     """The answers of ``models`` in other runs (model IRIs include sampling and options).
 
     Only the IRIs of answers are held in memory. No answer is used twice, so that the iterations of
@@ -33,7 +33,7 @@ class Answers:
 
     def __init__(self, store: Store, models: Sequence[str], run_graph: str) -> None:
         self._store = store
-        self._unused: dict[str, list[Earlier]] = defaultdict(list)
+        self._unused: dict[str, list[StoredAnswer]] = defaultdict(list)
         for model in models:
             self._collect(model, run_graph)
         for answers in self._unused.values():
@@ -59,7 +59,7 @@ class Answers:
                     break
                 row = answered[k]
                 digests.append(_name(row["prompt"]))
-                earlier = Earlier(row["answer"].value, row["graph"].value)
+                earlier = StoredAnswer(row["answer"].value, row["graph"].value)
                 self._unused[request_digest(model, digests)].append(earlier)
                 digests.append(_name(row["extracted"] or row["text"]))
 

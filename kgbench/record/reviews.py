@@ -91,7 +91,7 @@ def review_iri(pass_iri: str) -> str:
     return f"{pass_iri}/verdict/{new_id()}"
 
 
-def opening(
+def review_blocks(
     iris: Iris,
     review: str,
     *,
@@ -116,11 +116,11 @@ def opening(
         *recorder.pass_blocks(kind=reading.REVIEW, started=started, agent=agent),
         recorder.pass_judges([judged]),
         Block(recorder.pass_graph, [f"{node} {t.REVIEWER_P} <{person}> ."]),
-        Block(iris.catalogue, described(iris, reviewer)),
+        Block(iris.catalogue, reviewer_entry(iris, reviewer)),
     ]
 
 
-def described(iris: Iris, reviewer: str) -> list[str]:
+def reviewer_entry(iris: Iris, reviewer: str) -> list[str]:
     """Return the catalogue entry of a reviewer, who may have passes over many runs."""
     person = reviewer_iri(iris, reviewer)
     return [
@@ -167,12 +167,12 @@ def review_triples(review: Review, iris: Iris) -> list[str]:
     return lines
 
 
-def written(store: Store, reviews: Sequence[Review]) -> None:
+def write_reviews(store: Store, reviews: Sequence[Review]) -> None:
     """Write verdicts into their passes, which must exist, in one atomic write."""
-    store.write([block(store.iris, review) for review in reviews])
+    store.write([review_block(store.iris, review) for review in reviews])
 
 
-def block(iris: Iris, review: Review) -> Block:
+def review_block(iris: Iris, review: Review) -> Block:
     """Return a verdict as a block of the graph of its pass, which must exist."""
     name = review.pass_iri.rpartition("/")[2]
     return Block(iris.mint("passGraph", **{"pass": name}), review_triples(review, iris))
@@ -245,7 +245,7 @@ def _item(part: Mapping[str, str | None]) -> Item:
     return Item(dialogue, model, task, case, int(characters))
 
 
-def standing(reviews_: Iterable[Review]) -> list[Review]:
+def unrevised(reviews_: Iterable[Review]) -> list[Review]:
     """Return the verdicts that no later one replaces."""
     listed = list(reviews_)
     revised = {review.revises for review in listed}

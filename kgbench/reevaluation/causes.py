@@ -13,12 +13,12 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from kgbench.execution import scope
-from kgbench.execution.dialogues import judged
+from kgbench.execution.dialogues import judge_dialogues
 from kgbench.execution.judging import JudgeLimits
 from kgbench.model import Case, Dialogue, Json, Outcome, Verdict
-from kgbench.record.reading import Seen
+from kgbench.record.reading import ScoredEvaluation
 from kgbench.reevaluation import policy_causes
-from kgbench.reevaluation.comparison import UNEXPLAINED, DialogueScores, same
+from kgbench.reevaluation.comparison import UNEXPLAINED, DialogueScores, is_same_value
 from kgbench.tasks import catalogue
 
 STRICTER = "stricter grammar"
@@ -35,7 +35,7 @@ _TITLES = {"oxigraph": "Oxigraph", "rdflib": "rdflib"}
 _PARSED = ("answerParse", "parsableSyntax")
 
 
-class Differing(NamedTuple):
+class DifferingDialogue(NamedTuple):
     """A dialogue whose new scores differ from the earlier ones.
 
     ``entry`` is its entry in the report, ``verdicts`` are the new verdicts, ``before`` the earlier
@@ -55,7 +55,9 @@ class Differing(NamedTuple):
 
 
 def explain(
-    differing: Sequence[Differing], executor: concurrent.futures.Executor, limits: JudgeLimits
+    differing: Sequence[DifferingDialogue],
+    executor: concurrent.futures.Executor,
+    limits: JudgeLimits,
 ) -> None:
     """Enter the cause of each difference into the report.
 
@@ -68,12 +70,14 @@ def explain(
         item.entry["cause"] = f"{NOT_BEFORE}: the compared pass has no score of the dialogue"
     scored = [item for item in differing if any(seen.scores for seen in item.before.values())]
     todo = [(item.dialogue, item.case) for item in scored]
-    for item, (_, theirs) in zip(scored, judged(todo, executor, other_limits), strict=True):
+    for item, (_, theirs) in zip(
+        scored, judge_dialogues(todo, executor, other_limits), strict=True
+    ):
         rounds = enumerate(item.dialogue.judged)
         before = {index: item.before[k] for index, k in rounds if k in item.before}
         by_policy = item.published and "policy" in item.verdicts[-1].infos
         evidence = (item.case, item.verdicts, before, item.noted)
-        if by_policy and (shown_cause := policy_causes.shown(*evidence)):
+        if by_policy and (shown_cause := policy_causes.proven_cause(*evidence)):
             item.entry["cause"] = shown_cause
             continue
         found_cause = cause(
@@ -86,13 +90,13 @@ def explain(
         )
         # A timeout of rdflib says nothing about the engine that others used.
         if by_policy and found_cause.partition(":")[0] in {UNEXPLAINED, LIMIT}:
-            found_cause = policy_causes.likely(*evidence) or UNEXPLAINED
+            found_cause = policy_causes.likely_cause(*evidence) or UNEXPLAINED
         item.entry["cause"] = (
             _by_task_class(item, before) if found_cause == UNEXPLAINED else found_cause
         )
 
 
-def _by_task_class(item: Differing, before: Mapping[int, Seen]) -> str:
+def _by_task_class(item: DifferingDialogue, before: Mapping[int, ScoredEvaluation]) -> str:
     """The explanation of published values by the function ``explained`` of the task class."""
     explained = getattr(catalogue.module(item.case.task_class), "explained", None)
     if explained is None or not before or not item.published:
@@ -104,7 +108,7 @@ def _by_task_class(item: Differing, before: Mapping[int, Seen]) -> str:
 
 
 def cause(
-    before: Mapping[int, Seen],
+    before: Mapping[int, ScoredEvaluation],
     now: Sequence[Verdict],
     other: Sequence[Verdict],
     *,
@@ -170,10 +174,11 @@ def _message(verdict: Verdict) -> str:
     return str(message).splitlines()[0]
 
 
-def _agrees(verdict: Verdict, earlier: Seen | None, new: Collection[str]) -> bool:
+def _agrees(verdict: Verdict, earlier: ScoredEvaluation | None, new: Collection[str]) -> bool:
     scores = {name: value for name, value in verdict.scores.items() if name not in new}
     if earlier is None:
         return not scores
     return scores.keys() == earlier.scores.keys() and all(
-        same(earlier.scores[name], value, earlier.decimals) for name, value in scores.items()
+        is_same_value(earlier.scores[name], value, earlier.decimals)
+        for name, value in scores.items()
     )

@@ -15,15 +15,17 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
 from kgbench.model import Json
-from kgbench.record.reading import Seen
-from kgbench.reevaluation.variant_outcomes import SeenOnVariants
+from kgbench.record.reading import ScoredEvaluation
+from kgbench.reevaluation.variant_outcomes import AnswerOnVariants
 from kgbench.reevaluation.variant_outcomes import report as on_variants
 
 TOLERANCE = 1e-9
 #: The cause of a difference without a known cause.
 UNEXPLAINED = "unexplained"
 
-DialogueScores: TypeAlias = Mapping[int | None, Seen]  # by round; None is the whole dialogue
+DialogueScores: TypeAlias = Mapping[
+    int | None, ScoredEvaluation
+]  # by round; None is the whole dialogue
 
 
 class Difference(NamedTuple):
@@ -146,7 +148,7 @@ class Comparison:
         }
 
 
-def same(before: float, after: float, decimals: int | None = None) -> bool:
+def is_same_value(before: float, after: float, decimals: int | None = None) -> bool:
     """Whether two values are equal, or equal when rounded to the ``decimals`` of ``before``.
 
     >>> same(0.33, 1 / 3), same(0.33, 1 / 3, decimals=2)
@@ -157,7 +159,7 @@ def same(before: float, after: float, decimals: int | None = None) -> bool:
     return before == after or abs(after - before) <= TOLERANCE
 
 
-def with_names(scores: DialogueScores, names: Mapping[str, str]) -> DialogueScores:
+def rename_metrics(scores: DialogueScores, names: Mapping[str, str]) -> DialogueScores:
     """``scores`` with metrics renamed by ``names``."""
     if not names:
         return scores
@@ -167,7 +169,7 @@ def with_names(scores: DialogueScores, names: Mapping[str, str]) -> DialogueScor
     }
 
 
-def of_metrics(scores: DialogueScores, metrics: Collection[str]) -> DialogueScores:
+def select_metrics(scores: DialogueScores, metrics: Collection[str]) -> DialogueScores:
     """The ``scores`` of these ``metrics`` only."""
     return {
         k: seen._replace(scores={m: value for m, value in seen.scores.items() if m in metrics})
@@ -175,7 +177,9 @@ def of_metrics(scores: DialogueScores, metrics: Collection[str]) -> DialogueScor
     }
 
 
-def lacking(task: Collection[str], held: Collection[str], *, is_evaluated: bool) -> frozenset[str]:
+def missing_metrics(
+    task: Collection[str], held: Collection[str], *, is_evaluated: bool
+) -> frozenset[str]:
     """The metrics of a ``task`` that a pass lacks, if it has values of the metrics ``held``.
 
     Empty if the pass has no value of the task although it evaluated the dialogue
@@ -193,7 +197,7 @@ def _count(
     if before is None or after is None:
         change.changed += 1
         return True
-    if same(before, after, decimals):
+    if is_same_value(before, after, decimals):
         return False
     change.changed += 1
     change.changes.append(after - before)
@@ -201,17 +205,17 @@ def _count(
 
 
 @dataclass(slots=True)
-class Reevaluated:
+class ReevaluationResult:
     """The result of a re-evaluation; ``passed_over`` counts unjudged dialogues by reason."""
 
     evaluation_pass: str
     against: str
     comparison: Comparison = field(default_factory=Comparison)
     passed_over: dict[str, int] = field(default_factory=dict)
-    on_variants: list[SeenOnVariants] = field(default_factory=list)
+    on_variants: list[AnswerOnVariants] = field(default_factory=list)
 
 
-def together(done: Iterable[Reevaluated]) -> Comparison:
+def merge_comparisons(done: Iterable[ReevaluationResult]) -> Comparison:
     """Merge the comparisons of several re-evaluations."""
     merged = Comparison()
     for reevaluated in done:
@@ -219,7 +223,7 @@ def together(done: Iterable[Reevaluated]) -> Comparison:
     return merged
 
 
-def passed_over(done: Iterable[Reevaluated]) -> dict[str, int]:
+def passed_over(done: Iterable[ReevaluationResult]) -> dict[str, int]:
     """Numbers of dialogues that were not judged again, by reason."""
     counts: Counter[str] = Counter()
     for reevaluated in done:
@@ -227,11 +231,11 @@ def passed_over(done: Iterable[Reevaluated]) -> dict[str, int]:
     return dict(counts)
 
 
-def report(done: Sequence[Reevaluated]) -> dict[str, Json]:
+def report(done: Sequence[ReevaluationResult]) -> dict[str, Json]:
     """The JSON output of ``kgbench reevaluate --json``."""
     answers = [answer for reevaluated in done for answer in reevaluated.on_variants]
     return {
-        **together(done).report(),
+        **merge_comparisons(done).report(),
         **(on_variants(answers) if answers else {}),
         "passes": [
             {"pass": reevaluated.evaluation_pass, "against": reevaluated.against}

@@ -18,29 +18,34 @@ from typing import TypeAlias
 from kgbench.errors import StoreError, TaskError
 from kgbench.evaluation import evaluations
 from kgbench.execution import on_variants
-from kgbench.execution.dialogues import Part, in_parts, judged_parts
+from kgbench.execution.dialogues import Part, judge_parts, split_parts
 from kgbench.execution.endpoint import Endpoint
 from kgbench.execution.engines import engine_label
 from kgbench.execution.judging import JudgeLimits
 from kgbench.execution.on_variants import Variants
-from kgbench.execution.pools import begin
+from kgbench.execution.pools import start_children
 from kgbench.model import Case, Dialogue, Evaluation, Json, Metric, Task, Verdict
 from kgbench.policies import policy as policies
 from kgbench.policies.policy import Policy
 from kgbench.record import Recorder, reading
 from kgbench.record.aggregates import Aggregates
-from kgbench.record.reading import Execution, PassInfo, RunInfo, Seen
+from kgbench.record.reading import Execution, PassInfo, RunInfo, ScoredEvaluation
 from kgbench.record.recorded_cases import RecordedCases
-from kgbench.record.recorded_results import Asking, AskingTyped, as_recorded, asking_of
+from kgbench.record.recorded_results import (
+    EndpointResults,
+    TypedEndpointResults,
+    as_recorded,
+    asking_of,
+)
 from kgbench.reevaluation import causes, comparison
-from kgbench.reevaluation.causes import Differing
-from kgbench.reevaluation.comparison import DialogueScores, Reevaluated
-from kgbench.reevaluation.variant_passes import VariantPass, no_variants
-from kgbench.run_selection import Selection, runs_with
+from kgbench.reevaluation.causes import DifferingDialogue
+from kgbench.reevaluation.comparison import DialogueScores, ReevaluationResult
+from kgbench.reevaluation.variant_passes import VariantPass, variants_obstacle
+from kgbench.run_selection import Selection, select_runs
 from kgbench.software import this_software
 from kgbench.store.iris import new_id
 from kgbench.store.protocol import Block, Store
-from kgbench.tasks import catalogue, graphs, sealed_classes, succession, typed_answers
+from kgbench.tasks import catalogue, graphs, locked_classes, successors, typed_answers
 
 _Progress: TypeAlias = "_Work | Task | None"  # start of a run, part of a run, end of a run
 _JudgedPart: TypeAlias = "tuple[_Progress, Part, list[list[Verdict]]]"
@@ -65,7 +70,7 @@ def reevaluate_stored(
     endpoint: str | None = None,
     variants: Variants | None = None,
     watch: Callable[[int], None] | None = None,
-) -> list[Reevaluated]:
+) -> list[ReevaluationResult]:
     """Judge all runs in a store again, or the one called ``run``; see :func:`reevaluate_each`.
 
     ``against`` is the pass to compare with: ``first``, ``latest``, an IRI or an id.
@@ -73,7 +78,7 @@ def reevaluate_stored(
     runs = reading.runs(store) if run is None else [reading.find_run(store, run)]
     todo = [
         (info, None if against == "first" else reading.find_pass(store, info, against))
-        for info in runs_with(store, runs, selection or Selection())
+        for info in select_runs(store, runs, selection or Selection())
     ]
     return list(
         reevaluate_each(
@@ -100,7 +105,7 @@ def reevaluate(
     explain: bool = True,
     endpoint: str | None = None,
     watch: Callable[[int], None] | None = None,
-) -> Reevaluated:
+) -> ReevaluationResult:
     """Judge the complete dialogues of one run again; see :func:`reevaluate_each`."""
     (done,) = reevaluate_each(
         store,
@@ -126,7 +131,7 @@ def reevaluate_each(
     endpoint: str | None = None,
     variants: Variants | None = None,
     watch: Callable[[int], None] | None = None,
-) -> Iterator[Reevaluated]:
+) -> Iterator[ReevaluationResult]:
     """Judge the complete dialogues of each run again in a new pass, and compare.
 
     Each run comes with the pass to compare with; ``None`` is the first one. If ``limits`` name a
@@ -142,7 +147,7 @@ def reevaluate_each(
         policy = policies.policy(policies.ON_VARIANTS)
         limits = on_variants.limits(limits, variants)
     asking = None if endpoint is None else asking_of(Endpoint(endpoint, limits.seconds), policy)
-    begin(executor, limits)
+    start_children(executor, limits)
     recorded = RecordedCases(store)
 
     def parts() -> Iterator[tuple[_Progress, Part]]:
@@ -152,7 +157,7 @@ def reevaluate_each(
             yield from work.parts(selection or Selection())
             yield None, ()
 
-    stream = judged_parts(parts(), executor, limits)
+    stream = judge_parts(parts(), executor, limits)
     done = 0
     for begun, _, _ in stream:
         assert isinstance(begun, _Work)
@@ -193,7 +198,7 @@ class _Work:
         recorded: RecordedCases,
         run: RunInfo,
         against: PassInfo | None,
-        asking: Asking | AskingTyped | None,
+        asking: EndpointResults | TypedEndpointResults | None,
         policy: Policy | None,
         *,
         variants: Variants | None,
@@ -215,10 +220,10 @@ class _Work:
         self._originals = [
             info.graph for info in reading.passes(store, run) if info.kind in reading.ORIGINAL
         ]
-        self.result = Reevaluated(self.recorder.evaluation_pass, self._base.iri)
+        self.result = ReevaluationResult(self.recorder.evaluation_pass, self._base.iri)
         self._latest: dict[tuple[str, int | None], str] = {}
         self._noted: dict[Execution, dict[str, dict[str, Json]]] = {}
-        self.differing: list[Differing] = []
+        self.differing: list[DifferingDialogue] = []
         self._models = reading.model_labels(store)
         self._started = datetime.now(UTC)
 
@@ -230,17 +235,17 @@ class _Work:
             self._latest = reading.latest_evaluations(self._store, self._run, read)
         held = {m for rounds in before.values() for seen in rounds.values() for m in seen.scores}
         for recorded, part, verdicts in judged:
-            task = succession.judged_as(recorded)
+            task = successors.as_successor_task(recorded)
             renamed = self._renamed_metrics(recorded, task)
             names = {m.iri: m.name for m in self._metrics(task)}
             held_today = {renamed.get(metric, metric) for metric in held}
             for (dialogue, case), judged_verdicts in zip(part, verdicts, strict=True):
                 recorded_scores = before.get(dialogue.iri, {})
                 self._note(recorded_scores, renamed)
-                earlier = comparison.with_names(recorded_scores, renamed)
+                earlier = comparison.rename_metrics(recorded_scores, renamed)
                 if self._policy is not None:
-                    earlier = comparison.of_metrics(earlier, names)
-                new = comparison.lacking(
+                    earlier = comparison.select_metrics(earlier, names)
+                new = comparison.missing_metrics(
                     names, held_today, is_evaluated=self._policy is None and dialogue.iri in before
                 )
                 revised = self._evaluations(task, dialogue, judged_verdicts)
@@ -254,18 +259,18 @@ class _Work:
                     task.label,
                     label,
                     before=earlier,
-                    after={e.round: Seen(e.iri, dict(e.scores)) for e in revised},
+                    after={e.round: ScoredEvaluation(e.iri, dict(e.scores)) for e in revised},
                     names=names,
                     new=new,
                 )
                 self.watch(self.result.comparison.dialogues)
                 if entry is not None:
                     new_names = frozenset(names[metric] for metric in new)
-                    named = comparison.with_names(earlier, names)
+                    named = comparison.rename_metrics(earlier, names)
                     published = self._base.kind == "published"
                     noted = self._published_with(recorded, dialogue) if published else {}
                     details = (judged_verdicts, named, new_names, published, noted)
-                    self.differing.append(Differing(entry, dialogue, case, *details))
+                    self.differing.append(DifferingDialogue(entry, dialogue, case, *details))
                 yield from self.aggregates.evaluated(revised, dialogue)
 
     def _published_with(self, task: Task, dialogue: Dialogue) -> Mapping[str, Json]:
@@ -303,10 +308,10 @@ class _Work:
         for execution, recorded in self._executions(selection):
             todo = self._with_results(execution, self._judgeable(execution, recorded))
             if self._policy is not None:
-                todo = typed_answers.executable(self._policy, todo, self._pass_over)
+                todo = typed_answers.judgeable(self._policy, todo, self._pass_over)
             if self._variants is not None:
                 todo = self._variants.asked(todo)
-            for part in in_parts(todo):
+            for part in split_parts(todo):
                 yield recorded, part
 
     def _with_results(
@@ -342,7 +347,7 @@ class _Work:
     def _renamed_metrics(self, recorded: Task, task: Task) -> dict[str, str]:
         """Map metrics of recorded scores to the metrics of this pass to compare with."""
         if self._policy is None:
-            return succession.renamed_metrics(recorded, self._store.iris)
+            return successors.renamed_metrics(recorded, self._store.iris)
         ours = catalogue.task_class(task.task_class).metrics.values()
         return {metric.iri: metric.same for metric in ours if metric.same is not None}
 
@@ -358,11 +363,11 @@ class _Work:
             self._store, self._run.graph, execution, self._run.iri
         )
         try:
-            catalogue.module(succession.successor(task.task_class))
+            catalogue.module(successors.successor(task.task_class))
         except TaskError:
             self._pass_over(f"no code for the task class {task.task_class}", len(dialogues))
             return []
-        if sealed := sealed_classes.why_sealed(succession.successor(task.task_class)):
+        if sealed := locked_classes.missing_key(successors.successor(task.task_class)):
             self._pass_over(sealed, len(dialogues))
             return []
         answered = [d for d in dialogues if d.ended is not None and d.judged]
@@ -372,11 +377,11 @@ class _Work:
             case = self._cases.case(dialogue.case)
             if unfit := self._unfit(case):
                 self._pass_over(unfit, 1)
-            elif missing := succession.lacking(case):
+            elif missing := successors.missing_data_key(case):
                 self._pass_over(f"cases of {task.task_class} without '{missing}'", 1)
             else:
                 todo.append((dialogue, case))
-        if isinstance(self._asking, AskingTyped):
+        if isinstance(self._asking, TypedEndpointResults):
             return todo
         try:
             graphs.require(case for _, case in todo)
@@ -391,8 +396,10 @@ class _Work:
             return catalogue.obstacle(case)
         module = catalogue.module(case.task_class)
         asking, varied = self._asking is not None, self._variants is not None
-        obstacle = typed_answers.why_not(case, module, has_endpoint=asking, on_variants=varied)
-        return obstacle or (no_variants(case) if varied else None)
+        obstacle = typed_answers.policy_obstacle(
+            case, module, has_endpoint=asking, on_variants=varied
+        )
+        return obstacle or (variants_obstacle(case) if varied else None)
 
     def _pass_over(self, reason: str, count: int) -> None:
         if count:

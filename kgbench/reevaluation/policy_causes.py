@@ -13,7 +13,7 @@ from typing import Final
 
 from kgbench.execution import lexer, query_traits
 from kgbench.model import Case, Json, Outcome, Verdict
-from kgbench.record.reading import Seen
+from kgbench.record.reading import ScoredEvaluation
 
 OTHER_ENGINE: Final = "other engine"
 REFUSED: Final = "refused here"
@@ -23,8 +23,11 @@ LIMIT: Final = "limit"
 SEMANTICS: Final = "semantics"
 
 
-def shown(
-    case: Case, verdicts: Sequence[Verdict], before: Mapping[int, Seen], noted: Mapping[str, Json]
+def proven_cause(
+    case: Case,
+    verdicts: Sequence[Verdict],
+    before: Mapping[int, ScoredEvaluation],
+    noted: Mapping[str, Json],
 ) -> str | None:
     """The cause shown by an engine's error or by a LIMIT that cuts through ties; else ``None``.
 
@@ -45,8 +48,11 @@ def shown(
     return causes[0] + _sizes(verdict, noted) if causes else None
 
 
-def likely(
-    case: Case, verdicts: Sequence[Verdict], before: Mapping[int, Seen], noted: Mapping[str, Json]
+def likely_cause(
+    case: Case,
+    verdicts: Sequence[Verdict],
+    before: Mapping[int, ScoredEvaluation],
+    noted: Mapping[str, Json],
 ) -> str | None:
     """The cause suggested by the texts of queries and the numbers of rows; else ``None``."""
     verdict = verdicts[-1]

@@ -20,14 +20,14 @@ from itertools import islice
 from typing import NamedTuple, TypeAlias, cast
 
 from kgbench.execution import query_traits
-from kgbench.execution.judging import JudgeLimits, Used, UseRequest, answer_batch
+from kgbench.execution.judging import JudgeLimits, ToolRequest, ToolRun, answer_batch
 from kgbench.execution.watched import REASONS
 from kgbench.model import Case, Json
 from kgbench.record import reading
 from kgbench.record.dialogues import tool_uses
-from kgbench.run_selection import Selection, runs_with
+from kgbench.run_selection import Selection, select_runs
 from kgbench.store.protocol import Store
-from kgbench.tasks import catalogue, succession, tool_prompts
+from kgbench.tasks import catalogue, successors, tool_prompts
 from kgbench.tool_calls import ToolOutcome, ToolResult, ToolUse
 from kgbench.tools import arguments
 from kgbench.tools.module import RecordedTools
@@ -36,14 +36,14 @@ _BATCH = 64  # calls executed by one call of the executor
 _OTHER: Mapping[str, str] = {"oxigraph": "rdflib", "rdflib": "oxigraph"}
 
 
-class Recorded(NamedTuple):
+class RecordedCall(NamedTuple):
     """A recorded tool call with its position, and the request to repeat it or the obstacle."""
 
     dialogue: str
     round: int
     place: int
     use: ToolUse
-    request: UseRequest | str
+    request: ToolRequest | str
 
 
 @dataclass(slots=True)
@@ -67,7 +67,7 @@ class Audit:
         return {"calls": self.calls, "agree": self.agree, "differ": self.differ, "aside": aside}
 
 
-_Part: TypeAlias = "Sequence[tuple[Recorded, UseRequest]]"
+_Part: TypeAlias = "Sequence[tuple[RecordedCall, ToolRequest]]"
 
 
 def audit(
@@ -95,8 +95,8 @@ def audit(
 
 
 def _executable(
-    recorded: Iterator[Recorded], result: Audit
-) -> Iterator[tuple[Recorded, UseRequest]]:
+    recorded: Iterator[RecordedCall], result: Audit
+) -> Iterator[tuple[RecordedCall, ToolRequest]]:
     """Yield the calls that can be executed; count the others in ``done.aside``."""
     for call in recorded:
         if isinstance(call.request, str):
@@ -111,17 +111,17 @@ def _executed(
     if not part:
         return []
     answers = executor.submit(answer_batch, [request for _, request in part], limits).result()
-    return [answer.result for answer in answers if isinstance(answer, Used)]
+    return [answer.result for answer in answers if isinstance(answer, ToolRun)]
 
 
-def _recorded(store: Store, run: str | None, selection: Selection) -> Iterator[Recorded]:
+def _recorded(store: Store, run: str | None, selection: Selection) -> Iterator[RecordedCall]:
     runs = reading.runs(store) if run is None else [reading.find_run(store, run)]
     models = reading.model_labels(store)
     cases: dict[str, Case] = {}
-    for run_info in runs_with(store, runs, selection):
+    for run_info in select_runs(store, runs, selection):
         for execution in reading.executions(store, run_info.graph):
             task = reading.task(store, execution.task)
-            name = succession.successor(task.task_class)
+            name = successors.successor(task.task_class)
             has_tools = name in catalogue.task_classes() and hasattr(catalogue.module(name), "use")
             if not has_tools or not selection.fits(task.label, models.get(execution.model, "")):
                 continue
@@ -135,14 +135,14 @@ def _recorded(store: Store, run: str | None, selection: Selection) -> Iterator[R
                 iri, prompt = cases_and_prompts[dialogue]
                 case = cases.get(iri)
                 if case is None:
-                    case = succession.case_judged_as(reading.case(store, iri))
+                    case = successors.as_successor_case(reading.case(store, iri))
                     cases[iri] = case
                 for k, uses in sorted(rounds.items()):
                     for index, use in enumerate(uses):
-                        yield Recorded(dialogue, k, index, use, _request(case, use, prompt))
+                        yield RecordedCall(dialogue, k, index, use, _request(case, use, prompt))
 
 
-def _request(case: Case, use: ToolUse, prompt: str) -> UseRequest | str:
+def _request(case: Case, use: ToolUse, prompt: str) -> ToolRequest | str:
     """The request that executes a call again, or the obstacle as a text."""
     if use.result.fault is not None:
         return f"the call was not passed to any tool: {use.result.fault}"
@@ -151,7 +151,7 @@ def _request(case: Case, use: ToolUse, prompt: str) -> UseRequest | str:
         return (
             request_or_obstacle
             if isinstance(request_or_obstacle, str)
-            else UseRequest(case, use.call, request_or_obstacle)
+            else ToolRequest(case, use.call, request_or_obstacle)
         )
     if use.result.outcome is ToolOutcome.OVER_BUDGET:
         return "the budget was spent"
@@ -159,7 +159,7 @@ def _request(case: Case, use: ToolUse, prompt: str) -> UseRequest | str:
         return "the tool is one of another server"
     if use.call.name not in {tool.name for tool in tool_prompts.tools_of(case) if not tool.ends}:
         return "the call ends the dialogue"
-    return UseRequest(case, use.call, arguments.read(use.call.arguments))
+    return ToolRequest(case, use.call, arguments.read(use.call.arguments))
 
 
 def _foreign(case: Case) -> RecordedTools | None:
@@ -168,9 +168,9 @@ def _foreign(case: Case) -> RecordedTools | None:
     return cast("RecordedTools", module) if hasattr(module, "again") else None
 
 
-def _agree(recorded: Recorded, now: ToolResult) -> bool:
+def _agree(recorded: RecordedCall, now: ToolResult) -> bool:
     request, before = recorded.request, recorded.use.result
-    assert isinstance(request, UseRequest)
+    assert isinstance(request, ToolRequest)
     foreign = _foreign(request.case)
     return now == before if foreign is None else foreign.agree(before, now)
 
@@ -181,7 +181,7 @@ def _hit_a_limit(result: ToolResult) -> bool:
 
 
 def _difference(
-    recorded: Recorded, request: UseRequest, now: ToolResult, other: ToolResult
+    recorded: RecordedCall, request: ToolRequest, now: ToolResult, other: ToolResult
 ) -> dict[str, Json]:
     use, case = recorded.use, request.case
     foreign = _foreign(case)

@@ -20,7 +20,7 @@ SUSPECT: Final = "suspect-reference"
 """The outcome of answers that agree with each other on a variant but not with the reference."""
 
 
-class SeenOnVariants(NamedTuple):
+class AnswerOnVariants(NamedTuple):
     """One answer judged on variants: its dialogue, and the judge's infos about it.
 
     ``number`` variants of each of ``kinds`` were requested, the first with ``seed``. ``columns``
@@ -42,13 +42,13 @@ class SeenOnVariants(NamedTuple):
     columns: Mapping[str, Collection[str]] = {}
 
 
-def seen_on_variants(
+def answer_on_variants(
     dialogue: str, case: str, model: str, task: str, infos: Mapping[str, Any]
-) -> SeenOnVariants:
+) -> AnswerOnVariants:
     """Read the judge's ``infos`` about an answer; ``model`` and ``task`` are labels."""
     witness = infos.get("witness") or {}
     asked = infos.get("variants") or {}
-    return SeenOnVariants(
+    return AnswerOnVariants(
         dialogue,
         case,
         model,
@@ -65,13 +65,13 @@ def seen_on_variants(
     )
 
 
-def suspects(answers: Iterable[SeenOnVariants]) -> dict[str, list[tuple[str, str, str]]]:
+def suspects(answers: Iterable[AnswerOnVariants]) -> dict[str, list[tuple[str, str, str]]]:
     """The pairs of answers that make a reference suspect, by case: two dialogues and a variant.
 
     Both are right on the published graph, come from different models with different queries, and
     neither is a constant or names an entity; on the variant they share as many columns as expected.
     """
-    by_case: dict[str, list[SeenOnVariants]] = defaultdict(list)
+    by_case: dict[str, list[AnswerOnVariants]] = defaultdict(list)
     for answer in answers:
         if answer.outcome == VariantOutcome.ACCIDENT:
             by_case[answer.case].append(answer)
@@ -86,7 +86,7 @@ def suspects(answers: Iterable[SeenOnVariants]) -> dict[str, list[tuple[str, str
     return dict(pairs)
 
 
-def with_suspects(answers: Sequence[SeenOnVariants]) -> list[SeenOnVariants]:
+def mark_suspects(answers: Sequence[AnswerOnVariants]) -> list[AnswerOnVariants]:
     """``answers`` with the outcome :data:`SUSPECT` for those that agree against a reference."""
     agreeing = {
         dialogue
@@ -100,11 +100,11 @@ def with_suspects(answers: Sequence[SeenOnVariants]) -> list[SeenOnVariants]:
     ]
 
 
-def counts(answers: Sequence[SeenOnVariants]) -> dict[str, dict[str, int]]:
+def counts(answers: Sequence[AnswerOnVariants]) -> dict[str, dict[str, int]]:
     """Numbers of answers by model: exact on the published graph, failing, and by outcome."""
     counted: dict[str, dict[str, int]] = {}
     by_model: dict[str, Counter[str]] = defaultdict(Counter)
-    for answer in with_suspects(answers):
+    for answer in mark_suspects(answers):
         by_model[answer.model][answer.outcome] += 1
     for model, outcomes in sorted(by_model.items()):
         exact = outcomes.total() - outcomes[VariantOutcome.WRONG]
@@ -116,7 +116,7 @@ def counts(answers: Sequence[SeenOnVariants]) -> dict[str, dict[str, int]]:
     return counted
 
 
-def report(answers: Sequence[SeenOnVariants]) -> dict[str, Json]:
+def report(answers: Sequence[AnswerOnVariants]) -> dict[str, Json]:
     """The part of ``reevaluate --json`` about variants: counts by model, and each witness."""
     witnesses = [
         {
@@ -128,13 +128,13 @@ def report(answers: Sequence[SeenOnVariants]) -> dict[str, Json]:
             "reason": answer.reason,
             "command": command(answer),
         }
-        for answer in with_suspects(answers)
+        for answer in mark_suspects(answers)
         if answer.outcome in {*FAILING, VariantOutcome.TIE, SUSPECT}
     ]
     return {"variants": counts(answers), "variant_witnesses": witnesses}
 
 
-def command(answer: SeenOnVariants) -> str:
+def command(answer: AnswerOnVariants) -> str:
     """The command that judges the dialogue of an answer on the same variants again."""
     run = answer.dialogue.split("/run/")[-1].split("/")[0]
     words = ["kgbench", "reevaluate", run, "--task", answer.task, "--model", answer.model]
@@ -144,7 +144,7 @@ def command(answer: SeenOnVariants) -> str:
     return shlex.join(words)
 
 
-def _agree(first: SeenOnVariants, second: SeenOnVariants, variant: str) -> bool:
+def _agree(first: AnswerOnVariants, second: AnswerOnVariants, variant: str) -> bool:
     common = set(first.columns[variant]) & set(second.columns[variant])
     return len(common) >= max(first.width, 1)
 

@@ -8,19 +8,19 @@ from functools import cache
 from typing import cast
 
 from kgbench.errors import EvaluationError
-from kgbench.execution.on_variants import Variants, named_by, with_variants
+from kgbench.execution.on_variants import Variants, named_instances, with_variants
 from kgbench.model import Case, Dialogue, Verdict
 from kgbench.rdf import integer, string
 from kgbench.rdf.declared import shipped
 from kgbench.record import Recorder, reading
 from kgbench.record import terms as t
 from kgbench.record.reading import RunInfo
-from kgbench.reevaluation.variant_outcomes import SeenOnVariants, seen_on_variants
+from kgbench.reevaluation.variant_outcomes import AnswerOnVariants, answer_on_variants
 from kgbench.store.protocol import Block, Store
-from kgbench.tasks import catalogue, succession, typed_answers
+from kgbench.tasks import catalogue, successors, typed_answers
 from kgbench.variants import rules
 from kgbench.variants.generator import VERSION
-from kgbench.variants.rules import NONE, Rules
+from kgbench.variants.rules import NO_RULES, Rules
 from kgbench.vocab import KGB
 
 _RULES = ("ontology", "variants.ttl")
@@ -66,9 +66,9 @@ class VariantPass:
 
     def seen(
         self, dialogue: Dialogue, model: str, task: str, verdicts: Sequence[Verdict]
-    ) -> SeenOnVariants:
+    ) -> AnswerOnVariants:
         """The outcome of the last answer of a dialogue; ``model`` and ``task`` are labels."""
-        return seen_on_variants(
+        return answer_on_variants(
             dialogue.iri,
             dialogue.case,
             model,
@@ -95,8 +95,8 @@ class VariantPass:
         if key not in self._named:
             named: set[str] = set()
             for other in self._cases(case.task_class):
-                if no_variants(other) is None and _graph(other) == graph:
-                    named |= named_by(other, catalogue.module(other.task_class), rules_found)
+                if variants_obstacle(other) is None and _graph(other) == graph:
+                    named |= named_instances(other, catalogue.module(other.task_class), rules_found)
             self._named[key] = frozenset(named)
         return self._named[key]
 
@@ -104,16 +104,18 @@ class VariantPass:
         """All cases of a task class with dialogues in the run, selected or not."""
         iris = set()
         for execution in reading.executions(self._store, self._run.graph):
-            task = succession.judged_as(reading.task(self._store, execution.task))
+            task = successors.as_successor_task(reading.task(self._store, execution.task))
             if task.task_class == task_class:
                 dialogues = reading.execution_dialogues(
                     self._store, self._run.graph, execution, self._run.iri
                 )
                 iris |= {dialogue.case for dialogue in dialogues}
-        return [succession.case_judged_as(reading.case(self._store, iri)) for iri in sorted(iris)]
+        return [
+            successors.as_successor_case(reading.case(self._store, iri)) for iri in sorted(iris)
+        ]
 
 
-def no_variants(case: Case) -> str | None:
+def variants_obstacle(case: Case) -> str | None:
     """The reason why answers to ``case`` cannot be judged on variants, or ``None``."""
     if not case.data.get("refSparql"):
         return f"cases of {case.task_class} without a reference query"
@@ -131,12 +133,12 @@ def variant_iri(evaluation_pass: str, name: str) -> str:
 
 @cache
 def rules_of(task_class: str) -> Rules:
-    """The declared rules for the graphs of a task class, or :data:`NONE`."""
+    """The declared rules for the graphs of a task class, or :data:`NO_RULES`."""
     source = shipped(*_RULES)
     for node in source.instances(KGB.VariantRules):
         if task_class in source.texts(node, KGB.taskClassName):
             return rules.read(source, node)
-    return NONE
+    return NO_RULES
 
 
 def _graph(case: Case) -> str:

@@ -33,7 +33,7 @@ def published_scores(
     If the answer has no fact, conformance is 1 and all others are 0, as published; if the reference
     has none, precision, recall and F1 are 0. ``stems`` tokenises and stems texts.
     """
-    scores = agreement(triples, truth)
+    scores = fact_agreement(triples, truth)
     if not triples:
         return {**scores, "onto_conf": 1.0, "rel_halluc": 0.0, "sub_halluc": 0.0, "obj_halluc": 0.0}
     conforming = sum(triple[1] in ontology.relation_names for triple in triples) / len(triples)
@@ -52,7 +52,7 @@ def published_scores(
     }
 
 
-def agreement(triples: Sequence[Triple], truth: Sequence[Fact]) -> dict[str, float]:
+def fact_agreement(triples: Sequence[Triple], truth: Sequence[Fact]) -> dict[str, float]:
     """Precision, recall and F1 of the facts whose relation the reference uses."""
     relations = {fact.relation.replace(" ", "_") for fact in truth}
     given = {key(*triple) for triple in triples if triple[1] in relations}

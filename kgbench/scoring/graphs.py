@@ -12,7 +12,7 @@ from kgbench.scoring.agreement import Agreement, compare_sets
 _TERM = re.compile(r'<[^<>"]*>|"(?:[^"\\]|\\.)*"|(?P<blank>_:[^\s<>"]+)')
 
 
-def alike(line: str) -> str:
+def with_uniform_blank_nodes(line: str) -> str:
     """Replace every blank node in an N-Triples line by ``_:b``.
 
     >>> alike('_:b7 <http://e.org/p> "_:b7" .')
@@ -29,7 +29,7 @@ def line_set(triples: Iterable[str]) -> frozenset[str]:
     The empty line comes from the published scores, which split a serialised graph at line breaks:
     even an empty graph shares it with every other.
     """
-    return frozenset({"", *map(alike, triples)})
+    return frozenset({"", *map(with_uniform_blank_nodes, triples)})
 
 
 def compare_graphs(expected: Iterable[str], given: Iterable[str]) -> Agreement:

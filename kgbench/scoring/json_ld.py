@@ -71,12 +71,12 @@ def leaves(tree: Any, node: str = "", path: str = "") -> Iterator[str]:
         yield f"{node} {path} {json.dumps(tree)}"
 
 
-def ordered(tree: Any) -> Any:
+def sort_arrays(tree: Any) -> Any:
     """Sort the arrays of a tree by content, so that trees with reordered arrays compare equal."""
     if isinstance(tree, Mapping):
-        return {key: ordered(value) for key, value in sorted(tree.items())}
+        return {key: sort_arrays(value) for key, value in sorted(tree.items())}
     if isinstance(tree, list):
-        return sorted((ordered(item) for item in tree), key=json.dumps)
+        return sorted((sort_arrays(item) for item in tree), key=json.dumps)
     return tree
 
 
@@ -88,7 +88,7 @@ def expanded(lines: Sequence[str]) -> list[dict[str, Any]]:
     return list(jsonld.from_rdf(text, {"format": "application/n-quads"}))
 
 
-def known(lines: Sequence[str]) -> frozenset[str]:
+def ntriples_rows(lines: Sequence[str]) -> frozenset[str]:
     """Convert lines of N-Triples to the form of :func:`rows`."""
     return frozenset(str(quad.triple) for quad in ox.parse("\n".join(lines), _N_TRIPLES))
 

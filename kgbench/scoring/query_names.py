@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from kgbench.scoring.agreement import Agreement, compare_sets
-from kgbench.scoring.result_sets import shortened
+from kgbench.scoring.result_sets import shorten_iri
 
 _PREFIX = re.compile(r"PREFIX\s+[^\s:]*:\s*<[^<>]*>", re.IGNORECASE)
 _TOKEN = re.compile(
@@ -34,7 +34,7 @@ def names(query: str, prefixes: Mapping[str, str]) -> set[str]:
         elif match["type"]:
             used.add("rdf:type")
         else:
-            used.add(shortened(match["iri"], prefixes))
+            used.add(shorten_iri(match["iri"], prefixes))
     return used
 
 

@@ -14,8 +14,8 @@ Row = tuple[str | None, ...]
 
 
 def values(rows: Iterable[Row], prefixes: Mapping[str, str]) -> set[str]:
-    """All bound values of all rows and columns, each as :func:`written` writes it."""
-    return {written(term, prefixes) for row in rows for term in row if term is not None}
+    """All bound values of all rows and columns, each as :func:`term_value` writes it."""
+    return {term_value(term, prefixes) for row in rows for term in row if term is not None}
 
 
 def bound_rows(rows: Iterable[Row]) -> int:
@@ -23,19 +23,19 @@ def bound_rows(rows: Iterable[Row]) -> int:
     return sum(any(term is not None for term in row) for row in rows)
 
 
-def written(term: str, prefixes: Mapping[str, str]) -> str:
+def term_value(term: str, prefixes: Mapping[str, str]) -> str:
     r"""Convert an N-Triples term to a value: IRIs by prefix if one fits, literals by lexical form.
 
     >>> written("<http://e.org/a>", {"": "http://e.org/"}), written('"1"^^<http://e.org/i>', {})
     (':a', '1')
     """
     if term.startswith("<"):
-        return shortened(term[1:-1], prefixes)
+        return shorten_iri(term[1:-1], prefixes)
     literal = _LITERAL.match(term)
     return _ESCAPE.sub(_character, literal[1]) if literal else term
 
 
-def shortened(iri: str, prefixes: Mapping[str, str]) -> str:
+def shorten_iri(iri: str, prefixes: Mapping[str, str]) -> str:
     """``prefix:local`` by the longest namespace that fits, else ``<iri>``."""
     best = max(
         (item for item in prefixes.items() if item[1] and iri.startswith(item[1])),

@@ -68,7 +68,7 @@ def load() -> None:
     _tools()
 
 
-def forget() -> None:
+def clear_caches() -> None:
     """Clear the caches of stems; results do not depend on them."""
     for cached in (_short, _cached_stems, _stem_of_word):
         cached.cache_clear()

@@ -10,7 +10,7 @@ three alignments, and in hexadecimal digits.
 
 Keys of fewer than :data:`SHORTEST` bytes have no fingerprint, because it would allow guessing them.
 They are not found, nor are keys with white space, nor the encodings that
-:mod:`kgbench.secrets.echoes` does not find. Hexadecimal digits with separators are searched for
+:mod:`kgbench.secrets.detection` does not find. Hexadecimal digits with separators are searched for
 known keys only.
 """
 
@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from kgbench.errors import StoreError
-from kgbench.secrets.echoes import as_bytes, fold_base64, fold_hex, in_base64
+from kgbench.secrets.detection import as_bytes, fold_base64, fold_hex, in_base64
 
 if TYPE_CHECKING:
     import numpy as np
@@ -54,7 +54,7 @@ class Fingerprint:
 
 
 class Fingerprints:
-    """The fingerprints in one file, as a search of :mod:`kgbench.secrets.echoes`."""
+    """The fingerprints in one file, as a search of :mod:`kgbench.secrets.detection`."""
 
     def __init__(self, secret: bytes, known: Iterable[Fingerprint] = ()) -> None:
         self._secret = secret

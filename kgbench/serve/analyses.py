@@ -14,13 +14,13 @@ from kgbench.analysis import declarations, dialogues, leaders
 from kgbench.analysis import scores as fetch
 from kgbench.analysis.display_names import display_names
 from kgbench.analysis.selection import ALL, FIRST, LATEST, select
-from kgbench.analysis.stored import remembered
+from kgbench.analysis.stored_results import stored_or_computed
 from kgbench.analysis.tables import render
 from kgbench.analysis.task_scores import task_scores
 from kgbench.pages import contents, home, things
 from kgbench.pages.board import board, heat_map
 from kgbench.pages.snapshot import View
-from kgbench.pages.words import moment
+from kgbench.pages.times import moment
 from kgbench.rdf import queries
 from kgbench.record import reading
 from kgbench.serve.comparisons import side_by_side
@@ -43,7 +43,7 @@ def _leaderboard(
     combined = declarations.score_set(score_set)
     # The same arguments as `kgbench analyze leaderboard --significance --keep`, to share its table.
     arguments = leaders.arguments(score_set)
-    table, *_ = remembered(
+    table, *_ = stored_or_computed(
         view,
         selection,
         "leaderboard",
@@ -67,7 +67,7 @@ def _standings(view: View, suite: str | None, model: str | None, task: str | Non
     if selection.narrowed:
         return render(leaders.leaders(view, selection, combined), "markdown")
     arguments = leaders.arguments("main")
-    table, *_ = remembered(
+    table, *_ = stored_or_computed(
         view,
         selection,
         "leaderboard",

@@ -33,9 +33,9 @@ def _handler() -> Callable[[Mapping[str, Any], BinaryIO], None]:
     def open_view(path: str) -> View:
         # The server holds the snapshot while jobs use it. This process must not hold it, because
         # its view stays open after the job and would keep an old snapshot on disk.
-        return snapshot.opened(Path(path), None, base)
+        return snapshot.open_view(Path(path), None, base)
 
-    snapshots = worker.Opened(open_view)
+    snapshots = worker.OpenSnapshots(open_view)
 
     def answer(job: Mapping[str, Any], stream: BinaryIO) -> None:
         nonlocal base

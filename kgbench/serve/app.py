@@ -23,14 +23,14 @@ from kgbench.serve.description import Statistics, void
 from kgbench.serve.documents import graph_response
 from kgbench.serve.endpoint import METHODS, Endpoint
 from kgbench.serve.graph_store import GraphStore
-from kgbench.serve.headers import PREFLIGHT, READING, always, sharing
+from kgbench.serve.headers import PREFLIGHT, READING, common_headers, cors_headers
 from kgbench.serve.linked_data import LinkedData
 from kgbench.serve.lookups import LOOKUPS, Lookups
 from kgbench.serve.pages import Pages
 from kgbench.serve.protocol import MOST_FIELDS
-from kgbench.serve.refusals import ABORT, Cut, Refused
-from kgbench.serve.rendering import Rendering
-from kgbench.serve.service import Service, etag, unchanged
+from kgbench.serve.refusals import ABORT, Refused, ResponseAborted
+from kgbench.serve.rendering import PageRenderer
+from kgbench.serve.service import Service, etag, is_unchanged
 from kgbench.serve.settings import Settings
 from kgbench.serve.updates import Updates
 from kgbench.store import EmbeddedStore, embedded_only
@@ -39,7 +39,7 @@ STATIC = Path(__file__).parent / "static"
 Handler = Callable[[Request], Awaitable[Response]]
 
 
-class Protocolled(Protocol):
+class ProtocolHandler(Protocol):
     """A handler of another protocol at ``path``, which allows ``methods``."""
 
     path: str
@@ -55,7 +55,7 @@ class Protocolled(Protocol):
 
 
 def application(
-    settings: Settings, make_handler: Callable[[Service], Protocolled] | None = None
+    settings: Settings, make_handler: Callable[[Service], ProtocolHandler] | None = None
 ) -> ASGIApp:
     """Return the server as an ASGI application; with a token it opens the store for writing.
 
@@ -66,7 +66,7 @@ def application(
         owned = EmbeddedStore(embedded_only(settings.location, "serving"))
     service = Service(settings)
     updates = None if owned is None else Updates(owned, service.following)
-    rendering = Rendering(service)
+    rendering = PageRenderer(service)
 
     handler = None if make_handler is None else make_handler(service)
 
@@ -100,12 +100,12 @@ def application(
     lookups = Lookups(service)
     routes = _routes(service, updates, rendering, lookups)
     if handler is not None:
-        routes.insert(0, Place(handler.path, handler, handler.methods))
+        routes.insert(0, MethodRoute(handler.path, handler, handler.methods))
     app = Starlette(
         routes=routes, lifespan=lifespan, exception_handlers={Refused: refuse, Exception: fail}
     )
     app.router.redirect_slashes = False
-    return Frame(app, settings)
+    return SecurityMiddleware(app, settings)
 
 
 async def refusal(_: Request, refused: Exception) -> Response:
@@ -115,7 +115,7 @@ async def refusal(_: Request, refused: Exception) -> Response:
 
 
 def _routes(
-    service: Service, updates: Updates | None, rendering: Rendering, lookups: Lookups
+    service: Service, updates: Updates | None, rendering: PageRenderer, lookups: Lookups
 ) -> list[BaseRoute]:
     store = GraphStore(service, updates)
     endpoint = Endpoint(service, updates, lookups)
@@ -131,7 +131,7 @@ def _routes(
             known = ", ".join(form.media for form in formats.GRAPHS)
             raise Refused(406, f"the statistics can be sent as {known}", {"Vary": "Accept"})
         headers = {"Vary": "Accept", "ETag": tag, "Cache-Control": "no-cache"}
-        if unchanged(request, tag):
+        if is_unchanged(request, tag):
             return Response(status_code=304, headers=headers)
         quads = await void(service, statistics, view, service.root(request))
         return graph_response(quads, chosen, headers)
@@ -144,7 +144,7 @@ def _routes(
         root = service.root(request)
         tag = etag(queries.digest(), root)
         headers = {"Vary": "Accept", "ETag": tag, "Cache-Control": "no-cache"}
-        if unchanged(request, tag):
+        if is_unchanged(request, tag):
             return Response(status_code=304, headers=headers)
         return graph_response(query_examples.examples(f"{root}sparql"), chosen, headers)
 
@@ -152,21 +152,24 @@ def _routes(
         return JSONResponse({"snapshot": service.view.name})
 
     return [
-        Place("/sparql", endpoint, METHODS),
-        Place("/sparql/", endpoint, METHODS),
-        Place("/store", store, store.methods),
-        Place("/.well-known/void", void_document),
-        Place(f"/{query_examples.PLACE}", examples),
-        Place("/health", health),
-        *(Place(f"/static/{path.name}", _file(path)) for path in sorted(shared.STATIC.iterdir())),
+        MethodRoute("/sparql", endpoint, METHODS),
+        MethodRoute("/sparql/", endpoint, METHODS),
+        MethodRoute("/store", store, store.methods),
+        MethodRoute("/.well-known/void", void_document),
+        MethodRoute(f"/{query_examples.SITE_PATH}", examples),
+        MethodRoute("/health", health),
+        *(
+            MethodRoute(f"/static/{path.name}", _file(path))
+            for path in sorted(shared.STATIC.iterdir())
+        ),
         Mount("/static", StaticFiles(directory=STATIC)),
-        Place("/", pages.overview),
-        Place("/leaderboard", pages.leaderboard),
-        Place("/dialogues", pages.dialogues),
-        Place("/compare", pages.compare),
-        Place("/search", pages.search),
-        Place("/editor", pages.editor),
-        Place("/{path:path}", things, store.methods),
+        MethodRoute("/", pages.overview),
+        MethodRoute("/leaderboard", pages.leaderboard),
+        MethodRoute("/dialogues", pages.dialogues),
+        MethodRoute("/compare", pages.compare),
+        MethodRoute("/search", pages.search),
+        MethodRoute("/editor", pages.editor),
+        MethodRoute("/{path:path}", things, store.methods),
     ]
 
 
@@ -177,7 +180,7 @@ def _file(path: Path) -> Handler:
     return send
 
 
-class Place(Route):
+class MethodRoute(Route):
     """A route that answers OPTIONS by ``methods``.
 
     Without ``methods``, only GET and HEAD are passed to the handler. Otherwise the handler refuses
@@ -196,14 +199,14 @@ class Place(Route):
         self.allowed = methods or READING
 
 
-class Frame:
+class SecurityMiddleware:
     """Middleware for the Host header, OPTIONS, CORS and security headers."""
 
     def __init__(self, app: Starlette, settings: Settings) -> None:
         self._app = app
         self._settings = settings
-        self._cors_headers = sharing(settings.shared_with)
-        self._common_headers = always(settings.shared_with)
+        self._cors_headers = cors_headers(settings.shared_with)
+        self._common_headers = common_headers(settings.shared_with)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or pass it to the application."""
@@ -235,7 +238,7 @@ class Frame:
         with contextlib.suppress(asyncio.CancelledError):
             try:
                 await self._app(scope, receive, sending)
-            except Cut:
+            except ResponseAborted:
                 abort = scope.get("state", {}).get(ABORT)
                 if not started or abort is None:
                     raise
@@ -261,4 +264,4 @@ class Frame:
             if candidate.matches(scope)[0] is not Match.NONE
         )
         route = next(matching, None)
-        return route.allowed if isinstance(route, Place) else READING
+        return route.allowed if isinstance(route, MethodRoute) else READING

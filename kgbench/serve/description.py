@@ -10,10 +10,10 @@ from itertools import islice
 import pyoxigraph as ox
 
 from kgbench.rdf import queries, query_examples
-from kgbench.rdf.statements import node, said, text, typed
+from kgbench.rdf.statements import node, statements_about, text, type_statements
 from kgbench.rdf.void import counts, partitions
-from kgbench.serve.following import View
 from kgbench.serve.service import Service
+from kgbench.serve.snapshot_follower import View
 from kgbench.vocab import DCAT, DCTERMS, FOAF, RDFS, SD, VOID
 
 _MOST_GRAPHS = 1_000
@@ -28,8 +28,8 @@ def service_description(service: Service, root: str) -> list[ox.Quad]:
     default = root + "sparql#default-graph"
     settings = service.settings
     quads = [
-        *typed(endpoint, SD.Service, DCAT.DataService),
-        *said(
+        *type_statements(endpoint, SD.Service, DCAT.DataService),
+        *statements_about(
             endpoint,
             (DCTERMS["title"], text("SPARQL endpoint of a kgbench store")),
             (DCAT.endpointURL, endpoint),
@@ -39,17 +39,20 @@ def service_description(service: Service, root: str) -> list[ox.Quad]:
             (SD.feature, SD.UnionDefaultGraph if settings.union else None),
             (SD.defaultDataset, dataset),
             (DCAT.servesDataset, dataset),
-            (RDFS.seeAlso, root + query_examples.PLACE),
+            (RDFS.seeAlso, root + query_examples.SITE_PATH),
             *((SD.resultFormat, _FORMAT_BASE + name) for name in (*_RESULTS, *_GRAPH_FORMATS)),
         ),
-        *typed(dataset, SD.Dataset),
-        *said(dataset, (SD.defaultGraph, default)),
-        *typed(node(default), SD.Graph),
+        *type_statements(dataset, SD.Dataset),
+        *statements_about(dataset, (SD.defaultGraph, default)),
+        *type_statements(node(default), SD.Graph),
     ]
     for graph in islice(service.view.database.named_graphs(), _MOST_GRAPHS):
         named = ox.BlankNode()
-        quads += said(dataset, (SD.namedGraph, named))
-        quads += [*typed(named, SD.NamedGraph), *said(named, (SD.name, graph))]
+        quads += statements_about(dataset, (SD.namedGraph, named))
+        quads += [
+            *type_statements(named, SD.NamedGraph),
+            *statements_about(named, (SD.name, graph)),
+        ]
     return quads
 
 
@@ -88,10 +91,10 @@ async def void(service: Service, statistics: Statistics, view: View, root: str) 
     dataset = node(root + ".well-known/void#dataset")
     facts = {"triples": sum(counted["properties"].values()), **counted}
     return [
-        *typed(node(root + ".well-known/void"), VOID.DatasetDescription),
-        *said(node(root + ".well-known/void"), (FOAF.primaryTopic, dataset)),
-        *typed(dataset, VOID.Dataset, DCAT.Dataset),
-        *said(
+        *type_statements(node(root + ".well-known/void"), VOID.DatasetDescription),
+        *statements_about(node(root + ".well-known/void"), (FOAF.primaryTopic, dataset)),
+        *type_statements(dataset, VOID.Dataset, DCAT.Dataset),
+        *statements_about(
             dataset,
             (DCTERMS["title"], text("Results recorded by kgbench")),
             (FOAF.homepage, root),

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlencode
 
-from kgbench.analysis import finding
+from kgbench.analysis import dialogue_search
 from kgbench.analysis import scores as fetch
 from kgbench.analysis.display_names import display_names
 from kgbench.analysis.selection import ALL, FIRST, select
@@ -25,7 +25,7 @@ OUTCOMES = tuple(outcome.value for outcome in Outcome)
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class DialogueSearch:
     """Search parameters of a request; ``problem`` describes an invalid one.
 
     ``model`` and ``task`` are names or globs; ``run`` is an id, IRI or label, as on the command
@@ -45,7 +45,7 @@ class Wanted:
     problem: str | None = None
 
     @classmethod
-    def read(cls, fields: Mapping[str, str]) -> Wanted:
+    def read(cls, fields: Mapping[str, str]) -> DialogueSearch:
         """Read the parameters from the fields of a form; empty fields are ignored."""
         texts = {name: value.strip()[:_LONGEST] for name, value in fields.items() if value.strip()}
         search = cls(
@@ -59,7 +59,7 @@ class Wanted:
         )
         if search.outcome is not None and search.outcome not in OUTCOMES:
             return replace(search, problem=f"there is no outcome '{search.outcome}'")
-        if (sort := texts.get("sort", "score")) not in finding.SORTS:
+        if (sort := texts.get("sort", "score")) not in dialogue_search.SORTS:
             return replace(search, problem=f"dialogues cannot be sorted by '{sort}'")
         try:
             below = float(texts["below"]) if "below" in texts else None
@@ -94,37 +94,39 @@ class Wanted:
         return urlencode({name: value for name, value in fields.items() if value is not None})
 
 
-def all_judged(view: View, suite: str | None, choice: str) -> list[finding.Found] | None:
+def all_judged(
+    view: View, suite: str | None, choice: str
+) -> list[dialogue_search.JudgedDialogue] | None:
     """Return all judged dialogues of a suite for the cache; ``None`` if they are too many."""
-    dialogues = finding.judged_dialogues(view, select(view, suite, choice))
+    dialogues = dialogue_search.judged_dialogues(view, select(view, suite, choice))
     return dialogues if len(dialogues) <= _MOST_KEPT else None
 
 
 def with_text(view: View, suite: str | None, choice: str, text: str) -> set[str]:
     """Return the paths of the dialogues of a suite that have ``text`` in an answer."""
-    return finding.with_text(view, select(view, suite, choice), text)
+    return dialogue_search.with_text(view, select(view, suite, choice), text)
 
 
 def listed_dialogues(
     view: View,
     suite: str | None,
     wanted: Mapping[str, Any],
-    judged: list[finding.Found] | None = None,
+    judged: list[dialogue_search.JudgedDialogue] | None = None,
     among: set[str] | None = None,
 ) -> dict[str, Any]:
-    """Return a page of the dialogues found by ``wanted`` (the fields of :class:`Wanted`).
+    """Return a page of the dialogues found by ``wanted`` (the fields of :class:`DialogueSearch`).
 
     ``judged`` are all judged dialogues of the suite, and ``among`` the paths of those with the
     searched text, if they are known already.
     """
-    search = Wanted(**wanted)
+    search = DialogueSearch(**wanted)
     selection = select(
         view, suite, search.choice, run=search.run, tasks=search.task, models=search.model
     )
     if among is None and search.search is not None:
-        among = finding.with_text(view, selection, search.search)
-    dialogues = finding.choose(
-        finding.judged_dialogues(view, selection) if judged is None else judged,
+        among = dialogue_search.with_text(view, selection, search.search)
+    dialogues = dialogue_search.choose(
+        dialogue_search.judged_dialogues(view, selection) if judged is None else judged,
         outcome=search.outcome,
         below=search.below,
         among=among,
@@ -164,7 +166,7 @@ def listed_dialogues(
         "tasks": sorted(
             ((item.iri, item.name) for item in fetch.tasks(view).values()), key=lambda item: item[1]
         ),
-        "queries": [(name, {"suite": selection.suite}) for name in finding.QUERIES],
+        "queries": [(name, {"suite": selection.suite}) for name in dialogue_search.QUERIES],
     }
 
 

@@ -12,14 +12,14 @@ from starlette.responses import Response
 
 from kgbench.rdf import queries
 from kgbench.serve import formats
-from kgbench.serve.computing import Computing
+from kgbench.serve.analysis_cache import AnalysisCache
 from kgbench.serve.endpoint import Endpoint
-from kgbench.serve.following import View
 from kgbench.serve.headers import WITH_YASGUI
 from kgbench.serve.protocol import Operation
 from kgbench.serve.refusals import Refused
-from kgbench.serve.rendering import YASGUI, Rendering
+from kgbench.serve.rendering import YASGUI, PageRenderer
 from kgbench.serve.service import Service
+from kgbench.serve.snapshot_follower import View
 from kgbench.vocab import PREFIXES
 
 _SHOWN_ROWS = 200
@@ -38,7 +38,11 @@ class Editor:
     """Answers requests for the query editor."""
 
     def __init__(
-        self, service: Service, rendering: Rendering, endpoint: Endpoint, computing: Computing
+        self,
+        service: Service,
+        rendering: PageRenderer,
+        endpoint: Endpoint,
+        computing: AnalysisCache,
     ) -> None:
         self._service = service
         self._computing = computing

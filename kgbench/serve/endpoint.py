@@ -12,18 +12,18 @@ from starlette.responses import RedirectResponse, Response, StreamingResponse
 
 from kgbench.serve import formats
 from kgbench.serve.admission import Admitted
-from kgbench.serve.bodies import body
+from kgbench.serve.authorisation import may_write, require_permission
 from kgbench.serve.costs import key_of
-from kgbench.serve.following import View
 from kgbench.serve.formats import Format
 from kgbench.serve.lookups import Lookups
 from kgbench.serve.pool import Answer
 from kgbench.serve.protocol import Operation
-from kgbench.serve.reading import Sent
-from kgbench.serve.refusals import Cut, Refused
-from kgbench.serve.service import Service, bare, etag, unchanged
+from kgbench.serve.refusals import Refused, ResponseAborted
+from kgbench.serve.request_bodies import body
+from kgbench.serve.request_parsing import RawRequest
+from kgbench.serve.service import Service, etag, head_response, is_unchanged
+from kgbench.serve.snapshot_follower import View
 from kgbench.serve.updates import Updates
-from kgbench.serve.writing import may_write, permit
 
 METHODS = "GET, HEAD, POST, OPTIONS"
 _VARY = {"Vary": "Accept"}
@@ -46,7 +46,7 @@ class Endpoint:
             content = await body(request, self._service.settings.limits)
         settings = self._service.settings
         prepared = await self._service.readers.operation(
-            Sent(
+            RawRequest(
                 request.method,
                 request.scope["query_string"],
                 request.headers.get("content-type"),
@@ -58,7 +58,7 @@ class Endpoint:
         if prepared is None:
             return await self._describe(request)
         if prepared.admitted is None:
-            permit(settings, request)
+            require_permission(settings, request)
             assert self._updates is not None
             await self._updates.apply(prepared.operation.text)
             return Response(status_code=204)
@@ -87,17 +87,19 @@ class Endpoint:
         headers = {**_VARY, "Content-Type": chosen.content_type, "Cache-Control": "no-cache"}
         if admitted.steady:
             headers["ETag"] = etag(view.name, operation, chosen.name)
-            if unchanged(request, headers["ETag"]):
+            if is_unchanged(request, headers["ETag"]):
                 return Response(status_code=304, headers=headers)
         work = self.answer(view, operation, admitted, chosen)
         if request.method == "HEAD":
             answer = await work
             if answer.rest is not None:
                 await answer.rest.aclose()
-                return bare(headers)
+                return head_response(headers)
             headers["Content-Length"] = str(len(answer.head))
             return Response(headers=headers)
-        return await streamed(request, work, headers, self._service.settings.limits.quick_seconds)
+        return await stream_response(
+            request, work, headers, self._service.settings.limits.quick_seconds
+        )
 
     async def answer(
         self, view: View, operation: Operation, admitted: Admitted, chosen: Format
@@ -118,7 +120,7 @@ class Endpoint:
         return await self._service.pool.run(job, key_of(operation.text, admitted.shape), view)
 
 
-async def streamed(
+async def stream_response(
     request: Request, work: Coroutine[Any, Any, Answer], headers: Mapping[str, str], quick: float
 ) -> Response:
     """Return the response with the answer of ``work``.
@@ -169,6 +171,6 @@ async def _chunks(answer: Answer, first: bytes) -> AsyncIterator[bytes]:
         async for piece in answer.rest:
             yield piece
     except Refused as refused:
-        raise Cut(refused.message) from None
+        raise ResponseAborted(refused.message) from None
     finally:
         await answer.rest.aclose()

@@ -16,14 +16,14 @@ from starlette.responses import Response
 
 from kgbench.rdf import integer
 from kgbench.serve import formats
-from kgbench.serve.bodies import body
-from kgbench.serve.endpoint import streamed
+from kgbench.serve.authorisation import require_permission
+from kgbench.serve.endpoint import stream_response
 from kgbench.serve.headers import READING
-from kgbench.serve.reading import GRAPHS
 from kgbench.serve.refusals import Refused
-from kgbench.serve.service import Service, bare, etag, unchanged
+from kgbench.serve.request_bodies import body
+from kgbench.serve.request_parsing import GRAPHS
+from kgbench.serve.service import Service, etag, head_response, is_unchanged
 from kgbench.serve.updates import Updates
-from kgbench.serve.writing import permit
 from kgbench.store import new_id, registry
 from kgbench.store.templates import fill
 from kgbench.vocab import KGB
@@ -97,19 +97,21 @@ class GraphStore:
             "Cache-Control": "no-cache",
             "ETag": etag(view.name, graph, chosen.name),
         }
-        if unchanged(request, headers["ETag"]):
+        if is_unchanged(request, headers["ETag"]):
             return Response(status_code=304, headers=headers)
         if request.method == "HEAD":
-            return bare(headers)
+            return head_response(headers)
         job = self._service.job(view, chosen.name, graph=graph)
         quick = self._service.settings.limits.quick_seconds
-        return await streamed(request, self._service.pool.run(job, held=view), headers, quick)
+        return await stream_response(
+            request, self._service.pool.run(job, held=view), headers, quick
+        )
 
     async def write(self, request: Request, graph: str | None) -> Response:
         """Answer PUT, POST or DELETE; a POST without a graph creates a new one."""
         if request.method not in ("PUT", "POST", "DELETE"):
             raise Refused(405, f"{request.method} is not known here", {"Allow": self.methods})
-        permit(self._service.settings, request)
+        require_permission(self._service.settings, request)
         assert self._updates is not None
         new = graph is None
         if graph is None:

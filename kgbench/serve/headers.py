@@ -27,7 +27,7 @@ WITH_YASGUI = {
 }
 
 
-def sharing(origin: str | None) -> Mapping[str, str]:
+def cors_headers(origin: str | None) -> Mapping[str, str]:
     """Return the CORS headers for an ``origin`` (``*``: all); ``None`` forbids other origins."""
     if origin is None:
         return {"Cross-Origin-Resource-Policy": "same-origin"}
@@ -37,9 +37,9 @@ def sharing(origin: str | None) -> Mapping[str, str]:
     }
 
 
-def always(origin: str | None) -> list[tuple[bytes, bytes]]:
+def common_headers(origin: str | None) -> list[tuple[bytes, bytes]]:
     """Return the headers of all responses as bytes, with lower-case names as ASGI requires."""
-    headers = {**sharing(origin), **SAFE}
+    headers = {**cors_headers(origin), **SAFE}
     return [
         (name.lower().encode("ascii"), value.encode("ascii")) for name, value in headers.items()
     ]

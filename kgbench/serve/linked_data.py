@@ -16,13 +16,13 @@ from starlette.responses import RedirectResponse, Response
 from kgbench.pages import things
 from kgbench.serve import formats
 from kgbench.serve.documents import graph_response
-from kgbench.serve.following import View
 from kgbench.serve.graph_store import GraphStore
 from kgbench.serve.headers import READING
 from kgbench.serve.pages import Pages
 from kgbench.serve.refusals import Refused
-from kgbench.serve.rendering import Rendering
-from kgbench.serve.service import Service, etag, unchanged
+from kgbench.serve.rendering import PageRenderer
+from kgbench.serve.service import Service, etag, is_unchanged
+from kgbench.serve.snapshot_follower import View
 
 _OFFERED = (formats.HTML, *formats.GRAPHS)
 _OFFERED_FOR_GRAPHS = (*formats.GRAPHS, formats.HTML)  # Accept: */* gets RDF for graphs
@@ -30,7 +30,7 @@ _SUFFIXES = {form.name: form for form in _OFFERED}
 _LONGEST = 2_000  # characters of a path
 
 
-class Found(NamedTuple):
+class ResolvedPath(NamedTuple):
     """The IRI of a path, and the format of its suffix."""
 
     iri: str
@@ -42,7 +42,7 @@ class LinkedData:
     """Answers requests for IRIs below the base."""
 
     def __init__(
-        self, service: Service, store: GraphStore, pages: Pages, rendering: Rendering
+        self, service: Service, store: GraphStore, pages: Pages, rendering: PageRenderer
     ) -> None:
         self._service = service
         self._store = store
@@ -57,7 +57,7 @@ class LinkedData:
             if self._service.settings.token is None:
                 raise Refused(405, "this resource is read-only", {"Allow": READING})
             return await self._store.write(request, view.iris.base + path)
-        resolved = find(view, path)
+        resolved = resolve(view, path)
         if resolved is None:
             raise Refused(404, f"there is nothing about <{view.iris.base}{unquote(path)}> here")
         is_graph = self._store.exists(resolved.iri)
@@ -79,7 +79,7 @@ class LinkedData:
                 for form in _OFFERED[:4]
             ),
         }
-        if unchanged(request, headers["ETag"]):
+        if is_unchanged(request, headers["ETag"]):
             return Response(status_code=304, headers=headers)
         if chosen is formats.HTML:
             return await self._pages.thing(request, view, resolved.iri, headers)
@@ -89,7 +89,7 @@ class LinkedData:
         return graph_response(described.quads, chosen, headers)
 
 
-def find(view: View, path: str) -> Found | None:
+def resolve(view: View, path: str) -> ResolvedPath | None:
     """Look up the IRI of a percent-encoded path in the snapshot; ``None`` if there is none."""
     stem, _, suffix = path.rpartition(".")
     for name, chosen in ((path, None), (stem, _SUFFIXES.get(suffix))):
@@ -99,7 +99,7 @@ def find(view: View, path: str) -> Found | None:
             iri = view.iris.base + spelled
             for candidate in (iri, f"{iri}#"):
                 if things.exists(view, candidate):
-                    return Found(candidate, name, chosen)
+                    return ResolvedPath(candidate, name, chosen)
     return None
 
 

@@ -19,7 +19,7 @@ from kgbench.pages.snapshot import View
 from kgbench.serve import formats
 from kgbench.serve.admission import INSIDE, LONGEST_LOOKUP, LOOKUP_ROWS, admit
 from kgbench.serve.formats import Format
-from kgbench.serve.headers import always
+from kgbench.serve.headers import common_headers
 from kgbench.serve.protocol import Operation
 from kgbench.serve.refusals import Refused
 from kgbench.serve.rows import Counter
@@ -48,7 +48,7 @@ class Lookups:
 
     def __init__(self, service: Service) -> None:
         self._service = service
-        self._common_headers = always(service.settings.shared_with)
+        self._common_headers = common_headers(service.settings.shared_with)
         self._known_host = b""  # the last Host that was this server's own
         self._header_cache: dict[str, bytes] = {}
 

@@ -18,13 +18,13 @@ from starlette.responses import Response
 from kgbench.pages import contents, things
 from kgbench.pages.snapshot import View
 from kgbench.rdf import queries
+from kgbench.serve.analysis_cache import AnalysisCache
 from kgbench.serve.comparisons import SIDES
-from kgbench.serve.computing import Computing
-from kgbench.serve.dialogue_lists import OUTCOMES, Wanted, listed_dialogues
+from kgbench.serve.dialogue_lists import OUTCOMES, DialogueSearch, listed_dialogues
 from kgbench.serve.editor import Editor
 from kgbench.serve.endpoint import Endpoint
 from kgbench.serve.refusals import Refused
-from kgbench.serve.rendering import Rendering
+from kgbench.serve.rendering import PageRenderer
 from kgbench.serve.service import Service
 
 _LONGEST_SEARCH = 200
@@ -37,10 +37,10 @@ _KEEP = "`kgbench analyze leaderboard --significance --keep` keeps it in the sto
 class Pages:
     """Answers requests for pages."""
 
-    def __init__(self, service: Service, rendering: Rendering, endpoint: Endpoint) -> None:
+    def __init__(self, service: Service, rendering: PageRenderer, endpoint: Endpoint) -> None:
         self._service = service
         self._rendering = rendering
-        self._computing = Computing(service.analysts)
+        self._computing = AnalysisCache(service.analysts)
         self._editor = Editor(service, rendering, endpoint, self._computing)
         service.preparations.append(self._computing.prepare)
 
@@ -136,7 +136,7 @@ class Pages:
         if (kept := self._rendering.kept(request, view)) is not None:
             return kept
         suite, suites = await self._suite(view, request)
-        search = Wanted.read(request.query_params)
+        search = DialogueSearch.read(request.query_params)
         context: dict[str, Any] = {
             "suite": suite,
             "suites": suites,
@@ -154,7 +154,7 @@ class Pages:
                 context["problem"], status = refused.message, refused.status
         return await self._page(request, view, "dialogues.html", context, status)
 
-    async def _dialogues(self, view: View, suite: str | None, search: Wanted) -> Any:
+    async def _dialogues(self, view: View, suite: str | None, search: DialogueSearch) -> Any:
         """Return a page of dialogues; all dialogues of a suite are cached per snapshot."""
         fields = asdict(search)
         if search.of_all:

@@ -26,10 +26,10 @@ from typing import Any
 
 from kgbench.serve import worker as worker_protocol
 from kgbench.serve.costs import Cost, Costs, Key
+from kgbench.serve.idle_workers import IdleWorkers
 from kgbench.serve.refusals import Refused, busy, too_slow
-from kgbench.serve.seats import Seats
 from kgbench.serve.settings import Limits
-from kgbench.serve.workers import Frame, Gone, Worker
+from kgbench.serve.worker_handle import Frame, Worker, WorkerEnded
 
 QUERIES, ANALYSES = "kgbench.serve.worker", "kgbench.serve.analyst"
 _log = logging.getLogger("kgbench.serve")
@@ -39,7 +39,7 @@ _TICK = 0.02  # seconds: the resolution of CPU times
 _LONGEST_QUICK = 5  # maximum wall-clock time of a quick job, as a multiple of the quick time
 
 
-class Rest:
+class RemainingChunks:
     """The remaining chunks of a heavy answer, until its time limit; must be closed.
 
     At the time limit the slot is freed even if the client does not read. ``held`` is kept alive
@@ -54,7 +54,7 @@ class Rest:
         late = end + _GRACE - time.monotonic()
         self._timer = asyncio.get_running_loop().call_later(late, self._expire)
 
-    def __aiter__(self) -> Rest:
+    def __aiter__(self) -> RemainingChunks:
         return self
 
     async def __anext__(self) -> bytes:
@@ -85,7 +85,7 @@ class Rest:
 class Answer:
     """The bytes of an answer: ``head``, and the remaining chunks of a heavy answer as ``rest``."""
 
-    def __init__(self, head: bytes, rest: Rest | None = None) -> None:
+    def __init__(self, head: bytes, rest: RemainingChunks | None = None) -> None:
         self.head = head
         self.rest = rest
 
@@ -105,7 +105,7 @@ class Pool:
     def __init__(self, limits: Limits, module: str = QUERIES) -> None:
         self.limits = limits
         self.isolated = False
-        self.seats = Seats(module, limits.quick, limits.memory_bytes, limits.patience)
+        self.seats = IdleWorkers(module, limits.quick, limits.memory_bytes, limits.patience)
         self.costs = Costs()
         self._quick = asyncio.Semaphore(limits.quick)
         self._untried = asyncio.Semaphore(max(1, limits.quick - 1))
@@ -155,7 +155,7 @@ class Pool:
                 await self._heavy.acquire()
                 self.seats.refill()
                 worker.step_back()
-                return Answer(b"".join(pieces), Rest(self, worker, end, held))
+                return Answer(b"".join(pieces), RemainingChunks(self, worker, end, held))
             await self.seats.replace(worker)
         return await self._run_heavy(job, None, held)
 
@@ -239,7 +239,7 @@ class Pool:
             self.costs.note(key, light=True)
             await self.finish(worker)
             return Answer(b"".join(pieces))
-        return Answer(b"".join(pieces), Rest(self, worker, end, held))
+        return Answer(b"".join(pieces), RemainingChunks(self, worker, end, held))
 
     async def finish(self, worker: Worker) -> None:
         """Kill the worker of a heavy job and free its slot."""
@@ -310,7 +310,7 @@ async def _collect(worker: Worker, seconds: float) -> tuple[list[bytes], bool]:
 async def _frame(worker: Worker, seconds: float) -> Frame | None:
     try:
         frame = await worker.frame(seconds)
-    except Gone as gone:
+    except WorkerEnded as gone:
         reason = "needs more memory than it may use" if gone.memory else "ended its worker"
         raise Refused(503, f"the query {reason}: ask for less") from None
     if frame is not None and frame.tag == worker_protocol.FAILED:

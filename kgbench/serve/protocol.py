@@ -38,7 +38,9 @@ class Operation:
     wanted: str | None = None
 
 
-def read(method: str, url_query: bytes, content_type: str | None, body: bytes) -> Operation | None:
+def parse_request(
+    method: str, url_query: bytes, content_type: str | None, body: bytes
+) -> Operation | None:
     """Parse the operation of a request; ``None`` if a GET has no query."""
     fields = _fields(url_query, "the URL")
     if method in ("GET", "HEAD"):

@@ -27,7 +27,7 @@ from kgbench.errors import KgbenchError, ProviderError, ProviderTimeout, RateLim
 from kgbench.model import Case, ModelSetup, Task
 from kgbench.model import Request as ModelRequest
 from kgbench.rdf import digest
-from kgbench.serve.app import Frame
+from kgbench.serve.app import SecurityMiddleware
 from kgbench.serve.lookups import LOOKUPS, NoLookups
 from kgbench.serve.settings import Settings
 from kgbench.tasks import catalogue, text2sparql_questions
@@ -95,12 +95,12 @@ def application(settings: Settings, setup: ModelSetup, timeout: float) -> ASGIAp
         lifespan=lifespan,
         exception_handlers={404: missing, 405: method, Exception: failed},
     )
-    return Frame(app, settings)
+    return SecurityMiddleware(app, settings)
 
 
 def datasets() -> dict[str, str]:
     """Return the installed data sets with questions: IRI -> name."""
-    names = [name for name in text2sparql.WITH_GRAPH if home.record(name) is not None]
+    names = [name for name in text2sparql.WITH_GRAPH if home.installation_record(name) is not None]
     return {text2sparql.installed(name).dataset: name for name in names}
 
 

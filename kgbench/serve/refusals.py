@@ -19,7 +19,7 @@ class Refused(Exception):
 ABORT = "kgbench.abort"  # key in the scope's state of the function that aborts the connection
 
 
-class Cut(Exception):
+class ResponseAborted(Exception):
     """A started response cannot be completed; its connection is aborted, so that clients notice."""
 
 

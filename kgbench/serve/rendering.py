@@ -16,7 +16,7 @@ from kgbench.pages import things
 from kgbench.pages.rendering import environment, local
 from kgbench.pages.snapshot import View
 from kgbench.serve import formats
-from kgbench.serve.kept_pages import KeptPages, Page
+from kgbench.serve.page_cache import Page, PageCache
 from kgbench.serve.service import Service
 
 _TEMPLATES = Path(__file__).parent / "templates"
@@ -39,12 +39,12 @@ _SITE = {
 }
 
 
-class Rendering:
+class PageRenderer:
     """Renders the pages of one server."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
-        self._cache = KeptPages()
+        self._cache = PageCache()
         self._environment = environment(_TEMPLATES)
         self._environment.globals.update(site=_SITE)
 

@@ -15,10 +15,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from kgbench.errors import KgbenchError
-from kgbench.serve.following import Following, View
 from kgbench.serve.pool import ANALYSES, Pool
-from kgbench.serve.readers import Readers
+from kgbench.serve.request_readers import RequestReaders
 from kgbench.serve.settings import Settings
+from kgbench.serve.snapshot_follower import SnapshotFollower, View
 from kgbench.vocab import PREFIXES
 
 _QUICK_PAGE = 2.0  # seconds of an analysis before it counts as heavy
@@ -37,8 +37,8 @@ class Service:
         self.analysts = Pool(
             page_limits, ANALYSES
         )  # workers are started when a page first needs one
-        self.readers = Readers(settings.limits)  # likewise, for the first large request
-        self.following = Following(settings.location, settings.base)
+        self.readers = RequestReaders(settings.limits)  # likewise, for the first large request
+        self.following = SnapshotFollower(settings.location, settings.base)
         self.preparations: list[Callable[[View], Awaitable[object]]] = [self._prepare_workers]
         """Functions that prepare a new snapshot before it is served."""
 
@@ -122,14 +122,14 @@ def etag(*parts: object) -> str:
     return f'W/"{seen.hexdigest()[:24]}"'
 
 
-def bare(headers: Mapping[str, str]) -> Response:
+def head_response(headers: Mapping[str, str]) -> Response:
     """Return a HEAD response without Content-Length, because the body's size is unknown."""
     response = Response(headers=headers)
     del response.headers["content-length"]  # Starlette sets 0 for an empty body
     return response
 
 
-def unchanged(request: Request, tag: str) -> bool:
+def is_unchanged(request: Request, tag: str) -> bool:
     """Return whether the client's If-None-Match matches ``tag``."""
     known = request.headers.get("if-none-match", "")
     return known.strip() == "*" or tag.removeprefix("W/") in [

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from kgbench.execution import lexer
 from kgbench.execution.lexer import Kind, Token
 from kgbench.serve.admission import DEEPEST
-from kgbench.serve.following import Following
 from kgbench.serve.protocol import Operation
 from kgbench.serve.refusals import Refused
+from kgbench.serve.snapshot_follower import SnapshotFollower
 from kgbench.store import EmbeddedStore
 
 TOKENS = 300_000  # of an update; INSERT DATA can be long
@@ -21,7 +21,7 @@ _SILENT = (Kind.BLANK, Kind.COMMENT)
 class Updates:
     """Applies updates one at a time; an update is visible to readers before it is answered."""
 
-    def __init__(self, store: EmbeddedStore, following: Following) -> None:
+    def __init__(self, store: EmbeddedStore, following: SnapshotFollower) -> None:
         self._store = store
         self._following = following
         self._lock = asyncio.Lock()
@@ -37,7 +37,7 @@ class Updates:
             await asyncio.to_thread(self._following.refresh)
 
 
-def prepared(operation: Operation, base: str) -> str:
+def prepare_update(operation: Operation, base: str) -> str:
     """Return the text of an update with a base and the request's dataset, without remote access.
 
     Raises :class:`~kgbench.serve.refusals.Refused`, and
@@ -46,7 +46,7 @@ def prepared(operation: Operation, base: str) -> str:
     text = operation.text
     tokens = list(lexer.tokens(text, TOKENS))
     asks = lexer.refusal(text, tokens, TOKENS) == lexer.ASKS_ELSEWHERE
-    if asks or lexer.loads(text, tokens, TOKENS):
+    if asks or lexer.may_load(text, tokens, TOKENS):
         raise Refused(400, "SERVICE and LOAD access other machines and are never executed")
     if lexer.is_deeper(text, DEEPEST, tokens):
         raise Refused(400, f"the update is nested deeper than {DEEPEST} levels")

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The worker process that runs queries: ``python -m kgbench.serve.worker``.
 
-It is started by :mod:`kgbench.serve.workers`, reads jobs as JSON lines from standard input, and
-answers in frames: one byte for the tag, four bytes for the length, and the payload. It enters its
-sandbox before the first job, and its parent kills it when a time limit is reached.
+It is started by :mod:`kgbench.serve.worker_handle`, reads jobs as JSON lines from standard input,
+and answers in frames: one byte for the tag, four bytes for the length, and the payload. It enters
+its sandbox before the first job, and its parent kills it when a time limit is reached.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def answer_jobs(handle: Callable[[Mapping[str, Any], BinaryIO], None]) -> None:
                 send(answers, FAILED, json.dumps(_error_message(error)).encode())
 
 
-class Opened(Generic[_Snapshot]):
+class OpenSnapshots(Generic[_Snapshot]):
     """Cache of open snapshots: the current one, and a newer one that is being prepared.
 
     >>> opened = Opened(str.upper)
@@ -124,7 +124,7 @@ def _handler() -> Callable[[Mapping[str, Any], BinaryIO], None]:
 
     A job with ``prepare`` only opens its snapshot.
     """
-    snapshots = Opened(_open)
+    snapshots = OpenSnapshots(_open)
 
     def answer(job: Mapping[str, Any], stream: BinaryIO) -> None:
         store = snapshots.get(job["snapshot"])
@@ -184,7 +184,7 @@ def _counted(triples: Iterable[Any], most: int) -> Iterator[Any]:
         yield triple
 
 
-def said(error: BaseException) -> str:
+def parser_message(error: BaseException) -> str:
     """Return a parser's message, cut because it may list all tokens that were expected."""
     text = str(error)
     return text if len(text) <= _LONGEST_MESSAGE else text[:_LONGEST_MESSAGE] + " ..."
@@ -196,7 +196,7 @@ def _error_message(error: BaseException) -> dict[str, str]:
     if isinstance(error, QueryError):  # raised by an analysis, whose queries are ours
         return {"kind": "missing", "message": str(error)}
     if isinstance(error, SyntaxError | ValueError | RuntimeError):
-        return {"kind": "query", "message": said(error)}
+        return {"kind": "query", "message": parser_message(error)}
     return {"kind": "defect", "message": f"{type(error).__name__}: {error}"[:2_000]}
 
 

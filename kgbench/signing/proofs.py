@@ -3,7 +3,7 @@
 
 A document is JSON-LD under the single context that kgbench knows: no other context can change its
 meaning, and none is fetched. Signatures cover RDF statements, so readers take values from these
-(:class:`Stated`) and never from the JSON, which may contain more. The signed bytes are the
+(:class:`Statements`) and never from the JSON, which may contain more. The signed bytes are the
 SHA-256 of the canonical proof options, followed by the SHA-256 of the canonical document.
 """
 
@@ -53,7 +53,7 @@ def document(content: Mapping[str, Any]) -> Document:
     return {"@context": context(), **content}
 
 
-def of_quads(quads: Iterable[ox.Quad]) -> Document:
+def document_of_quads(quads: Iterable[ox.Quad]) -> Document:
     """Return a document that states the given quads of the default graph.
 
     Raises :class:`~kgbench.errors.SignatureError` for several subjects and for blank nodes.
@@ -81,7 +81,7 @@ def secure(unsigned: Document, key: SigningKey, method: str, now: datetime) -> D
     return {**unsigned, "proof": {**options, "proofValue": value}}
 
 
-def claimed(secured: Document) -> Proof:
+def claimed_proof(secured: Document) -> Proof:
     """Return what the proof of a document claims, without verifying it.
 
     Raises :class:`~kgbench.errors.SignatureError` if there is no proof of this suite.
@@ -92,7 +92,7 @@ def claimed(secured: Document) -> Proof:
     method, created = proof.get("verificationMethod"), proof.get("created")
     if proof.get("proofPurpose") != _PURPOSE or not isinstance(method, str):
         raise SignatureError("the proof is not an assertion by a named key")
-    return Proof(method, moment(created))
+    return Proof(method, parse_time(created))
 
 
 def verify(secured: Document, key: str) -> Document:
@@ -100,7 +100,7 @@ def verify(secured: Document, key: str) -> Document:
 
     Raises :class:`~kgbench.errors.SignatureError` if it did not, or if the document was changed.
     """
-    claimed(secured)
+    claimed_proof(secured)
     options = dict(secured["proof"])
     value = options.pop("proofValue", None)
     unsigned = {name: part for name, part in secured.items() if name != "proof"}
@@ -128,7 +128,7 @@ def read(content: bytes) -> Document:
     return parsed
 
 
-def written(secured: Document) -> str:
+def serialise(secured: Document) -> str:
     """Serialise a signed document as text."""
     return json.dumps(secured, indent=1, ensure_ascii=False) + "\n"
 
@@ -141,7 +141,7 @@ def quads(unsigned: Document) -> list[ox.Quad]:
         raise SignatureError(f"the document is not valid JSON-LD: {error.msg}") from None
 
 
-class Stated:
+class Statements:
     """The statements of a document, indexed by subject and predicate."""
 
     def __init__(self, unsigned: Document) -> None:
@@ -166,7 +166,7 @@ class Stated:
         return values[0] if values else None
 
 
-def moment(text: object) -> datetime:
+def parse_time(text: object) -> datetime:
     """Parse a time with its zone.
 
     Raises :class:`~kgbench.errors.SignatureError` for anything else.

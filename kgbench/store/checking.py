@@ -17,9 +17,9 @@ from pathlib import Path
 
 from kgbench.store import checksums, snapshots
 from kgbench.store.databases import no_store
-from kgbench.store.examination import Examined, examine
+from kgbench.store.examination import Examination, examine
 from kgbench.store.iris import Iris
-from kgbench.store.maintenance import Checked
+from kgbench.store.maintenance import CheckResult
 
 OWNER = "owner's files"
 
@@ -30,7 +30,7 @@ class Part:
 
     name: str
     folder: Path
-    found: Examined = field(default_factory=Examined)
+    found: Examination = field(default_factory=Examination)
 
     @property
     def readable(self) -> bool:
@@ -38,7 +38,7 @@ class Part:
         return not self.found.damage
 
 
-def check(path: Path) -> Checked:
+def check(path: Path) -> CheckResult:
     """Examine the store at ``path``, and lock it against writers meanwhile.
 
     If a process owns the store, its files are not examined, and ``writer`` names the process.
@@ -107,9 +107,9 @@ def _is_proven(file: Path, sums: dict[str, checksums.Sum]) -> bool:
     )
 
 
-def _summary(path: Path, parts: list[Part], owner: str | None, *, clean: bool) -> Checked:
-    first = next((part.found for part in parts if part.readable), Examined())
-    result = Checked(str(path), first.layout, writer=owner, digests={}, parts={})
+def _summary(path: Path, parts: list[Part], owner: str | None, *, clean: bool) -> CheckResult:
+    first = next((part.found for part in parts if part.readable), Examination())
+    result = CheckResult(str(path), first.layout, writer=owner, digests={}, parts={})
     result.graphs = len(first.stamps.keys() - {Iris().catalogue})
     result.triples = sum(first.graphs[graph][0] for graph in _content(first))
     result.digests = {graph: first.graphs[graph][1] for graph in _content(first)}
@@ -124,7 +124,7 @@ def _summary(path: Path, parts: list[Part], owner: str | None, *, clean: bool) -
     return result
 
 
-def _content(examined: Examined) -> list[str]:
+def _content(examined: Examination) -> list[str]:
     """Return the registered graphs, in order, and the catalogue at the end."""
     catalogue = Iris().catalogue
     ordered = [*sorted(examined.stamps.keys() - {catalogue}), catalogue]

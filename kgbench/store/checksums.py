@@ -33,7 +33,7 @@ class Sum(NamedTuple):
     fresh: bool
 
 
-def place(snapshot: Path) -> Path:
+def sums_path(snapshot: Path) -> Path:
     """Return the path of the checksums of a snapshot."""
     return snapshot.with_name(snapshot.name + ".sums")
 
@@ -62,13 +62,13 @@ def take(
                 sums[file.name] = earlier_sum
             else:
                 sums[file.name] = Sum(entry.st_size, crc(file), fresh)
-    files.write(place(snapshot), json.dumps(sums, indent=0))
+    files.write(sums_path(snapshot), json.dumps(sums, indent=0))
 
 
 def read(snapshot: Path) -> Mapping[str, Sum] | None:
     """Return the checksums of a snapshot by file name; ``None`` if there are none."""
     try:
-        document = json.loads(place(snapshot).read_bytes())
+        document = json.loads(sums_path(snapshot).read_bytes())
         return {
             str(name): Sum(int(size), int(number), bool(fresh))
             for name, (size, number, fresh) in document.items()

@@ -18,7 +18,7 @@ import pyoxigraph as ox
 
 from kgbench import __version__
 from kgbench.errors import QueryError, StoreError
-from kgbench.secrets.echoes import Echoes
+from kgbench.secrets.detection import SecretDetector
 from kgbench.store import query_forms, quirks
 from kgbench.store.back_ends import BackEnd, shown
 from kgbench.store.connections import Answer, Connections
@@ -76,7 +76,7 @@ class Client:
     def __init__(self, back_end: BackEnd) -> None:
         self.back_end = back_end
         self._http = Connections(Credentials.from_environment(), agent=f"kgbench/{__version__}")
-        self._echoes = Echoes(self._http.credentials.secrets)
+        self._echoes = SecretDetector(self._http.credentials.secrets)
 
     # --- queries ----------------------------------------------------------------------------
 
@@ -154,7 +154,7 @@ class Client:
         self, answer: Answer, asked: ox.QueryResultsFormat
     ) -> tuple[IO[bytes], ox.QueryResultsFormat]:
         _, charset = quirks.media(answer.headers)
-        body = quirks.recoded(answer.body, charset)
+        body = quirks.to_utf8(answer.body, charset)
         if not body.read(1):
             raise ValueError("it is empty")  # some formats would treat it as a result without rows
         body.seek(0)
@@ -162,7 +162,7 @@ class Client:
 
     def _triples(self, answer: Answer) -> tuple[IO[bytes], ox.RdfFormat]:
         _, charset = quirks.media(answer.headers)
-        body, shape = quirks.recoded(answer.body, charset), quirks.triples(answer.headers)
+        body, shape = quirks.to_utf8(answer.body, charset), quirks.triples(answer.headers)
         if shape == ox.RdfFormat.RDF_XML:
             quirks.refuse_entities(body)
         return body, shape

@@ -23,7 +23,7 @@ from urllib.parse import urlsplit
 
 from kgbench.errors import StoreError, StoreUnreachable
 from kgbench.net.client import Client
-from kgbench.net.limits import Limits, Meter, Misbehaviour, TooMuch, TooSlow
+from kgbench.net.limits import Limits, Meter, Misbehaviour, ResponseTooLarge, ResponseTooSlow
 from kgbench.store.credentials import Credentials
 
 PATIENCE = 300.0  # seconds that a server may be unavailable before a command gives up
@@ -118,14 +118,14 @@ class Connections:
         """
         try:
             answer = self._once(method, url, body, headers)
-        except (TimeoutError, TooSlow) as error:
+        except (TimeoutError, ResponseTooSlow) as error:
             raise StoreError(
                 f"the server at {_origin(url)} gave no answer within {self._timeout:g} seconds "
                 "(KGBENCH_STORE_TIMEOUT)"
             ) from error
         except ssl.SSLCertVerificationError as error:
             raise StoreError(f"the server at {_origin(url)} is not trusted: {error}") from None
-        except TooMuch as error:
+        except ResponseTooLarge as error:
             raise StoreError(f"the server at {_origin(url)}: {error}") from None
         except (OSError, Misbehaviour) as error:
             return None, f"{type(error).__name__}: {error}".rstrip(": "), None

@@ -43,7 +43,7 @@ class Source(Protocol):
         ...
 
 
-class Copied(NamedTuple):
+class CopiedGraph(NamedTuple):
     """A copied graph, with the number of its triples and their digest."""
 
     graph: str
@@ -53,7 +53,7 @@ class Copied(NamedTuple):
 
 def copy(
     source: Source, target: OwnedStore, watch: Callable[[str, int], None] | None = None
-) -> list[Copied]:
+) -> list[CopiedGraph]:
     """Copy every registered graph and the catalogue of ``source`` into the empty ``target``.
 
     Afterwards each graph is read back; its count and digest must be those of the source. ``watch``
@@ -85,7 +85,7 @@ def copy(
         else:
             target.bulk_load(_blocks(graph, digest.through(source.triples(graph))))
         _check_source(source, graph, digest, empty=graph in missing)
-        copied.append(Copied(graph, digest.triples, digest.value))
+        copied.append(CopiedGraph(graph, digest.triples, digest.value))
         if watch is not None:
             watch(graph, digest.triples)
     if registry.stamps(source) != stamps:
@@ -98,7 +98,7 @@ def copy(
     return copied
 
 
-def verify(store: Source, expected: Copied) -> None:
+def verify(store: Source, expected: CopiedGraph) -> None:
     """Raise :class:`StoreError` unless a graph has the ``expected`` count and digest."""
     actual = digests.of(store.triples(expected.graph))
     if (actual.triples, actual.value) != (expected.triples, expected.digest):

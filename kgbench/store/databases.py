@@ -49,7 +49,7 @@ class Database:
 
         Raises :class:`Damaged` if the engine cannot read its files.
         """
-        with failures_in_words(self.location):
+        with converted_failures(self.location):
             try:
                 # The default graph is the union of all graphs, as on servers.
                 return self._store.query(text, use_default_graph_as_union=True)
@@ -60,12 +60,12 @@ class Database:
 
     def graphs(self) -> list[str]:
         """See :meth:`~kgbench.store.protocol.Store.graphs`."""
-        with failures_in_words(self.location):
+        with converted_failures(self.location):
             return sorted(graph.value for graph in self._store.named_graphs())
 
     def triples(self, graph: str) -> Iterator[ox.Triple]:
         """See :meth:`~kgbench.store.protocol.Store.triples`."""
-        with failures_in_words(self.location):
+        with converted_failures(self.location):
             for quad in self._store.quads_for_pattern(None, None, None, ox.NamedNode(graph)):
                 yield quad.triple
 
@@ -85,7 +85,7 @@ def is_refused(error: BaseException) -> bool:
 
 
 @contextmanager
-def failures_in_words(location: str) -> Iterator[None]:
+def converted_failures(location: str) -> Iterator[None]:
     """Convert the engine's errors about damaged files to :class:`Damaged`.
 
     If the system refused a write (full disk, quota, read-only), raise
@@ -95,7 +95,7 @@ def failures_in_words(location: str) -> Iterator[None]:
         yield
     except (OSError, RuntimeError) as error:
         if is_refused(error):
-            message = f"the store {location} cannot be written: {shortened(error)}: make room"
+            message = f"the store {location} cannot be written: {short_message(error)}: make room"
             raise WriteFailed(message) from error
         if not is_damage(error):
             raise
@@ -105,12 +105,12 @@ def failures_in_words(location: str) -> Iterator[None]:
 def damaged(location: str, error: BaseException) -> Damaged:
     """Return the error for files of the store at ``location`` that cannot be read or written."""
     return Damaged(
-        f"the store {location} cannot be read or written: {shortened(error)}; "
+        f"the store {location} cannot be read or written: {short_message(error)}; "
         f"`kgbench store check` shows what is damaged, `kgbench store recover` saves the rest"
     )
 
 
-def shortened(error: BaseException) -> str:
+def short_message(error: BaseException) -> str:
     """Return the engine's message on one line, of a bounded length."""
     return " ".join(str(error).split())[:_LONGEST]
 

@@ -132,4 +132,4 @@ def _skolemised(content: bytes, path: Path, iris: Iris, mark: str = "") -> Itera
     for quad in dataset:
         yield ox.Triple(named(quad.subject), quad.predicate, named(quad.object))  # type: ignore[arg-type]
     if path.parent.name == "queries" and path.stem in queries.names():
-        yield from query_examples.stated(path.stem)
+        yield from query_examples.text_triples(path.stem)

@@ -19,7 +19,7 @@ import pyoxigraph as ox
 
 from kgbench.errors import StoreError
 from kgbench.store import digests, layouts, registry
-from kgbench.store.copying import Copied, Source
+from kgbench.store.copying import CopiedGraph, Source
 from kgbench.store.databases import Database, is_damage
 from kgbench.store.digests import Digest
 from kgbench.store.iris import Iris
@@ -34,7 +34,7 @@ def is_dump(location: str) -> bool:
     return location.endswith(SUFFIX) and "://" not in location
 
 
-def write(source: Source, path: Path) -> list[Copied]:
+def write(source: Source, path: Path) -> list[CopiedGraph]:
     """Write a store's registered graphs and catalogue to ``path``, atomically.
 
     Raises :class:`~kgbench.errors.StoreError` if the file exists or cannot be written, or if the
@@ -62,7 +62,7 @@ def write(source: Source, path: Path) -> list[Copied]:
     return written
 
 
-def _write(source: Source, path: Path) -> list[Copied]:
+def _write(source: Source, path: Path) -> list[CopiedGraph]:
     stamps = registry.stamps(source)
     written = []
     with gzip.open(path, "wt", encoding="utf-8", newline="\n", compresslevel=6) as file:
@@ -71,7 +71,7 @@ def _write(source: Source, path: Path) -> list[Copied]:
             for triple in digest.through(source.triples(graph)):
                 file.write(f"{triple} <{graph}> .\n")
             file.write(f"# graph <{graph}> triples {digest.triples} digest {digest.value}\n")
-            written.append(Copied(graph, digest.triples, digest.value))
+            written.append(CopiedGraph(graph, digest.triples, digest.value))
         file.write(f"# end graphs {len(written)}\n")
     if registry.stamps(source) != stamps:
         raise StoreError(
@@ -82,7 +82,7 @@ def _write(source: Source, path: Path) -> list[Copied]:
     return written
 
 
-def _read_back(path: Path) -> list[Copied]:
+def _read_back(path: Path) -> list[CopiedGraph]:
     """Return count and digest of each graph of a backup, computed from its statements."""
     by_graph: dict[str, Digest] = {}
     with gzip.open(path, "rb") as file:
@@ -90,7 +90,7 @@ def _read_back(path: Path) -> list[Copied]:
             graph = getattr(quad.graph_name, "value", "")
             by_graph.setdefault(graph, Digest()).add(quad.triple)
     return [
-        Copied(claim.graph, counted.triples, counted.value)
+        CopiedGraph(claim.graph, counted.triples, counted.value)
         for claim in _claims(path)
         for counted in [by_graph.get(claim.graph, Digest())]
     ]
@@ -134,7 +134,7 @@ class Dump(Database):
         self.close()
 
 
-def _claims(path: Path) -> list[Copied]:
+def _claims(path: Path) -> list[CopiedGraph]:
     """Return the recorded counts and digests; :class:`StoreError` if the backup is truncated."""
     claims = []
     ended = None
@@ -143,7 +143,7 @@ def _claims(path: Path) -> list[Copied]:
             if line.startswith("#"):
                 graph, end = _GRAPH.fullmatch(line), _END.fullmatch(line)
                 if graph is not None:
-                    claims.append(Copied(graph[1], int(graph[2]), graph[3]))
+                    claims.append(CopiedGraph(graph[1], int(graph[2]), graph[3]))
                 elif end is not None:
                     ended = int(end[1])
     if ended != len(claims):

@@ -16,7 +16,7 @@ import pyoxigraph as ox
 from kgbench.errors import StoreError, StoreInUse, WriteFailed
 from kgbench.rdf import integer
 from kgbench.store import checksums, declared, layouts, registry, snapshots, watching
-from kgbench.store.databases import Database, damaged, failures_in_words, is_damage
+from kgbench.store.databases import Database, converted_failures, damaged, is_damage
 from kgbench.store.iris import Iris
 from kgbench.store.protocol import Block
 from kgbench.store.templates import fill
@@ -47,7 +47,7 @@ class EmbeddedStore(Database):
             try:
                 for folder in (path, path / "snapshots"):
                     snapshots.sweep(folder)
-                with failures_in_words(str(path)):
+                with converted_failures(str(path)):
                     self._db = ox.Store(str(path / "data"))
                     left_open = snapshots.is_dirty(path)
                     snapshots.mark_dirty(path, dirty=True)
@@ -56,7 +56,7 @@ class EmbeddedStore(Database):
                 self._lock.close()
                 raise
         try:
-            with failures_in_words(self.location):
+            with converted_failures(self.location):
                 layouts.bring_up(self)
                 declared.load(self)
                 self._stamps = registry.stamps(self)

@@ -28,7 +28,7 @@ import pyoxigraph as ox
 
 from kgbench.errors import KgbenchError
 from kgbench.store import digests, maintenance, registry
-from kgbench.store.databases import Damaged, Database, shortened
+from kgbench.store.databases import Damaged, Database, short_message
 from kgbench.store.iris import Iris
 
 MEMORY = 4 << 30  # bytes of address space
@@ -39,7 +39,7 @@ _POPULAR = 1_000  # quads of an object from which on it is looked up only once
 
 
 @dataclass(slots=True)
-class Examined:
+class Examination:
     """The result of examining one database, an owner's files or a snapshot.
 
     ``damage`` are messages about unreadable parts, ``problems`` about disagreements of registry and
@@ -68,7 +68,7 @@ class Part(Database):
         return self._store
 
 
-def examine(folder: Path, *, indexes: bool = True) -> Examined:
+def examine(folder: Path, *, indexes: bool = True) -> Examination:
     """Examine the database in ``folder`` in a child process with limits of memory and time.
 
     Damage raises no error: a child that fails is itself a finding.
@@ -82,23 +82,23 @@ def examine(folder: Path, *, indexes: bool = True) -> Examined:
             [*command, str(MEMORY)], capture_output=True, text=True, timeout=seconds, check=False
         )
     except subprocess.TimeoutExpired:
-        return Examined(damage=[f"reading it took more than {seconds:.0f} seconds"])
+        return Examination(damage=[f"reading it took more than {seconds:.0f} seconds"])
     try:
         document = json.loads(process.stdout)
     except ValueError:
         last = process.stderr.strip().rpartition("\n")[2][:200]
-        return Examined(damage=[f"reading it ended with status {process.returncode} ({last})"])
+        return Examination(damage=[f"reading it ended with status {process.returncode} ({last})"])
     graphs = {graph: (int(n), str(digest)) for graph, (n, digest) in document.pop("graphs").items()}
-    return Examined(graphs=graphs, **document)
+    return Examination(graphs=graphs, **document)
 
 
-def examined(folder: Path, *, indexes: bool = True) -> Examined:
+def examine_in_process(folder: Path, *, indexes: bool = True) -> Examination:
     """Examine the database in ``folder`` in this process."""
-    result = Examined()
+    result = Examination()
     try:
         part = Part(folder)
     except (OSError, RuntimeError, ValueError) as error:
-        result.damage.append(f"it cannot be opened: {shortened(error)}")
+        result.damage.append(f"it cannot be opened: {short_message(error)}")
         return result
     database = part.database
     predicates: set[ox.NamedNode] = set()
@@ -117,7 +117,7 @@ def examined(folder: Path, *, indexes: bool = True) -> Examined:
     return result
 
 
-def _attempt(result: Examined, what: str, work: Callable[[], Any]) -> Any:
+def _attempt(result: Examination, what: str, work: Callable[[], Any]) -> Any:
     """Return the result of ``work``; if it fails, record a message and return ``None``."""
     try:
         return work()
@@ -126,12 +126,15 @@ def _attempt(result: Examined, what: str, work: Callable[[], Any]) -> Any:
     except KgbenchError as error:
         result.problems.append(str(error))
     except (OSError, RuntimeError, ValueError, SyntaxError) as error:
-        result.damage.append(f"{what}: {shortened(error)}")
+        result.damage.append(f"{what}: {short_message(error)}")
     return None
 
 
 def _graph(
-    database: ox.Store, graph: ox.NamedNode, result: Examined, predicates: set[ox.NamedNode] | None
+    database: ox.Store,
+    graph: ox.NamedNode,
+    result: Examination,
+    predicates: set[ox.NamedNode] | None,
 ) -> None:
     """Read a graph completely; with ``predicates``, look up each of its subjects, too."""
     digest = digests.Digest()
@@ -159,7 +162,7 @@ def _by_object(
     graph: ox.NamedNode | None,
     predicate: ox.NamedNode,
     popular: set[object],
-    result: Examined,
+    result: Examination,
 ) -> None:
     """Read the quads of a predicate, and look up each of their objects.
 
@@ -180,12 +183,12 @@ def _by_object(
         _compare(result, term, count, same)
 
 
-def _compare(result: Examined, term: object, expected: int, number: int) -> None:
+def _compare(result: Examination, term: object, expected: int, number: int) -> None:
     if number != expected:
         result.damage.append(f"{str(term)[:100]}: {number} of {expected} quads are in every index")
 
 
-def _registry(part: Part, result: Examined) -> None:
+def _registry(part: Part, result: Examination) -> None:
     checked = maintenance.check(part)
     result.layout = checked.layout
     result.problems += checked.problems
@@ -196,7 +199,7 @@ def main() -> None:
     """Run the examination in the child process."""
     folder, depth, memory = sys.argv[1:]
     limit(int(memory))
-    result = examined(Path(folder), indexes=depth == "indexes")
+    result = examine_in_process(Path(folder), indexes=depth == "indexes")
     print(json.dumps(asdict(result)))  # noqa: T201 - the result for the parent
 
 

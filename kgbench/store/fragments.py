@@ -56,7 +56,7 @@ _OF_TEXT = re.compile(r"(.*/run/[^/#]+/text)/[0-9a-z]#([0-9a-z]+)")
 _IN_DIALOGUE = re.compile(rf"(.*/run/[^/#]+/{_EXECUTION}#{_NAME})(?:-.*)?")
 
 
-def published(iri: str, runs: Mapping[str, str]) -> str:
+def published_iri(iri: str, runs: Mapping[str, str]) -> str:
     """Return the published IRI, with a fragment, of a dialogue or part; other IRIs are unchanged.
 
     ``runs`` maps passes (IRIs) to their runs (IRIs). An evaluation of any other pass keeps its IRI.
@@ -84,7 +84,7 @@ def _of_dialogue(match: re.Match[str], run: str | None) -> str:
     return f"{base}{foreign_place(f'{run}/{path}')}#{which}/{path}/{dialogue}"
 
 
-def recorded(iri: str) -> str:
+def recorded_iri(iri: str) -> str:
     """Return the IRI in a store of what is published as ``iri``; other IRIs are unchanged."""
     if "#" in iri:
         for pattern, name in _RECORDED:

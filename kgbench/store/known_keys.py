@@ -14,9 +14,9 @@ from pathlib import Path
 
 from kgbench.errors import WriteFailed
 from kgbench.secrets import commitments as committing
-from kgbench.secrets import names
+from kgbench.secrets import secret_names
 from kgbench.secrets.commitments import Commitments
-from kgbench.secrets.echoes import Echoes
+from kgbench.secrets.detection import SecretDetector
 from kgbench.secrets.fingerprints import FILE, Fingerprints
 from kgbench.store import back_ends
 
@@ -35,11 +35,11 @@ def note(location: str, keys: Iterable[str]) -> None:
             raise _unwritten(folder, error) from error
 
 
-def echoes(location: str) -> Echoes:
+def echoes(location: str) -> SecretDetector:
     """Return a finder of the keys in the environment and those that the store has seen."""
     folder = _folder(location)
     known = None if folder is None else Fingerprints.read(folder)
-    return Echoes(names.of_environment(), known or None)
+    return SecretDetector(secret_names.secrets_in_environment(), known or None)
 
 
 def commitments(location: str) -> Commitments:

@@ -34,7 +34,7 @@ _TOKEN = re.compile(r"([0-9a-f]{16})\.(\d+)\.[0-9a-f]{32}")
 _given_up: set[str] = set()  # tokens of leases that this process has released
 
 
-class Held(NamedTuple):
+class LeaseHolder(NamedTuple):
     """A lease: the holder's secret token, its end, and a description of the holder."""
 
     token: str
@@ -139,10 +139,10 @@ class Lease:
                 self._renewed = asked
 
 
-def holder(client: Client, names: dict[str, str]) -> Held | None:
+def holder(client: Client, names: dict[str, str]) -> LeaseHolder | None:
     """Return the recorded holder of the lease that ``names`` identifies, expired or not."""
     leases = [
-        Held(token.value, datetime.fromisoformat(until.value), who.value)
+        LeaseHolder(token.value, datetime.fromisoformat(until.value), who.value)
         for token, until, who in client.query(fill("lease.rq", **names))
     ]
     return min(leases, default=None)  # two processes may have taken it at once: all choose the same

@@ -15,7 +15,7 @@ from kgbench.store.templates import fill
 
 
 @dataclass(slots=True)
-class Checked:
+class CheckResult:
     """The result of a check: messages about ``problems``, and counts of graphs and triples.
 
     ``parts`` has the problems of the owner's files and of each snapshot of an embedded store.
@@ -36,19 +36,19 @@ class Checked:
 
 
 @dataclass(frozen=True, slots=True)
-class Compacted:
+class CompactionResult:
     """The numbers of removed graphs: stale analyses, and graphs without a registry entry."""
 
     analyses: int
     orphans: int
 
 
-def check(store: Source, *, digest: bool = False) -> Checked:
+def check(store: Source, *, digest: bool = False) -> CheckResult:
     """Check whether registry and graphs of a store agree; with ``digest``, compute all digests.
 
     Raises :class:`~kgbench.errors.LayoutError` for another layout.
     """
-    result = Checked(store.location, layouts.check(store))
+    result = CheckResult(store.location, layouts.check(store))
     catalogue, lease = store.iris.catalogue, store.iris.mint("leaseGraph")
     sizes = _sizes(store)
     rows = list(store.query(fill("registry.rq", catalogue=catalogue)))
@@ -107,7 +107,7 @@ def analyses_of(store: Source, graphs: set[str]) -> list[str]:
     return sorted({row["graph"].value for row in rows if row["read"].value in graphs})
 
 
-def compact(store: OwnedStore) -> Compacted:
+def compact(store: OwnedStore) -> CompactionResult:
     """Remove stale analyses, graphs without a registry entry, and duplicate change stamps."""
     known = set(registry.graphs(store))
     orphans = _orphans(store, _sizes(store), known)
@@ -116,7 +116,7 @@ def compact(store: OwnedStore) -> Compacted:
         store.drop([*orphans, *stale])
     store.update(fill("latest-stamps.ru", catalogue=store.iris.catalogue))
     store.optimize()
-    return Compacted(len(stale), len(orphans))
+    return CompactionResult(len(stale), len(orphans))
 
 
 def _sizes(store: Source) -> dict[str, int]:

@@ -64,7 +64,7 @@ def media(headers: Mapping[str, str]) -> tuple[str, str]:
     return kind.strip().lower(), "utf-8" if charset is None else charset[1].lower()
 
 
-def recoded(body: IO[bytes], charset: str) -> IO[bytes]:
+def to_utf8(body: IO[bytes], charset: str) -> IO[bytes]:
     """Return ``body`` in UTF-8."""
     if charset in ("utf-8", "utf8", "us-ascii", "ascii"):
         return body

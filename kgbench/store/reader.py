@@ -15,8 +15,8 @@ from kgbench.store import layouts, snapshots, watching
 from kgbench.store.databases import (
     Damaged,
     Database,
+    converted_failures,
     damaged,
-    failures_in_words,
     is_damage,
     no_store,
 )
@@ -46,15 +46,15 @@ class SnapshotReader(Database, ReadOnly):
             raise no_store(path)
         folder = path / "snapshots"
         _complete(path)
-        for snapshot, held in sound(folder):
+        for snapshot, held in undamaged(folder):
             self._held, self.snapshot = held, snapshot
             try:
-                with failures_in_words(self.location):
+                with converted_failures(self.location):
                     self._db = ox.Store.read_only(str(snapshot))
                     layouts.check(self)
             except Damaged as error:
                 self.close()
-                pass_over(snapshot, str(error.__cause__))
+                warn_damaged(snapshot, str(error.__cause__))
                 continue
             except BaseException:
                 self.close()
@@ -63,7 +63,7 @@ class SnapshotReader(Database, ReadOnly):
             return
         existing = snapshots.all_of(folder)
         if existing and all(map(snapshots.damage, existing)):
-            raise nothing_sound(path)
+            raise all_damaged(path)
         raise StoreError(f"the store {path} has no snapshot to read yet: try again in a moment")
 
     def to_examine(self) -> Path:
@@ -92,7 +92,7 @@ class SnapshotReader(Database, ReadOnly):
             raise damaged(self.location, error) from error
 
 
-def sound(folder: Path) -> Iterator[tuple[Path, IO[bytes]]]:
+def undamaged(folder: Path) -> Iterator[tuple[Path, IO[bytes]]]:
     """Yield the snapshots in ``folder`` not known to be damaged, locked, the newest first."""
     for _ in range(10):  # a snapshot may be pruned between listing and locking it
         existing = snapshots.all_of(folder)
@@ -105,12 +105,12 @@ def sound(folder: Path) -> Iterator[tuple[Path, IO[bytes]]]:
                 yield snapshot, held
             else:
                 held.close()
-                pass_over(snapshot, fault)
+                warn_damaged(snapshot, fault)
         if existing == snapshots.all_of(folder):
             return
 
 
-def pass_over(snapshot: Path, fault: str) -> None:
+def warn_damaged(snapshot: Path, fault: str) -> None:
     """Warn, once per process, that a damaged snapshot is skipped."""
     if snapshot in _warned:
         return
@@ -121,7 +121,7 @@ def pass_over(snapshot: Path, fault: str) -> None:
     _log.warning(words, snapshot, " ".join(fault.split())[:300])
 
 
-def nothing_sound(path: Path) -> StoreError:
+def all_damaged(path: Path) -> StoreError:
     """Return the error for a store whose snapshots are all damaged."""
     return Damaged(
         f"every snapshot of the store {path} is damaged: "

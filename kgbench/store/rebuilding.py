@@ -21,7 +21,7 @@ from kgbench.store import registry, snapshots
 from kgbench.store.databases import Database
 from kgbench.store.iris import Iris
 from kgbench.store.read_only import ReadOnly
-from kgbench.store.salvage import Salvaged, salvage
+from kgbench.store.salvage import SalvageResult, salvage
 from kgbench.store.templates import fill
 from kgbench.vocab import KGB
 
@@ -33,11 +33,11 @@ class Source:
     """A part of a store, and what was salvaged from it."""
 
     name: str
-    found: Salvaged
+    found: SalvageResult
 
 
 @dataclass(slots=True)
-class Rebuilt(Database, ReadOnly):
+class RebuiltStore(Database, ReadOnly):
     """A database with the readable content of the store at ``location``.
 
     ``sources`` are the parts that were read. ``hurt`` maps each graph that no part has completely
@@ -70,7 +70,7 @@ class Rebuilt(Database, ReadOnly):
         for quad in self._store.quads_for_pattern(None, None, term, ox.NamedNode(graph)):
             yield quad.triple
 
-    def add_part(self, salvaged: Salvaged, file: Path, graphs: set[str]) -> None:
+    def add_part(self, salvaged: SalvageResult, file: Path, graphs: set[str]) -> None:
         """Add the quads of a part, and update which subjects lack triples in all parts so far."""
         quads = ox.parse(path=str(file), format=ox.RdfFormat.N_QUADS)
         selected = (quad for quad in quads if getattr(quad.graph_name, "value", None) in graphs)
@@ -115,12 +115,12 @@ class Rebuilt(Database, ReadOnly):
         self.close()
 
 
-def rebuild(path: Path, scratch: Path) -> Rebuilt:
+def rebuild(path: Path, scratch: Path) -> RebuiltStore:
     """Rebuild the store at ``path``, which must not be written meanwhile, in an empty folder.
 
     Raises :class:`~kgbench.errors.StoreError` if nothing can be read.
     """
-    rebuilt = Rebuilt(str(path), ox.Store(str(scratch / "database")))
+    rebuilt = RebuiltStore(str(path), ox.Store(str(scratch / "database")))
     files = []
     folders = [path / "data", *snapshots.all_of(path / "snapshots")]
     for number, folder in enumerate(folder for folder in folders if folder.is_dir()):
@@ -143,7 +143,7 @@ def rebuild(path: Path, scratch: Path) -> Rebuilt:
     return rebuilt
 
 
-def _wanted(rebuilt: Rebuilt, readable: list[Salvaged]) -> set[str]:
+def _wanted(rebuilt: RebuiltStore, readable: list[SalvageResult]) -> set[str]:
     """Return the graphs to recover: those up to the newest part with a readable catalogue.
 
     Graphs that only older parts have were dropped since, or are completely unreadable.

@@ -29,7 +29,7 @@ _SAME = 1_000  # consecutive errors after which an index is given up
 
 
 @dataclass(slots=True)
-class Salvaged:
+class SalvageResult:
     """The readable part of a database.
 
     ``whole`` are the graphs that were read completely. ``hurt`` maps the other graphs to the
@@ -45,7 +45,7 @@ class Salvaged:
         return self.whole | self.hurt.keys()
 
 
-def salvage(folder: Path, file: Path) -> Salvaged:
+def salvage(folder: Path, file: Path) -> SalvageResult:
     """Write the readable part of the database in ``folder`` to ``file``, in a child process.
 
     If the child does not finish, nothing that it has read is used.
@@ -63,14 +63,14 @@ def salvage(folder: Path, file: Path) -> Salvaged:
         document = json.loads(process.stdout)
     except (subprocess.TimeoutExpired, ValueError):
         file.write_bytes(b"")
-        return Salvaged()
+        return SalvageResult()
     hurt = {graph: set(subjects) for graph, subjects in document["hurt"].items()}
-    return Salvaged(set(document["whole"]), hurt)
+    return SalvageResult(set(document["whole"]), hurt)
 
 
-def read(folder: Path, out: IO[bytes]) -> Salvaged:
+def read(folder: Path, out: IO[bytes]) -> SalvageResult:
     """Write the readable part of the database in ``folder`` to ``out``; may have duplicates."""
-    result = Salvaged()
+    result = SalvageResult()
     try:
         reader = _Reader(ox.Store.read_only(str(folder)), out)
     except (OSError, RuntimeError, ValueError):

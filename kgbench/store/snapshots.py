@@ -131,7 +131,7 @@ def _prune(folder: Path) -> None:
             except BlockingIOError:
                 continue
             shutil.rmtree(old, ignore_errors=True)
-            checksums.place(old).unlink(missing_ok=True)
+            checksums.sums_path(old).unlink(missing_ok=True)
             _note(old).unlink(missing_ok=True)
             lock.unlink(missing_ok=True)
 

@@ -100,11 +100,11 @@ def _opaque(case: Mapping[str, Json], renamed: Renamed) -> dict[str, Json]:
     """Case data with numbers for names, and a table of the numbers in the prompt and the query."""
     numbers = _numbers(renamed)
     query, subgraph = case["refSparql"], case["subGraph"]
-    needed = numbering.numbered(f"{subgraph}\n{query}", _PREFIXES)
+    needed = numbering.number_names(f"{subgraph}\n{query}", _PREFIXES)
     return {
-        "refSparql": numbering.translated(query, numbers),
+        "refSparql": numbering.translate_names(query, numbers),
         "refResultSet": sorted(numbers.get(value, value) for value in case["refResultSet"]),
-        "subGraph": numbering.translated(subgraph, numbers),
+        "subGraph": numbering.translate_names(subgraph, numbers),
         "entityHelpCsv": numbering.table({name: numbers[name] for name in needed}),
     }
 
@@ -115,7 +115,7 @@ def _words(renamed: Renamed) -> tuple[dict[str, str], int]:
     declared = _declared()
     chance = Chance(renaming.VERSION, NAME, renamed.names, renamed.seed)
     words: dict[str, str] = {}
-    for name, word in renaming.drawn(declared["kinds"], "", chance).items():
+    for name, word in renaming.draw_words(declared["kinds"], "", chance).items():
         words |= zip(name.split("/"), word.split("/"), strict=True)
     for value in bestiary.values():
         if " " in value:
@@ -141,7 +141,7 @@ def _creatures(number: int, parts: Sequence[Sequence[str]], chance: Chance) -> l
 def _numbers(renamed: Renamed) -> dict[str, str]:
     """Numbers by prefixed name, for all names of the graph."""
     salt = "/".join((str(renaming.VERSION), NAME, renamed.names, renamed.seed))
-    return numbering.numbered(_all_names(), _PREFIXES, salt)
+    return numbering.number_names(_all_names(), _PREFIXES, salt)
 
 
 @cache

@@ -61,7 +61,9 @@ def classes(rules: Sequence[Rule]) -> list[str]:
     templates: dict[str, set[str]] = {}
     for rule in rules:
         if rule.is_type:
-            templates.setdefault(rule.object.pieces[0], set()).add(induction.shown(rule.subject))
+            templates.setdefault(rule.object.pieces[0], set()).add(
+                induction.template_text(rule.subject)
+            )
     return [f"<{name}>: {', '.join(sorted(templates[name]))}" for name in sorted(templates)]
 
 
@@ -111,7 +113,9 @@ def prompt(case: Case) -> str:
 
 def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
     """Execute the mapping of the last answer; ask again if it produces another graph."""
-    result = mapping_answers.made(answers[-1], executor, {_FILES: Data(case.data[_FILES], {})})
+    result = mapping_answers.execute_answer(
+        answers[-1], executor, {_FILES: Data(case.data[_FILES], {})}
+    )
     rows = result.rows[_FILES]
     expected = [tuple(row) for row in case.data["expected"]]
     compared = compare_rows(expected, rows)

@@ -124,7 +124,7 @@ def make_case(
     return Case(iri, suite, task_class, dict(parameters), dict(data), content_digest, uid)
 
 
-def generated(
+def lazy_cases(
     task: Task, suite: str, count: int, data: Callable[[int], Mapping[str, Json]]
 ) -> Sequence[Case]:
     """``count`` cases of a task, each made lazily from the ``data`` of its iteration."""
@@ -155,7 +155,7 @@ def foreign_declaration(name: str, version: str) -> Path | None:
     return None if folder.parent == resources.folder("tasks") else folder / DECLARATION
 
 
-def forget() -> None:
+def clear_caches() -> None:
     """Clear the caches, so that installed and declared task classes are looked up again."""
     for cached in (_task_classes, _own, _foreign, _own_folders, _entry_points, _module):
         cached.cache_clear()

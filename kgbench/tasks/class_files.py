@@ -19,7 +19,7 @@ import pyoxigraph as ox
 from kgbench import resources
 from kgbench.errors import ResourceError
 from kgbench.tasks.catalogue import DECLARATION
-from kgbench.tasks.sealing import SUFFIX
+from kgbench.tasks.encryption import SUFFIX
 from kgbench.vocab import KGB, RDF
 
 #: Suffixes of files that task classes read; other files in folders are ignored.
@@ -72,13 +72,13 @@ def declarations(folder: Path) -> list[Path]:
     """The declarations in ``folder`` and below it, also invalid ones, sorted by path."""
     paths = []
     for parent, names, files in os.walk(folder):
-        names[:] = sorted(name for name in names if not is_passed_by(Path(parent) / name))
+        names[:] = sorted(name for name in names if not is_skipped_folder(Path(parent) / name))
         if DECLARATION in files:
             paths.append(Path(parent) / DECLARATION)
     return sorted(paths)
 
 
-def belonging(folder: Path) -> list[Path]:
+def files_of_class(folder: Path) -> list[Path]:
     """The files of the task class in ``folder``: its declaration and its data, encrypted or not.
 
     Raises :class:`~kgbench.errors.ResourceError` for an invalid declaration.
@@ -94,7 +94,7 @@ def _task_folder_files(folder: Path) -> Iterator[Path]:
     """The files in ``folder`` and below it that are in task folders."""
     for parent, names, files in os.walk(folder):
         path = Path(parent)
-        names[:] = sorted(name for name in names if not is_passed_by(path / name))
+        names[:] = sorted(name for name in names if not is_skipped_folder(path / name))
         if _task_folder(path) is not None:
             yield from (path / name for name in sorted(files))
 
@@ -107,7 +107,7 @@ def _is_data(file: Path, guarded: list[bytes]) -> bool:
     )
 
 
-def is_passed_by(folder: Path) -> bool:
+def is_skipped_folder(folder: Path) -> bool:
     """Whether a folder is skipped: hidden, a link, a store, a virtual environment, or built."""
     return (
         folder.name.startswith((".", "__"))

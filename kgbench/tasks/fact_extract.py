@@ -14,7 +14,7 @@ from kgbench.model import Case, Executor, Task, Verdict
 from kgbench.scoring.agreement import Agreement, compare_sets
 from kgbench.scoring.graphs import compare_graphs
 from kgbench.scoring.ntriples import Terms, terms
-from kgbench.scoring.result_sets import written
+from kgbench.scoring.result_sets import term_value
 from kgbench.scoring.similarity import ratio
 from kgbench.tasks import catalogue, normal_triples, texts, tolerant_parsing
 from kgbench.tasks.turtle_errors import outcome
@@ -46,7 +46,7 @@ def prompt(case: Case) -> str:
 def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
     """Compare the triples recovered from the answer with the reference, as a whole and in parts."""
     answer = answers[-1]
-    expected_triples = normal_triples.expected(case, executor)
+    expected_triples = normal_triples.expected_triples(case, executor)
     repaired = tolerant_parsing.parse(answer, executor)
     nothing = Agreement(1.0, 0.0, 0.0)
     scores = {
@@ -106,7 +106,7 @@ def _of_dimensions(triples: Sequence[Terms], predicate: str) -> set[str]:
 
 def _value(term: str) -> str:
     """The lexical form of a term, with numbers in a canonical form."""
-    lexical = written(term, {})
+    lexical = term_value(term, {})
     with suppress(ValueError):
         return repr(float(lexical))
     return lexical

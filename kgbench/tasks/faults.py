@@ -6,7 +6,7 @@ from __future__ import annotations
 from kgbench.errors import ResourceError
 
 
-def put_in(text: str, find: str, put: str, fault_name: str) -> str:
+def insert_fault(text: str, find: str, put: str, fault_name: str) -> str:
     """Replace ``find``, which must occur in ``text`` exactly once, by ``put``.
 
     Raises :class:`~kgbench.errors.ResourceError`, with ``fault_name`` in the message, if it does

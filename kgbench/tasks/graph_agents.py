@@ -27,7 +27,7 @@ _PREFIX: Final = re.compile(r"PREFIX [^\n]+")
 
 def say(name: str, case: Case, messages: Sequence[str], chance: Random) -> str:
     """The next message of the agent called ``name`` after ``messages``, in the text protocol."""
-    results_by_prompt = [wording.told(prompt)[0] for prompt in messages[2::2]]
+    results_by_prompt = [wording.split_results(prompt)[0] for prompt in messages[2::2]]
     results = [result[0].text if result else "" for result in results_by_prompt]
     return _AGENTS[name](case, results, chance)
 

@@ -24,7 +24,7 @@ from kgbench.vocab import RDF, RDFS
 _ENDS = frozenset((RDFS.domain, RDFS.range))
 
 
-def used(query: str, prefixes: Mapping[str, str]) -> set[str]:
+def query_iris(query: str, prefixes: Mapping[str, str]) -> set[str]:
     """The IRIs that a query names, including ``rdf:type`` if it has ``a``."""
     namespaces = {"rdf": str(RDF), "rdfs": str(RDFS)} | dict(prefixes)
     iris_found = set()
@@ -34,7 +34,7 @@ def used(query: str, prefixes: Mapping[str, str]) -> set[str]:
     return iris_found
 
 
-def iris(query: str, prefixes: Mapping[str, str]) -> list[str]:
+def query_names(query: str, prefixes: Mapping[str, str]) -> list[str]:
     """The prefixed names in a query, sorted, without those of the RDF vocabulary."""
     return sorted(name for name in names(query, prefixes) if not name.startswith("rdf:"))
 

@@ -57,7 +57,7 @@ class GraphQuestions:
 
     def _case(self, task: Task, suite: str, data: Mapping[str, Json]) -> Case:
         """Make the case with ``data`` and the tools of the condition of ``task``."""
-        tools = [] if task.parameters["condition"] == WITHOUT_TOOLS else graph_tools.described()
+        tools = [] if task.parameters["condition"] == WITHOUT_TOOLS else graph_tools.tools_as_json()
         content = {**data, "tools": tools}
         return catalogue.make_case(suite, self.NAME, task.parameters, content, uid=data["uid"])
 

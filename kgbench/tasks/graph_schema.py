@@ -54,8 +54,8 @@ class Profile:
 
 @cache
 def summary(name: str) -> str:
-    """The schema of the installed graph called ``name``; see :func:`summarised`."""
-    return summarised(profile(graphs.text(name)))
+    """The schema of the installed graph called ``name``; see :func:`schema_text`."""
+    return schema_text(profile(graphs.text(name)))
 
 
 def profile(document: str) -> Profile:
@@ -67,7 +67,7 @@ def profile(document: str) -> Profile:
     return _profile(lambda: (quad.triple for quad in ox.parse(lines, ox.RdfFormat.N_TRIPLES)))
 
 
-def summarised(profile: Profile) -> str:
+def schema_text(profile: Profile) -> str:
     """Each class with its number of instances, label and used properties, then the prefixes.
 
     Each property is followed by the classes of its objects, or datatypes of its literals.
@@ -82,8 +82,8 @@ def summarised(profile: Profile) -> str:
     return _written(profile, lambda property_, uses: "")  # noqa: ARG005 - nothing is added
 
 
-def counted(profile: Profile) -> str:
-    """Like :func:`summarised`, with the label of each property and its number of triples.
+def schema_with_counts(profile: Profile) -> str:
+    """Like :func:`schema_text`, with the label of each property and its number of triples.
 
     >>> data = '<urn:x:a> a <urn:x:Cat> . <urn:x:a> <urn:x:name> "Tom", "Tim" .'
     >>> print(counted(profile(data)).splitlines()[1])
@@ -97,7 +97,7 @@ def counted(profile: Profile) -> str:
     return _written(profile, count_and_label)
 
 
-def in_void(profile: Profile) -> str:
+def void_description(profile: Profile) -> str:
     """A VoID description with counts of triples, instances of classes, and uses of properties."""
     dataset = ox.NamedNode(_DATASET)
     facts = {

@@ -117,7 +117,7 @@ def use(
     return _run_query(arguments["sparql"], graph, prefixes, executor)
 
 
-def described() -> list[dict[str, Json]]:
+def tools_as_json() -> list[dict[str, Json]]:
     """The tools as JSON for the data of cases; ``Tool(**item)`` reads an item."""
     return [
         {
@@ -131,8 +131,8 @@ def described() -> list[dict[str, Json]]:
 
 
 def schema(graph: str) -> str:
-    """The schema of a graph (Turtle); see :func:`kgbench.tasks.graph_schema.counted`."""
-    return graph_schema.counted(_open_graph(graph).profile)
+    """The schema of a graph (Turtle); see :func:`kgbench.tasks.graph_schema.schema_with_counts`."""
+    return graph_schema.schema_with_counts(_open_graph(graph).profile)
 
 
 def prepare() -> None:
@@ -185,7 +185,11 @@ def _search(text: str, kind: str | None, limit: int, graph: str) -> ToolResult:
 
 def _schema(graph: str, form: str) -> ToolResult:
     profile = _open_graph(graph).profile
-    text = graph_schema.in_void(profile) if form == _VOID else graph_schema.counted(profile)
+    text = (
+        graph_schema.void_description(profile)
+        if form == _VOID
+        else graph_schema.schema_with_counts(profile)
+    )
     lines = text.rstrip("\n").split("\n")
     return _list_result(lines, len(lines), "the graph has no class")
 

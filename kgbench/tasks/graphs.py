@@ -44,7 +44,7 @@ def text(name: str) -> str:
     """
     if name == OURS:
         return bestiary.text()
-    if (world := generator.named(name)) is not None:
+    if (world := generator.world_of_name(name)) is not None:
         return generator.text(world)
     if (renamed := bestiary_twins.named(name)) is not None:
         return bestiary_twins.text(renamed)
@@ -102,7 +102,7 @@ def install(source: Path) -> Path:
         "tasks": [],
     }
     text = json.dumps(record, indent=1, ensure_ascii=False)
-    _write(home.place(PUBLISHED) / home.RECORD, f"{text}\n".encode())
+    _write(home.folder_of(PUBLISHED) / home.RECORD, f"{text}\n".encode())
     return _path(PUBLISHED)
 
 
@@ -112,14 +112,14 @@ def _names() -> tuple[str, ...]:
 
 
 def _path(name: str) -> Path:
-    return home.place(name) / text2sparql.GRAPH
+    return home.folder_of(name) / text2sparql.GRAPH
 
 
 def _install_hint(name: str) -> str:
     file = _SOURCES[0] if name == PUBLISHED else f"the data set {name}"
     return (
-        f"the graph '{name}', on which these cases run, is not installed in {home.place(name)}: "
-        f"get {file} and run 'kgbench datasets install {name} --from PATH'"
+        f"the graph '{name}', on which these cases run, is not installed in "
+        f"{home.folder_of(name)}: get {file} and run 'kgbench datasets install {name} --from PATH'"
     )
 
 

@@ -27,7 +27,7 @@ ENDS: Final = frozenset(("answer", "cancel"))
 """The tools that end a dialogue."""
 NOT_PUBLISHED: Final = "no result of this call was published"
 
-Shown: TypeAlias = "int | bool | None"
+ParsedResult: TypeAlias = "int | bool | None"
 """The result of a query: a number of rows, a truth value, or ``None`` for an error."""
 
 _ROWS: Final = re.compile(r"Got (no|[0-9][0-9,]*) rows?\b")
@@ -60,7 +60,7 @@ def outcome(text: str) -> ToolOutcome:
     return ToolOutcome.TRUNCATED if _SOME.match(text) else ToolOutcome.OK
 
 
-def shown(text: str) -> Shown:
+def parse_result(text: str) -> ParsedResult:
     """Parse the result of ``execute``.
 
     Raises :class:`UnreadableError` if it contains nothing that can be compared.
@@ -86,7 +86,7 @@ def again(call: ToolCall, result: ToolResult, prompt: str) -> Mapping[str, Json]
     if result.text in {NOT_PUBLISHED, _NOT_DONE} or _UNSEEN in result.text:
         return "GRASP did not execute the query"
     try:
-        shown(result.text)
+        parse_result(result.text)
         query = arguments.read(call.arguments).get("sparql")
     except ValueError as error:
         return str(error)
@@ -109,7 +109,7 @@ def use(recorded: Mapping[str, Any], graph: str, executor: Executor) -> ToolResu
 
 def agree(recorded: ToolResult, now: ToolResult) -> bool:
     """Whether two results state the same about a query."""
-    before, after = shown(recorded.text), shown(now.text)
+    before, after = parse_result(recorded.text), parse_result(now.text)
     return before == after and isinstance(before, bool) == isinstance(after, bool)
 
 
@@ -118,7 +118,7 @@ def why_different(recorded: ToolResult, now: ToolResult) -> str | None:
 
     ``time``: the recorded query timed out. ``engine``: only one of the engines executes the query.
     """
-    before, after = shown(recorded.text), shown(now.text)
+    before, after = parse_result(recorded.text), parse_result(now.text)
     if before is None and _TIME.search(recorded.text):
         return "time"
     return "engine" if (before is None) != (after is None) else None

@@ -13,7 +13,7 @@ from kgbench.tasks import texts
 FOLDER: Final = "json-ld-answers"
 
 
-class Read(NamedTuple):
+class JsonAnswer(NamedTuple):
     """The JSON object in an answer, or ``None`` and the ``error``.
 
     ``text`` is ``None`` if the answer has no fenced block.
@@ -24,22 +24,22 @@ class Read(NamedTuple):
     error: str | None
 
 
-def read(answer: str) -> Read:
+def read(answer: str) -> JsonAnswer:
     """Read the JSON object in the first fenced block of an answer."""
     blocks = fenced_blocks(answer)
     if not blocks:
-        return Read(None, None, "there is no fenced block in the answer")
+        return JsonAnswer(None, None, "there is no fenced block in the answer")
     text = blocks[0].body
     try:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
-        return Read(text, None, f"this is no JSON: {error}")
+        return JsonAnswer(text, None, f"this is no JSON: {error}")
     if not isinstance(document, dict):
-        return Read(text, None, "this is no JSON object")
-    return Read(text, document, None)
+        return JsonAnswer(text, None, "this is no JSON object")
+    return JsonAnswer(text, document, None)
 
 
-def feedback(answer: Read, error: str) -> tuple[str, str]:
+def feedback(answer: JsonAnswer, error: str) -> tuple[str, str]:
     """The feedback on an answer that is unusable because of ``error``, and its kind."""
     if answer.text is None:
         return texts.shared(FOLDER, "feedback-no-block.txt"), "format"

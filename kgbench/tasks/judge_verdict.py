@@ -34,7 +34,7 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:  #
 
     The lines before are a justification and may quote anything, also other verdicts.
     """
-    chosen = stated(answers[-1])
+    chosen = stated_verdict(answers[-1])
     order = list(case.data["order"])
     if chosen is None or chosen not in order:
         blank = not answers[-1].strip()
@@ -48,7 +48,7 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:  #
     )
 
 
-def stated(answer: str) -> str | None:
+def stated_verdict(answer: str) -> str | None:
     r"""The verdict in the last line of an answer, in lower case; ``None`` if there is none.
 
     >>> stated("The answer says VERDICT: right, but it is not.\n**VERDICT: wrong**\n")

@@ -20,29 +20,29 @@ VARIABLE: Final = "KGBENCH_TASK_KEY"
 _handed: list[str] = []  # the key that a command set in this process
 
 
-def known() -> list[str]:
-    """All available keys: the one set by :func:`hand`, that of the environment, the published."""
-    own = os.environ.get(VARIABLE)
-    return [*_handed, *([own] if own else []), published()]
+def available_keys() -> list[str]:
+    """All available keys: that of :func:`set_key`, that of the environment, the published one."""
+    user_key = os.environ.get(VARIABLE)
+    return [*_handed, *([user_key] if user_key else []), published_key()]
 
 
-def own() -> str | None:
-    """The key set by :func:`hand`, else the one in the environment, else ``None``."""
+def user_key() -> str | None:
+    """The key set by :func:`set_key`, else the one in the environment, else ``None``."""
     return _handed[0] if _handed else os.environ.get(VARIABLE) or None
 
 
-def hand(key: str | None) -> None:
+def set_key(key: str | None) -> None:
     """Set the key of this process; ``None`` removes it."""
     _handed[:] = [] if key is None else [key]
 
 
 @cache
-def published() -> str:
+def published_key() -> str:
     """The key of kgbench's own encrypted files."""
-    return from_file(resources.path("tasks", "published.key"))
+    return read_key_file(resources.path("tasks", "published.key"))
 
 
-def from_file(path: Path) -> str:
+def read_key_file(path: Path) -> str:
     """Read the key in a file: its only line that is neither empty nor begins with ``#``."""
     try:
         text = path.read_text(encoding="utf-8")

@@ -52,7 +52,7 @@ ORDER BY shared DESC, words, id LIMIT ?
 """
 
 
-class Named(NamedTuple):
+class IndexedResource(NamedTuple):
     """A resource: its IRI, its kinds (from :data:`KINDS`), and its names in order."""
 
     iri: str
@@ -77,7 +77,7 @@ class LabelIndex:
         finally:
             raw.close()
 
-    def search(self, text: str, kind: str | None, limit: int) -> tuple[list[Named], int]:
+    def search(self, text: str, kind: str | None, limit: int) -> tuple[list[IndexedResource], int]:
         """The first ``limit`` resources that share words with ``text``, and their total number.
 
         Resources that share most words come first, among them those with fewest other words, then
@@ -88,7 +88,7 @@ class LabelIndex:
         query = _SEARCH.format(", ".join("?" * len(words_asked)))
         rows = self._database.execute(query, (*words_asked, kinds, limit)).fetchall()
         resources = [
-            Named(
+            IndexedResource(
                 iri,
                 tuple(kind_name for k, kind_name in enumerate(KINDS) if bits & 1 << k),
                 tuple(names.split("\n")) if names else (),

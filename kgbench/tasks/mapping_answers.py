@@ -8,12 +8,12 @@ from typing import Final, NamedTuple
 
 import pyoxigraph as ox
 
-from kgbench.mapping.execution import executed
+from kgbench.mapping.execution import execute_mapping
 from kgbench.mapping.limits import MappingError
 from kgbench.mapping.sources import Data
 from kgbench.mapping.tables import Table
 from kgbench.model import Executor, Json, Verdict
-from kgbench.policies.blank_nodes import Compared, Row, row_texts
+from kgbench.policies.blank_nodes import Row, RowComparison, row_texts
 from kgbench.tasks import texts, turtle_answers
 
 FOLDER: Final = "mapping-answers"
@@ -26,10 +26,10 @@ _LISTED: Final = 50  # of each kind that the infos list; all are scored
 _LONGEST: Final = 500  # characters of one triple that is quoted
 
 
-class Made(NamedTuple):
+class ExecutedMapping(NamedTuple):
     """The graphs that the mapping of an answer makes from each of several data, or its error."""
 
-    read: turtle_answers.Read
+    read: turtle_answers.TurtleAnswer
     rows: Mapping[str, frozenset[Row]]
     error: str | None
 
@@ -41,7 +41,7 @@ class Made(NamedTuple):
             "executes": float(self.error is None),
         }
 
-    def infos(self, compared: Compared) -> dict[str, Json]:
+    def infos(self, compared: RowComparison) -> dict[str, Json]:
         """Errors, and triples that are missing or too many."""
         return {
             "parseError": self.read.error,
@@ -51,21 +51,21 @@ class Made(NamedTuple):
         }
 
 
-def made(answer: str, executor: Executor, data: Mapping[str, Data]) -> Made:
+def execute_answer(answer: str, executor: Executor, data: Mapping[str, Data]) -> ExecutedMapping:
     """Execute the mapping of an answer on all ``data``; if one fails, all graphs are empty."""
     read = turtle_answers.read(answer, executor)
     nothing = {name: frozenset[Row]() for name in data}
     if read.triples is None:
-        return Made(read, nothing, read.error)
+        return ExecutedMapping(read, nothing, read.error)
     try:
-        rows = {name: executed(read.triples, source) for name, source in data.items()}
+        rows = {name: execute_mapping(read.triples, source) for name, source in data.items()}
     except MappingError as error:
-        return Made(read, nothing, str(error))
-    return Made(read, rows, None)
+        return ExecutedMapping(read, nothing, str(error))
+    return ExecutedMapping(read, rows, None)
 
 
 def verdict(
-    made_graphs: Made,
+    made_graphs: ExecutedMapping,
     answers: Sequence[str],
     scores: Mapping[str, float],
     infos: Mapping[str, Json],
@@ -86,7 +86,7 @@ def verdict(
     return Verdict(scores, infos, outcome, differences(), "content")
 
 
-def differences(compared: Compared) -> str:
+def differences(compared: RowComparison) -> str:
     """The feedback on a mapping that makes a wrong graph, with some of the wrong triples."""
     _, missing, surplus = compared
     lines = [
@@ -101,7 +101,7 @@ def differences(compared: Compared) -> str:
     )
 
 
-def counts(compared: Compared) -> dict[str, str]:
+def counts(compared: RowComparison) -> dict[str, str]:
     """The numbers of missing and surplus triples, for feedback."""
     return {"missing": str(len(compared.missing)), "surplus": str(len(compared.surplus))}
 
@@ -126,4 +126,4 @@ def prepare() -> None:
     for name in ("feedback-error.txt", "feedback-differences.txt"):
         texts.shared(FOLDER, name)
     mapping = [quad.triple for quad in ox.parse(_PROBE, ox.RdfFormat.TURTLE)]
-    executed(mapping, Data({}, {"t": Table((("a", "TEXT"),), (("b",),))}))
+    execute_mapping(mapping, Data({}, {"t": Table((("a", "TEXT"),), (("b",),))}))

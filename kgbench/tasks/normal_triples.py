@@ -7,11 +7,11 @@ from collections.abc import Iterable
 
 from kgbench.errors import EvaluationError
 from kgbench.model import Case, Executor
-from kgbench.scoring.graphs import alike
+from kgbench.scoring.graphs import with_uniform_blank_nodes
 from kgbench.scoring.similarity import ratio
 
 
-def expected(case: Case, executor: Executor) -> tuple[str, ...]:
+def expected_triples(case: Case, executor: Executor) -> tuple[str, ...]:
     """The triples of the ``optimal`` document in the data of ``case``.
 
     Raises :class:`~kgbench.errors.EvaluationError` if the case has none, like some published cases
@@ -30,7 +30,11 @@ def expected(case: Case, executor: Executor) -> tuple[str, ...]:
     return parsed.triples
 
 
-def text_similarity(given: Iterable[str], expected: Iterable[str]) -> float:
+def text_similarity(given: Iterable[str], expected_triples: Iterable[str]) -> float:
     """Similarity of two graphs as texts: sorted lines with uniform blank nodes; 0 if empty."""
-    lines = sorted(map(alike, given))
-    return ratio("\n".join(lines), "\n".join(sorted(map(alike, expected)))) if lines else 0.0
+    lines = sorted(map(with_uniform_blank_nodes, given))
+    return (
+        ratio("\n".join(lines), "\n".join(sorted(map(with_uniform_blank_nodes, expected_triples))))
+        if lines
+        else 0.0
+    )

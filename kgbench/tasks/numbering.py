@@ -18,7 +18,7 @@ _TOKEN = re.compile(
 )
 
 
-def translated(text: str, numbers: Mapping[str, str]) -> str:
+def translate_names(text: str, numbers: Mapping[str, str]) -> str:
     """Replace the prefixed names in Turtle, a query or a value by those in ``numbers``.
 
     >>> translated('SELECT ?x { :bob foaf:name ?x }', {":bob": ":1234"})
@@ -32,7 +32,9 @@ def translated(text: str, numbers: Mapping[str, str]) -> str:
 
 
 @lru_cache(maxsize=8)
-def numbered(turtle: str, prefixes: tuple[str, ...] = _PREFIXES, salt: str = "") -> dict[str, str]:
+def number_names(
+    turtle: str, prefixes: tuple[str, ...] = _PREFIXES, salt: str = ""
+) -> dict[str, str]:
     """A number of four digits for each prefixed name of a Turtle text, by name.
 
     Only names with one of the ``prefixes`` get one. The number is a hash of ``salt`` and the name;

@@ -15,7 +15,7 @@ import pyoxigraph as ox
 
 from kgbench.model import Case
 from kgbench.vocab import OWL, RDF, RDFS
-from kgbench.worlds.axioms import HEAD
+from kgbench.worlds.axioms import PREFIX_LINES
 
 _DECLARED_TYPES: Final = {
     OWL[name]
@@ -26,39 +26,43 @@ _AXIOM_PREDICATES: Final = {str(RDFS.subClassOf), str(OWL.equivalentClass), str(
 _ROUNDS: Final = 16  # depth of nested class expressions that are distinguished
 
 
-class Named(NamedTuple):
+class AnswerAxioms(NamedTuple):
     """The axioms of a case in an answer, as lines of Turtle, and the number of other axioms."""
 
     given: tuple[str, ...]
     others: int
 
 
-def named(case: Case, triples: Iterable[ox.Triple]) -> Named:
+def answer_axioms(case: Case, triples: Iterable[ox.Triple]) -> AnswerAxioms:
     """The axioms of a case that ``triples`` state."""
-    case_axioms = {label: line for line in case.data["axioms"] for label in labels(parsed([line]))}
-    answer_labels = labels(triples)
-    return Named(
+    case_axioms = {
+        label: line for line in case.data["axioms"] for label in axiom_labels(parse_lines([line]))
+    }
+    answer_labels = axiom_labels(triples)
+    return AnswerAxioms(
         tuple(line for label, line in case_axioms.items() if label in answer_labels),
         len(answer_labels - case_axioms.keys()),
     )
 
 
-def parsed(lines: Sequence[str]) -> list[ox.Triple]:
+def parse_lines(lines: Sequence[str]) -> list[ox.Triple]:
     """Parse lines of Turtle of a case into triples."""
-    return [quad.triple for quad in ox.parse("\n".join([HEAD, *lines]), ox.RdfFormat.TURTLE)]
+    return [
+        quad.triple for quad in ox.parse("\n".join([PREFIX_LINES, *lines]), ox.RdfFormat.TURTLE)
+    ]
 
 
 def fenced(lines: Iterable[str]) -> str:
     """Lines of Turtle in the form of an answer."""
-    return "\n".join(["```turtle", HEAD, *lines, "```"])
+    return "\n".join(["```turtle", PREFIX_LINES, *lines, "```"])
 
 
-def says_something(triples: Iterable[ox.Triple]) -> bool:
+def has_axioms(triples: Iterable[ox.Triple]) -> bool:
     """Whether triples contain more than declarations."""
     return not all(map(_declares, triples))
 
 
-def labels(triples: Iterable[ox.Triple]) -> set[str]:
+def axiom_labels(triples: Iterable[ox.Triple]) -> set[str]:
     """A canonical text for each axiom in triples; equal axioms have equal texts."""
     axioms = [triple for triple in triples if not _declares(triple)]
     nodes = _node_labels(axioms)

@@ -34,12 +34,12 @@ def organizational(parameters: Mapping[str, Json]) -> list[Data]:  # noqa: ARG00
 
 def organizational_numerical(parameters: Mapping[str, Json]) -> list[Data]:  # noqa: ARG001 - none
     """The same questions with numbers for names in the graph, and the table of the numbers."""
-    numbers = numbering.numbered(organisation.turtle())
-    graph = numbering.translated(organisation.turtle(), numbers)
+    numbers = numbering.number_names(organisation.turtle())
+    graph = numbering.translate_names(organisation.turtle(), numbers)
     return [
         {
             **question,
-            "refSparql": numbering.translated(question["refSparql"], numbers),
+            "refSparql": numbering.translate_names(question["refSparql"], numbers),
             "refResultSet": sorted(numbers.get(v, v) for v in question["refResultSet"]),
             "graphTurtle": graph,
             "entityHelpCsv": numbering.table(numbers),
@@ -86,7 +86,7 @@ def faulty_queries(parameters: Mapping[str, Json]) -> list[Data]:  # noqa: ARG00
     for fault in texts.structure("SparqlSyntaxFixingListLcQuad", "faults.json"):
         question = questions[fault["question"]]
         fault_name = f"SparqlSyntaxFixingListLcQuad/faults.json: the fault {fault['uid']}"
-        faulty = faults.put_in(question["refSparql"], fault["find"], fault["put"], fault_name)
+        faulty = faults.insert_fault(question["refSparql"], fault["find"], fault["put"], fault_name)
         cases.append(
             {
                 **question,
@@ -111,7 +111,7 @@ def _shown_parts(
     query: str = question["refSparql"]
     data: Data = {"kgInfoType": kind, "kgInfoFormat": parameters["kgInfoFormat"]}
     schema = _triples(folder, "schema.ttl")
-    used = graph_info.used(query, prefixes)
+    used = graph_info.query_iris(query, prefixes)
     if kind == "schema":
         data["schema"] = _schema(folder)
     elif kind == "subschema":
@@ -121,7 +121,7 @@ def _shown_parts(
             graph_info.subgraph(graph, used), prefixes
         )
     elif kind in {"iris", "irisLabels"}:
-        listed = graph_info.iris(query, prefixes)
+        listed = graph_info.query_names(query, prefixes)
         data["iris"] = listed
         if kind == "irisLabels":
             labels = graph_info.labels(schema, graph)

@@ -147,5 +147,5 @@ def _with_faults(document: str, declared: Mapping[str, Json]) -> str:
     """Insert each declared fault into ``document``."""
     for fault in declared["faults"]:
         fault_name = f"{NAME}/faults.json: the fault '{fault['kind']}' of {declared['uid']}"
-        document = faults.put_in(document, fault["find"], fault["put"], fault_name)
+        document = faults.insert_fault(document, fault["find"], fault["put"], fault_name)
     return document

@@ -85,7 +85,7 @@ class GraspQuestions(RecordedQuestions):
     ) -> Mapping[str, Json] | str:
         """See :func:`kgbench.tasks.grasp_tools.again`; the graph has to be installed."""
         arguments = grasp_tools.again(call, result, prompt)
-        obstacle = None if isinstance(arguments, str) else typed_answers.why_not(case, self)
+        obstacle = None if isinstance(arguments, str) else typed_answers.policy_obstacle(case, self)
         return obstacle or arguments
 
     def use(

@@ -63,7 +63,7 @@ def natural(source: Source, *seed: object) -> list[dict[str, Json]]:
     declared = texts.shared_structure(FOLDER, "names.json")[source.name]
     chance = Chance(VERSION, source.name, "natural", *seed)
     for _ in range(_DRAWS):
-        words = drawn(declared["kinds"], source.graph.lower(), chance)
+        words = draw_words(declared["kinds"], source.graph.lower(), chance)
         tenths = chance.one(TENTHS)
         replace = _replacer(words)
         graph = _scaled_graph(replace(source.graph), declared["scaled"], tenths)
@@ -87,11 +87,11 @@ def opaque(source: Source, *seed: object) -> list[dict[str, Json]]:
     Cases with a question also contain the table of the numbers.
     """
     salt = "/".join(map(str, (VERSION, source.name, "opaque", *seed)))
-    numbers = numbering.numbered(source.graph, source.prefixes, salt)
-    graph = numbering.translated(source.graph, numbers)
+    numbers = numbering.number_names(source.graph, source.prefixes, salt)
+    graph = numbering.translate_names(source.graph, numbers)
 
     def translate(text: str) -> str:
-        return numbering.translated(text, numbers)
+        return numbering.translate_names(text, numbers)
 
     chance, renamed_cases = Chance(salt), []
     for case in source.cases:
@@ -160,7 +160,7 @@ def _moved_message(case: Mapping[str, Json], replace: Callable[[str], str]) -> s
     return _PLACE.sub(new_position, case["errorMessage"])
 
 
-def drawn(kinds: Sequence[Mapping[str, Any]], taken: str, chance: Chance) -> dict[str, str]:
+def draw_words(kinds: Sequence[Mapping[str, Any]], taken: str, chance: Chance) -> dict[str, str]:
     """Draw a new word for each name; no word occurs in the text ``taken`` (in lower case)."""
     new_words: dict[str, str] = {}
     for kind in kinds:
@@ -221,6 +221,6 @@ def _queries_agree(graph: str, cases: Sequence[Mapping[str, Json]]) -> bool:
     for case in cases:
         solutions: Any = store.query(case["refSparql"], prefixes=prefixes)
         terms = {str(term) for row in solutions for term in row if term is not None}
-        if {result_sets.written(term, prefixes) for term in terms} != set(case["refResultSet"]):
+        if {result_sets.term_value(term, prefixes) for term in terms} != set(case["refResultSet"]):
             return False
     return True

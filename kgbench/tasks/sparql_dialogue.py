@@ -72,7 +72,7 @@ def judge(
     """
     answer = answers[-1]
     is_last = len(answers) >= ROUNDS
-    query = selected(answer)
+    query = extract_query(answer)
     prefixes = vocabulary.for_queries(case)
     error = _NO_QUERY if query is None else executor.check(query, prefixes)
     infos: dict[str, Json] = {
@@ -109,13 +109,13 @@ def judge(
     return Verdict(scores, infos, outcome, *(_NONE if is_over else empty_feedback()))
 
 
-def selected(answer: str) -> str | None:
+def extract_query(answer: str) -> str | None:
     """The query in an answer: the first fenced block with ``SELECT``, trimmed."""
     blocks = (block.body.strip() for block in fenced_blocks(answer))
     return next((body for body in blocks if "SELECT" in body), None)
 
 
-def asked(case: Case, query: str, vocabulary: Vocabulary, select: Select) -> dict[str, Json]:
+def result_infos(case: Case, query: str, vocabulary: Vocabulary, select: Select) -> dict[str, Json]:
     """The infos to record about the result of ``query``, which ``select`` executes.
 
     :func:`judge` reads them from the ``recordedResults`` of a case, by query.

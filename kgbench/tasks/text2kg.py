@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from kgbench.datasets.text2kgbench_prompts import (
-    Asked,
+    PromptData,
     Wording,
     installed_wording,
     published_prompt,
@@ -25,7 +25,7 @@ from kgbench.scoring.faithfulness import own_scores
 from kgbench.scoring.ontology_facts import Fact
 from kgbench.scoring.relation_triples import CLEANINGS, Triple, parse
 from kgbench.tasks import text2kg_cases, texts
-from kgbench.tasks.text2kg_cases import FOLDER, PUBLISHED, asked
+from kgbench.tasks.text2kg_cases import FOLDER, PUBLISHED, content_of
 from kgbench.tasks.text2kg_selection import verbalised_relation
 
 NAME = "Text2KG"
@@ -45,7 +45,7 @@ def prompt(case: Case) -> str:
     Raises :class:`~kgbench.errors.TaskError` if the task uses the published prompts and the
     installed data set does not contain their wording.
     """
-    content = asked(case)
+    content = content_of(case)
     if case.parameters.get("prompt") == PUBLISHED:
         collection, split = case.parameters["dataset"], case.parameters["split"]
         wording = installed_wording(collection, "unseen" if split == "unseen" else "test")
@@ -67,12 +67,12 @@ def as_published(case: Case, wording: Wording) -> str:
 
     Raises :class:`~kgbench.errors.TaskError` if the case has no example.
     """
-    content = asked(case)
+    content = content_of(case)
     if not content.examples:
         raise TaskError(f"the case {case.iri} has no example, which published prompts have")
     example, facts = content.examples[0]
     sentence = case.data.get("askedSentence", content.sentence)
-    shown = Asked(content.ontology, example, facts, sentence)
+    shown = PromptData(content.ontology, example, facts, sentence)
     return published_prompt(wording, case.parameters["dataset"], shown)
 
 
@@ -81,7 +81,7 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:  #
     answer = answers[-1]
     cleaning = case.parameters.get("cleaning", "none")
     parsed = parse(answer, cleaning)
-    content = asked(case)
+    content = content_of(case)
     scores = published_scores(parsed.triples, content.truth, content.sentence, content.ontology)
     scores |= own_scores(parsed.triples, content.truth, content.sentence, content.ontology)
     if parsed.lines:
@@ -117,7 +117,7 @@ def cleaned_case(case: Case, cleaning: str) -> Case:
 
 def explained(case: Case, answer: str, before: Mapping[str, float]) -> str | None:
     """The rule that reproduces published values ``before`` that differ from the judge's."""
-    content = asked(case)
+    content = content_of(case)
     own_cleaning = case.parameters.get("cleaning", "none")
 
     def reproduces(cleaning: str, stemming: Callable[[str], str]) -> bool:
@@ -149,7 +149,7 @@ def outcome(answer: str, triples: Sequence[Triple]) -> Outcome:
 
 def reference(case: Case) -> str:
     """The reference answer: the expected facts, one per line."""
-    return _written(asked(case).truth)
+    return _written(content_of(case).truth)
 
 
 def prepare() -> None:

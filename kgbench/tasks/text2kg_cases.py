@@ -35,7 +35,7 @@ _PUBLISHED_SETTINGS = {"examples": 1, "exampleSelection": "similarity-list", "on
 
 
 @dataclass(frozen=True)
-class Asked:
+class CaseContent:
     """The parsed data of a case, for prompt and judge."""
 
     sentence: str
@@ -81,7 +81,7 @@ def part_cases(
     return OnDemand(len(sentences), make)
 
 
-def asked(case: Case) -> Asked:
+def content_of(case: Case) -> CaseContent:
     """Parse the data of a case.
 
     Raises :class:`~kgbench.errors.TaskError` if they are incomplete or invalid.
@@ -89,7 +89,7 @@ def asked(case: Case) -> Asked:
     data = case.data
     try:
         ontology = ontology_from(data["ontology"])
-        return Asked(
+        return CaseContent(
             data["sentence"],
             facts_from(data["triples"]),
             ontology,

@@ -16,8 +16,8 @@ from kgbench.scoring.fact_extraction import published_scores
 from kgbench.scoring.faithfulness import own_scores
 from kgbench.scoring.fences import fenced_blocks
 from kgbench.tasks import text2kg_cases, texts
-from kgbench.tasks.text2kg_cases import FOLDER, asked
-from kgbench.tasks.text2kg_turtle import carried, read_facts, written_facts, written_ontology
+from kgbench.tasks.text2kg_cases import FOLDER, content_of
+from kgbench.tasks.text2kg_turtle import read_facts, storable_facts, written_facts, written_ontology
 
 NAME = "Text2KGRdf"
 
@@ -32,7 +32,7 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
 
 def prompt(case: Case) -> str:
     """The prompt: instruction, ontology, examples and test sentence of ``case``."""
-    content = asked(case)
+    content = content_of(case)
     examples = [
         f"# Example\n\n{sentence}\n\n```turtle\n{written_facts(facts, content.ontology)}\n```\n\n"
         for sentence, facts in content.examples
@@ -49,12 +49,12 @@ def prompt(case: Case) -> str:
 def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
     """Parse the answer's Turtle and score its facts; an answer that does not parse has none."""
     answer = answers[-1]
-    content = asked(case)
+    content = content_of(case)
     blocks = fenced_blocks(answer)
     document = "\n".join(block.body for block in blocks) if blocks else answer
     parsed = executor.parse(document, "turtle")
     facts = read_facts(parsed.triples or (), content.ontology)
-    truth, sentence = carried(content.truth), storable(content.sentence).value
+    truth, sentence = storable_facts(content.truth), storable(content.sentence).value
     scores = published_scores(facts.triples, truth, sentence, content.ontology)
     scores |= own_scores(facts.triples, truth, sentence, content.ontology, facts.types)
     scores["parsable"] = float(parsed.triples is not None and bool(answer.strip()))
@@ -71,7 +71,7 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
 
 def reference(case: Case) -> str:
     """The reference answer: the expected facts that the ontology can express, in Turtle."""
-    content = asked(case)
+    content = content_of(case)
     return f"```turtle\n{written_facts(content.truth, content.ontology)}\n```"
 
 

@@ -90,14 +90,14 @@ def written_facts(facts: Sequence[Fact], ontology: Ontology) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class GraphFacts:
     """The content of a graph: facts with names, and classes (concept ids) by folded names."""
 
     triples: tuple[Triple, ...]
     types: Mapping[str, set[str]]
 
 
-def read_facts(ntriples: Sequence[str], ontology: Ontology) -> Read:
+def read_facts(ntriples: Sequence[str], ontology: Ontology) -> GraphFacts:
     """Read the facts of a parsed answer.
 
     The name of an entity is its ``rdfs:label``, else its local name. The name of a property of the
@@ -122,7 +122,7 @@ def read_facts(ntriples: Sequence[str], ontology: Ontology) -> Read:
         elif quad.predicate.value != RDFS.label:
             relation = names.get(quad.predicate.value, quad.predicate.value)
             triples.append((subject, relation, _name(quad.object, labels)))
-    return Read(tuple(triples), types)
+    return GraphFacts(tuple(triples), types)
 
 
 def _name(term: object, labels: Mapping[object, str]) -> str:
@@ -138,7 +138,7 @@ def _concept(ontology: Ontology, concept: str) -> set[str]:
     return {concept} if concept in ontology.concept_labels else set()
 
 
-def carried(facts: Sequence[Fact]) -> tuple[Fact, ...]:
+def storable_facts(facts: Sequence[Fact]) -> tuple[Fact, ...]:
     """Facts with subjects and objects in the form that a Turtle answer can express."""
     return tuple(
         Fact(storable(fact.subject).value, fact.relation, storable(fact.object).value)

@@ -117,11 +117,11 @@ class QueryTask:
 
     def query(self, answer: str) -> str | None:
         """The query in an answer; ``None`` if there is none."""
-        return sparql_dialogue.selected(answer)
+        return sparql_dialogue.extract_query(answer)
 
     def ask(self, case: Case, query: str, select: Select) -> dict[str, Json]:
         """The infos to record about the result of ``query`` from ``select`` (an endpoint)."""
-        return sparql_dialogue.asked(case, query, self.vocabulary, select)
+        return sparql_dialogue.result_infos(case, query, self.vocabulary, select)
 
     def prepare(self) -> None:
         """Load files for judging processes, which cannot open files."""

@@ -3,8 +3,8 @@
 
 Files of one task class are in its folder; files that several classes share are in a folder of
 ``tasks`` without a declaration. A file may be encrypted (``NAME.enc``,
-:mod:`kgbench.tasks.sealing`) and may begin with a canary (:mod:`kgbench.tasks.canary`); callers get
-the plain text without the canary.
+:mod:`kgbench.tasks.encryption`) and may begin with a canary (:mod:`kgbench.tasks.canary`); callers
+get the plain text without the canary.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from string import Template
 from kgbench import resources
 from kgbench.errors import ResourceError
 from kgbench.model import Json
-from kgbench.tasks import canary, catalogue, keys, sealing
+from kgbench.tasks import canary, catalogue, encryption, keys
 
 
 def text(class_name: str, name: str) -> str:
@@ -50,7 +50,7 @@ def shared_structure(folder: str, name: str) -> Json:
     return _structure(resources.path("tasks", folder) / name)
 
 
-def forget() -> None:
+def clear_caches() -> None:
     """Clear the caches, so that files are read again."""
     for cached in (_read, _structure):
         cached.cache_clear()
@@ -65,12 +65,14 @@ def _read(path: Path) -> str:
 
 
 def _content(path: Path) -> bytes:
-    sealed = path.with_name(path.name + sealing.SUFFIX)
+    sealed = path.with_name(path.name + encryption.SUFFIX)
     if not sealed.is_file():
         return path.read_bytes()
     if path.is_file():
         raise ResourceError(f"there are both {path} and {sealed}: remove one of them")
-    return sealing.unseal(str(sealed), path.name, sealed.read_text(encoding="utf-8"), keys.known())
+    return encryption.unseal(
+        str(sealed), path.name, sealed.read_text(encoding="utf-8"), keys.available_keys()
+    )
 
 
 def _filled(path: Path, values: dict[str, str]) -> str:

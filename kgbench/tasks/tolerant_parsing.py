@@ -18,7 +18,7 @@ _BLANKS = " \t\r"  # white space of Turtle; the parser reports lines with any ot
 _LINE = re.compile(r"\bline (\d+)")
 
 
-class Repaired(NamedTuple):
+class RepairedTurtle(NamedTuple):
     """The remaining triples (N-Triples lines) and text, and the amount of removed text.
 
     ``removed`` is the number of characters in the removed lines, without line breaks; ``lines`` is
@@ -33,7 +33,7 @@ class Repaired(NamedTuple):
     error: str | None
 
 
-def parse(text: str, executor: Executor) -> Repaired:
+def parse(text: str, executor: Executor) -> RepairedTurtle:
     """Parse Turtle, removing the lines that the parser reports."""
     parsed = executor.parse(text, "turtle")
     first_error = parsed.error
@@ -46,9 +46,11 @@ def parse(text: str, executor: Executor) -> Repaired:
         removed.append(lines.pop(number))
         parsed = executor.parse("\n".join(lines), "turtle")
     if parsed.triples is None:
-        return Repaired((), "", sum(map(len, text.split("\n"))), len(removed), first_error)
+        return RepairedTurtle((), "", sum(map(len, text.split("\n"))), len(removed), first_error)
     remaining = "\n".join(lines)
-    return Repaired(parsed.triples, remaining, sum(map(len, removed)), len(removed), first_error)
+    return RepairedTurtle(
+        parsed.triples, remaining, sum(map(len, removed)), len(removed), first_error
+    )
 
 
 def _reported_line(message: str, lines: list[str]) -> int | None:

@@ -33,7 +33,7 @@ def usage(
     results or the first prompt showed; both are absent if the query names no IRI of a graph.
     """
     calls = [call for answer in answers[:-1] for call in wording.calls(answer)]
-    results = [result for prompt in prompts[1:] for result in wording.told(prompt)[0]]
+    results = [result for prompt in prompts[1:] for result in wording.split_results(prompt)[0]]
     outcomes = Counter(result.outcome for result in results)
     tools = Counter(result.tool for result in results)
     call_counts = Counter((call.name, call.arguments) for call in calls)

@@ -15,7 +15,7 @@ FOLDER = "turtle-answers"
 ROUNDS = 3
 
 
-class Read(NamedTuple):
+class TurtleAnswer(NamedTuple):
     """The document in an answer and its triples, or ``None`` and the ``error``.
 
     ``text`` is ``None`` if the answer has no fenced block.
@@ -34,16 +34,16 @@ class Read(NamedTuple):
         return prompt, "syntax"
 
 
-def read(answer: str, executor: Executor) -> Read:
+def read(answer: str, executor: Executor) -> TurtleAnswer:
     """Read the document in an answer."""
     blocks = fenced_blocks(answer)
     if not blocks:
-        return Read(None, None, "there is no fenced block in the answer")
+        return TurtleAnswer(None, None, "there is no fenced block in the answer")
     text = blocks[0].body
     parsed = executor.parse(text, "turtle")
     if parsed.triples is None:
-        return Read(text, None, parsed.error)
-    return Read(text, triples(parsed.triples), None)
+        return TurtleAnswer(text, None, parsed.error)
+    return TurtleAnswer(text, triples(parsed.triples), None)
 
 
 def triples(lines: tuple[str, ...]) -> tuple[ox.Triple, ...]:

@@ -44,7 +44,7 @@ def prompt(case: Case) -> str:
 def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
     """Compare the answer, and the triples recovered from it, with the correct document."""
     answer = answers[-1]
-    expected_triples = normal_triples.expected(case, executor)
+    expected_triples = normal_triples.expected_triples(case, executor)
     optimal: str = case.data["optimal"]
     question = ratio(case.data["task"].strip(), optimal.strip())
     repaired = tolerant_parsing.parse(answer, executor)
@@ -73,7 +73,7 @@ def reference(case: Case) -> str:
     return str(case.data["optimal"])
 
 
-def outcome(answer: str, repaired: tolerant_parsing.Repaired) -> Outcome:
+def outcome(answer: str, repaired: tolerant_parsing.RepairedTurtle) -> Outcome:
     """The outcome of an answer: empty, without triples, or scored."""
     if not answer.strip():
         return Outcome.EMPTY

@@ -132,7 +132,7 @@ class TwinAnswers(AnswerList):
         return _cases(task, suite, seed, count, "organisation")
 
 
-class Delegated:
+class DelegatingClass:
     """A task class with the prompts and the judge of the ``published`` class."""
 
     def __init__(self, name: str, published: ModuleType) -> None:
@@ -154,7 +154,7 @@ class Delegated:
         return str(self._published.reference(case))
 
 
-class TwinConnection(Delegated):
+class TwinConnection(DelegatingClass):
     """The task class about the connection of two persons in the renamed organisational graph."""
 
     def cases(self, task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
@@ -170,7 +170,7 @@ class TwinConnection(Delegated):
         return OnDemand(count, make)
 
 
-class TwinDocuments(Delegated):
+class TwinDocuments(DelegatingClass):
     """A task class of renamed documents; ``about`` is the key of their kinds of names."""
 
     def __init__(self, name: str, published: ModuleType, about: str) -> None:

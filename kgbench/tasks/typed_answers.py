@@ -20,8 +20,8 @@ from kgbench.model import Case, Dialogue, Executor, Json, Outcome, QueryResult, 
 from kgbench.policies.compare import Reference, compare
 from kgbench.policies.policy import Policy
 from kgbench.policies.results import from_json, to_json
-from kgbench.policies.tables import TieGroup
-from kgbench.policies.terms import Term, written
+from kgbench.policies.terms import Term, format_term
+from kgbench.policies.whole_rows import TieGroup
 from kgbench.tasks import catalogue, graphs, sparql_dialogue
 
 Ties = Callable[[str, str, Mapping[str, str], Executor, bool], Reference]
@@ -43,7 +43,7 @@ class AnswersWithQueries(Protocol):
         ...
 
 
-def why_not(
+def policy_obstacle(
     case: Case, module: TaskModule, *, has_endpoint: bool = False, on_variants: bool = False
 ) -> str | None:
     """The reason why answers to ``case`` cannot be judged under a policy, or ``None``.
@@ -51,7 +51,7 @@ def why_not(
     With ``has_endpoint``, an endpoint executes queries about graphs that are not available; with
     ``on_variants``, answers are judged on variants of their graph.
     """
-    if writes(module) and not on_variants:
+    if writes_triples(module) and not on_variants:
         return f"answers to {case.task_class} write triples, which no policy compares"
     if not hasattr(module, "query") or not hasattr(module, "graph_name"):
         return f"answers to {case.task_class} are no queries"
@@ -67,12 +67,12 @@ def why_not(
     return None
 
 
-def writes(module: object) -> bool:
+def writes_triples(module: object) -> bool:
     """Whether answers write triples, so that these are compared instead of rows."""
     return bool(getattr(module, "WRITES", False))
 
 
-def executable(
+def judgeable(
     policy: Policy,
     todo: Sequence[tuple[Dialogue, Case]],
     pass_over: Callable[[str, int], None],
@@ -237,7 +237,7 @@ def from_weights(weights: Mapping[str, int]) -> QueryResult:
     """A published result set of TEXT2SPARQL as one column of texts, or as a truth value."""
     if set(weights) == {_TRUE}:
         return QueryResult(boolean=bool(weights[_TRUE]))
-    return QueryResult(("value",), tuple((written(Term("literal", text)),) for text in weights))
+    return QueryResult(("value",), tuple((format_term(Term("literal", text)),) for text in weights))
 
 
 def has_graph(case: Case, module: TaskModule) -> bool:

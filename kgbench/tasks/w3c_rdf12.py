@@ -18,7 +18,7 @@ from kgbench.datasets import w3c_tests
 from kgbench.datasets.w3c_tests import EVALUATION, SYNTAX, W3cTest
 from kgbench.errors import TaskError
 from kgbench.model import Case, Executor, Json, Outcome, Task, Verdict
-from kgbench.policies.blank_nodes import Compared, Row, compare_rows
+from kgbench.policies.blank_nodes import Row, RowComparison, compare_rows
 from kgbench.rdf.triple_terms import cells
 from kgbench.scoring.fences import fenced_blocks
 from kgbench.tasks import catalogue, texts
@@ -39,7 +39,7 @@ _NAMES: Final = {
 }
 
 
-class Read(NamedTuple):
+class ParsedAnswer(NamedTuple):
     """The content of an answer to an evaluation test: rows, or the parser's message."""
 
     rows: frozenset[Row] | None
@@ -96,7 +96,7 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:  #
         return _judged_verdict(case, answer)
     expected = read(case.data["form"], case.data["expected"])
     assert expected.rows is not None, expected.error
-    given = read(case.data["form"], written(answer)) if answer.strip() else Read(None)
+    given = read(case.data["form"], answer_text(answer)) if answer.strip() else ParsedAnswer(None)
     if given.rows is None:
         scores = dict.fromkeys(("correct", "answerParse", "f1"), 0.0)
         outcome = Outcome.UNPARSABLE if answer.strip() else Outcome.EMPTY
@@ -121,27 +121,27 @@ def _judged_verdict(case: Case, answer: str) -> Verdict:
     return Verdict(scores, infos, Outcome.UNPARSABLE if answer.strip() else Outcome.EMPTY)
 
 
-def _differences(compared: Compared) -> dict[str, Json]:
+def _differences(compared: RowComparison) -> dict[str, Json]:
     return {"missing": len(compared.missing), "surplus": len(compared.surplus)}
 
 
-def written(answer: str) -> str:
+def answer_text(answer: str) -> str:
     """The first fenced block of an answer, or all of an answer that has none."""
     return next((block.body for block in fenced_blocks(answer)), answer)
 
 
-def read(form: str, text: str) -> Read:
+def read(form: str, text: str) -> ParsedAnswer:
     """Read ``text`` as rows: N-Quads if ``form`` is ``graph``, else a result in SPARQL JSON."""
     if _is_too_deep(text):
-        return Read(None, f"brackets are nested deeper than {_DEEPEST} levels")
+        return ParsedAnswer(None, f"brackets are nested deeper than {_DEEPEST} levels")
     try:
         if form == "graph":
             quads = ox.parse(text.encode("utf-8"), ox.RdfFormat.N_QUADS)
-            return Read(frozenset(rows(quads)))
+            return ParsedAnswer(frozenset(rows(quads)))
         result = ox.parse_query_results(text.encode("utf-8"), ox.QueryResultsFormat.JSON)
-        return Read(frozenset(solutions(result)))
+        return ParsedAnswer(frozenset(solutions(result)))
     except (SyntaxError, ValueError) as error:  # lone surrogates raise ValueError
-        return Read(None, str(error.msg if isinstance(error, SyntaxError) else error))
+        return ParsedAnswer(None, str(error.msg if isinstance(error, SyntaxError) else error))
 
 
 def _is_too_deep(text: str) -> bool:

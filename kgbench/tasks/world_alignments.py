@@ -16,7 +16,7 @@ import pyoxigraph as ox
 
 from kgbench.model import Case, Executor, Json, Task, Verdict
 from kgbench.reasoning.closure import TooMuchWork
-from kgbench.reasoning.coherence import SOMETHING, incoherence
+from kgbench.reasoning.coherence import SOMETHING, find_incoherence
 from kgbench.reasoning.rules import Atom
 from kgbench.scoring.agreement import agreement
 from kgbench.tasks import catalogue, texts, turtle_answers
@@ -44,7 +44,7 @@ _LONGEST: Final = 500  # characters of one triple that is quoted
 _FEEDBACK: Final = ("no-correspondences", "unknown", "twice", "incoherent", "too-much")
 
 
-class Given(NamedTuple):
+class AnswerCorrespondences(NamedTuple):
     """Correspondences in an answer as lines of N-Triples, and the other triples in it.
 
     In correspondences, the name of the first ontology comes first.
@@ -70,7 +70,7 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
             "misleading": list(pair.misleading),
         }
 
-    return catalogue.generated(task, suite, count, data)
+    return catalogue.lazy_cases(task, suite, count, data)
 
 
 def prompt(case: Case) -> str:
@@ -132,7 +132,7 @@ def prepare() -> None:
         texts.text(NAME, f"feedback-{name}.txt")
 
 
-def _correspondences(case: Case, triples: Iterable[ox.Triple]) -> Given:
+def _correspondences(case: Case, triples: Iterable[ox.Triple]) -> AnswerCorrespondences:
     """Split triples into correspondences, which relate names of the same sort, and others."""
     first, second = (_sorts(rows) for rows in case.data["triples"])
     axioms, others = set[str](), set[str]()
@@ -151,7 +151,7 @@ def _correspondences(case: Case, triples: Iterable[ox.Triple]) -> Given:
             axioms.add(f"{names[0]} {triple.predicate} {names[1]}")
         else:
             others.add(str(triple))
-    return Given(frozenset(axioms), frozenset(others))
+    return AnswerCorrespondences(frozenset(axioms), frozenset(others))
 
 
 def _sorts(rows: Sequence[str]) -> dict[str, str]:
@@ -178,13 +178,13 @@ def _incoherence(
         return None, False
     lines = [*case.data["triples"][0], *case.data["triples"][1], *sorted(axioms)]
     try:
-        return incoherence(turtle_answers.triples(tuple(f"{row} ." for row in lines))), False
+        return find_incoherence(turtle_answers.triples(tuple(f"{row} ." for row in lines))), False
     except TooMuchWork:
         return None, True
 
 
 def _fault_feedback(
-    given: Given,
+    given: AnswerCorrespondences,
     repeated: Sequence[str],
     clash: tuple[str, tuple[Atom, ...]] | None,
     *,

@@ -16,10 +16,10 @@ from kgbench.model import Case, Executor, Json, Outcome, Task, Verdict
 from kgbench.reasoning.closure import MOST_STEPS, Budget, Closure, TooMuchWork, entails
 from kgbench.scoring.mutation import Discrimination, discrimination
 from kgbench.tasks import catalogue, ontology_answers, texts, turtle_answers
-from kgbench.tasks.ontology_answers import parsed
+from kgbench.tasks.ontology_answers import parse_lines
 from kgbench.worlds import owl_cases, owl_probes
 from kgbench.worlds.axioms import declarations, signature
-from kgbench.worlds.vocabularies import readable
+from kgbench.worlds.vocabularies import label_lines
 
 NAME: Final = "OwlWritingWorld"
 _NOTHING: Final = {"entailed": 0.0, "refrained": 0.0, "balancedAccuracy": 0.0, "informedness": 0.0}
@@ -35,7 +35,7 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
         return {
             "version": owl_cases.VERSION,
             "sentences": exercise.words,
-            "labels": readable(exercise.labels),
+            "labels": label_lines(exercise.labels),
             "declarations": declarations(signature(exercise.axioms)),
             "axioms": [item.turtle for item in exercise.axioms],
             "probes": [
@@ -49,7 +49,7 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
             ],
         }
 
-    return catalogue.generated(task, suite, count, data)
+    return catalogue.lazy_cases(task, suite, count, data)
 
 
 def prompt(case: Case) -> str:
@@ -70,7 +70,7 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
     goes_on = len(answers) < turtle_answers.ROUNDS
     scores = {"answerParse": float(read.triples is not None), "consistent": 0.0, **_NOTHING}
     infos: dict[str, Json] = {"parseError": read.error, "reasoningError": None}
-    if not read.triples or not ontology_answers.says_something(read.triples):
+    if not read.triples or not ontology_answers.has_axioms(read.triples):
         feedback = (texts.text(NAME, "feedback-no-axioms.txt"), "format")
         if read.triples is None:
             feedback = read.feedback
@@ -115,8 +115,8 @@ def _test_probes(case: Case, axioms: Sequence[ox.Triple], budget: Budget) -> Dis
     refrained: list[bool] = []
     missed: list[tuple[str, bool]] = []
     for probe in case.data["probes"]:
-        goal = None if probe["goal"] is None else parsed([probe["goal"]])[0]
-        follows = entails([*axioms, *parsed(probe["facts"])], goal, budget)
+        goal = None if probe["goal"] is None else parse_lines([probe["goal"]])[0]
+        follows = entails([*axioms, *parse_lines(probe["facts"])], goal, budget)
         if probe["follows"]:
             missed.append((probe["about"], not follows))
         else:

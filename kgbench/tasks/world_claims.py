@@ -33,8 +33,8 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
     world = world_of(task, seed)
 
     def data(iteration: int) -> Mapping[str, Json]:
-        claim = claims.drawn(world, parameters["level"], iteration, parameters["things"])
-        lines = "\n".join([*generator.schema(generator.made(world)), *claim.shown])
+        claim = claims.draw_claim(world, parameters["level"], iteration, parameters["things"])
+        lines = "\n".join([*generator.schema(generator.build_graph(world)), *claim.shown])
         triples = [quad.triple for quad in ox.parse(lines, ox.RdfFormat.N_TRIPLES)]
         return {
             "graph": serialising.serialise(triples, "turtle", _PREFIXES),
@@ -43,7 +43,7 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
             "verdict": claim.verdict,
         }
 
-    return catalogue.generated(task, suite, count, data)
+    return catalogue.lazy_cases(task, suite, count, data)
 
 
 def prompt(case: Case) -> str:

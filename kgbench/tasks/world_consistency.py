@@ -37,7 +37,7 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
             "removed": [axiom.turtle for axiom in exercise.axioms if axiom in exercise.removed],
         }
 
-    return catalogue.generated(task, suite, count, data)
+    return catalogue.lazy_cases(task, suite, count, data)
 
 
 def prompt(case: Case) -> str:
@@ -49,7 +49,7 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
     """Check the axioms that the last answer keeps, and count removed and added ones."""
     answer = answers[-1]
     read = turtle_answers.read(answer, executor)
-    kept, added = ontology_answers.named(case, read.triples or ())
+    kept, added = ontology_answers.answer_axioms(case, read.triples or ())
     infos: dict[str, Json] = {"parseError": read.error, "kept": len(kept), "added": added}
     outcome = turtle_answers.outcome(answer, usable=bool(kept))
     goes_on = len(answers) < turtle_answers.ROUNDS
@@ -64,7 +64,7 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
         if read.triples is None:
             feedback = read.feedback
         return Verdict(scores, infos, outcome, *(feedback if goes_on else (None, None)))
-    closure = Closure(ontology_answers.parsed(kept))
+    closure = Closure(ontology_answers.parse_lines(kept))
     least = len(case.data["removed"])
     changed = len(case.data["axioms"]) - len(kept) + added
     if not closure.consistent:

@@ -29,8 +29,10 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
 
 def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
     """Compare the graph of the last answer; ask again if it is missing or empty."""
-    compared = world_writing.written(case, answers[-1], executor, _WORD, update=False)
-    feedback = None if len(answers) >= world_writing.ROUNDS else world_writing.asked_again(compared)
+    compared = world_writing.judge_writing(case, answers[-1], executor, _WORD, update=False)
+    feedback = (
+        None if len(answers) >= world_writing.ROUNDS else world_writing.writing_feedback(compared)
+    )
     if feedback is None:
         return compared.verdict
     return replace(compared.verdict, next_prompt=feedback[0], feedback=feedback[1])
@@ -38,7 +40,7 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
 
 def query(answer: str) -> str | None:
     """The SPARQL text in an answer; ``None`` if there is none."""
-    return world_writing.selected(answer, _WORD)
+    return world_writing.extract_sparql(answer, _WORD)
 
 
 check = world_questions.check

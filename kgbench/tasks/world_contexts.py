@@ -55,7 +55,7 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
             "features": list(document.features),
         }
 
-    return catalogue.generated(task, suite, count, data)
+    return catalogue.lazy_cases(task, suite, count, data)
 
 
 def prompt(case: Case) -> str:
@@ -68,7 +68,7 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:  #
     """Compare the document, read with the context in the last answer, with the graph."""
     answer = answers[-1]
     read = json_ld_answers.read(answer)
-    expected = json_ld.known(case.data["triples"])
+    expected = json_ld.ntriples_rows(case.data["triples"])
     error, given = read.error, frozenset[str]()
     if read.document is not None:
         try:

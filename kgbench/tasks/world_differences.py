@@ -20,7 +20,7 @@ from kgbench.scoring.fences import fenced_blocks
 from kgbench.tasks import catalogue, texts, turtle_answers
 from kgbench.tasks.world_questions import world_of
 from kgbench.worlds import differences
-from kgbench.worlds.matching import Row, isomorphic
+from kgbench.worlds.matching import Row, is_isomorphic
 
 NAME: Final = "DifferenceWorld"
 SAME: Final = "same"
@@ -71,7 +71,7 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
             "features": list(pair.features),
         }
 
-    return catalogue.generated(task, suite, count, data)
+    return catalogue.lazy_cases(task, suite, count, data)
 
 
 def prompt(case: Case) -> str:
@@ -188,7 +188,7 @@ def _signed(removed: frozenset[str], added: frozenset[str]) -> frozenset[str]:
 
 def _equal(first: frozenset[str], second: frozenset[str]) -> bool:
     """Whether two sets of triples are isomorphic."""
-    return isomorphic(*(frozenset(map(_row, rows)) for rows in (first, second))) is True
+    return is_isomorphic(*(frozenset(map(_row, rows)) for rows in (first, second))) is True
 
 
 def _row(line: str) -> Row:

@@ -41,7 +41,7 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
             ],
         }
 
-    return catalogue.generated(task, suite, count, data)
+    return catalogue.lazy_cases(task, suite, count, data)
 
 
 def prompt(case: Case) -> str:
@@ -57,7 +57,7 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
     read = turtle_answers.read(answer, executor)
     offered = _statement_labels(case.data["statements"])
     entailed = _statement_labels(case.data["entailed"])
-    given = ontology_answers.labels(read.triples or ())
+    given = ontology_answers.axiom_labels(read.triples or ())
     agreement = compare_sets(entailed, given)
     wrong = offered - entailed
     refrained = len(wrong - given) / len(wrong)
@@ -94,4 +94,4 @@ def prepare() -> None:
 
 
 def _statement_labels(lines: Sequence[str]) -> set[str]:
-    return ontology_answers.labels(ontology_answers.parsed(lines))
+    return ontology_answers.axiom_labels(ontology_answers.parse_lines(lines))

@@ -47,7 +47,7 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
             "features": [exercise.form],
         }
 
-    return catalogue.generated(task, suite, count, data)
+    return catalogue.lazy_cases(task, suite, count, data)
 
 
 def prompt(case: Case) -> str:
@@ -71,7 +71,7 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:  #
     expected_tree = json.loads(case.data["tree"])
     expected, given = set(json_ld.leaves(expected_tree)), set(json_ld.leaves(tree) if tree else ())
     agreed = agreement(len(expected & given), len(given), len(expected), precision_of_nothing=0.0)
-    exact = json_ld.ordered(tree) == json_ld.ordered(expected_tree)
+    exact = json_ld.sort_arrays(tree) == json_ld.sort_arrays(expected_tree)
     scores = {"answerParse": float(error is None), **agreed.named(), "exact": float(exact)}
     infos: dict[str, Json] = {
         "parseError": error,

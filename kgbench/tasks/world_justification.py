@@ -14,7 +14,7 @@ from typing import Final
 from kgbench.model import Case, Executor, Json, Task, Verdict
 from kgbench.reasoning.closure import entails
 from kgbench.tasks import catalogue, ontology_answers, texts, turtle_answers
-from kgbench.tasks.ontology_answers import parsed
+from kgbench.tasks.ontology_answers import parse_lines
 from kgbench.worlds import owl_cases
 from kgbench.worlds.axioms import document
 
@@ -38,7 +38,7 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
             ],
         }
 
-    return catalogue.generated(task, suite, count, data)
+    return catalogue.lazy_cases(task, suite, count, data)
 
 
 def prompt(case: Case) -> str:
@@ -51,7 +51,7 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
     """Check that the listed axioms entail the statement, and that none of them is needless."""
     answer = answers[-1]
     read = turtle_answers.read(answer, executor)
-    given, others = ontology_answers.named(case, read.triples or ())
+    given, others = ontology_answers.answer_axioms(case, read.triples or ())
     holds = bool(given) and _entails(case, given)
     needed = _needed(case, given) if holds else ()
     spare = len(given) - len(needed)
@@ -88,8 +88,8 @@ def prepare() -> None:
 
 
 def _entails(case: Case, axioms: Sequence[str]) -> bool:
-    (statement,) = parsed([case.data["statement"]])
-    return entails(parsed(axioms), statement)
+    (statement,) = parse_lines([case.data["statement"]])
+    return entails(parse_lines(axioms), statement)
 
 
 def _needed(case: Case, axioms: Sequence[str]) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from kgbench.mapping.sources import Data
 from kgbench.mapping.tables import Table
 from kgbench.mapping.vocabularies import FORMULATION_OF
 from kgbench.model import Case, Executor, Json, Task, Verdict
-from kgbench.policies.blank_nodes import Compared, compare_rows
+from kgbench.policies.blank_nodes import RowComparison, compare_rows
 from kgbench.tasks import (
     catalogue,
     mapping_answers,
@@ -68,13 +68,13 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
             "features": list(exercise.features),
         }
 
-    return catalogue.generated(task, suite, count, data)
+    return catalogue.lazy_cases(task, suite, count, data)
 
 
 @lru_cache(maxsize=4)
 def _schema(world: World, extra: tuple[tuple[str, str], ...]) -> str:
     """The schema of a world with further properties, as Turtle."""
-    lines = list(generator.schema(generator.made(world)))
+    lines = list(generator.schema(generator.build_graph(world)))
     for iri, label in extra:
         lines.append(f"<{iri}> <{RDF.type}> <{RDF.Property}> .")
         lines.append(f'<{iri}> <{RDFS.label}> "{label}"@en .')
@@ -105,7 +105,7 @@ def _shown_source(form: str, name: str, source: Any) -> str:
 def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
     """Execute the mapping of the last answer on shown and hidden data; ask again if it is wrong."""
     data = {name: _data(case, name) for name in (SHOWN, HIDDEN)}
-    result = mapping_answers.made(answers[-1], executor, data)
+    result = mapping_answers.execute_answer(answers[-1], executor, data)
     compared = {
         name: compare_rows((tuple(row) for row in case.data["expected"][name]), rows)
         for name, rows in result.rows.items()
@@ -139,7 +139,7 @@ def _table(content: Mapping[str, Any]) -> Table:
     )
 
 
-def _differences(compared: Mapping[str, Compared]) -> str:
+def _differences(compared: Mapping[str, RowComparison]) -> str:
     """The feedback on a mapping that produces a wrong graph."""
     if compared[SHOWN].missing or compared[SHOWN].surplus:
         return mapping_answers.differences(compared[SHOWN])

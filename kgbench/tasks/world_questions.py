@@ -25,7 +25,7 @@ from kgbench.tasks import catalogue, serialising, sparql_dialogue, texts, typed_
 from kgbench.vocab import OWL
 from kgbench.worlds import generator, questions
 from kgbench.worlds.generator import World
-from kgbench.worlds.model import declared
+from kgbench.worlds.model import load_model
 
 NAME: Final = "Text2SparqlWorld"
 POLICY: Final = "rows"
@@ -68,7 +68,7 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
             "features": list(question.features),
         }
 
-    return catalogue.generated(task, suite, count, data)
+    return catalogue.lazy_cases(task, suite, count, data)
 
 
 def world_of(task: Task, seed: int) -> World:
@@ -80,7 +80,7 @@ def world_of(task: Task, seed: int) -> World:
 def check(task: Task) -> None:
     """Check that the world is large enough for every class to have instances."""
     parameters = task.parameters
-    generator.made(World("", parameters["instances"], parameters["names"]))
+    generator.build_graph(World("", parameters["instances"], parameters["names"]))
 
 
 def prompt(case: Case, **prefixes: str) -> str:
@@ -88,7 +88,7 @@ def prompt(case: Case, **prefixes: str) -> str:
 
     Raises :class:`~kgbench.errors.TaskError` if the world is of another version of the generator.
     """
-    world = generator.named(case.data["graphName"])
+    world = generator.world_of_name(case.data["graphName"])
     if world is None:
         raise TaskError(
             f"the case {case.iri} is about a world of another version of the generator than "
@@ -101,7 +101,7 @@ def prompt(case: Case, **prefixes: str) -> str:
 @lru_cache(maxsize=4)
 def schema(world: World, **prefixes: str) -> str:
     """The schema of a world in Turtle, which also declares further ``prefixes``."""
-    lines = "\n".join(generator.schema(generator.made(world)))
+    lines = "\n".join(generator.schema(generator.build_graph(world)))
     triples = [quad.triple for quad in ox.parse(lines, ox.RdfFormat.N_TRIPLES)]
     all_prefixes = {**questions.PREFIXES, **prefixes, "owl": str(OWL)}
     return serialising.serialise(triples, "turtle", all_prefixes)
@@ -123,7 +123,7 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
     return replace(verdict, next_prompt=feedback[0], feedback=feedback[1])
 
 
-query = sparql_dialogue.selected
+query = sparql_dialogue.extract_query
 reference = sparql_dialogue.reference
 
 
@@ -140,6 +140,6 @@ def needs_recorded_results(case: Case) -> bool:  # noqa: ARG001 - none does
 def prepare() -> None:
     """Load files and libraries for judging processes, which cannot open files."""
     sparql_dialogue.prepare()
-    declared()
+    load_model()
     rows = QueryResult(("a", "b"), (("<urn:a>", "<urn:b>"), ("<urn:b>", "<urn:a>")))
     compare(policy(POLICY), Reference(rows, ordered=True), rows)  # imports lazily loaded modules

@@ -30,7 +30,7 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
     world = world_of(task, seed)
 
     def data(iteration: int) -> Mapping[str, Json]:
-        faulty = shape_cases.faulty(world, parameters["level"], iteration)
+        faulty = shape_cases.draw_faulty_graph(world, parameters["level"], iteration)
         return {
             "shapes": faulty.rules.text,
             "graph": _written(faulty.scene.triples),
@@ -42,7 +42,7 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
             ],
         }
 
-    return catalogue.generated(task, suite, count, data)
+    return catalogue.lazy_cases(task, suite, count, data)
 
 
 prompt = world_violations.prompt

@@ -20,7 +20,7 @@ from kgbench.validation import foreign
 from kgbench.validation.foreign import ForeignShapes, IllFormedShapes
 from kgbench.vocab import SH
 from kgbench.worlds import generator, shape_cases
-from kgbench.worlds.model import declared
+from kgbench.worlds.model import load_model
 
 NAME: Final = "Text2ShaclWorld"
 LOADS: Final = ("pySHACL",)
@@ -41,7 +41,7 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
 
     def data(iteration: int) -> Mapping[str, Json]:
         draw = sets.draw(iteration)
-        rules = shape_cases.assigned(world, parameters["level"], draw)
+        rules = shape_cases.rule_set_of_draw(world, parameters["level"], draw)
         assert rules is not None
         return {
             "graphName": world.name,
@@ -51,7 +51,7 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
             "refShapes": rules.text,
         }
 
-    return catalogue.generated(task, suite, count, data)
+    return catalogue.lazy_cases(task, suite, count, data)
 
 
 def prompt(case: Case) -> str:
@@ -110,7 +110,7 @@ def prepare() -> None:
     """Load files and libraries for judging processes, which cannot open files."""
     turtle_answers.prepare()
     foreign.load_core()
-    declared()
+    load_model()
 
 
 def _validate_graphs(case: Case, shapes: ForeignShapes) -> Discrimination:
@@ -135,7 +135,7 @@ def _refuse_remote_queries(triples: Sequence[ox.Triple], executor: Executor) -> 
 
 
 def _world(case: Case) -> generator.World:
-    world = generator.named(case.data["graphName"])
+    world = generator.world_of_name(case.data["graphName"])
     if world is None or case.data["version"] != shape_cases.VERSION:
         raise TaskError(
             f"the case {case.iri} was made by another version of the generator, so that its graphs "

@@ -17,7 +17,7 @@ import pyoxigraph as ox
 
 from kgbench.errors import EvaluationError
 from kgbench.model import Case, Executor, Json, Outcome, Task, TaskModule, Verdict
-from kgbench.policies.blank_nodes import Compared, Row, compare_rows, row_texts
+from kgbench.policies.blank_nodes import Row, RowComparison, compare_rows, row_texts
 from kgbench.policies.policy import policy
 from kgbench.rdf.triple_terms import OPENS, cells
 from kgbench.tasks import (
@@ -51,7 +51,7 @@ class _Queries(NamedTuple):
 
     def query(self, answer: str) -> str | None:
         """The query in an answer."""
-        return sparql_dialogue.selected(answer)
+        return sparql_dialogue.extract_query(answer)
 
     def graph_name(self, case: Case) -> None:
         """Return ``None``, because no case uses an installed graph."""
@@ -64,16 +64,16 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
     """``count`` cases of a skill and a level, about statements of the seed's world."""
     level, data_of = task.parameters["level"], _DATA[task.parameters["skill"]]
     world = world_of(task, seed)
-    return catalogue.generated(task, suite, count, lambda k: data_of(world, level, k))
+    return catalogue.lazy_cases(task, suite, count, lambda k: data_of(world, level, k))
 
 
 def _annotate(world: World, level: int, number: int) -> dict[str, Json]:
     graph, chance = statements.graph_and_chance(world, "annotate", level, number)
-    reports = statements.drawn(graph, statements.RECIPES[level], chance)
+    reports = statements.draw_reports(graph, statements.RECIPES[level], chance)
     gold = statements.lines(reports)
     return {
-        "asked": "\n".join(statements.described(reports)),
-        "names": statements.short("\n".join(statements.names(graph, gold, chance))),
+        "asked": "\n".join(statements.describe_reports(reports)),
+        "names": statements.abbreviate("\n".join(statements.names(graph, gold, chance))),
         "gold": list(gold),
     }
 
@@ -83,27 +83,27 @@ def _direction(world: World, level: int, number: int) -> dict[str, Json]:
     mottos = notations.mottos(graph, level, chance)
     gold = [motto.line for motto in mottos]
     return {
-        "asked": notations.shown_mottos(mottos, level),
-        "names": statements.short("\n".join(statements.names(graph, gold, chance))),
+        "asked": notations.write_mottos(mottos, level),
+        "names": statements.abbreviate("\n".join(statements.names(graph, gold, chance))),
         "gold": list(gold),
     }
 
 
 def _repair(world: World, level: int, number: int) -> dict[str, Json]:
     graph, chance = statements.graph_and_chance(world, "repair", level, number)
-    reports = statements.drawn(graph, notations.RECIPES[level], chance)
+    reports = statements.draw_reports(graph, notations.RECIPES[level], chance)
     return {
-        "asked": statements.short(notations.old_document(reports, level, chance)),
+        "asked": statements.abbreviate(notations.old_document(reports, level, chance)),
         "gold": list(statements.lines(reports)),
     }
 
 
 def _query(world: World, level: int, number: int) -> dict[str, Json]:
-    question = report_questions.drawn(world, level, number)
+    question = report_questions.draw_question(world, level, number)
     return {
         "question": question.words,
-        "names": statements.short("\n".join(question.properties)),
-        "graph": statements.short("\n".join(question.graph)),
+        "names": statements.abbreviate("\n".join(question.properties)),
+        "graph": statements.abbreviate("\n".join(question.graph)),
         "refSparql": question.query,
     }
 
@@ -178,7 +178,7 @@ def row(triple: ox.Triple) -> Row:
     return tuple(cells(*triple))
 
 
-def _traps(gold: Iterable[Row], given: Iterable[Row], compared: Compared) -> dict[str, float]:
+def _traps(gold: Iterable[Row], given: Iterable[Row], compared: RowComparison) -> dict[str, float]:
     """Counts of typical mistakes from RDF-star and RDF 1.1."""
     expected = set(gold)
     reported = {item[3:-1] for item in expected if len(item) > 3 and item[2] == OPENS}  # noqa: PLR2004 - after subject and predicate
@@ -210,7 +210,7 @@ def reference(case: Case) -> str:
     """The reference answer: the expected graph, or the reference query, in a fenced block."""
     if case.parameters["skill"] == QUERY:
         return sparql_dialogue.reference(case)
-    return f"```turtle\n{statements.short(chr(10).join(case.data['gold']))}\n```"
+    return f"```turtle\n{statements.abbreviate(chr(10).join(case.data['gold']))}\n```"
 
 
 check = world_questions.check

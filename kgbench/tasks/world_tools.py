@@ -18,7 +18,7 @@ from kgbench.tasks.graph_questions import GraphQuestions
 from kgbench.tasks.world_questions import world_of
 from kgbench.worlds import generator, hard_questions, questions
 from kgbench.worlds.generator import World
-from kgbench.worlds.model import declared
+from kgbench.worlds.model import load_model
 from kgbench.worlds.naming import Chance
 
 
@@ -64,7 +64,7 @@ class WorldTools(GraphQuestions):
     def prepare(self) -> None:
         """Load files for judging processes, also the declaration of worlds."""
         super().prepare()
-        declared()
+        load_model()
 
 
 _WHOLE: Final = 100  # percent

@@ -37,14 +37,14 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
     The model is asked again if the update does not parse, cannot be executed, changes nothing, or
     removes or adds wrong triples.
     """
-    compared = world_writing.written(case, answers[-1], executor, _WORD, update=True)
+    compared = world_writing.judge_writing(case, answers[-1], executor, _WORD, update=True)
     lost = sum(row[0] == _REMOVED for row in compared.surplus)
     added = len(compared.surplus) - lost
     scores = {**compared.verdict.scores, "lost": float(lost), "added": float(added)}
     verdict = replace(compared.verdict, scores=scores)
     if len(answers) >= world_writing.ROUNDS:
         return verdict
-    feedback = world_writing.asked_again(compared)
+    feedback = world_writing.writing_feedback(compared)
     if feedback is None and compared.surplus:
         counts = {"lost": str(lost), "added": str(added)}
         feedback = texts.filled(NAME, "feedback-surplus.txt", **counts), "content"
@@ -57,7 +57,7 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
 
 def query(answer: str) -> str | None:
     """The SPARQL text in an answer; ``None`` if there is none."""
-    return world_writing.selected(answer, _WORD)
+    return world_writing.extract_sparql(answer, _WORD)
 
 
 check = world_questions.check

@@ -32,14 +32,14 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
     world = world_of(task, seed)
 
     def data(iteration: int) -> Mapping[str, Json]:
-        faulty = shape_cases.faulty(world, parameters["level"], iteration)
+        faulty = shape_cases.draw_faulty_graph(world, parameters["level"], iteration)
         return {
             "shapes": faulty.rules.text,
             "graph": serialising.serialise(faulty.scene.triples, "turtle", shape_cases.PREFIXES),
             "violations": [list(pair) for pair in faulty.violations],
         }
 
-    return catalogue.generated(task, suite, count, data)
+    return catalogue.lazy_cases(task, suite, count, data)
 
 
 def prompt(case: Case) -> str:
@@ -52,7 +52,7 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
     """Compare the results of the report in the last answer with the actual violations."""
     answer = answers[-1]
     read = turtle_answers.read(answer, executor)
-    given = reported(read.triples or ())
+    given = reported_violations(read.triples or ())
     expected = {f"{focus} {component}" for focus, component in case.data["violations"]}
     agreement = compare_sets(expected, given)
     precision = agreement.precision if given else 0.0
@@ -77,7 +77,7 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
     return Verdict(scores, infos, verdict.outcome, *feedback)
 
 
-def reported(triples: Iterable[ox.Triple]) -> set[str]:
+def reported_violations(triples: Iterable[ox.Triple]) -> set[str]:
     """Node and component of each result in a report with exactly one of each."""
     foci: dict[object, set[str]] = {}
     components: dict[object, set[str]] = {}

@@ -18,7 +18,7 @@ from kgbench.scoring.fences import fenced_blocks
 from kgbench.tasks import catalogue, graphs, texts, world_questions
 from kgbench.tasks.world_questions import graph_name, world_of
 from kgbench.worlds.generator import World
-from kgbench.worlds.model import declared
+from kgbench.worlds.model import load_model
 from kgbench.worlds.writing import PREFIXES, TARGET, WritingSheet
 
 ROUNDS: Final = 3
@@ -29,7 +29,7 @@ NO_TEXT: Final = "there is no such text of SPARQL in a fenced block of the answe
 SheetOf = Callable[[World, int], WritingSheet]
 
 
-class Written(NamedTuple):
+class WritingResult(NamedTuple):
     """The verdict on an answer without feedback, and the data for the feedback.
 
     ``text`` is the SPARQL of the answer, ``error`` the engine's error if it was not executed;
@@ -63,7 +63,7 @@ def cases(task: Task, suite: str, seed: int, count: int, sheet_of: SheetOf) -> S
             "features": list(exercise.features),
         }
 
-    return catalogue.generated(task, suite, count, data)
+    return catalogue.lazy_cases(task, suite, count, data)
 
 
 def prompt(case: Case) -> str:
@@ -71,27 +71,27 @@ def prompt(case: Case) -> str:
     return world_questions.prompt(case, t=TARGET)
 
 
-def selected(answer: str, word: re.Pattern[str]) -> str | None:
+def extract_sparql(answer: str, word: re.Pattern[str]) -> str | None:
     """The text of the first fenced block that contains ``word``, trimmed."""
     blocks = (block.body.strip() for block in fenced_blocks(answer))
     return next((body for body in blocks if word.search(body)), None)
 
 
-def written(
+def judge_writing(
     case: Case, answer: str, executor: Executor, word: re.Pattern[str], *, update: bool
-) -> Written:
+) -> WritingResult:
     """Compare the changes of the text in an answer with those of the reference of ``case``.
 
     ``word`` matches in each text of the requested kind; ``update`` is true if that is an update.
     Raises :class:`~kgbench.errors.EvaluationError` if the reference cannot be executed.
     """
-    text = selected(answer, word)
+    text = extract_sparql(answer, word)
     error = NO_TEXT if text is None else executor.check(text, PREFIXES, update=update)
     infos: dict[str, Json] = {"testUid": case.uid, "sparql": text}
     if text is None or error is not None:
         outcome = Outcome.UNPARSABLE if answer.strip() else Outcome.EMPTY
         scores = dict.fromkeys(("answerParse", "precision", "recall", "f1", "exact"), 0.0)
-        return Written(Verdict(scores, {**infos, "parseError": error}, outcome), text, error)
+        return WritingResult(Verdict(scores, {**infos, "parseError": error}, outcome), text, error)
     world = graphs.text(graph_name(case))
     expected = executor.changes(case.data["refSparql"], world, PREFIXES)
     if expected.error is not None:
@@ -105,13 +105,13 @@ def written(
     infos |= _infos(result, len(expected.rows), compared.missing, compared.surplus)
     outcome = Outcome.TIMEOUT if result.expired else Outcome.SCORED
     verdict = Verdict(scores, infos, outcome)
-    return Written(verdict, text, None, result.error, bool(result.rows), compared.surplus)
+    return WritingResult(verdict, text, None, result.error, bool(result.rows), compared.surplus)
 
 
 vocabulary: Final = world_questions.Vocabulary(PREFIXES)
 
 
-def asked_again(comparison: Written) -> tuple[str, str] | None:
+def writing_feedback(comparison: WritingResult) -> tuple[str, str] | None:
     """The feedback on a text that does not parse, cannot be executed or writes nothing; its kind.
 
     ``None`` if the text writes something.
@@ -135,7 +135,7 @@ def reference(case: Case) -> str:
 def prepare() -> None:
     """Load files for judging processes, which cannot open files."""
     graphs.prepare()
-    declared()
+    load_model()
     for name in ("no-text", "syntax", "error", "nothing"):
         texts.shared(FOLDER, f"feedback-{name}.txt")
 

@@ -17,7 +17,7 @@ from packaging.requirements import InvalidRequirement
 from pyproject_hooks import quiet_subprocess_runner
 
 
-def built(project: str, folder: str) -> dict[str, str | list[str]]:
+def build_wheel(project: str, folder: str) -> dict[str, str | list[str]]:
     """Build the wheel of a project into a folder with the installed build system."""
     try:
         builder = ProjectBuilder(project, runner=quiet_subprocess_runner)
@@ -45,4 +45,4 @@ def _message(error: Exception) -> str:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(json.dumps(built(*sys.argv[1:])) + "\n")
+    sys.stdout.write(json.dumps(build_wheel(*sys.argv[1:])) + "\n")

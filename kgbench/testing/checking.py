@@ -18,11 +18,11 @@ from kgbench.errors import ResourceError, TaskError
 from kgbench.execution.judging import JudgeLimits, JudgeRequest, judge_batch
 from kgbench.model import Case, Outcome, TaskClass, TaskModule, Verdict
 from kgbench.nearest import nearest
-from kgbench.tasks import catalogue, sealed_classes
+from kgbench.tasks import catalogue, locked_classes
 from kgbench.testing import contract, hostile, leaks, wheels
-from kgbench.testing.declared import Fault, declared
+from kgbench.testing.declaration_faults import Fault, check_declaration
 from kgbench.testing.fields import faults_of_fields
-from kgbench.testing.sources import PROJECT, Source, entry_points, sources, used
+from kgbench.testing.sources import PROJECT, Source, entry_points, importable_from, sources
 
 HOSTILE_ANSWERS = 200
 LIMITS = JudgeLimits(seconds=10.0)
@@ -60,7 +60,7 @@ def check_folder(folder: Path, *, limits: JudgeLimits = LIMITS) -> Iterator[Chec
         wheel = None
         if project is not None and source.name in entry_points(project):
             wheel = _check_wheel(source, build(project))
-        with used(project):
+        with importable_from(project):
             yield from _checks(source, limits, wheel)
 
 
@@ -70,7 +70,7 @@ _CODE_CHECKS = ("cases", "prompts", "reference answers", "hostile answers")
 def _checks(source: Source, limits: JudgeLimits, wheel: Check | None) -> Iterator[Check]:
     path = source.folder / catalogue.DECLARATION
     check = partial(Check, source.name, file=path)
-    declaration_faults = declared(path)
+    declaration_faults = check_declaration(path)
     if declaration_faults.syntax:
         yield check("declaration", faults=tuple(declaration_faults.syntax))
     else:
@@ -118,7 +118,7 @@ def _code(source: Source) -> tuple[TaskModule | None, tuple[Fault, ...], str | N
         return None, (Fault(message),), None
     if folder != source.folder:
         return None, (), f"another class with this name is used, from {folder}"
-    sealed_reason = sealed_classes.why_sealed(name)
+    sealed_reason = locked_classes.missing_key(name)
     if sealed_reason is not None:
         return None, (), f"it is sealed: {sealed_reason}"
     declared_name = getattr(module, "NAME", None)
@@ -151,7 +151,7 @@ def _check_wheel(source: Source, wheel: Mapping[str, bytes] | Fault | str) -> Ch
     if isinstance(wheel, Fault):
         return check(looked_at="wheel", faults=(wheel,))
     try:
-        absent = list(wheels.lacking(source, wheel))
+        absent = list(wheels.missing_files(source, wheel))
     except ResourceError:
         return check(skipped="the declaration is broken")
     listed = ", ".join(absent[:_LISTED]) + (
@@ -212,7 +212,7 @@ def _hostile(
         for number, ((kind, text), verdict) in enumerate(zip(answers, verdicts, strict=False)):
             new_faults = list(_hostile_faults(task_class, verdict, kind, text, rounds))
             feedback = kind in hostile.NO_ANSWERS and verdict.next_prompt
-            if feedback and leaks.is_told(module, asked_cases[number], feedback):
+            if feedback and leaks.reveals_reference(module, asked_cases[number], feedback):
                 new_faults.append("the feedback on it contains the reference answer")
             if number < _JUDGED_TWICE and _differ(verdict, verdicts[len(answers) + number]):
                 new_faults.append("the same answer is judged differently each time")

@@ -89,7 +89,7 @@ def faults_of_prompt(module: TaskModule, case: Case) -> Iterator[str]:
         yield f"the prompt of {_name(case)} differs each time"
     if "\r" in text:
         yield f"the prompt of {_name(case)} has carriage returns"
-    leak = leaks.leak(module, case)
+    leak = leaks.prompt_leak(module, case)
     if leak is not None:
         yield f"the prompt of {_name(case)} {leak}"
 

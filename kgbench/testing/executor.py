@@ -7,9 +7,9 @@ from collections.abc import Mapping
 
 import pyoxigraph as ox
 
-from kgbench.execution import changing
+from kgbench.execution import graph_changes
 from kgbench.model import ParsedGraph, QueryResult
-from kgbench.rdf.triple_terms import written
+from kgbench.rdf.triple_terms import to_ntriples
 
 TRIPLE: tuple[str, ...] = ("subject", "predicate", "object")  # the variables of a CONSTRUCT's rows
 FORMATS = {
@@ -37,10 +37,10 @@ class PlainExecutor:
     def check(self, query: str, prefixes: Mapping[str, str], *, update: bool = False) -> str | None:
         """Return the syntax error that an empty store reports, or ``None``."""
         try:
-            if update and changing.refusal(query) in {None, changing.NO_CHANGE}:
+            if update and graph_changes.refusal(query) in {None, graph_changes.NO_CHANGE}:
                 ox.Store().update(query, prefixes=dict(prefixes))
             elif update:
-                return changing.refusal(query)
+                return graph_changes.refusal(query)
             else:
                 self._store("").query(query, prefixes=dict(prefixes))
         except (SyntaxError, ValueError, OSError, RuntimeError) as error:
@@ -69,7 +69,7 @@ class PlainExecutor:
             if isinstance(result, ox.QuerySolutions):
                 variables = tuple(variable.value for variable in result.variables)
             rows = tuple(
-                tuple(None if term is None else written(term) for term in solution)
+                tuple(None if term is None else to_ntriples(term) for term in solution)
                 for solution in result
             )
         except (SyntaxError, ValueError, OSError) as error:
@@ -78,10 +78,10 @@ class PlainExecutor:
 
     def changes(self, text: str, graph: str, prefixes: Mapping[str, str]) -> QueryResult:
         """Return the triples that an update or a CONSTRUCT adds and removes."""
-        if (reason := changing.refusal(text)) is not None:
+        if (reason := graph_changes.refusal(text)) is not None:
             return QueryResult(error=reason, refused=True)
         try:
-            return changing.changes(self._store(graph), text, prefixes, {})
+            return graph_changes.changes(self._store(graph), text, prefixes, {})
         except (SyntaxError, ValueError, OSError, RuntimeError) as error:
             return QueryResult(error=str(error))
 

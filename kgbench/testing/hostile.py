@@ -64,7 +64,7 @@ def _endless(references: Sequence[str], rng: random.Random, url: str) -> Iterato
         yield f"attack {number}", attack
     while True:
         for reference in references or ("",):
-            yield "mutation", mutated(reference, url, rng)
+            yield "mutation", mutate(reference, url, rng)
 
 
 def attacks(url: str) -> tuple[str, ...]:
@@ -88,7 +88,7 @@ def attacks(url: str) -> tuple[str, ...]:
     )
 
 
-def mutated(reference: str, url: str, rng: random.Random) -> str:
+def mutate(reference: str, url: str, rng: random.Random) -> str:
     """Return the reference answer or an attack with up to four random changes."""
     originals = (
         reference,

@@ -26,7 +26,7 @@ _MARKER = "zqxleak"  # prefix of replacement values, which occurs in no prompt
 _SEPARATORS = re.compile(r"[\s,;.*•-]*")  # between the values of a list
 
 
-def leak(module: TaskModule, case: Case) -> str | None:
+def prompt_leak(module: TaskModule, case: Case) -> str | None:
     """How the prompt of ``case`` reveals the reference answer; ``None`` if it does not."""
     prompt, reference = module.prompt(case), _unfenced(module.reference(case))
     if not reference:
@@ -41,7 +41,7 @@ def leak(module: TaskModule, case: Case) -> str | None:
     return None
 
 
-def is_told(module: TaskModule, case: Case, feedback: str) -> bool:
+def reveals_reference(module: TaskModule, case: Case, feedback: str) -> bool:
     """Whether feedback contains the reference answer, if that is long or has several lines."""
     reference = _unfenced(module.reference(case))
     return ("\n" in reference or len(reference) >= _LONG) and reference in feedback

@@ -15,7 +15,7 @@ from typing import Final
 from kgbench import files
 from kgbench.errors import TaskError
 from kgbench.tasks import catalogue
-from kgbench.tasks.beginnings import Answers, Kind
+from kgbench.tasks.scaffold_options import Answers, Kind
 
 _TEMPLATES: Final = Path(__file__).parent / "templates"
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9]{0,63}")

@@ -59,7 +59,7 @@ def entry_points(project: Path) -> Mapping[str, str]:
 
 
 @contextmanager
-def used(project: Path | None) -> Iterator[None]:
+def importable_from(project: Path | None) -> Iterator[None]:
     """Make the modules and entry points of ``project`` importable, as if it were installed.
 
     Its entry points hide those of an installed package of the same name. Judging processes see the
@@ -90,8 +90,8 @@ def used(project: Path | None) -> Iterator[None]:
 def _clear_caches() -> None:
     end_child()
     importlib.invalidate_caches()
-    catalogue.forget()
-    texts.forget()
+    catalogue.clear_caches()
+    texts.clear_caches()
 
 
 def _write_dist_info(project: Path, folder: Path) -> None:

@@ -82,7 +82,7 @@ def _build(project: Path, out: Path, seconds: float) -> Mapping[str, Any]:
     return result
 
 
-def lacking(source: Source, wheel: Mapping[str, bytes]) -> Iterator[str]:
+def missing_files(source: Source, wheel: Mapping[str, bytes]) -> Iterator[str]:
     """The paths of files of a task class that are missing from a ``wheel`` (:func:`contents`).
 
     A wheel needs the module that the entry point names, the declaration, and the data in the
@@ -93,7 +93,7 @@ def lacking(source: Source, wheel: Mapping[str, bytes]) -> Iterator[str]:
     if not {f"{module}.py", f"{module}/__init__.py"} & wheel.keys():
         yield f"{module}.py"
     folder = _folder_in_wheel(source, wheel)
-    for file in class_files.belonging(source.folder):
+    for file in class_files.files_of_class(source.folder):
         name = f"{folder}{file.relative_to(source.folder).as_posix()}"
         if name not in wheel:
             yield name
@@ -119,5 +119,5 @@ def _skipped(folder: str, names: list[str]) -> list[str]:
     return [
         name
         for name in names
-        if (parent / name).is_dir() and class_files.is_passed_by(parent / name)
+        if (parent / name).is_dir() and class_files.is_skipped_folder(parent / name)
     ]

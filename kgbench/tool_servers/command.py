@@ -24,7 +24,7 @@ _ERRORS: Final = (anyio.ClosedResourceError, anyio.BrokenResourceError)
 
 
 @contextlib.asynccontextmanager
-async def started(
+async def start_command(
     command: Sequence[str], environment: Mapping[str, str]
 ) -> AsyncIterator[tuple[Any, Any]]:
     """Start a command and yield the streams from and to it; end it and its process group on exit.

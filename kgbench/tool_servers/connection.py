@@ -18,7 +18,7 @@ from kgbench.connectors import keys
 from kgbench.connectors.tool_source import ToolSource
 from kgbench.errors import ProviderRefused, ResourceError
 from kgbench.model import Json
-from kgbench.secrets.echoes import Echoes
+from kgbench.secrets.detection import SecretDetector
 from kgbench.tool_calls import Tool, ToolOutcome, ToolResult, ToolServer
 from kgbench.tool_servers import results
 
@@ -39,7 +39,7 @@ class Connection:
         self._source = source
         self._seconds = seconds
         self._values = keys.of_variables(source.variables)
-        self._echoes = Echoes(self._values.values())
+        self._echoes = SecretDetector(self._values.values())
         self._lock = asyncio.Lock()
         self._stop = asyncio.Event()
         self._keeper: asyncio.Task[None] | None = None
@@ -55,8 +55,8 @@ class Connection:
         Raises :class:`~kgbench.errors.ProviderRefused` if the server cannot be used.
         """
         client = await self._connected()
-        offered_tools = results.offered(self._listed, taken)
-        return offered_tools, results.identified(client.server_info, offered_tools)
+        offered_tools = results.usable_tools(self._listed, taken)
+        return offered_tools, results.server_identity(client.server_info, offered_tools)
 
     async def use(self, name: str, tool_arguments: Mapping[str, Json]) -> ToolResult:
         """Use a tool; if that fails, the result has the error."""
@@ -157,14 +157,14 @@ class Connection:
         from mcp.client.stdio import get_default_environment
         from mcp.client.streamable_http import streamable_http_client
 
-        from kgbench.tool_servers.command import LONGEST, started
+        from kgbench.tool_servers.command import LONGEST, start_command
         from kgbench.tool_servers.http import MeasuredClient
 
         _quiet()
         address = self._source.address
         if address is None:
             environment = {**get_default_environment(), **self._values}
-            transport: Any = started(self._source.command, environment)
+            transport: Any = start_command(self._source.command, environment)
         else:
             headers = {}
             for key in self._values.values():  # at most one

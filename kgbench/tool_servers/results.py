@@ -26,7 +26,7 @@ _FAILED: Final = frozenset((ToolOutcome.ERROR, ToolOutcome.REFUSED))
 _DONE: Final = frozenset((ToolOutcome.OK, ToolOutcome.EMPTY, ToolOutcome.TRUNCATED))
 
 
-def offered(listed: Iterable[Any], taken: Iterable[str]) -> tuple[Tool, ...]:
+def usable_tools(listed: Iterable[Any], taken: Iterable[str]) -> tuple[Tool, ...]:
     """Return the listed tools of a server that a model can be offered, in order.
 
     Tools are left out if a provider would refuse their name, if the name is repeated, or if the
@@ -48,7 +48,7 @@ def offered(listed: Iterable[Any], taken: Iterable[str]) -> tuple[Tool, ...]:
     return tuple(tools)
 
 
-def identified(info: Any, tools: Sequence[Tool]) -> ToolServer:
+def server_identity(info: Any, tools: Sequence[Tool]) -> ToolServer:
     """Return the identity of a server: its own name and version, and the digest of ``tools``."""
     name, version = (
         one_line(str(getattr(info, part, None) or ""))[:_NAMED] for part in ("name", "version")

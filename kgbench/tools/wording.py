@@ -35,7 +35,7 @@ _RUN: Final = re.compile(r"`{3,}")
 _JSON: Final = frozenset(("", "json", "tool", "tool_call"))  # info strings of blocks with a call
 
 
-class Told(NamedTuple):
+class ReportedResult(NamedTuple):
     """A result parsed from its block: the id and tool of the call, its outcome, and the text."""
 
     id: str | None
@@ -61,7 +61,7 @@ def with_calls(text: str, native_calls: Sequence[ToolCall]) -> str:
     return "\n".join(parts)
 
 
-def spoken(answer: str) -> tuple[str, tuple[ToolCall, ...]]:
+def split_calls(answer: str) -> tuple[str, tuple[ToolCall, ...]]:
     """Split an answer into its text and its calls, the inverse of :func:`with_calls`."""
     text, blocks = _split(answer, "tool_call")
     return text, tuple(_native_call(block) for block in blocks)
@@ -69,7 +69,7 @@ def spoken(answer: str) -> tuple[str, tuple[ToolCall, ...]]:
 
 def calls(answer: str) -> tuple[ToolCall, ...]:
     """Return the tool calls of an answer in either protocol; empty if it has none."""
-    _, native = spoken(answer)
+    _, native = split_calls(answer)
     if native:
         beyond = ToolCall("", "", malformed=f"more than {MOST_CALLS} calls in one answer")
         return native if len(native) <= MOST_CALLS else (*native[:MOST_CALLS], beyond)
@@ -88,7 +88,7 @@ def calls(answer: str) -> tuple[ToolCall, ...]:
     return (_text_call(bodies[0]),)
 
 
-def results(uses: Sequence[ToolUse], note: str) -> str:
+def results_prompt(uses: Sequence[ToolUse], note: str) -> str:
     """Build the prompt with the results of tools: a block for each, and a closing ``note``."""
     blocks = []
     for use in uses:
@@ -99,14 +99,14 @@ def results(uses: Sequence[ToolUse], note: str) -> str:
     return "\n".join([*blocks, note])
 
 
-def told(prompt: str) -> tuple[list[Told], str]:
-    """Split a prompt into results and note, the inverse of :func:`results`.
+def split_results(prompt: str) -> tuple[list[ReportedResult], str]:
+    """Split a prompt into results and note, the inverse of :func:`results_prompt`.
 
     Other prompts have no results.
     """
     note, blocks = _split(prompt, "tool_result")
     return [
-        Told(
+        ReportedResult(
             block.head.get("id"),
             block.head.get("tool", ""),
             block.head.get("outcome", ""),

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from kgbench.validation.compiling import Shape
-from kgbench.validation.components import shown
+from kgbench.validation.components import term_text
 from kgbench.validation.data import Data, Term
 
 
@@ -26,7 +26,9 @@ class Complaint(NamedTuple):
     severity: str
 
     def __str__(self) -> str:
-        location = shown(self.focus) if self.path is None else f"{shown(self.focus)} {self.path}"
+        location = (
+            term_text(self.focus) if self.path is None else f"{term_text(self.focus)} {self.path}"
+        )
         value = "" if self.value is None else f" (found: {self.value})"
         return f"{location}: {self.message}{value}"
 
@@ -38,10 +40,10 @@ def complaints(data: Data, shapes: list[Shape]) -> Iterator[Complaint]:
         for target in shape.targets:
             nodes.update((node, None) for node in target(data))
         for node in nodes:
-            yield from of_node(data, shape, node)
+            yield from validate_node(data, shape, node)
 
 
-def of_node(data: Data, shape: Shape, node: Term) -> Iterator[Complaint]:
+def validate_node(data: Data, shape: Shape, node: Term) -> Iterator[Complaint]:
     """Yield the validation results of one shape for one node."""
     values = [node] if shape.path is None else shape.path(data, node)
     for constraint in shape.constraints:
@@ -51,10 +53,10 @@ def of_node(data: Data, shape: Shape, node: Term) -> Iterator[Complaint]:
                 constraint.component,
                 node,
                 shape.path_name,
-                None if value is None else shown(value),
+                None if value is None else term_text(value),
                 shape.message or message,
                 shape.severity,
             )
     for inner in shape.properties:
         for value in values:
-            yield from of_node(data, inner, value)
+            yield from validate_node(data, inner, value)

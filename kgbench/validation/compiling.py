@@ -18,7 +18,7 @@ from kgbench import resources
 from kgbench.errors import ResourceError
 from kgbench.validation import components
 from kgbench.validation.data import Data, Quads, Term
-from kgbench.validation.paths import Path, listed, path
+from kgbench.validation.paths import Path, list_members, path
 from kgbench.vocab import RDF, RDFS, SH, compact
 
 Target: TypeAlias = Callable[[Data], list[Term]]
@@ -149,12 +149,12 @@ class _Reader:
         if name in components.SIMPLE:
             return components.SIMPLE[name](value)
         if name in components.LOGICAL:
-            shapes = [self.shape(member) for member in listed(self.graph, value)]
+            shapes = [self.shape(member) for member in list_members(self.graph, value)]
             return components.LOGICAL[name](shapes)
         if name in components.OF_SHAPES:
             return components.OF_SHAPES[name](self.shape(value))
         if name in components.OF_LISTS:
-            return components.OF_LISTS[name](listed(self.graph, value))
+            return components.OF_LISTS[name](list_members(self.graph, value))
         if name == "pattern":
             flags = "".join(flag.value for flag in self.values(node, "flags"))
             return components.pattern(value.value, flags)
@@ -172,7 +172,7 @@ class _Reader:
             for path_node in self.values(inner, "path")
         }
         for head in self.values(node, "ignoredProperties"):
-            allowed.update(listed(self.graph, head))
+            allowed.update(list_members(self.graph, head))
         return frozenset(allowed)
 
 

@@ -122,7 +122,7 @@ def _bound(component: str, words: str, *, above: bool, strict: bool, bound: Term
 def _has_value(expected: Term) -> Constraint:
     def check(_: Data, __: Term, values: list[Term]) -> Broken:
         if expected not in values:
-            yield None, f"lacks the value {shown(expected)}"
+            yield None, f"lacks the value {term_text(expected)}"
 
     return Constraint("HasValue", check)
 
@@ -203,7 +203,7 @@ def pattern(text: str, flags: str) -> Constraint:
 def _one_of(members: list[Term]) -> Constraint:
     """Require values to be among ``members``."""
     known = frozenset(members)
-    choices = ", ".join(shown(member) for member in members)
+    choices = ", ".join(term_text(member) for member in members)
     return _each("In", lambda _, v: v in known, f"is none of {choices}")
 
 
@@ -251,19 +251,19 @@ def _conforms(shape: Shape, data: Data, value: Term) -> bool:
     )
 
 
-def conforms_to(shape: Shape) -> Constraint:
+def node_constraint(shape: Shape) -> Constraint:
     """Require values to conform to a shape."""
     return _each("Node", partial(_conforms, shape), f"does not conform to {shape.name}")
 
 
-def does_not_conform(shape: Shape) -> Constraint:
+def not_constraint(shape: Shape) -> Constraint:
     """Require values not to conform to a shape."""
     return _each("Not", lambda d, v: not _conforms(shape, d, v), f"conforms to {shape.name}")
 
 
 OF_SHAPES: Mapping[str, Callable[[Shape], Constraint]] = {
-    "node": conforms_to,
-    "not": does_not_conform,
+    "node": node_constraint,
+    "not": not_constraint,
 }
 
 
@@ -312,7 +312,7 @@ QUALIFIED: Mapping[str, Callable[[Shape, int], Constraint]] = {
 }
 
 
-def shown(term: Term) -> str:
+def term_text(term: Term) -> str:
     """Return a term for messages: IRIs compact, long terms truncated."""
     if isinstance(term, ox.NamedNode):
         return compact(term.value)

@@ -24,7 +24,7 @@ _REPEATED = {
 }
 
 
-def listed(shapes: Data, head: Term) -> list[Term]:
+def list_members(shapes: Data, head: Term) -> list[Term]:
     """Return the members of an RDF list.
 
     Raises :class:`~kgbench.errors.ResourceError` if the list is ill-formed.
@@ -49,13 +49,13 @@ def path(shapes: Data, node: Term) -> tuple[Path, str]:
     if isinstance(node, ox.NamedNode):
         return _property(node), compact(node.value)
     if shapes.values(node, _FIRST):
-        steps = [path(shapes, step) for step in listed(shapes, node)]
+        steps = [path(shapes, step) for step in list_members(shapes, node)]
         return _sequence([step for step, _ in steps]), "/".join(name for _, name in steps)
     for inverted in shapes.values(node, _INVERSE):
         if isinstance(inverted, ox.NamedNode):
             return _inverse(inverted), f"^{compact(inverted.value)}"
     for choices in shapes.values(node, _ALTERNATIVE):
-        alternatives = [path(shapes, choice) for choice in listed(shapes, choices)]
+        alternatives = [path(shapes, choice) for choice in list_members(shapes, choices)]
         return _alternative([way for way, _ in alternatives]), "|".join(
             name for _, name in alternatives
         )

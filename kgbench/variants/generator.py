@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
 
-from kgbench.variants.doubled import doubled
 from kgbench.variants.kinds import VariantKind
-from kgbench.variants.omission import omitted
+from kgbench.variants.omission import omit_instances
 from kgbench.variants.profile import Facet
-from kgbench.variants.rules import NONE, Plan, Rules, planned
-from kgbench.variants.triples import Triple, literal, read, written
+from kgbench.variants.rules import NO_RULES, Plan, Rules, make_plan
+from kgbench.variants.triples import Triple, as_ntriples, literal, read
+from kgbench.variants.twins import plan_with_twins
 from kgbench.vocab import OWL, RDF, RDFS
 
 VERSION = "1"
@@ -36,25 +36,25 @@ class Recipe:
     kind: VariantKind
     seed: int
     named: tuple[str, ...] = ()
-    rules: Rules = NONE
+    rules: Rules = NO_RULES
 
 
 @lru_cache(maxsize=_CACHED)
 def variant(text: str, media: str, recipe: Recipe) -> str:
     """The variant of a document as N-Triples, with sorted lines."""
-    return written(sorted(made(read(text, media), recipe)))
+    return as_ntriples(sorted(variant_triples(read(text, media), recipe)))
 
 
-def made(triples: tuple[Triple, ...], recipe: Recipe) -> Iterable[Triple]:
+def variant_triples(triples: tuple[Triple, ...], recipe: Recipe) -> Iterable[Triple]:
     """The triples of a variant, each once."""
-    plan = planned(triples, recipe.rules)
+    plan = make_plan(triples, recipe.rules)
     named = {f"<{iri}>" for iri in recipe.named}
     if recipe.kind in _EXCHANGING:
         if recipe.kind is VariantKind.DOUBLED:
             plan = _doubled(triples, recipe.rules)
         draw = _Draw(recipe.seed)
         shuffled = [*plan.profile.fixed, *_shuffled(plan, draw)]
-        return omitted(plan, shuffled, named, draw.order, draw.fraction)
+        return omit_instances(plan, shuffled, named, draw.order, draw.fraction)
     if recipe.kind is VariantKind.DISTRACTORS:
         return {*triples, *_distractors(plan, triples, _Draw(recipe.seed))}
     if recipe.kind is VariantKind.EMPTIED:
@@ -66,7 +66,7 @@ def made(triples: tuple[Triple, ...], recipe: Recipe) -> Iterable[Triple]:
 @lru_cache(maxsize=_CACHED)
 def opaque_codes(triples: tuple[Triple, ...], recipe: Recipe) -> Mapping[str, str]:
     """The codes for instances and properties in an opaque variant, as N-Triples terms."""
-    plan = planned(triples, recipe.rules)
+    plan = make_plan(triples, recipe.rules)
     draw = _Draw(recipe.seed)
     standard = tuple(f"<{namespace}" for namespace in (RDF, RDFS, OWL))
     properties = {p for _, p, _ in triples if not p.startswith(standard)}
@@ -78,7 +78,7 @@ def opaque_codes(triples: tuple[Triple, ...], recipe: Recipe) -> Mapping[str, st
 def _doubled(triples: tuple[Triple, ...], rules: Rules) -> Plan:
     """The plan for the graph with twins, the same for all seeds."""
     draw = _Draw(0)
-    return doubled(planned(triples, rules), triples, lambda term: _coded(term, draw))
+    return plan_with_twins(make_plan(triples, rules), triples, lambda term: _coded(term, draw))
 
 
 class _Draw:

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from functools import lru_cache
 
-from kgbench.variants.rules import NONE, Rules, planned
+from kgbench.variants.rules import NO_RULES, Rules, make_plan
 from kgbench.variants.triples import Triple, literal, words
 
 _SHORTEST = 3  # letters of a text that can be a name
@@ -15,9 +15,11 @@ _MOST = 10  # instances with a name; a text that more instances have is not a na
 
 
 @lru_cache(maxsize=4)
-def names(triples: tuple[Triple, ...], rules: Rules = NONE) -> Mapping[str, frozenset[str]]:
+def names_to_instances(
+    triples: tuple[Triple, ...], rules: Rules = NO_RULES
+) -> Mapping[str, frozenset[str]]:
     """Instances (N-Triples terms) by the words of each of their names (see ``words``)."""
-    plan = planned(triples, rules)
+    plan = make_plan(triples, rules)
     instances_by_name: dict[str, set[str]] = defaultdict(set)
     for facet in sorted(plan.named):
         for subject, value in plan.profile.attributes.get(facet, ()):
@@ -27,21 +29,21 @@ def names(triples: tuple[Triple, ...], rules: Rules = NONE) -> Mapping[str, froz
     return {name: frozenset(instances) for name, instances in instances_by_name.items()}
 
 
-def named(
+def instances_in_question(
     triples: tuple[Triple, ...],
     iris: Collection[str],
     texts: Collection[str],
     question: str,
-    rules: Rules = NONE,
+    rules: Rules = NO_RULES,
 ) -> set[str]:
     """The instances that a question names, as N-Triples terms.
 
     ``iris`` and ``texts`` are those in its reference query. An instance is named by its IRI, by a
     name in the question, or by a text that is one of its names or part of one.
     """
-    kinds = planned(triples, rules).profile.kinds
+    kinds = make_plan(triples, rules).profile.kinds
     instances_named = {f"<{iri}>" for iri in iris} & kinds.keys()
-    by_name = names(triples, rules)
+    by_name = names_to_instances(triples, rules)
     asked = words(question)
     sought = {words(text) for text in texts if len(text) >= _SHORTEST}
     for instances in _meant(by_name, asked, sought):

@@ -13,7 +13,7 @@ from kgbench.variants.triples import Triple
 Order = Callable[..., list[str]]
 
 
-def omitted(
+def omit_instances(
     plan: Plan,
     triples: Sequence[Triple],
     named: Collection[str],

@@ -69,7 +69,7 @@ class _Parts:
     fixed: list[Triple] = field(default_factory=list)
 
 
-def profiled(triples: tuple[Triple, ...]) -> Profile:
+def compute_profile(triples: tuple[Triple, ...]) -> Profile:
     """Compute the profile of a graph."""
     kinds = _kinds(triples)
     parts = _Parts()

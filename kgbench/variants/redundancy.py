@@ -29,7 +29,7 @@ Values: TypeAlias = Mapping[str, str]
 _Number: TypeAlias = tuple[str, Any]  # "number" or "time", and the sort key
 
 
-def naming(profile: Profile) -> set[Facet]:
+def naming_facets(profile: Profile) -> set[Facet]:
     """The facets that identify instances: names, labels, e-mail addresses, identifiers.
 
     These are the properties whose values are texts (or IRIs that the graph does not describe) and

@@ -12,7 +12,7 @@ from typing import Any
 
 from kgbench.rdf.declared import Declared
 from kgbench.variants import redundancy
-from kgbench.variants.profile import Facet, Profile, profiled
+from kgbench.variants.profile import Facet, Profile, compute_profile
 from kgbench.variants.triples import Triple
 from kgbench.vocab import KGB
 
@@ -35,7 +35,7 @@ class Rules:
     share: float = SHARE
 
 
-NONE = Rules()
+NO_RULES = Rules()
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +58,12 @@ class Plan:
 
 
 @lru_cache(maxsize=4)
-def planned(triples: tuple[Triple, ...], rules: Rules = NONE) -> Plan:
+def make_plan(triples: tuple[Triple, ...], rules: Rules = NO_RULES) -> Plan:
     """Plan the variants of ``triples`` by ``rules`` and the regularities of the graph."""
-    profile = profiled(triples)
+    profile = compute_profile(triples)
     declared = {_term(iri) for iri in rules.kept}
     moved = {_term(iri) for iri in rules.moved}
-    kept = {facet for facet in redundancy.naming(profile) if facet.property not in moved}
+    kept = {facet for facet in redundancy.naming_facets(profile) if facet.property not in moved}
     kept |= {facet for facet in profile.facets() if facet.property in declared}
     together = [{_term(iri) for iri in iris} for iris in rules.together]
     components = redundancy.components(profile, kept, together)

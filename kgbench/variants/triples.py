@@ -20,7 +20,7 @@ _WORD = re.compile(r"[^\W_]+")
 _STRINGS = ("http://www.w3.org/2001/XMLSchema#string", "@")
 
 
-class Typed(NamedTuple):
+class TypedLiteral(NamedTuple):
     """A literal: its lexical form, and its datatype IRI, or ``@`` if it has a language tag."""
 
     lexical: str
@@ -57,12 +57,12 @@ def read(text: str, media: str = "turtle") -> tuple[Triple, ...]:
     return tuple(sorted((s, p, o) for s, p, o in parsed_triples))
 
 
-def written(triples: Iterable[Triple]) -> str:
+def as_ntriples(triples: Iterable[Triple]) -> str:
     """``triples`` as an N-Triples document."""
     return "".join([f"{s} {p} {o} .\n" for s, p, o in triples])
 
 
-def literal(term: str) -> Typed | None:
+def literal(term: str) -> TypedLiteral | None:
     """Parse a term as a literal; ``None`` for an IRI or a blank node.
 
     >>> literal('"1"^^<http://www.w3.org/2001/XMLSchema#integer>').lexical
@@ -72,7 +72,7 @@ def literal(term: str) -> Typed | None:
         return None
     tail = term[term.rindex('"') + 1 :]
     datatype = tail[3:-1] if tail.startswith("^^") else "@" if tail else _STRINGS[0]
-    return Typed(result_sets.written(term, {}), datatype)
+    return TypedLiteral(result_sets.term_value(term, {}), datatype)
 
 
 def words(text: str) -> str:

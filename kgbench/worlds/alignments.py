@@ -2,7 +2,7 @@
 """Pairs of ontologies, the second a renamed copy of the first, with their correspondences.
 
 Entities whose labels do not show the correspondence are identified by axioms and facts: no other
-mapping of them preserves the axioms and facts (:func:`kgbench.worlds.matching.rigid`).
+mapping of them preserves the axioms and facts (:func:`kgbench.worlds.matching.is_rigid`).
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from typing import Final, NamedTuple
 import pyoxigraph as ox
 
 from kgbench.errors import TaskError
-from kgbench.reasoning.coherence import incoherence
+from kgbench.reasoning.coherence import find_incoherence
 from kgbench.vocab import OWL, RDFS, XSD
-from kgbench.worlds.generator import Graph, World, made
-from kgbench.worlds.matching import Row, rigid
+from kgbench.worlds.generator import Graph, World, build_graph
+from kgbench.worlds.matching import Row, is_rigid
 from kgbench.worlds.model import NAMESPACE, synonyms
 from kgbench.worlds.naming import Chance
-from kgbench.worlds.schemas import LABEL, Schema, renamed
-from kgbench.worlds.spellings import Spelling, line, written
+from kgbench.worlds.schemas import LABEL, Schema, rename_terms
+from kgbench.worlds.spellings import Spelling, line, write_graph
 
 VERSION: Final = 1
 """Rises when the same seed gives other ontologies."""
@@ -58,7 +58,7 @@ def alignment(world: World, level: int, number: int) -> Alignment:
     """
     for attempt in range(_TRIES):
         seed = (VERSION, world.seed, world.instances, "alignments", level, number, attempt)
-        result = _Drawing(made(world), level, Chance(*seed)).alignment()
+        result = _Drawing(build_graph(world), level, Chance(*seed)).alignment()
         if result is not None:
             return result
     raise TaskError(f"no two ontologies of level {level} were found in {_TRIES} attempts")
@@ -89,7 +89,9 @@ class _Drawing:
             f"<{iri}>": f"_:{position}" for position, iri in enumerate(sorted(self._unlabelled))
         }
         # The two aligned ontologies are coherent if one ontology with all axioms is.
-        if not rigid(renamed(schema.common, hidden)) or incoherence(_parsed(schema.everything)):
+        if not is_rigid(rename_terms(schema.common, hidden)) or find_incoherence(
+            _parsed(schema.everything)
+        ):
             return None
         labels = self._second_labels()
         names = (self._first_names(), self._second_names(labels))
@@ -99,7 +101,7 @@ class _Drawing:
         )
         graphs = [
             self._labelled(
-                renamed(schema.rows(position), names[position]),
+                rename_terms(schema.rows(position), names[position]),
                 names[position],
                 labels_by_iri[position],
             )
@@ -112,7 +114,7 @@ class _Drawing:
         lines = [tuple(sorted(map(line, rows))) for rows in graphs]
         aligned = tuple(sorted(map(line, axioms)))
         texts = [
-            written(rows, spelling, [], self._chance)
+            write_graph(rows, spelling, [], self._chance)
             for rows, spelling in zip(graphs, _SPELLINGS, strict=True)
         ]
         return Alignment(

@@ -23,7 +23,7 @@ PREFIXES: Final = {
     "rdfs": str(RDFS),
     "xsd": str(XSD),
 }
-HEAD: Final = "\n".join(f"@prefix {name}: <{iri}> ." for name, iri in PREFIXES.items())
+PREFIX_LINES: Final = "\n".join(f"@prefix {name}: <{iri}> ." for name, iri in PREFIXES.items())
 
 
 class Kind(NamedTuple):
@@ -180,7 +180,7 @@ def axiom(kind: str, *terms: str) -> Axiom:
 
 def triples(axioms: Iterable[Axiom]) -> list[ox.Triple]:
     """Return the triples of axioms, with new blank nodes in every call."""
-    text = "\n".join([HEAD, *(item.turtle for item in axioms)])
+    text = "\n".join([PREFIX_LINES, *(item.turtle for item in axioms)])
     return [quad.triple for quad in ox.parse(text, ox.RdfFormat.TURTLE)]
 
 
@@ -197,7 +197,7 @@ def document(axioms: Iterable[Axiom]) -> str:
     """Write axioms as a Turtle document: declarations, then one axiom per line."""
     axiom_list = list(axioms)
     lines = [
-        HEAD,
+        PREFIX_LINES,
         "",
         *declarations(signature(axiom_list)),
         "",
@@ -217,7 +217,7 @@ def with_article(label: str) -> str:
     return f"{'an' if label[0] in 'aeiouAEIOU' else 'a'} {label}"
 
 
-def regular(axioms: Iterable[Axiom]) -> bool:
+def is_regular(axioms: Iterable[Axiom]) -> bool:
     """Return whether axioms meet the global restrictions of OWL 2 DL on properties.
 
     Property chains must respect a strict order of properties, and only simple properties may be

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from kgbench.errors import TaskError
 from kgbench.vocab import RDF
-from kgbench.worlds.generator import Graph, Instance, World, label, lines, made
+from kgbench.worlds.generator import Graph, Instance, World, build_graph, label, lines
 from kgbench.worlds.model import Kind, Property
 from kgbench.worlds.naming import Chance
 
@@ -69,17 +69,17 @@ class Part(NamedTuple):
         return self.chance.one(candidates)
 
 
-Made = tuple[str, tuple[str, ...]] | None
+ClaimParts = tuple[str, tuple[str, ...]] | None
 """A claim in words and triples, or ``None`` if none could be drawn."""
-Drawing = Callable[[Part, str], Made]
+ClaimDrawer = Callable[[Part, str], ClaimParts]
 
 
-def drawn(world: World, level: int, number: int, members: int) -> Claim:
+def draw_claim(world: World, level: int, number: int, members: int) -> Claim:
     """Draw the claim of a level with a number, about a part with ``members`` things of a world.
 
     Raises :class:`~kgbench.errors.TaskError` if the world is too small to make one.
     """
-    graph = made(world)
+    graph = build_graph(world)
     chance = Chance(world.name, "claims", level, number)
     verdict = chance.one(VERDICTS)
     all_instances = [
@@ -124,7 +124,7 @@ def _shown(part: Part, claim: tuple[str, ...]) -> Iterator[str]:
 # Ways to draw claims
 
 
-def _fact(part: Part, verdict: str) -> Made:
+def _fact(part: Part, verdict: str) -> ClaimParts:
     """Claim that a thing links to another by a property."""
     single = True if verdict == CONTRADICTED else None
     for instance, prop in part.links(single=single):
@@ -138,7 +138,7 @@ def _fact(part: Part, verdict: str) -> Made:
     return None
 
 
-def _kind(part: Part, verdict: str) -> Made:
+def _kind(part: Part, verdict: str) -> ClaimParts:
     """Claim that a thing, shown or linked from a shown one, has a class."""
     if verdict == UNKNOWN:
         return _range(part, verdict)
@@ -149,7 +149,7 @@ def _kind(part: Part, verdict: str) -> Made:
     return _typed(part, instance, model.kinds[part.chance.one(chosen)]) if chosen else None
 
 
-def _range(part: Part, verdict: str) -> Made:
+def _range(part: Part, verdict: str) -> ClaimParts:
     """Claim a class that follows from, or clashes with, the range of a shown link."""
     model = part.graph.model
     for instance, prop in part.links():
@@ -171,7 +171,7 @@ def _range(part: Part, verdict: str) -> Made:
     return None
 
 
-def _two_steps(part: Part, verdict: str) -> Made:
+def _two_steps(part: Part, verdict: str) -> ClaimParts:
     """Claim that a thing links to something that links to another thing."""
     for instance, prop in part.links(single=True):
         for target in instance.links.get(prop.iri, []):
@@ -189,7 +189,7 @@ def _two_steps(part: Part, verdict: str) -> Made:
     return None
 
 
-def _transitive(part: Part, verdict: str) -> Made:
+def _transitive(part: Part, verdict: str) -> ClaimParts:
     """Claim that a link target is transitively linked to a thing, or that it has a class."""
     if verdict == CONTRADICTED:
         for instance, prop in part.links(single=True):
@@ -214,7 +214,7 @@ def _transitive(part: Part, verdict: str) -> Made:
     return None
 
 
-_DRAWINGS: Final[dict[int, Drawing]] = {
+_DRAWINGS: Final[dict[int, ClaimDrawer]] = {
     1: _fact,
     2: _kind,
     3: _range,
@@ -261,19 +261,19 @@ def _disjoint(part: Part, kind: str) -> list[str]:
 # Claims in words and triples
 
 
-def _link(part: Part, instance: Instance, prop: Property, target: Instance) -> Made:
+def _link(part: Part, instance: Instance, prop: Property, target: Instance) -> ClaimParts:
     words = f"{instance.label} has {target.label} as {prop.label}."
     return words, (f"<{instance.iri}> <{part.graph.terms[prop.iri]}> <{target.iri}> .",)
 
 
-def _typed(part: Part, instance: Instance, kind: Kind) -> Made:
+def _typed(part: Part, instance: Instance, kind: Kind) -> ClaimParts:
     article = "an" if kind.label[0] in "aeiou" else "a"
     return f"{instance.label} is {article} {kind.label}.", (_type(part, f"<{instance.iri}>", kind),)
 
 
 def _two_links(
     part: Part, instance: Instance, first: Property, second: Property, last: Instance
-) -> Made:
+) -> ClaimParts:
     words = (
         f"{instance.label} has as {first.label} something that has {last.label} as {second.label}."
     )
@@ -284,7 +284,7 @@ def _two_links(
     )
 
 
-def _some_typed(part: Part, instance: Instance, prop: Property, kind: Kind) -> Made:
+def _some_typed(part: Part, instance: Instance, prop: Property, kind: Kind) -> ClaimParts:
     article = "an" if kind.label[0] in "aeiou" else "a"
     words = f"{instance.label} has as {prop.label} something that is {article} {kind.label}."
     link = f"<{instance.iri}> <{part.graph.terms[prop.iri]}> _:some ."

@@ -26,7 +26,7 @@ class Clause(NamedTuple):
     about: str
 
 
-class Place(NamedTuple):
+class ClauseContext(NamedTuple):
     """The context for drawing a clause: graph, witness, random draws, number for variables."""
 
     graph: Graph
@@ -44,22 +44,22 @@ class Place(NamedTuple):
 
     def term(self, prop: Property) -> str:
         """Return a property in SPARQL syntax."""
-        return shown(self.graph, prop.iri)
+        return prefixed_name(self.graph, prop.iri)
 
     def plural(self, kind: str) -> str:
         """Return the plural of a class."""
         return self.graph.model.kinds[kind].plural
 
 
-Kind = Callable[[Place], Clause | None]
+ClauseDrawer = Callable[[ClauseContext], Clause | None]
 
 
-def shown(graph: Graph, iri: str) -> str:
+def prefixed_name(graph: Graph, iri: str) -> str:
     """Return a term of the model as a prefixed name, with the prefix ``w``."""
     return "w:" + graph.terms[iri].rpartition("/")[2]
 
 
-def linked(context: Place) -> Clause | None:
+def linked(context: ClauseContext) -> Clause | None:
     """Require a link to a given thing."""
     for prop in context.properties(links=True):
         target = context.chance.one(context.witness.links[prop.iri])
@@ -68,7 +68,7 @@ def linked(context: Place) -> Clause | None:
     return None
 
 
-def bounded(context: Place) -> Clause | None:
+def bounded(context: ClauseContext) -> Clause | None:
     """Require a number or date to be at least, or at most, a given value."""
     for prop in context.properties(links=False):
         value = context.witness.values[prop.iri][0]
@@ -91,7 +91,7 @@ def bounded(context: Place) -> Clause | None:
     return None
 
 
-def joined(context: Place) -> Clause | None:
+def joined(context: ClauseContext) -> Clause | None:
     """Require a link to something that links to a given thing."""
     for prop in context.properties(links=True):
         for target in context.witness.links[prop.iri]:
@@ -109,7 +109,7 @@ def joined(context: Place) -> Clause | None:
     return None
 
 
-def absent(context: Place) -> Clause | None:
+def absent(context: ClauseContext) -> Clause | None:
     """Require a property to have no value."""
     has = {*context.witness.links, *context.witness.values}
     own = context.graph.model.has(context.witness.kind)
@@ -121,7 +121,7 @@ def absent(context: Place) -> Clause | None:
     return None
 
 
-def counted(context: Place) -> Clause | None:
+def counted(context: ClauseContext) -> Clause | None:
     """Require at least a given number of links by a property."""
     for prop in context.properties(links=True):
         number = len(context.witness.links[prop.iri])
@@ -137,7 +137,7 @@ def counted(context: Place) -> Clause | None:
     return None
 
 
-def either(context: Place) -> Clause | None:
+def either(context: ClauseContext) -> Clause | None:
     """Require a link to one of two given things."""
     for prop in context.properties(links=True):
         target = context.chance.one(context.witness.links[prop.iri])
@@ -153,7 +153,7 @@ def either(context: Place) -> Clause | None:
     return None
 
 
-def alternative(context: Place) -> Clause | None:
+def alternative(context: ClauseContext) -> Clause | None:
     """Require one of two conditions on different properties, or both."""
     first = linked(context)
     second = bounded(context)
@@ -164,7 +164,7 @@ def alternative(context: Place) -> Clause | None:
     return Clause(f"{words} their {second.words.removeprefix('whose ')}", pattern, first.about)
 
 
-def in_language(context: Place) -> Clause | None:
+def in_language(context: ClauseContext) -> Clause | None:
     """Require a text in a given language."""
     names = {"de": "German", "en": "English", "fr": "French"}
     for prop in context.properties(links=False):
@@ -178,7 +178,7 @@ def in_language(context: Place) -> Clause | None:
     return None
 
 
-def within(context: Place) -> Clause | None:
+def within(context: ClauseContext) -> Clause | None:
     """Require a link to a given thing, or to something transitively linked to it."""
     for prop in context.properties(links=True):
         steps = [prop for prop in context.graph.model.has(prop.range) if prop.transitive]
@@ -196,7 +196,7 @@ def within(context: Place) -> Clause | None:
     return None
 
 
-KINDS: Final[Mapping[str, Kind]] = MappingProxyType(
+KINDS: Final[Mapping[str, ClauseDrawer]] = MappingProxyType(
     {
         "link": linked,
         "filter": bounded,

@@ -12,11 +12,11 @@ from typing import Final, NamedTuple
 
 from kgbench.errors import TaskError
 from kgbench.worlds.edits import Editing
-from kgbench.worlds.generator import World, made
-from kgbench.worlds.matching import Difference, Row, blanks, only_difference
+from kgbench.worlds.generator import World, build_graph
+from kgbench.worlds.matching import Difference, Row, blank_nodes, only_difference
 from kgbench.worlds.naming import Chance
 from kgbench.worlds.parts import Part
-from kgbench.worlds.spellings import LINES, OTHERS, USUAL, foldable, line, written
+from kgbench.worlds.spellings import LINES, OTHERS, USUAL, foldable_nodes, line, write_graph
 
 VERSION: Final = 1
 """Rises when the same seed gives other graphs or changes."""
@@ -59,7 +59,7 @@ def pair(world: World, level: int, number: int) -> Pair:
 
 
 def _drawn(world: World, level: int, edits: int, chance: Chance) -> Pair | None:
-    part = Part(made(world), level, chance)
+    part = Part(build_graph(world), level, chance)
     first = part.rows
     editing = Editing(part, chance)
     for _ in range(edits):
@@ -73,13 +73,15 @@ def _drawn(world: World, level: int, edits: int, chance: Chance) -> Pair | None:
     if only_difference(first, second, len(removed)) != Difference(removed, added):
         return None
     labels = [_labels(rows, chance) for rows in (first, second)]
-    touched = {node for row in (*removed, *added) for node in blanks(row)}
+    touched = {node for row in (*removed, *added) for node in blank_nodes(row)}
     style = chance.one([*OTHERS, LINES] if level >= _LINES_LEVEL else OTHERS)
     texts = []
     for rows, names, spelling in zip((first, second), labels, (USUAL, style), strict=True):
-        folded = [node for node in foldable(rows) if node not in touched and chance.between(0, 2)]
+        folded = [
+            node for node in foldable_nodes(rows) if node not in touched and chance.between(0, 2)
+        ]
         relabelled = frozenset(_relabelled(row, names) for row in rows)
-        texts.append(written(relabelled, spelling, [names[node] for node in folded], chance))
+        texts.append(write_graph(relabelled, spelling, [names[node] for node in folded], chance))
     triples = [
         tuple(sorted(line(_relabelled(row, names)) for row in rows))
         for rows, names in zip((first, second), labels, strict=True)
@@ -95,7 +97,7 @@ def _drawn(world: World, level: int, edits: int, chance: Chance) -> Pair | None:
 
 def _labels(rows: frozenset[Row], chance: Chance) -> dict[str, str]:
     """Draw new, meaningless labels for the blank nodes of a graph."""
-    nodes = sorted({node for row in rows for node in blanks(row)})
+    nodes = sorted({node for row in rows for node in blank_nodes(row)})
     return {node: f"_:b{index + 1}" for index, node in enumerate(chance.shuffled(nodes))}
 
 

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from kgbench.errors import TaskError
 from kgbench.vocab import RDF, RDFS, XSD
-from kgbench.worlds.generator import RESOURCE, Graph, Instance, World, literal, made
+from kgbench.worlds.generator import RESOURCE, Graph, Instance, World, build_graph, literal
 from kgbench.worlds.model import Property
 from kgbench.worlds.naming import Chance
 
@@ -68,7 +68,7 @@ class Documents:
     """A sequence of different documents of one level about a world."""
 
     def __init__(self, world: World, level: int) -> None:
-        self._graph = made(world)
+        self._graph = build_graph(world)
         self._level = level
         self._chance = Chance(VERSION, world.seed, world.instances, "documents", level)
         self._documents: list[Document] = []

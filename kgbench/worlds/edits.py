@@ -9,7 +9,7 @@ from typing import Final
 from kgbench.worlds.generator import literal
 from kgbench.worlds.matching import Row
 from kgbench.worlds.naming import Chance
-from kgbench.worlds.parts import FLAT, INTEGER, LABEL, NESTED, SHARED, Part, zeroed
+from kgbench.worlds.parts import FLAT, INTEGER, LABEL, NESTED, SHARED, Part, toggle_leading_zero
 from kgbench.worlds.spellings import FIRST, NIL, REST, TYPE
 
 _FEW: Final = 3  # most triples of a blank node that can be removed
@@ -123,7 +123,7 @@ class Editing:
         if not numbers:
             return False
         row = self._chance.one(numbers)
-        return self._replace(row, zeroed(row[2]))
+        return self._replace(row, toggle_leading_zero(row[2]))
 
     def _add_value_of_class(self, node: str, kind: str | None = None) -> bool:
         part = self._part

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from kgbench.errors import TaskError
 from kgbench.vocab import OWL, RDF, RDFS, XSD
-from kgbench.worlds.model import NAMESPACE, Model, Property, declared
+from kgbench.worlds.model import NAMESPACE, Model, Property, load_model
 from kgbench.worlds.naming import Chance, labels, word
 
 VERSION: Final = 1
@@ -38,7 +38,7 @@ class World(NamedTuple):
         return f"{_PREFIX}-{VERSION}-{self.names}-{self.instances}-{self.seed}"
 
 
-def named(name: str) -> World | None:
+def world_of_name(name: str) -> World | None:
     """Return the world with this graph name; ``None`` if the name is not one of this version."""
     parts = name.split("-", 4)
     if len(parts) != len(World._fields) + 2 or parts[:2] != [_PREFIX, str(VERSION)]:
@@ -78,12 +78,12 @@ class Graph:
 
 
 @lru_cache(maxsize=4)
-def made(world: World) -> Graph:
+def build_graph(world: World) -> Graph:
     """Draw the graph of a world.
 
     Raises :class:`~kgbench.errors.TaskError` if a class would get fewer than two instances.
     """
-    model = declared()
+    model = load_model()
     numbers = sizes(world)
     chance = Chance(VERSION, world.seed, "graph")
     next_labels = iter(labels(sum(numbers.values()), chance))
@@ -113,8 +113,8 @@ def sizes(world: World) -> dict[str, int]:
 
     Raises :class:`~kgbench.errors.TaskError` if a class would get fewer than two instances.
     """
-    kinds = declared().kinds
-    result = {name: round(kinds[name].share * world.instances) for name in declared().populated}
+    kinds = load_model().kinds
+    result = {name: round(kinds[name].share * world.instances) for name in load_model().populated}
     if min(result.values()) < 2:  # noqa: PLR2004 - things that differ
         raise TaskError(f"a world of {world.instances} instances is too small: 60 are enough")
     return result
@@ -123,7 +123,7 @@ def sizes(world: World) -> dict[str, int]:
 @lru_cache(maxsize=4)
 def text(world: World) -> str:
     """Return a world as N-Triples: its schema, then its instances."""
-    graph = made(world)
+    graph = build_graph(world)
     return "".join(f"{line}\n" for line in (*schema(graph), *_lines(graph)))
 
 

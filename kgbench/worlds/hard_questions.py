@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import ClassVar, Final
 
-from kgbench.worlds.clauses import Clause, Place, at_least, shown
+from kgbench.worlds.clauses import Clause, ClauseContext, at_least, prefixed_name
 from kgbench.worlds.generator import Instance, World
-from kgbench.worlds.model import absent
+from kgbench.worlds.model import absent_properties
 from kgbench.worlds.naming import word
 from kgbench.worlds.questions import Form, Question, Sheet
 
@@ -44,7 +44,7 @@ class EmptySheet(Sheet):
         recipe, forms = super()._recipe()
         return recipe, tuple(form for form in forms if form in _FORMS)
 
-    def _clause(self, feature: str, context: Place) -> Clause | None:
+    def _clause(self, feature: str, context: ClauseContext) -> Clause | None:
         if self._level == 1:  # with a single condition, no other one could exclude its matches
             return _unmet(context)
         other = context.chance.one(context.graph.instances[context.witness.kind])
@@ -88,7 +88,7 @@ class UnanswerableSheet(Sheet):
         parts = super()._clauses(kind, witness, features)
         if parts is None:
             return None
-        context = Place(self._graph, witness, self._chance, len(parts))
+        context = ClauseContext(self._graph, witness, self._chance, len(parts))
         unknown_thing = self._chance.between(0, 1) == 1
         self._missing_feature = UNKNOWN_THING if unknown_thing else UNKNOWN_PROPERTY
         part = (
@@ -99,7 +99,7 @@ class UnanswerableSheet(Sheet):
         parts[self._chance.between(0, len(parts) - 1)] = part
         return None if len({clause.about for clause in parts}) < len(parts) else parts
 
-    def _unknown_thing(self, kind: str, context: Place) -> Clause:
+    def _unknown_thing(self, kind: str, context: ClauseContext) -> Clause:
         """Require a link to a thing that does not exist."""
         prop = context.chance.one([link for link in self._graph.model.has(kind) if link.links])
         label = f"{word(context.chance)} {word(context.chance)}"
@@ -114,20 +114,22 @@ class UnanswerableSheet(Sheet):
         return question.words
 
 
-def _unmet(context: Place) -> Clause | None:
+def _unmet(context: ClauseContext) -> Clause | None:
     """Require a link to a random thing of the range, which may have no such link."""
     for prop in context.properties(links=True):
         if not prop.transitive:
             target = context.chance.one(context.graph.instances_of(prop.range))
-            pattern = f'?x {shown(context.graph, prop.iri)}/rdfs:label "{target.label}" .'
+            pattern = f'?x {prefixed_name(context.graph, prop.iri)}/rdfs:label "{target.label}" .'
             return Clause(f"that {prop.phrase} {target.label}", pattern, prop.iri)
     return None
 
 
-def _unknown_property(kind: str, context: Place) -> Clause:
+def _unknown_property(kind: str, context: ClauseContext) -> Clause:
     """Require a link or a value of a property that the graph does not have."""
     above = set(context.graph.model.above(kind))
-    prop = context.chance.one([missing for missing in absent() if missing.domain in above])
+    prop = context.chance.one(
+        [missing for missing in absent_properties() if missing.domain in above]
+    )
     if prop.links:
         label = context.chance.one(context.graph.instances_of(prop.range)).label
         return Clause(f"that {prop.phrase} {label}", "", prop.iri)

@@ -107,7 +107,7 @@ def thing(name: Cell) -> str:
     return f"<{RESOURCE}{name}>"
 
 
-def named(kind: str, row: Row) -> Iterator[Triple]:
+def name_triples(kind: str, row: Row) -> Iterator[Triple]:
     """Yield the triples with class and name of the thing of a row."""
     yield thing(row[KEY]), f"<{RDF.type}>", f"<{kind}>"
     yield thing(row[KEY]), f"<{RDFS.label}>", f'"{row[NAME]}"'
@@ -135,7 +135,7 @@ class Named(Aspect):
         return "its name, as rdfs:label"
 
 
-class OfProperty(Aspect):
+class PropertyAspect(Aspect):
     """An aspect that uses a property of the model."""
 
     def __init__(self, setting: Setting, prop: Property) -> None:
@@ -154,7 +154,7 @@ class OfProperty(Aspect):
         return f"its {self.prop.label}"
 
 
-class Link(OfProperty):
+class Link(PropertyAspect):
     """A link to a thing by its key in the row."""
 
     feature = "link"
@@ -190,7 +190,7 @@ class Links(Link):
         return f"each {self.prop.label} that it has, a thing with this key"
 
 
-class Typed(OfProperty):
+class Typed(PropertyAspect):
     """A date or whole number with its datatype."""
 
     feature = "datatype"

@@ -15,13 +15,13 @@ from kgbench.worlds.mapping_aspects import (
     NAMED,
     THING,
     Aspect,
-    OfProperty,
+    PropertyAspect,
     Rows,
     Setting,
     Triple,
     Typed,
     key,
-    named,
+    name_triples,
     phrase,
     thing,
 )
@@ -32,7 +32,7 @@ _MOST: Final = 3  # most things in a source that one thing links to by a propert
 _CODE: Final = "code"
 
 
-class Joined(OfProperty):
+class Joined(PropertyAspect):
     """Links by codes that another source resolves."""
 
     feature = "join"
@@ -89,7 +89,7 @@ class Joined(OfProperty):
 
     def triples(self, rows: Rows) -> Iterator[Triple]:
         for row in rows[self.source.name]:
-            yield from named(self.setting.term(self.prop.range), row)
+            yield from name_triples(self.setting.term(self.prop.range), row)
 
     def words(self) -> str:
         label = self.setting.label(self.prop.range)
@@ -99,7 +99,7 @@ class Joined(OfProperty):
         )
 
 
-class Nested(OfProperty):
+class Nested(PropertyAspect):
     """Linked things nested in the row, with names of their own."""
 
     feature = "nested"
@@ -129,7 +129,7 @@ class Nested(OfProperty):
     def triples(self, rows: Rows) -> Iterator[Triple]:
         for row in rows[self.setting.source]:
             for item in self._items(row):
-                yield from named(self.setting.term(self.prop.range), item)
+                yield from name_triples(self.setting.term(self.prop.range), item)
 
     def _items(self, row: Row) -> Iterator[dict[str, str]]:
         cell = row[_plural(self.prop.key)]
@@ -143,7 +143,7 @@ class Nested(OfProperty):
         )
 
 
-class Paired(OfProperty):
+class Paired(PropertyAspect):
     """Links in a separate source of pairs."""
 
     feature = "pairs"
@@ -183,7 +183,7 @@ class Paired(OfProperty):
         return f"each {self.prop.label} that it has, as said in another source"
 
 
-class Inline(OfProperty):
+class Inline(PropertyAspect):
     """A linked thing whose key and name are in the same row."""
 
     feature = "inline"
@@ -219,7 +219,7 @@ class Inline(OfProperty):
         for row in rows[self.setting.source]:
             if row[f"{self.prop.key}Key"] is not None:
                 inner = {KEY: row[f"{self.prop.key}Key"], NAME: row[f"{self.prop.key}Name"]}
-                yield from named(self.setting.term(self.prop.range), inner)
+                yield from name_triples(self.setting.term(self.prop.range), inner)
 
     def words(self) -> str:
         return (

@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 from kgbench.errors import TaskError
 from kgbench.vocab import RDF
 from kgbench.worlds import mapping_writing as writing
-from kgbench.worlds.generator import RESOURCE, Instance, World, made
+from kgbench.worlds.generator import RESOURCE, Instance, World, build_graph
 from kgbench.worlds.mapping_aspects import (
     EXTRA,
     KEY,
@@ -27,7 +27,7 @@ from kgbench.worlds.mapping_aspects import (
     Link,
     Links,
     Named,
-    OfProperty,
+    PropertyAspect,
     Setting,
     Texts,
     Triple,
@@ -69,7 +69,7 @@ _RECIPES: Final = {
 _GROUPS: Final = {"link": ("link",), "simple": _SIMPLE, "linked": _LINKED, "special": _SPECIAL}
 _FEWEST: Final = {1: 1, 2: 2, 3: 2, 4: 4}
 """The fewest features of a case of a level."""
-_OF_PROPERTIES: Final[dict[str, type[OfProperty]]] = {
+_OF_PROPERTIES: Final[dict[str, type[PropertyAspect]]] = {
     "link": Link,
     "several": Links,
     "datatype": Typed,
@@ -111,7 +111,7 @@ class Exercises:
     """A sequence of different exercises of one level and format about a world."""
 
     def __init__(self, world: World, level: int, form: str) -> None:
-        self._graph = made(world)
+        self._graph = build_graph(world)
         self._level = level
         self._form = form
         self._chance = Chance(VERSION, world.seed, world.instances, "mappings", level, form)

@@ -38,7 +38,7 @@ def only_difference(first: frozenset[Row], second: frozenset[Row], most: int) ->
     return search.found if search is not None and search.unique else None
 
 
-def isomorphic(first: frozenset[Row], second: frozenset[Row]) -> bool | None:
+def is_isomorphic(first: frozenset[Row], second: frozenset[Row]) -> bool | None:
     """Return whether two graphs are isomorphic; ``None`` if the search takes too many steps.
 
     >>> isomorphic(frozenset({("_:a", "<p>", '"1"')}), frozenset({("_:x", "<p>", '"1"')}))
@@ -50,7 +50,7 @@ def isomorphic(first: frozenset[Row], second: frozenset[Row]) -> bool | None:
     return None if search is None else search.found is not None
 
 
-def rigid(rows: frozenset[Row]) -> bool:
+def is_rigid(rows: frozenset[Row]) -> bool:
     """Return whether the only automorphism of a graph is the identity.
 
     Also ``False`` if the search takes too many steps.
@@ -62,7 +62,7 @@ def rigid(rows: frozenset[Row]) -> bool:
     return search is not None and search.pairings == 1
 
 
-def blanks(row: Row) -> list[str]:
+def blank_nodes(row: Row) -> list[str]:
     """Return the blank nodes of a triple."""
     return [cell for cell in row if cell.startswith("_:")]
 
@@ -75,7 +75,7 @@ def _searched(first: frozenset[Row], second: frozenset[Row], most: int) -> _Sear
     """Run a search; return ``None`` if it takes too many steps."""
     search = _Search(first, second, most)
     try:
-        search.explore(0, sum(row not in second for row in first if not blanks(row)))
+        search.explore(0, sum(row not in second for row in first if not blank_nodes(row)))
     except _TooManySteps:
         return None
     return search
@@ -95,9 +95,9 @@ class _Search:
         positions = {node: position for position, node in enumerate(self._order)}
         self._rows: list[list[Row]] = [[] for _ in self._order]
         for row in sorted(first):
-            if nodes := blanks(row):
+            if nodes := blank_nodes(row):
                 self._rows[max(positions[node] for node in nodes)].append(row)
-        self._others = sorted({node for row in second for node in blanks(row)})
+        self._others = sorted({node for row in second for node in blank_nodes(row)})
         self._pairing: dict[str, str | None] = {}
         self._steps_left = _STEPS
         self.found: Difference | None = None
@@ -121,7 +121,8 @@ class _Search:
         for other in (*(entry for entry in self._others if entry not in used), None):
             self._pairing[node] = other
             lost = sum(
-                renamed(row, self._pairing) not in self._second for row in self._rows[position]
+                replace_blank_nodes(row, self._pairing) not in self._second
+                for row in self._rows[position]
             )
             costs.append((lost, other))
         for lost, other in sorted(costs, key=lambda entry: entry[0]):
@@ -130,7 +131,7 @@ class _Search:
         del self._pairing[node]
 
     def _keep(self, removed: int) -> None:
-        images = {row: renamed(row, self._pairing) for row in self._first}
+        images = {row: replace_blank_nodes(row, self._pairing) for row in self._first}
         lost = frozenset(row for row, image in images.items() if image not in self._second)
         difference = Difference(lost, self._second - frozenset(filter(None, images.values())))
         if self.found is None or removed < len(self.found.removed):
@@ -141,7 +142,7 @@ class _Search:
             self.unique = self.unique and self.found == difference
 
 
-def renamed(row: Row, pairing: Pairing) -> Row | None:
+def replace_blank_nodes(row: Row, pairing: Pairing) -> Row | None:
     """Replace the blank nodes of a triple by their partners; ``None`` if one has no partner."""
     cells = [pairing[cell] if cell.startswith("_:") else cell for cell in row]
     subject, predicate, value = cells
@@ -155,7 +156,7 @@ def _order(rows: Iterable[Row]) -> Sequence[str]:
     ground_triples: dict[str, int] = {}
     linked: dict[str, set[str]] = {}
     for row in rows:
-        nodes = blanks(row)
+        nodes = blank_nodes(row)
         for node in nodes:
             ground_triples[node] = ground_triples.get(node, 0) + (len(nodes) == 1)
             linked.setdefault(node, set()).update(nodes)

@@ -96,7 +96,7 @@ class Model:
 
 
 @cache
-def declared() -> Model:
+def load_model() -> Model:
     """Return the model in ``tasks/world/model.ttl``.
 
     Raises :class:`~kgbench.errors.ResourceError` if it is incomplete.
@@ -107,7 +107,7 @@ def declared() -> Model:
 
 
 @cache
-def absent() -> tuple[Property, ...]:
+def absent_properties() -> tuple[Property, ...]:
     """Return the properties in ``tasks/world/absent.ttl``, which no world uses."""
     return _properties(shipped("tasks", "world", "absent.ttl"))
 
@@ -119,7 +119,7 @@ def synonyms() -> dict[str, list[str]]:
     Raises :class:`~kgbench.errors.ResourceError` if a class or property has none.
     """
     document = shipped("tasks", "world", "synonyms.ttl")
-    model = declared()
+    model = load_model()
     result = {}
     for iri in (*model.kinds, *(prop.iri for prop in model.properties)):
         result[iri] = sorted(document.texts(NamedNode(iri), SKOS.altLabel))

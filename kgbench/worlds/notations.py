@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 from kgbench.vocab import RDF
 from kgbench.worlds.generator import Graph, Instance
 from kgbench.worlds.naming import Chance
-from kgbench.worlds.statements import TAGS, Recipe, Report, Tag, Term, text, told
+from kgbench.worlds.statements import TAGS, Recipe, Report, Tag, Term, describe_text, text
 from kgbench.worlds.writing import TARGET
 
 I18N: Final = "https://www.w3.org/ns/i18n#"
@@ -122,7 +122,7 @@ def _motto(instance: Instance, tag: Tag, content: str, lacks: int) -> Motto:
     return Motto(instance, content, tag.tag if lacks <= 1 else None, direction)
 
 
-def shown_mottos(texts: Sequence[Motto], level: int) -> str:
+def write_mottos(texts: Sequence[Motto], level: int) -> str:
     """Write texts as sentences, or from level 3 on as HTML."""
     if level < _HTML:
         return "\n".join(f"* {_in_words(motto)}" for motto in texts)
@@ -137,7 +137,7 @@ def _in_words(motto: Motto) -> str:
         return f'{start}"{motto.text}" (neither language nor base direction known).'
     if motto.direction is None:
         return f'{start}"{motto.text}" (language {motto.tag}, base direction not known).'
-    return f"{start}{told(motto.text, Tag(motto.tag, motto.direction))}."
+    return f"{start}{describe_text(motto.text, Tag(motto.tag, motto.direction))}."
 
 
 def _html(motto: Motto, known: Mapping[str, str | None]) -> str:

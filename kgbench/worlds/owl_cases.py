@@ -13,16 +13,16 @@ import pyoxigraph as ox
 from kgbench.errors import TaskError
 from kgbench.reasoning.closure import Budget, Closure, TooMuchWork, entails
 from kgbench.vocab import OWL, RDF
-from kgbench.worlds.axioms import ONTOLOGY, Axiom, axiom, regular, signature, triples
+from kgbench.worlds.axioms import ONTOLOGY, Axiom, axiom, is_regular, signature, triples
 from kgbench.worlds.naming import Chance
 from kgbench.worlds.ontologies import RECIPES, Derivation, Draft, Recipe, rules_of
 from kgbench.worlds.vocabularies import NoMoreNames, Vocabulary
 
 VERSION: Final = 1
 """Rises when the same seed gives other cases."""
-USELESS: Final = (NoMoreNames, TooMuchWork)
+FAILED_ATTEMPT: Final = (NoMoreNames, TooMuchWork)
 """Errors that end an attempt: names run out, or the closure is too large."""
-KEPT: Final = 256
+CACHED_CASES: Final = 256
 """The number of cached cases of a kind."""
 _TRIES: Final = 400
 _AT_ONCE: Final = 4  # misread axioms in one closure
@@ -56,26 +56,26 @@ def seed_of(seed: int) -> str:
     return hashlib.sha256(str(seed).encode()).hexdigest()[:16]
 
 
-@lru_cache(maxsize=KEPT)
+@lru_cache(maxsize=CACHED_CASES)
 def entailments(seed: str, names: str, level: int, number: int) -> Entailments:
     """Draw statements about an ontology, of which it entails between a third and two thirds."""
     for chance in attempts("entailments", seed, names, level, number):
         try:
             case = _entailments(draft(names, level, chance), RECIPES[level], chance)
-        except USELESS:
+        except FAILED_ATTEMPT:
             continue
         if case is not None:
             return case
     raise no_case(level)
 
 
-@lru_cache(maxsize=KEPT)
+@lru_cache(maxsize=CACHED_CASES)
 def justified(seed: str, names: str, level: int, number: int) -> Justified:
     """Draw a fact that follows from an ontology without being stated in it."""
     for chance in attempts("justifications", seed, names, level, number):
         try:
             case = _justified(draft(names, level, chance), RECIPES[level], chance)
-        except USELESS:
+        except FAILED_ATTEMPT:
             continue
         if case is not None:
             return case
@@ -130,11 +130,11 @@ def facts(closure: Closure, axioms: Sequence[Axiom]) -> set[Axiom]:
     return result.difference(axioms)
 
 
-def beside(ontology: Draft, axioms: Sequence[Axiom], number: int) -> tuple[Axiom, ...]:
+def add_noise(ontology: Draft, axioms: Sequence[Axiom], number: int) -> tuple[Axiom, ...]:
     """Add up to ``number`` unrelated axioms within OWL 2 DL, and return all in random order."""
     result = list(dict.fromkeys(axioms))
     for noise_axiom in ontology.noise(result, number):
-        if noise_axiom not in result and regular([*result, noise_axiom]):
+        if noise_axiom not in result and is_regular([*result, noise_axiom]):
             result.append(noise_axiom)
     return tuple(ontology.chance.shuffled(result))
 
@@ -142,9 +142,9 @@ def beside(ontology: Draft, axioms: Sequence[Axiom], number: int) -> tuple[Axiom
 def _entailments(ontology: Draft, recipe: Recipe, chance: Chance) -> Entailments | None:
     derivations = [ontology.derivation(ontology.goal(), recipe.steps) for _ in range(_DERIVATIONS)]
     stated = [stated_axiom for derivation in derivations for stated_axiom in derivation.axioms]
-    axioms = beside(ontology, stated, recipe.noise)
+    axioms = add_noise(ontology, stated, recipe.noise)
     closure = Closure(triples(axioms))
-    if not regular(axioms) or not closure.consistent:
+    if not is_regular(axioms) or not closure.consistent:
         return None
     true = facts(closure, axioms)
     goals = [derivation.goal for derivation in derivations if derivation.goal in true]
@@ -209,9 +209,9 @@ _MISREAD: Final[dict[str, tuple[tuple[str, tuple[int, ...]], ...]]] = {
 def _justified(ontology: Draft, recipe: Recipe, chance: Chance) -> Justified | None:
     first = ontology.derivation(ontology.goal(), recipe.steps)
     other: Derivation = ontology.derivation(ontology.goal(), recipe.steps // 2)
-    axioms = beside(ontology, [*first.axioms, *other.axioms], recipe.noise)
+    axioms = add_noise(ontology, [*first.axioms, *other.axioms], recipe.noise)
     closure = Closure(triples(axioms))
-    if first.goal in axioms or not regular(axioms) or not closure.consistent:
+    if first.goal in axioms or not is_regular(axioms) or not closure.consistent:
         return None
     if len(rules_of(first.axioms)) < recipe.steps or not closure.entails(triple(first.goal)):
         return None

@@ -13,10 +13,18 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from kgbench.reasoning.closure import Closure
-from kgbench.worlds.axioms import Axiom, axiom, regular, triples
+from kgbench.worlds.axioms import Axiom, axiom, is_regular, triples
 from kgbench.worlds.naming import Chance
 from kgbench.worlds.ontologies import RECIPES, Draft, Recipe
-from kgbench.worlds.owl_cases import KEPT, USELESS, attempts, beside, draft, no_case, proves
+from kgbench.worlds.owl_cases import (
+    CACHED_CASES,
+    FAILED_ATTEMPT,
+    add_noise,
+    attempts,
+    draft,
+    no_case,
+    proves,
+)
 
 
 class Inconsistent(NamedTuple):
@@ -33,7 +41,7 @@ class Clash(NamedTuple):
     key: Axiom
 
 
-@lru_cache(maxsize=KEPT)
+@lru_cache(maxsize=CACHED_CASES)
 def inconsistent(seed: str, names: str, level: int, number: int) -> Inconsistent:
     """Draw an inconsistent ontology.
 
@@ -42,7 +50,7 @@ def inconsistent(seed: str, names: str, level: int, number: int) -> Inconsistent
     for chance in attempts("faults", seed, names, level, number):
         try:
             ontology = _drawn(draft(names, level, chance), RECIPES[level], chance)
-        except USELESS:
+        except FAILED_ATTEMPT:
             continue
         if ontology is not None:
             return ontology
@@ -56,9 +64,9 @@ def _drawn(ontology: Draft, recipe: Recipe, chance: Chance) -> Inconsistent | No
         kinds = [kind for kind in _CLASHES if kind in recipe.kinds]
         clashes.append(_CLASHES[chance.one(kinds)](ontology, steps))
     stated = [clash_axiom for clash in clashes for clash_axiom in clash.axioms]
-    if len(set(stated)) < len(stated) or not regular(stated):
+    if len(set(stated)) < len(stated) or not is_regular(stated):
         return None
-    axioms = beside(ontology, stated, recipe.noise)
+    axioms = add_noise(ontology, stated, recipe.noise)
     removed = tuple(clash.key for clash in clashes)
     if not all(proves(clash.axioms, None) for clash in clashes):
         return None

@@ -14,10 +14,10 @@ from itertools import islice
 from typing import Final, NamedTuple
 
 from kgbench.reasoning.closure import MOST_STEPS, Budget
-from kgbench.worlds.axioms import Axiom, axiom, regular, signature
+from kgbench.worlds.axioms import Axiom, axiom, is_regular, signature
 from kgbench.worlds.naming import Chance
 from kgbench.worlds.ontologies import RECIPES, Draft, rules_of
-from kgbench.worlds.owl_cases import KEPT, USELESS, attempts, no_case, proves
+from kgbench.worlds.owl_cases import CACHED_CASES, FAILED_ATTEMPT, attempts, no_case, proves
 from kgbench.worlds.vocabularies import Vocabulary
 
 _NEGATIVE: Final = 2  # most negative probes about an axiom
@@ -52,7 +52,7 @@ class Sentences(NamedTuple):
         return [sentence.words(self.labels) for sentence in self.axioms]
 
 
-@lru_cache(maxsize=KEPT)
+@lru_cache(maxsize=CACHED_CASES)
 def sentences(seed: str, names: str, level: int, number: int) -> Sentences:
     """Draw an ontology in words.
 
@@ -61,7 +61,7 @@ def sentences(seed: str, names: str, level: int, number: int) -> Sentences:
     for chance in attempts("sentences", seed, names, level, number):
         try:
             case = _draw_sentences(names, level, chance)
-        except USELESS:
+        except FAILED_ATTEMPT:
             continue
         if case is not None:
             return case
@@ -79,9 +79,9 @@ def _draw_sentences(names: str, level: int, chance: Chance) -> Sentences | None:
             break
     axioms = list(dict.fromkeys(axioms))[: recipe.sentences]
     for rule in rules_of(ontology.noise(axioms, 4 * recipe.sentences)):
-        if len(axioms) < recipe.sentences and rule not in axioms and regular([*axioms, rule]):
+        if len(axioms) < recipe.sentences and rule not in axioms and is_regular([*axioms, rule]):
             axioms.append(rule)
-    if len(axioms) < recipe.sentences or not regular(axioms):
+    if len(axioms) < recipe.sentences or not is_regular(axioms):
         return None
     probes: list[Probe] = []
     budget = Budget(MOST_STEPS // 2)

@@ -140,14 +140,14 @@ class Part:
         numbers = [row for row in self._rows if row[2].endswith(INTEGER)]
         for row in self._chance.some(numbers, _TWINS):
             del self._rows[row]
-            self._add(row[0], row[1], zeroed(row[2]))
+            self._add(row[0], row[1], toggle_leading_zero(row[2]))
             self.features.add("zeros")
 
     def _add(self, subject: str, predicate: str, value: str) -> None:
         self._rows[subject, predicate, value] = None
 
 
-def zeroed(value: str) -> str:
+def toggle_leading_zero(value: str) -> str:
     """Add a leading zero to a whole number, or strip its zeros; the result is another RDF term."""
     text = value.split('"')[1]
     return f'"{text.lstrip("0") if text.startswith("0") else "0" + text}"{INTEGER}'

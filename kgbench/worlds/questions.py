@@ -13,7 +13,7 @@ import pyoxigraph as ox
 from kgbench.errors import TaskError
 from kgbench.vocab import RDF, RDFS, XSD
 from kgbench.worlds import clauses, generator
-from kgbench.worlds.clauses import Clause, Place, shown
+from kgbench.worlds.clauses import Clause, ClauseContext, prefixed_name
 from kgbench.worlds.generator import Instance, World
 from kgbench.worlds.model import NAMESPACE
 from kgbench.worlds.naming import Chance
@@ -74,10 +74,10 @@ class Sheet:
     """The part of the seed that tells kinds of sheets apart."""
 
     def __init__(self, world: World, level: int) -> None:
-        self._graph = generator.made(world)
+        self._graph = generator.build_graph(world)
         self._level = level
         self._chance = Chance(generator.VERSION, world.seed, self.SEEDED, level)
-        self._store = loaded(world)
+        self._store = load_store(world)
         self._found: list[Question] = []
         self._known: set[object] = set()
 
@@ -143,7 +143,7 @@ class Sheet:
         """Draw a clause for each feature; return ``None`` if one does not fit the class."""
         parts: list[Clause] = []
         for number, feature in enumerate(features):
-            part = self._clause(feature, Place(self._graph, witness, self._chance, number))
+            part = self._clause(feature, ClauseContext(self._graph, witness, self._chance, number))
             own = self._graph.model.has(kind)
             fits = part is not None and any(prop.iri == part.about for prop in own)
             if part is None or not fits or part.about in {other.about for other in parts}:
@@ -151,14 +151,14 @@ class Sheet:
             parts.append(part)
         return parts
 
-    def _clause(self, feature: str, context: Place) -> Clause | None:
+    def _clause(self, feature: str, context: ClauseContext) -> Clause | None:
         return clauses.KINDS[feature](context)
 
     def _put(
         self, kind: str, parts: Sequence[Clause], form: Form, *, has_subclasses: bool
     ) -> Question:
         path = "rdf:type/rdfs:subClassOf*" if has_subclasses else "rdf:type"
-        typed = f"?x {path} {shown(self._graph, kind)} ."
+        typed = f"?x {path} {prefixed_name(self._graph, kind)} ."
         conditions = "\n  ".join([typed, *(clause.pattern for clause in parts)])
         inner = conditions.replace("?x", "?y").replace("?v", "?u")
         if form.each_once:
@@ -216,7 +216,7 @@ class Sheet:
             if prop.least == 0 and prop.most == 1:
                 value = "?value" if not prop.links else "?other"
                 end = "" if not prop.links else " ?other rdfs:label ?value ."
-                predicate = shown(self._graph, prop.iri)
+                predicate = prefixed_name(self._graph, prop.iri)
                 return Form(
                     "What are the names of the",
                     f"? Give the {prop.label}, too (its name, where it has one), if it is known.",
@@ -233,14 +233,14 @@ class Sheet:
                     "of the",
                     f"? Give the name of each {prop.label} with the number.",
                     "?name (COUNT(DISTINCT ?x) AS ?number)",
-                    f"?x {shown(self._graph, prop.iri)} ?group . ?group rdfs:label ?name .",
+                    f"?x {prefixed_name(self._graph, prop.iri)} ?group . ?group rdfs:label ?name .",
                     "\nGROUP BY ?group ?name",
                 )
         return None
 
     def _extreme(self, kind: str, used: set[str]) -> Form | None:
         for prop in self._measures(kind, used):
-            predicate = shown(self._graph, prop.iri)
+            predicate = prefixed_name(self._graph, prop.iri)
             return Form(
                 f"Which have the greatest {prop.label} (name all that share it) of the",
                 "?",
@@ -258,7 +258,7 @@ class Sheet:
                 f"{number} of the",
                 "?",
                 "?name",
-                f"?x rdfs:label ?name ; {shown(self._graph, prop.iri)} ?size .",
+                f"?x rdfs:label ?name ; {prefixed_name(self._graph, prop.iri)} ?size .",
                 f"\nORDER BY DESC(?size)\nLIMIT {number}",
                 each_once=True,
             )
@@ -266,7 +266,7 @@ class Sheet:
 
     def _total(self, kind: str, used: set[str]) -> Form | None:
         for prop in self._measures(kind, used):
-            predicate = shown(self._graph, prop.iri)
+            predicate = prefixed_name(self._graph, prop.iri)
             return Form(
                 f"What is the {prop.label} in total of the",
                 "?",
@@ -291,7 +291,7 @@ def sheet(world: World, level: int) -> Sheet:
 
 
 @lru_cache(maxsize=2)
-def loaded(world: World) -> ox.Store:
+def load_store(world: World) -> ox.Store:
     """Return a store with the graph of a world."""
     store = ox.Store()
     store.bulk_load(generator.text(world).encode(), format=ox.RdfFormat.N_TRIPLES)

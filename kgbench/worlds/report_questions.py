@@ -77,7 +77,7 @@ class Form(NamedTuple):
         return f"SELECT {self.select} WHERE {{\n{body}\n}}{self.end}"
 
 
-def drawn(world: World, level: int, number: int) -> Question:
+def draw_question(world: World, level: int, number: int) -> Question:
     """Draw the question of a level with a number, with a graph of its own.
 
     Raises :class:`~kgbench.errors.TaskError` if the world is too small to make one.
@@ -138,7 +138,7 @@ def _draw_notes(
     graph: Graph, sources: Sequence[Instance], chance: Chance, *, worded: bool
 ) -> tuple[tuple[Term, str, Term], ...]:
     """Draw the notes of a report, with one of a few sources."""
-    notes = statements.noted(graph, chance, worded=worded)
+    notes = statements.draw_notes(graph, chance, worded=worded)
     source = chance.one(sources)
     return ((SOURCE, source.label, f"<{source.iri}>"), *notes[1:])
 

@@ -13,11 +13,11 @@ from datetime import date
 from typing import NamedTuple
 
 from kgbench.vocab import XSD
-from kgbench.worlds.breaches import Change
-from kgbench.worlds.clauses import shown
+from kgbench.worlds.clauses import prefixed_name
 from kgbench.worlds.generator import Graph
 from kgbench.worlds.model import Property
 from kgbench.worlds.naming import Chance
+from kgbench.worlds.scene_changes import Change
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Rule:
     keeps: Change | None = None
 
 
-class Draw(NamedTuple):
+class RuleContext(NamedTuple):
     """The context for drawing a rule: a graph, a class and random draws."""
 
     graph: Graph
@@ -61,7 +61,7 @@ class Draw(NamedTuple):
 
     def term(self, iri: str) -> str:
         """Return a term of the model as a prefixed name."""
-        return shown(self.graph, iri)
+        return prefixed_name(self.graph, iri)
 
     def one(self, condition: Callable[[Property], bool] | None = None) -> Property | None:
         """Draw a property of the class, optionally one that meets a condition."""
@@ -84,7 +84,7 @@ class Draw(NamedTuple):
         return build
 
 
-Kind = Callable[[Draw], Rule | None]
+RuleDrawer = Callable[[RuleContext], Rule | None]
 
 
 def turtle(rules: Sequence[Rule]) -> str:
@@ -117,11 +117,11 @@ def with_article(noun: str) -> str:
     return f"an {noun}" if noun[0] in "aeiou" else f"a {noun}"
 
 
-def written(prop: Property, value: int) -> str:
+def value_in_words(prop: Property, value: int) -> str:
     """Return a number or date of a property in words."""
     return date.fromordinal(value).isoformat() if prop.range == XSD.date else str(value)
 
 
-def in_turtle(prop: Property, value: int) -> str:
+def value_in_turtle(prop: Property, value: int) -> str:
     """Return a number or date of a property in Turtle."""
-    return f'"{written(prop, value)}"^^xsd:date' if prop.range == XSD.date else str(value)
+    return f'"{value_in_words(prop, value)}"^^xsd:date' if prop.range == XSD.date else str(value)

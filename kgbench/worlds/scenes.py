@@ -67,7 +67,7 @@ class Scene:
         return Scene(self.graph, _ordered([*kept, *edit.added]))
 
 
-def conforming(
+def draw_conforming_scene(
     graph: Graph,
     shapes: ForeignShapes,
     kinds: Sequence[str],
@@ -152,6 +152,6 @@ def _ordered(triples: Iterable[ox.Triple]) -> list[ox.Triple]:
     return sorted(unique, key=key)
 
 
-def pairs(findings: Iterable[Finding]) -> set[tuple[str, str]]:
+def violation_pairs(findings: Iterable[Finding]) -> set[tuple[str, str]]:
     """Return the pairs of focus node and violated component of findings."""
     return {finding.pair for finding in findings}

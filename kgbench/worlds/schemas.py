@@ -176,7 +176,7 @@ class Schema:
         self._rows[f"<{subject}>", predicate, f"<{value}>"] = None
 
 
-def renamed(rows: Iterable[Row], names: dict[str, str]) -> frozenset[Row]:
+def rename_terms(rows: Iterable[Row], names: dict[str, str]) -> frozenset[Row]:
     """Replace the terms of triples that have another name in ``names``."""
     return frozenset(
         (names.get(subject, subject), names.get(predicate, predicate), names.get(value, value))

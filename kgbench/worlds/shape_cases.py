@@ -14,16 +14,16 @@ from kgbench.errors import TaskError
 from kgbench.validation.foreign import ForeignShapes
 from kgbench.vocab import RDF, RDFS, SH, XSD
 from kgbench.worlds import generator, structural_rules, value_rules
-from kgbench.worlds.generator import Graph, World, made
+from kgbench.worlds.generator import Graph, World, build_graph
 from kgbench.worlds.model import NAMESPACE
 from kgbench.worlds.naming import Chance
-from kgbench.worlds.rules import Draw, Rule, turtle
-from kgbench.worlds.scenes import Edit, Scene, conforming, pairs
+from kgbench.worlds.rules import Rule, RuleContext, turtle
+from kgbench.worlds.scenes import Edit, Scene, draw_conforming_scene, violation_pairs
 
 VERSION: Final = 1
 """Rises when the same seed gives other rules or graphs."""
 LEVELS: Final = 5
-EACH: Final = 20
+TRIALS: Final = 20
 """The number of conforming trial graphs for shapes, and that of violating ones."""
 PREFIXES: Final = {
     "w": NAMESPACE,
@@ -89,7 +89,7 @@ class RuleSet(NamedTuple):
         """Draw a conforming graph; return ``None`` if this draw gives none."""
         kinds = sorted({kind for rule in self.rules for kind in rule.kinds})
         follow = sorted({iri for rule in self.rules for iri in rule.properties})
-        return conforming(self.graph, self.shapes, kinds, follow, chance)
+        return draw_conforming_scene(self.graph, self.shapes, kinds, follow, chance)
 
 
 class Fault(NamedTuple):
@@ -138,7 +138,7 @@ class TrialGraph(NamedTuple):
     broken: str | None
 
 
-def faulty(world: World, level: int, number: int) -> FaultyGraph:
+def draw_faulty_graph(world: World, level: int, number: int) -> FaultyGraph:
     """Draw the faulty graph of a level with a number.
 
     Raises :class:`~kgbench.errors.TaskError` if the world is too small to make one.
@@ -165,7 +165,7 @@ class Assignments:
         self._last_draw = 0
 
     def draw(self, number: int) -> int:
-        """Return the draw (see :func:`assigned`) for the set of rules with a number from 0.
+        """Return the draw (see :func:`rule_set_of_draw`) for the set of rules with a number from 0.
 
         Raises :class:`~kgbench.errors.TaskError` if the world has no more sets of rules.
         """
@@ -180,7 +180,7 @@ class Assignments:
         return self._found[number]
 
     def _fits(self, draw: int) -> bool:
-        rules = assigned(self._world, self._level, draw)
+        rules = rule_set_of_draw(self._world, self._level, draw)
         if rules is None:
             return False
         # Rules that differ only in their bounds count as the same.
@@ -200,7 +200,7 @@ def assignments(world: World, level: int) -> Assignments:
 
 
 @lru_cache(maxsize=64)
-def assigned(world: World, level: int, draw: int) -> RuleSet | None:
+def rule_set_of_draw(world: World, level: int, draw: int) -> RuleSet | None:
     """Return the set of rules of a draw; ``None`` if the draw gives none."""
     return _draw_rules(world, level, Chance(VERSION, world.name, "rules", level, draw))
 
@@ -211,7 +211,7 @@ def trial_graphs(world: World, level: int, draw: int) -> tuple[TrialGraph, ...]:
 
     A violating graph breaks one rule. The result is empty if the draw gives no trial graphs.
     """
-    rules = assigned(world, level, draw)
+    rules = rule_set_of_draw(world, level, draw)
     if rules is None:
         return ()
     chance = Chance(VERSION, world.name, "graphs", level, draw)
@@ -225,13 +225,13 @@ def trial_graphs(world: World, level: int, draw: int) -> tuple[TrialGraph, ...]:
     if len(scenes) < _SCENES:
         return ()
     violating = list(_violating_graphs(rules, scenes, chance))
-    if len(violating) < EACH:
+    if len(violating) < TRIALS:
         return ()
-    return (*islice(_conforming_graphs(rules, scenes, chance), EACH), *violating)
+    return (*islice(_conforming_graphs(rules, scenes, chance), TRIALS), *violating)
 
 
 def _draw_rules(world: World, level: int, chance: Chance) -> RuleSet | None:
-    graph, recipe = made(world), _RECIPES[level]
+    graph, recipe = build_graph(world), _RECIPES[level]
     model = graph.model
     leaves = chance.some(model.populated, recipe.classes)
     kinds = [kind for leaf in leaves for kind in model.above(leaf)]
@@ -239,7 +239,7 @@ def _draw_rules(world: World, level: int, chance: Chance) -> RuleSet | None:
     used: set[tuple[str, str]] = set()
     for number in range(3 * recipe.rules):
         name = chance.one(recipe.known if number % 2 else recipe.new)
-        rule = _KINDS[name](Draw(graph, chance.one(kinds), chance))
+        rule = _KINDS[name](RuleContext(graph, chance.one(kinds), chance))
         if rule is None or (rule.path, rule.group) in used:
             continue
         used.add((rule.path, rule.group))
@@ -265,7 +265,7 @@ def _break_rules(
         if edit is None or len(edit.added) + len(edit.removed) > _LARGEST or edit.sites & used:
             continue
         spoilt = scene.changed(edit)
-        violations = pairs(rules.shapes.findings(spoilt.triples))
+        violations = violation_pairs(rules.shapes.findings(spoilt.triples))
         fresh = violations - before
         if (
             not fresh
@@ -323,7 +323,7 @@ def _undo(
                 tuple(triple for step in chosen for triple in step.removed),
                 tuple(triple for step in chosen for triple in step.added),
             )
-            if pairs(rules.shapes.findings(scene.changed(repair).triples)) == before:
+            if violation_pairs(rules.shapes.findings(scene.changed(repair).triples)) == before:
                 return repair
     return None
 
@@ -335,13 +335,13 @@ def _conforming_graphs(
     for scene in scenes:
         yield TrialGraph(tuple(scene.triples), None)
     keeps = [rule.keeps for rule in rules.rules if rule.keeps is not None]
-    for number in range(2 * EACH):
+    for number in range(2 * TRIALS):
         scene = scenes[number % len(scenes)]
         edit = keeps[number % len(keeps)](scene, chance) if keeps else None
         changed = scene if edit is None else scene.changed(edit)
         if edit is not None and not rules.shapes.findings(changed.triples):
             yield TrialGraph(tuple(changed.triples), None)
-    for number in range(EACH):  # if no rule has a limit
+    for number in range(TRIALS):  # if no rule has a limit
         yield TrialGraph(tuple(scenes[number % len(scenes)].triples), None)
 
 
@@ -350,14 +350,14 @@ def _violating_graphs(
 ) -> Iterator[TrialGraph]:
     """Yield scenes that break one rule each, all rules in turn; stop if a rule cannot be broken."""
     indexes = list(range(len(scenes)))
-    for number in range(EACH):
+    for number in range(TRIALS):
         rule = rules.rules[number % len(rules.rules)]
         for index in chance.shuffled(indexes):
             edit = rule.breaks(scenes[index], chance)
             if edit is None:
                 continue
             changed = scenes[index].changed(edit)
-            violations = pairs(rules.shapes.findings(changed.triples))
+            violations = violation_pairs(rules.shapes.findings(changed.triples))
             if {component for _, component in violations} == {rule.component}:
                 yield TrialGraph(tuple(changed.triples), rule.component)
                 break

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from kgbench.vocab import RDF, RDFS, XSD
 from kgbench.worlds.generator import RESOURCE
-from kgbench.worlds.matching import Row, blanks
+from kgbench.worlds.matching import Row, blank_nodes
 from kgbench.worlds.model import NAMESPACE
 from kgbench.worlds.naming import Chance
 
@@ -39,13 +39,13 @@ OTHERS: Final = (
 LINES: Final = Spelling({}, bare=False)
 
 
-def written(
+def write_graph(
     rows: Iterable[Row], spelling: Spelling, folded: Collection[str], chance: Chance
 ) -> str:
     """Write a graph in random order, without a final line break.
 
     ``folded`` are the blank nodes that Turtle writes without labels: each is the object of exactly
-    one triple (:func:`foldable`).
+    one triple (:func:`foldable_nodes`).
     """
     order = chance.shuffled(sorted(rows))
     if not spelling.prefixes:
@@ -58,7 +58,7 @@ def line(row: Row) -> str:
     return " ".join(row)
 
 
-def foldable(rows: Collection[Row]) -> list[str]:
+def foldable_nodes(rows: Collection[Row]) -> list[str]:
     """Return the blank nodes that Turtle can write without labels.
 
     Each is the object of exactly one triple and is not part of a cycle.
@@ -91,7 +91,7 @@ class _Turtle:
                 value
             )
         for row in rows:  # also write folded nodes that have no triples
-            for node in blanks(row):
+            for node in blank_nodes(row):
                 self._properties_by_subject.setdefault(node, {})
 
     def text(self) -> str:

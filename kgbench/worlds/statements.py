@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from kgbench.vocab import RDF, RDFS, XSD
 from kgbench.worlds import generator
-from kgbench.worlds.generator import Graph, Instance, World, made
+from kgbench.worlds.generator import Graph, Instance, World, build_graph
 from kgbench.worlds.model import NAMESPACE, Property
 from kgbench.worlds.naming import Chance, word
 from kgbench.worlds.writing import PREFIXES as WRITING
@@ -109,7 +109,7 @@ RECIPES: Final = {
 }
 
 
-def drawn(graph: Graph, recipe: Recipe, chance: Chance) -> list[Report]:
+def draw_reports(graph: Graph, recipe: Recipe, chance: Chance) -> list[Report]:
     """Draw reports; except for repeated ones, their statements differ."""
     facts = statements(graph, recipe.reports + recipe.double, chance)
     firsts = recipe.reports - recipe.again
@@ -125,7 +125,7 @@ def drawn(graph: Graph, recipe: Recipe, chance: Chance) -> list[Report]:
             content, accepted = first.statements, first.accepted
         elif firsts - index <= recipe.double:
             content = (*content, facts[recipe.reports])
-        notes = noted(graph, chance, worded=index in worded)
+        notes = draw_notes(graph, chance, worded=index in worded)
         result.append(Report(node(index, named=index in named), content, accepted, notes))
     for index in range(recipe.reports, recipe.reports + recipe.about):
         about = chance.some(result[: recipe.reports], recipe.about)[index - recipe.reports]
@@ -136,7 +136,7 @@ def drawn(graph: Graph, recipe: Recipe, chance: Chance) -> list[Report]:
             (about.node, CONFIDENCE, decimal(value)),
         )
         known = any(term == decimal(value) for _, _, term in about.notes)
-        notes = noted(graph, chance, worded=False)
+        notes = draw_notes(graph, chance, worded=False)
         result.append(Report(node(index, named=False), (wrong,), known, notes))
     return result
 
@@ -165,7 +165,7 @@ def link(graph: Graph, instance: Instance, prop: Property, target: Instance) -> 
     return Statement(words, (f"<{instance.iri}>", f"<{graph.terms[prop.iri]}>", f"<{target.iri}>"))
 
 
-def noted(graph: Graph, chance: Chance, *, worded: bool) -> tuple[tuple[Term, str, Term], ...]:
+def draw_notes(graph: Graph, chance: Chance, *, worded: bool) -> tuple[tuple[Term, str, Term], ...]:
     """Draw the source, day and confidence of a report, and if ``worded`` a directional text."""
     source = chance.one(graph.instances_of(f"{NAMESPACE}Organisation"))
     day = date.fromordinal(chance.between(*_DAYS)).isoformat()
@@ -178,7 +178,9 @@ def noted(graph: Graph, chance: Chance, *, worded: bool) -> tuple[tuple[Term, st
     if worded:
         tag = chance.one(TAGS)
         content = text(tag, chance)
-        notes.append((WORDING, told(content, tag), f'"{content}"@{tag.tag}--{tag.direction}'))
+        notes.append(
+            (WORDING, describe_text(content, tag), f'"{content}"@{tag.tag}--{tag.direction}')
+        )
     return tuple(notes)
 
 
@@ -200,7 +202,7 @@ def text(tag: Tag, chance: Chance) -> str:
     return " ".join("".join(chance.one(tag.letters) for _ in range(size)) for size in lengths)
 
 
-def told(content: str, tag: Tag) -> str:
+def describe_text(content: str, tag: Tag) -> str:
     """Describe a text with its language and base direction."""
     direction = "right to left" if tag.direction == "rtl" else "left to right"
     return f'"{content}" (language {tag.tag}, base direction {direction})'
@@ -239,7 +241,7 @@ def names(graph: Graph, texts: Sequence[str], chance: Chance, more: int = 6) -> 
     return chance.shuffled(result)
 
 
-def short(text: str) -> str:
+def abbreviate(text: str) -> str:
     """Abbreviate a document of N-Triples to Turtle with the prefixes that it needs."""
     used_prefixes: dict[str, None] = {}
 
@@ -254,7 +256,7 @@ def short(text: str) -> str:
     return "\n".join([*head, "", body])
 
 
-def described(reports: Sequence[Report]) -> Iterator[str]:
+def describe_reports(reports: Sequence[Report]) -> Iterator[str]:
     """Yield each report as a line of text."""
     for number, report in enumerate(reports, 1):
         node = report.node if report.is_named else "a blank node"
@@ -266,7 +268,7 @@ def described(reports: Sequence[Report]) -> Iterator[str]:
 
 def graph_and_chance(world: World, *seed: object) -> tuple[Graph, Chance]:
     """Return the graph of a world and the random draws for one case about it."""
-    return made(world), Chance(VERSION, world.name, *seed)
+    return build_graph(world), Chance(VERSION, world.name, *seed)
 
 
 _NOTED: Final = {

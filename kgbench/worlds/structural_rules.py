@@ -8,12 +8,19 @@ from types import MappingProxyType
 from typing import Final
 
 from kgbench.vocab import XSD
-from kgbench.worlds import breaches
+from kgbench.worlds import scene_changes
 from kgbench.worlds.model import Property
-from kgbench.worlds.rules import Draw, Kind, Rule, in_turtle, with_article, written
+from kgbench.worlds.rules import (
+    Rule,
+    RuleContext,
+    RuleDrawer,
+    value_in_turtle,
+    value_in_words,
+    with_article,
+)
 
 
-def closed(context: Draw) -> Rule | None:
+def closed(context: RuleContext) -> Rule | None:
     """Draw a closed class: only its own properties are allowed."""
     if context.graph.model.below(context.kind) != [context.kind]:
         return None
@@ -24,11 +31,11 @@ def closed(context: Draw) -> Rule | None:
     terms = " ".join(context.term(prop.iri) for prop in own)
     constraint = f"sh:closed true ; sh:ignoredProperties ( rdf:type rdfs:label {terms} )"
     kinds = (context.kind,)
-    breaks = breaches.foreign_property(context.kind)
+    breaks = scene_changes.foreign_property(context.kind)
     return Rule("Closed", words, context.target, "", constraint, "Closed", kinds, (), breaks)
 
 
-def _subjects_or_objects(context: Draw, *, subjects: bool) -> Rule | None:
+def _subjects_or_objects(context: RuleContext, *, subjects: bool) -> Rule | None:
     prop = context.one(lambda prop: prop.links)
     if prop is None:
         return None
@@ -38,9 +45,9 @@ def _subjects_or_objects(context: Draw, *, subjects: bool) -> Rule | None:
     words = f'Everything that {has} of "{prop.label}" is {label}.'
     target = f"sh:target{'Subjects' if subjects else 'Objects'}Of {context.term(prop.iri)}"
     breaks = (
-        breaches.strange_subject(prop)
+        scene_changes.strange_subject(prop)
         if subjects
-        else breaches.of_another_class(context.kind, prop)
+        else scene_changes.of_another_class(context.kind, prop)
     )
     constraint = f"sh:class {context.term(kind)}"
     return Rule(
@@ -48,7 +55,7 @@ def _subjects_or_objects(context: Draw, *, subjects: bool) -> Rule | None:
     )
 
 
-def inverse(context: Draw) -> Rule | None:
+def inverse(context: RuleContext) -> Rule | None:
     """Draw a limit on the number of things that share a value."""
     prop = context.one(lambda prop: prop.links and prop.most == 1)
     if prop is None:
@@ -58,16 +65,16 @@ def inverse(context: Draw) -> Rule | None:
     words = f'No {range_} is the "{prop.label}" of more than {most} thing{"s" * (most > 1)}.'
     target = f"sh:targetClass {context.term(prop.range)}"
     path = f"[ sh:inversePath {context.term(prop.iri)} ]"
-    breaks = breaches.shared(context.kind, prop, most + 1)
-    keeps = breaches.shared(context.kind, prop, most)
+    breaks = scene_changes.shared(context.kind, prop, most + 1)
+    keeps = scene_changes.shared(context.kind, prop, most)
     return Rule(
         *("MaxCount", words, target, path, f"sh:maxCount {most}", "MaxCount"),
         *((context.kind,), (prop.iri,), breaks, keeps),
     )
 
 
-def _logical(component: str) -> Kind:
-    def draw(context: Draw) -> Rule | None:
+def _logical(component: str) -> RuleDrawer:
+    def draw(context: RuleContext) -> Rule | None:
         optional = [prop for prop in context.graph.model.has(context.kind) if not prop.least]
         if len(optional) < 2:  # noqa: PLR2004 - alternatives
             return None
@@ -80,19 +87,19 @@ def _logical(component: str) -> Kind:
             f"[ sh:property [ sh:path {context.term(prop.iri)} ; sh:minCount 1 ] ]"
             for prop in (first, second)
         )
-        breaks = breaches.none_of(context.kind, first, second)
+        breaks = scene_changes.none_of(context.kind, first, second)
         if component == "Xone" and context.chance.between(0, 1):
-            breaks = breaches.both_of(context.kind, first, second)
+            breaks = scene_changes.both_of(context.kind, first, second)
         return Rule(
             *(component, words, context.target, "", f"sh:{component.lower()} ( {parts} )"),
             *(f"{component} {parts}", (context.kind,), (first.iri, second.iri), breaks),
-            breaches.only(context.kind, first, second),
+            scene_changes.only(context.kind, first, second),
         )
 
     return draw
 
 
-def negated(context: Draw) -> Rule | None:
+def negated(context: RuleContext) -> Rule | None:
     """Draw a property that may have no value."""
     prop = context.one(lambda prop: not prop.least)
     if prop is None:
@@ -100,14 +107,14 @@ def negated(context: Draw) -> Rule | None:
     words = f'No {context.label} has a value of "{prop.label}".'
     path = context.term(prop.iri)
     constraint = f"sh:not [ sh:property [ sh:path {path} ; sh:minCount 1 ] ]"
-    breaks = breaches.more(context.kind, prop, 0)
+    breaks = scene_changes.more(context.kind, prop, 0)
     kinds = (context.kind, *((prop.range,) if prop.links else ()))
     return Rule(
         "Not", words, context.target, "", constraint, f"Not {path}", kinds, (prop.iri,), breaks
     )
 
 
-def _qualified(context: Draw, *, least: bool) -> Rule | None:
+def _qualified(context: RuleContext, *, least: bool) -> Rule | None:
     model = context.graph.model
     prop = context.one(
         lambda prop: prop.links and prop.most > 1 and len(model.below(prop.range)) > 1
@@ -126,9 +133,9 @@ def _qualified(context: Draw, *, least: bool) -> Rule | None:
         f"is {with_article(label)}."
     )
     breaks = (
-        breaches.none_in(context.kind, prop, kind)
+        scene_changes.none_in(context.kind, prop, kind)
         if least
-        else breaches.two_in(context.kind, prop, kind)
+        else scene_changes.two_in(context.kind, prop, kind)
     )
     component = "QualifiedMinCount" if least else "QualifiedMaxCount"
     return Rule(
@@ -137,10 +144,10 @@ def _qualified(context: Draw, *, least: bool) -> Rule | None:
     )
 
 
-def _two_steps(component: str) -> Kind:
+def _two_steps(component: str) -> RuleDrawer:
     """Make a rule that bounds values two steps away, by a path or by a shape of the values."""
 
-    def draw(context: Draw) -> Rule | None:
+    def draw(context: RuleContext) -> Rule | None:
         model = context.graph.model
 
         def further(prop: Property) -> list[Property]:
@@ -154,9 +161,9 @@ def _two_steps(component: str) -> Kind:
         least = "no earlier than" if last.range == XSD.date else "at least"
         words = (
             f'Every value of "{last.label}" of a "{prop.label}" of {with_article(context.label)} '
-            f"is {least} {written(last, limit)}."
+            f"is {least} {value_in_words(last, limit)}."
         )
-        bound = f"sh:minInclusive {in_turtle(last, limit)}"
+        bound = f"sh:minInclusive {value_in_turtle(last, limit)}"
         first, second = context.term(prop.iri), context.term(last.iri)
         path, constraint = f"( {first} {second} )", bound
         if component == "Node":
@@ -164,14 +171,18 @@ def _two_steps(component: str) -> Kind:
         iris = (prop.iri, last.iri)
         return Rule(
             *(component, words, context.target, path, constraint, f"{component} {second}"),
-            *((context.kind,), iris, breaches.valued_beyond(context.kind, prop, last, limit - 1)),
-            breaches.valued_beyond(context.kind, prop, last, limit),
+            *(
+                (context.kind,),
+                iris,
+                scene_changes.valued_beyond(context.kind, prop, last, limit - 1),
+            ),
+            scene_changes.valued_beyond(context.kind, prop, last, limit),
         )
 
     return draw
 
 
-KINDS: Final[Mapping[str, Kind]] = MappingProxyType(
+KINDS: Final[Mapping[str, RuleDrawer]] = MappingProxyType(
     {
         "Closed": closed,
         "subjects": lambda at: _subjects_or_objects(at, subjects=True),

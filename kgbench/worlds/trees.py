@@ -16,7 +16,15 @@ from kgbench.model import Json
 from kgbench.rdf import canonical_json
 from kgbench.scoring.json_ld import expanded, framed
 from kgbench.vocab import RDF, RDFS
-from kgbench.worlds.generator import LANGUAGES, RESOURCE, Graph, Instance, World, literal, made
+from kgbench.worlds.generator import (
+    LANGUAGES,
+    RESOURCE,
+    Graph,
+    Instance,
+    World,
+    build_graph,
+    literal,
+)
 from kgbench.worlds.model import Property
 from kgbench.worlds.naming import Chance
 
@@ -92,7 +100,7 @@ class Trees:
 
     def _next(self) -> Tree:
         for _ in range(_TRIES):
-            draft = _Drawing(made(self._world), self._level, self._chance).draft()
+            draft = _Drawing(build_graph(self._world), self._level, self._chance).draft()
             tree = None if draft is None else _reduced(draft, self._level)
             if tree is not None and (key := canonical_json(tree.tree)) not in self._known_trees:
                 self._known_trees.add(key)

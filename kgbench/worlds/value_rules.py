@@ -11,17 +11,25 @@ from types import MappingProxyType
 from typing import Final
 
 from kgbench.vocab import RDF, RDFS, XSD
-from kgbench.worlds import breaches
-from kgbench.worlds.breaches import Of
+from kgbench.worlds import scene_changes
 from kgbench.worlds.generator import LANGUAGES
-from kgbench.worlds.rules import Draw, Kind, Rule, in_turtle, values, with_article, written
+from kgbench.worlds.rules import (
+    Rule,
+    RuleContext,
+    RuleDrawer,
+    value_in_turtle,
+    value_in_words,
+    values,
+    with_article,
+)
+from kgbench.worlds.scene_changes import ThingChange
 
 _NAMES: Final = {"de": "German", "en": "English", "fr": "French"}
 _LOW, _HIGH = ("at least", "no earlier than"), ("at most", "no later than")
 _ABOVE, _BELOW = ("greater than", "later than"), ("less than", "earlier than")
 
 
-def min_count(context: Draw) -> Rule | None:
+def min_count(context: RuleContext) -> Rule | None:
     """Draw a minimum number of values."""
     prop = context.one()
     if prop is None:
@@ -30,11 +38,12 @@ def min_count(context: Draw) -> Rule | None:
     words = f'Every {context.label} has at least {values(least)} of "{prop.label}".'
     rule = context.on("MinCount", prop, words, f"sh:minCount {least}")
     return rule(
-        breaches.fewer(context.kind, prop, least), breaches.as_many(context.kind, prop, least)
+        scene_changes.fewer(context.kind, prop, least),
+        scene_changes.as_many(context.kind, prop, least),
     )
 
 
-def max_count(context: Draw) -> Rule | None:
+def max_count(context: RuleContext) -> Rule | None:
     """Draw a maximum number of values."""
     prop = context.one()
     if prop is None:
@@ -42,10 +51,13 @@ def max_count(context: Draw) -> Rule | None:
     most = context.chance.between(1, prop.most)
     words = f'Every {context.label} has at most {values(most)} of "{prop.label}".'
     rule = context.on("MaxCount", prop, words, f"sh:maxCount {most}")
-    return rule(breaches.more(context.kind, prop, most), breaches.as_many(context.kind, prop, most))
+    return rule(
+        scene_changes.more(context.kind, prop, most),
+        scene_changes.as_many(context.kind, prop, most),
+    )
 
 
-def datatype(context: Draw) -> Rule | None:
+def datatype(context: RuleContext) -> Rule | None:
     """Draw a rule that values have the datatype of their property."""
     prop = context.one(lambda candidate: not candidate.links and candidate.range != RDF.langString)
     if prop is None:
@@ -53,10 +65,10 @@ def datatype(context: Draw) -> Rule | None:
     name = prop.range.removeprefix(str(XSD))
     words = f'Every value of "{prop.label}" of a {context.label} has the datatype xsd:{name}.'
     rule = context.on("Datatype", prop, words, f"sh:datatype xsd:{name}")
-    return rule(breaches.of_another_type(context.kind, prop), None)
+    return rule(scene_changes.of_another_type(context.kind, prop), None)
 
 
-def of_class(context: Draw) -> Rule | None:
+def of_class(context: RuleContext) -> Rule | None:
     """Draw a rule that values are of the class that is the range of their property."""
     prop = context.one(lambda candidate: candidate.links)
     if prop is None:
@@ -65,42 +77,46 @@ def of_class(context: Draw) -> Rule | None:
     words = f'Every value of "{prop.label}" of a {context.label} is {with_article(range_)}.'
     rule = context.on("Class", prop, words, f"sh:class {context.term(prop.range)}")
     return rule(
-        breaches.of_another_class(context.kind, prop), breaches.other_value(context.kind, prop)
+        scene_changes.of_another_class(context.kind, prop),
+        scene_changes.other_value(context.kind, prop),
     )
 
 
-def _bound(component: str, words: tuple[str, str], *, low: bool, strict: bool) -> Kind:
-    def draw(context: Draw) -> Rule | None:
+def _bound(component: str, words: tuple[str, str], *, low: bool, strict: bool) -> RuleDrawer:
+    def draw(context: RuleContext) -> Rule | None:
         prop = context.one(lambda candidate: candidate.range in {XSD.integer, XSD.date})
         if prop is None:
             return None
         room = context.chance.between(1, (prop.high - prop.low) // 8)
         limit = prop.low + room if low else prop.high - room
-        bound = f"{words[prop.range == XSD.date]} {written(prop, limit)}"
+        bound = f"{words[prop.range == XSD.date]} {value_in_words(prop, limit)}"
         sentence = f'Every value of "{prop.label}" of a {context.label} is {bound}.'
         group = "low" if low else "high"
         name = component[0].lower() + component[1:]
-        rule = context.on(component, prop, sentence, f"sh:{name} {in_turtle(prop, limit)}", group)
+        rule = context.on(
+            component, prop, sentence, f"sh:{name} {value_in_turtle(prop, limit)}", group
+        )
         inside = 1 if low else -1
         wrong, right = (limit, limit + inside) if strict else (limit - inside, limit)
         return rule(
-            breaches.valued(context.kind, prop, wrong), breaches.valued(context.kind, prop, right)
+            scene_changes.with_value(context.kind, prop, wrong),
+            scene_changes.with_value(context.kind, prop, right),
         )
 
     return draw
 
 
-def unique_lang(context: Draw) -> Rule | None:
+def unique_lang(context: RuleContext) -> Rule | None:
     """Draw a rule that allows one text per language."""
     prop = context.one(lambda candidate: candidate.range == RDF.langString)
     if prop is None:
         return None
     words = f'No {context.label} has two values of "{prop.label}" in the same language.'
     rule = context.on("UniqueLang", prop, words, "sh:uniqueLang true")
-    return rule(breaches.same_language(context.kind, prop), None)
+    return rule(scene_changes.same_language(context.kind, prop), None)
 
 
-def language_in(context: Draw) -> Rule | None:
+def language_in(context: RuleContext) -> Rule | None:
     """Draw a rule that allows texts in two languages."""
     prop = context.one(lambda candidate: candidate.range == RDF.langString)
     if prop is None:
@@ -112,23 +128,25 @@ def language_in(context: Draw) -> Rule | None:
     )
     rule = context.on("LanguageIn", prop, words, f'sh:languageIn ( "{first}" "{second}" )')
     return rule(
-        breaches.in_language(context.kind, prop, other),
-        breaches.in_language(context.kind, prop, second),
+        scene_changes.in_language(context.kind, prop, other),
+        scene_changes.in_language(context.kind, prop, second),
     )
 
 
-def node_kind(context: Draw) -> Rule | None:
+def node_kind(context: RuleContext) -> Rule | None:
     """Draw a rule that values are IRIs."""
     prop = context.one(lambda candidate: candidate.links)
     if prop is None:
         return None
     words = f'Every value of "{prop.label}" of a {context.label} is an IRI.'
     rule = context.on("NodeKind", prop, words, "sh:nodeKind sh:IRI")
-    return rule(breaches.named_in_words(context.kind, prop), None)
+    return rule(scene_changes.named_in_words(context.kind, prop), None)
 
 
-def _of_names(component: str, words: str, constraint: str, breaks: Of, keeps: Of) -> Kind:
-    def draw(context: Draw) -> Rule:
+def _of_names(
+    component: str, words: str, constraint: str, breaks: ThingChange, keeps: ThingChange
+) -> RuleDrawer:
+    def draw(context: RuleContext) -> Rule:
         sentence = f"The name (rdfs:label) of every {context.label} {words}."
         kinds = (context.kind,)
         return Rule(
@@ -136,33 +154,37 @@ def _of_names(component: str, words: str, constraint: str, breaks: Of, keeps: Of
             *(
                 kinds,
                 (RDFS.label,),
-                breaches.for_kind(breaks, context.kind),
-                breaches.for_kind(keeps, context.kind),
+                scene_changes.change_name(breaks, context.kind),
+                scene_changes.change_name(keeps, context.kind),
             ),
         )
 
     return draw
 
 
-def _sized(context: Draw, *, least: bool) -> Rule | None:
+def _sized(context: RuleContext, *, least: bool) -> Rule | None:
     number = context.chance.between(4, 7) if least else context.chance.between(18, 26)
     words = f"has at {'least' if least else 'most'} {number} characters"
     component = "MinLength" if least else "MaxLength"
     name = component[0].lower() + component[1:]
-    wrong = breaches.resized(number - 1 if least else number + 1)
-    return _of_names(component, words, f"sh:{name} {number}", wrong, breaches.resized(number))(
+    wrong = scene_changes.resized(number - 1 if least else number + 1)
+    return _of_names(component, words, f"sh:{name} {number}", wrong, scene_changes.resized(number))(
         context
     )
 
 
-def _pattern(context: Draw) -> Rule | None:
+def _pattern(context: RuleContext) -> Rule | None:
     words = "begins with a capital letter from A to Z"
     return _of_names(
-        "Pattern", words, 'sh:pattern "^[A-Z]"', breaches.uncapitalised, breaches.nothing
+        "Pattern",
+        words,
+        'sh:pattern "^[A-Z]"',
+        scene_changes.uncapitalised,
+        scene_changes.no_change,
     )(context)
 
 
-KINDS: Final[Mapping[str, Kind]] = MappingProxyType(
+KINDS: Final[Mapping[str, RuleDrawer]] = MappingProxyType(
     {
         "MinCount": min_count,
         "MaxCount": max_count,

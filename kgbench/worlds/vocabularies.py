@@ -74,6 +74,6 @@ class Vocabulary:
         return label
 
 
-def readable(labels_: Mapping[str, str]) -> list[str]:
+def label_lines(labels_: Mapping[str, str]) -> list[str]:
     """Return each name with its label as lines of a Markdown list."""
     return [f"* `o:{name}`: {label}" for name, label in labels_.items()]

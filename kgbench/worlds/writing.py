@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Final
 
 from kgbench.worlds import questions
-from kgbench.worlds.clauses import Clause, shown
+from kgbench.worlds.clauses import Clause, prefixed_name
 from kgbench.worlds.generator import Instance
 from kgbench.worlds.model import NAMESPACE, Property
 from kgbench.worlds.questions import MOST_ROWS, Form, Question, Sheet
@@ -98,7 +98,7 @@ class WritingSheet(Sheet):
     # Parts of forms
 
     def _term(self, prop: Property) -> str:
-        return shown(self._graph, prop.iri)
+        return prefixed_name(self._graph, prop.iri)
 
     def _links(self, kind: str, used: set[str]) -> list[Property]:
         """Return the unused, non-transitive link properties of a class, in random order."""

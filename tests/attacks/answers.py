@@ -16,7 +16,7 @@ from typing import NamedTuple
 from kgbench.execution.judging import JudgeLimits, JudgeRequest, end_child, judge_batch
 from kgbench.tasks import catalogue
 from kgbench.testing import example
-from kgbench.testing.hostile import mutated
+from kgbench.testing.hostile import mutate
 from tests.judging.probing import listener, nobody_came
 
 MEMORY = 700 << 20  # bytes of address space of a judging process
@@ -51,7 +51,7 @@ def attack(answers: int, seed: int = 0) -> Judged:
             batch = []
             for number in range(begin, min(begin + _BATCH, answers)):
                 one = example(labels[number % len(labels)])
-                batch.append(JudgeRequest(one.case, (mutated(one.reference, url, chance),)))
+                batch.append(JudgeRequest(one.case, (mutate(one.reference, url, chance),)))
             verdicts = judge_batch(batch, JudgeLimits(_SECONDS, MEMORY))
             without += len(batch) - len(verdicts)
             outcomes.update(str(verdict.outcome) for verdict in verdicts)

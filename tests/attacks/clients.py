@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 from kgbench.errors import KgbenchError
-from kgbench.net.receiving import RECEIVER, Receiving, exchange
-from kgbench.secrets.echoes import Echoes
+from kgbench.net.receiver_process import RECEIVER, ReceiverProcess, exchange
+from kgbench.secrets.detection import SecretDetector
 from tests.connectors import asked, setup_for
 
 KEY = "k+Planted/0123456789abcdef=+x"
@@ -60,7 +60,7 @@ def _received(connector: str, **options: Any) -> Client:
 
     def client(url: str) -> Any:
         with tempfile.TemporaryDirectory() as folder:
-            receiver = Receiving(Path(folder, "log"), sync=False)
+            receiver = ReceiverProcess(Path(folder, "log"), sync=False)
             token = RECEIVER.set(receiver)
             try:
                 with exchange({"about": "an attack"}, KEY):
@@ -69,7 +69,7 @@ def _received(connector: str, **options: Any) -> Client:
                 RECEIVER.reset(token)
                 receiver.close()
                 files = [path.read_text("latin-1") for path in Path(folder).rglob("*.log")]
-                assert not any(map(Echoes([KEY]).tells, files))
+                assert not any(map(SecretDetector([KEY]).tells, files))
 
     return client
 
@@ -92,11 +92,11 @@ def _system(url: str) -> Any:
 
 def _batch(connector: str) -> Client:
     def client(url: str) -> Any:
-        from kgbench.connectors.batches import Standing, open_batches
+        from kgbench.connectors.batches import BatchStatus, open_batches
 
         async def results() -> list[Any]:
             async with open_batches(setup_for(connector, "m", url), SECONDS) as opened:
-                standing = Standing("ended", 1, None, ("file-1",))
+                standing = BatchStatus("ended", 1, None, ("file-1",))
                 found: AsyncIterator[Any] = opened.results("batch-1", standing)
                 return [one async for one in found]
 
@@ -186,7 +186,7 @@ def _import(name: str) -> Client:
         from kgbench.importers.rdf import sources
 
         with tempfile.TemporaryDirectory() as scratch:
-            return sources.gather(url + name, Path(scratch))
+            return sources.fetch_documents(url + name, Path(scratch))
 
     return client
 
@@ -194,7 +194,7 @@ def _import(name: str) -> Client:
 def _install(url: str) -> Any:
     from kgbench.datasets import install
 
-    return len(install.fetched(url))
+    return len(install.download(url))
 
 
 def _doctor(url: str) -> Any:

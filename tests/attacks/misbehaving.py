@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
-from kgbench.secrets.echoes import Echoes
+from kgbench.secrets.detection import SecretDetector
 from tests.attacks import clients
 from tests.attacks.servers import FAMILIES, Server
 
@@ -52,7 +52,7 @@ def tried(client: str, attack: str, size: int) -> Tried:
         except subprocess.TimeoutExpired:
             return Tried(PATIENCE, 0, "HANGS", leaked=False)
         seconds = time.monotonic() - began
-        planted = Echoes([clients.KEY, clients.PASSWORD])
+        planted = SecretDetector([clients.KEY, clients.PASSWORD])
         sent = b"\n".join(elsewhere.requests).decode("latin-1")
         leaked = planted.tells(done.stdout + done.stderr) or planted.tells(sent)
     if done.returncode:

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pyoxigraph as ox
 
-from kgbench.publish.checks import declared
+from kgbench.publish.checks import constraints
 
 HERE = Path(__file__).parent
-NAMES = list(declared.group("cubes"))
+NAMES = list(constraints.group("cubes"))
 
 
 @cache
@@ -27,7 +27,7 @@ def questions(name: str, store: ox.Store) -> list[str]:
     # The recommendation asks this for each property; the lists are told apart by theirs here.
     wanted = "true" if name == "ic-21" else "false"
     found = []
-    for row in store.query(declared.query("hierarchies")):
+    for row in store.query(constraints.query("hierarchies")):
         if row["inverse"].value == wanted:
             text = definition(name).replace("$property", str(row["property"]))
             only = "?list qb:parentChildProperty "

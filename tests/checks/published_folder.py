@@ -14,32 +14,34 @@ from typing import Any
 import pyoxigraph as ox
 import zstandard
 
-from kgbench.publish.about import About, Agent
+from kgbench.publish.description import Agent, DatasetDescription
+from kgbench.publish.redaction import RedactionLevel
 from kgbench.publish.settings import Settings
 from kgbench.publish.site import publish
-from kgbench.publish.veiling import Veil
-from kgbench.publish.withholding import Level
+from kgbench.publish.veiling import DigestVeil
 from kgbench.secrets.commitments import Commitments
-from kgbench.store.fragments import recorded
+from kgbench.store.fragments import recorded_iri
 from tests.analysis_store import owned
 
 BASE = "https://w3id.org/example/bench/"
 NAMES = ("dragonhost",)  # what the checks take for the names of this machine and its user
 SUMS = "SHA256SUMS"
 COMMITMENTS = Commitments(bytes(32))  # a known key, so that veiled IRIs are always the same
-VEIL = Veil(COMMITMENTS)
+VEIL = DigestVeil(COMMITMENTS)
 
 
 def publish_sample(folder: Path) -> Path:
     """The sample of everything that is recorded, published without its prompts."""
     owned("result", str(folder / "store")).close()
     COMMITMENTS.keep(folder / "store")
-    about = About(licence="https://spdx.org/licenses/CC-BY-4.0", creators=(Agent("Ada Lovelace"),))
+    about = DatasetDescription(
+        licence="https://spdx.org/licenses/CC-BY-4.0", creators=(Agent("Ada Lovelace"),)
+    )
     settings = Settings(
         location=str(folder / "store"),
         out=folder / "site",
         base=BASE,
-        level=Level.PROMPTS,
+        level=RedactionLevel.PROMPTS,
         about=about,
         endpoint="https://example.org/sparql",
         processes=1,
@@ -122,7 +124,7 @@ def quads(site: Path) -> ox.Store:
     """Everything in the dumps, with parts of dialogues named as in the store."""
 
     def back(term: Any) -> Any:
-        return ox.NamedNode(recorded(term.value)) if isinstance(term, ox.NamedNode) else term
+        return ox.NamedNode(recorded_iri(term.value)) if isinstance(term, ox.NamedNode) else term
 
     store = ox.Store()
     found = ox.parse(unpacked(site / "data" / "all.nq.zst"), ox.RdfFormat.N_QUADS)

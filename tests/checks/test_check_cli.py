@@ -16,9 +16,9 @@ from typer.testing import CliRunner
 from kgbench import resources
 from kgbench.cli import app
 from kgbench.importers.rdf import parsing
-from kgbench.publish.checks import Report, Verdict, check, reading
+from kgbench.publish.checks import Report, Verdict, check, file_reading
 from kgbench.publish.settings import PASSWORD
-from kgbench.secrets import shapes
+from kgbench.secrets import key_patterns
 from tests.checks.published_folder import NAMES, Copy, unpacked
 
 RUNNER = CliRunner()
@@ -183,7 +183,7 @@ def test_many_triples_as_terms_are_no_fault(tmp_path: Path) -> None:
         report = check(tmp_path / name, names=NAMES)
         assert unread(report) == {}
         assert report.entries[0].note == f"{number} quads"
-        assert reading.count(tmp_path / name, None) == number
+        assert file_reading.count(tmp_path / name, None) == number
 
 
 def test_encrypted_dumps_need_the_password(
@@ -208,17 +208,17 @@ def test_encrypted_dumps_need_the_password(
 @pytest.mark.slow
 def test_shapes_can_be_given(copy: Copy, tmp_path: Path) -> None:
     """The catalogue is checked by the shapes of a file as well, which is named in faults."""
-    shapes = tmp_path / "official.ttl"
-    shapes.write_text(
+    key_patterns = tmp_path / "official.ttl"
+    key_patterns.write_text(
         "@prefix sh: <http://www.w3.org/ns/shacl#> . @prefix dcat: <http://www.w3.org/ns/dcat#> . "
         "<urn:shape> a sh:NodeShape ; sh:targetClass dcat:Catalog ; "
         "sh:property [ sh:path dcat:record ; sh:minCount 1 ] ."
     )
-    report = check(copy.path, names=NAMES, mldcat_shapes=shapes)
+    report = check(copy.path, names=NAMES, mldcat_shapes=key_patterns)
     (fault,) = {one.constraint: one for one in report.faults}.values()
     assert (fault.constraint, fault.file) == ("official.ttl MinCount", "catalog.ttl")
-    shapes.write_text("no shapes")
-    code, _ = asked("--check", str(copy.path), "--mldcat-shapes", str(shapes))
+    key_patterns.write_text("no shapes")
+    code, _ = asked("--check", str(copy.path), "--mldcat-shapes", str(key_patterns))
     assert code == 1
 
 
@@ -238,7 +238,7 @@ def test_shapes_can_be_given(copy: Copy, tmp_path: Path) -> None:
 )
 def test_what_is_taken_for_a_key(text: str, is_key: bool) -> None:
     """Keys of providers are known by their beginnings; words that hold those are none."""
-    assert any(shapes.published(f'say "{text}"')) is is_key
+    assert any(key_patterns.published_keys(f'say "{text}"')) is is_key
 
 
 def test_page_tells_of_every_constraint_group() -> None:

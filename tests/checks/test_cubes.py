@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kgbench.publish.checks import cubes, declared
+from kgbench.publish.checks import constraints, cubes
 from kgbench.vocab import PREFIXES, QB, RDF, RDFS
 from tests.checks.cube_constraints import HERE, NAMES, questions
 
@@ -63,7 +63,7 @@ def by_definition(name: str, store: ox.Store) -> bool:
 
 def found(name: str, store: ox.Store) -> list[str]:
     """The nodes that our form of a constraint finds at fault."""
-    constraint = declared.group("cubes")[name]
+    constraint = constraints.group("cubes")[name]
     faults = cubes.faults(name, constraint, store, lambda _: "")
     return [fault.node.removeprefix("https://example.org/") for fault in faults]
 

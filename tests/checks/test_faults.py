@@ -16,7 +16,7 @@ from pathlib import Path
 import pyoxigraph as ox
 import pytest
 
-from kgbench.publish.checks import check, declared
+from kgbench.publish.checks import check, constraints
 from kgbench.vocab import BASE as DECLARED
 from tests.checks.conftest import rounds
 from tests.checks.published_folder import BASE, NAMES
@@ -110,18 +110,18 @@ def test_every_declared_constraint_is_planted() -> None:
     """Each constraint on provenance, terms and what is withheld is broken by some fault."""
     planted = {said(path, "constraint") for path in FAULTS.values()}
     for group in ("provenance", "terms", "leakage"):
-        assert set(declared.group(group)) <= planted
+        assert set(constraints.group(group)) <= planted
     assert len(FAULTS) >= 30
 
 
 def test_every_constraint_is_declared_and_asked() -> None:
     """No query lies in the folder that no group declares, and none is declared without a query."""
-    folder = Path(declared.resources.path(*declared.FOLDER))
+    folder = Path(constraints.resources.path(*constraints.FOLDER))
     groups = [path.stem for path in folder.glob("*.ttl")]
-    named = {name for group in groups for name in declared.group(group)}
+    named = {name for group in groups for name in constraints.group(group)}
     assert {path.stem for path in folder.glob("*.rq")} == named | {"hierarchies"}
     for group in groups:
-        for constraint in declared.group(group).values():
+        for constraint in constraints.group(group).values():
             assert constraint.label
             assert constraint.message.endswith(".")
             assert constraint.remedy.endswith(".")

@@ -14,8 +14,8 @@ import pytest
 from typer.testing import CliRunner
 
 from kgbench.cli import app
-from kgbench.publish.checks import check, guessing
-from kgbench.publish.checks.published import Published
+from kgbench.publish.checks import check, guess_attack
+from kgbench.publish.checks.publication_files import PublicationFiles
 from kgbench.rdf import digest
 from kgbench.vocab import BASE as STORE
 from kgbench.vocab import KGB, PROV, RDF
@@ -136,7 +136,7 @@ def test_values_are_disclosed_and_compared(site: Path, tmp_path: Path) -> None:
         f"The value and the nonce do not give the commitment {opening['commitment']}."
     ]
     made = hashlib.sha256(b"").hexdigest()
-    other = guessing.disclosing.commitment(made, "x")
+    other = guess_attack.disclosing.commitment(made, "x")
     file.write_text(json.dumps({"commitment": other, "nonce": made, "value": "x"}))
     assert entry() == [f"The commitment {other} is not in the publication."]
     done = CliRunner().invoke(app, ["disclose", opening["commitment"], *told])
@@ -152,8 +152,8 @@ def test_values_are_disclosed_and_compared(site: Path, tmp_path: Path) -> None:
 
 def test_targets_are_those_of_the_publication(site: Path) -> None:
     """Texts that are left out, cases and notes of judges are attacked; texts in the clear not."""
-    with Published([site]) as published:
-        told = {node for _, node in guessing.Attack(published).targets()}
+    with PublicationFiles([site]) as published:
+        told = {node for _, node in guess_attack.Attack(published).targets()}
         clear = {
             q.subject
             for q in published.quads.quads_for_pattern(None, ox.NamedNode(PROV.value), None)

@@ -12,8 +12,15 @@ import pytest
 import pyzipper
 
 from kgbench.errors import ResourceError
-from kgbench.publish.checks import Report, check, declared, graphs, published, reading
-from kgbench.publish.checks.published import Published
+from kgbench.publish.checks import (
+    Report,
+    check,
+    constraints,
+    file_reading,
+    graphs,
+    publication_files,
+)
+from kgbench.publish.checks.publication_files import PublicationFiles
 from kgbench.rdf.declared import shipped
 from kgbench.vocab import DCAT, DCTERMS, KGB, PROV, RDF, SKOS, SPDX, XSD
 from tests.checks.published_folder import NAMES
@@ -190,8 +197,8 @@ def test_large_dumps_are_kept_on_disk(tmp_path: Path, monkeypatch: pytest.Monkey
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(scratch))
-    monkeypatch.setattr(published, "_LARGE", 0)
-    with Published([tmp_path / "a.nq"]) as found:
+    monkeypatch.setattr(publication_files, "_LARGE", 0)
+    with PublicationFiles([tmp_path / "a.nq"]) as found:
         assert [path.name[:14] for path in scratch.iterdir()] == ["kgbench-check-"]
         assert len(found.quads) == 1
     assert check(tmp_path / "a.nq", names=NAMES).as_json() == small
@@ -201,7 +208,7 @@ def test_large_dumps_are_kept_on_disk(tmp_path: Path, monkeypatch: pytest.Monkey
 def test_what_is_no_node_is_in_no_file(tmp_path: Path) -> None:
     """Only IRIs and blank nodes are described by files; texts are not."""
     (tmp_path / "a.nq").write_text('<urn:a> <urn:b> "urn:a" .\n')
-    with Published([tmp_path / "a.nq"]) as found:
+    with PublicationFiles([tmp_path / "a.nq"]) as found:
         assert found.file_of(ox.NamedNode("urn:a")) == "a.nq"
         assert found.file_of(ox.Literal("urn:a")) == ""
 
@@ -209,14 +216,14 @@ def test_what_is_no_node_is_in_no_file(tmp_path: Path) -> None:
 def test_errors_of_readers_are_no_damage(tmp_path: Path) -> None:
     """What goes wrong with content that could be read is not put down to the file."""
     (tmp_path / "a.nq").write_text("")
-    with pytest.raises(KeyError, match="mine"), reading.opened(tmp_path / "a.nq", None):
+    with pytest.raises(KeyError, match="mine"), file_reading.opened(tmp_path / "a.nq", None):
         raise KeyError("mine")
 
 
 def test_constraints_must_be_described() -> None:
     """A constraint of ours without its parts means a broken installation, which is told."""
     with pytest.raises(ResourceError, match=r"urn:constraint> has no <.*notation>"):
-        declared._constraint(shipped("shapes", "results.ttl"), ox.NamedNode("urn:constraint"))
+        constraints._constraint(shipped("shapes", "results.ttl"), ox.NamedNode("urn:constraint"))
 
 
 SHAPE = (

@@ -14,7 +14,7 @@ import pyoxigraph as ox
 import pytest
 
 from kgbench.rdf import queries
-from kgbench.rdf.query_examples import PLACE
+from kgbench.rdf.query_examples import SITE_PATH
 from kgbench.vocab import BASE, SH, SKOS
 from tests.analysis_store import GRAPHS
 from tests.checks.published_folder import unpacked
@@ -38,7 +38,7 @@ OTHERS = [
 def texts(site: Path) -> dict[str, str]:
     """The queries as a publication offers them, by name."""
     published = ox.Store()
-    published.load(path=f"{site / PLACE}.ttl", format=ox.RdfFormat.TURTLE)
+    published.load(path=f"{site / SITE_PATH}.ttl", format=ox.RdfFormat.TURTLE)
     found = {}
     for quad in published.quads_for_pattern(None, ox.NamedNode(SH.select), None):
         notation = ox.NamedNode(SKOS.notation)

@@ -22,8 +22,8 @@ from typer.testing import CliRunner
 from kgbench.cli import app
 from kgbench.errors import PublicationRefused
 from kgbench.exports import every_eval_ever, ro_crate
-from kgbench.exports.outgoing_run import Wanted, read
-from kgbench.exports.writing import whole
+from kgbench.exports.outgoing_run import ExportRequest, read
+from kgbench.exports.writing import atomic_path
 from kgbench.store import open_reader
 from kgbench.validation import Data, compiled, complaints, declared_shapes
 from kgbench.vocab import KGB, PROV, RDF
@@ -51,7 +51,7 @@ def validator(*arguments):
 def run(small):
     """The run of the small store, as it may leave it."""
     with open_reader(str(small)) as store:
-        return read(store, Wanted())
+        return read(store, ExportRequest())
 
 
 @pytest.fixture(scope="module")
@@ -171,7 +171,7 @@ def test_ends_in_crates_are_recorded_ones(run, tmp_path):
     open_ = replace(run)
     open_.__dict__["dialogues"] = [replace(run.dialogues[0], ended=None), *run.dialogues[1:]]
     for number, (held, wanted) in enumerate(((run, max(ends)), (open_, None))):
-        ro_crate.write(held, tmp_path / str(number), ro_crate.Describing("CC-BY-4.0"))
+        ro_crate.write(held, tmp_path / str(number), ro_crate.CrateMetadata("CC-BY-4.0"))
         text = (tmp_path / str(number) / "ro-crate-metadata.json").read_text()
         actions = [n for n in json.loads(text)["@graph"] if n["@type"] == "CreateAction"]
         assert len(actions) == 2
@@ -316,7 +316,7 @@ def test_a_folder_that_is_not_finished_takes_no_place(tmp_path):
     out = tmp_path / "made" / "crate"
 
     def interrupted():
-        with whole(out) as unfinished:
+        with atomic_path(out) as unfinished:
             unfinished.mkdir()
             (unfinished / "one").write_text("half")
             raise KeyboardInterrupt
@@ -325,10 +325,10 @@ def test_a_folder_that_is_not_finished_takes_no_place(tmp_path):
         interrupted()
     assert list(out.parent.iterdir()) == []
 
-    with whole(out) as folder:
+    with atomic_path(out) as folder:
         folder.mkdir()
     assert list(out.parent.iterdir()) == [out]
-    with pytest.raises(PublicationRefused, match="already exists"), whole(out):
+    with pytest.raises(PublicationRefused, match="already exists"), atomic_path(out):
         pass
 
 

@@ -11,12 +11,12 @@ import pytest
 
 from kgbench.exports import every_eval_ever
 from kgbench.exports.judge_scores import judge_cells
-from kgbench.exports.outgoing_run import Wanted, read
-from kgbench.judges.dialogues import newest_judgeable
+from kgbench.exports.outgoing_run import ExportRequest, read
+from kgbench.judges.dialogues import newest_judgeable_run
 from kgbench.pages.conversation import conversation
 from kgbench.pages.judgements import judged_by, judgements
-from kgbench.pages.snapshot import Memory
-from kgbench.publish.withholding import Level
+from kgbench.pages.snapshot import MemoryView
+from kgbench.publish.redaction import RedactionLevel
 from kgbench.store import open_reader, open_store
 from kgbench.vocab import BASE, KGB
 from tests.exports.conftest import call, quads
@@ -42,8 +42,8 @@ def place(tmp_path_factory):
 def records(place):
     """The records of the judged run, by model, with the IRI of the run."""
     with open_reader(place) as store:
-        run = newest_judgeable(store)
-        out = read(store, Wanted(run.iri, level=Level.ANSWERS))
+        run = newest_judgeable_run(store)
+        out = read(store, ExportRequest(run.iri, level=RedactionLevel.ANSWERS))
         cells = judge_cells(store, out, run.iri)
         return every_eval_ever.records(out, "us", "other", datetime.now(UTC), cells)
 
@@ -79,7 +79,7 @@ def test_judges_have_results_with_the_fields_of_the_format(place, tmp_path):
 def test_the_command_writes_them(place, tmp_path):
     """What the command writes has the judges' results, too."""
     with open_reader(place) as store:
-        run = newest_judgeable(store).id
+        run = newest_judgeable_run(store).id
     call("export", "eee", run, "--store", place, "-o", tmp_path / "eee")
     found = [json.loads(path.read_text()) for path in (tmp_path / "eee").rglob("*.json")]
 
@@ -94,7 +94,7 @@ def test_pages_of_dialogues_show_judges(place):
     """Judge, rubric, verdict, reason, cost and place in a pair; the judge's page leads back."""
     database = ox.Store()
     database.extend(quads(place))
-    view = Memory(database, BASE)
+    view = MemoryView(database, BASE)
     about = {
         quad.object.value
         for kind in database.quads_for_pattern(None, None, ox.NamedNode(KGB.JudgedItem))

@@ -12,17 +12,17 @@ from kgbench import config
 from kgbench.cli import app
 from kgbench.errors import PublicationRefused
 from kgbench.exports import llm_kg_bench
-from kgbench.exports.outgoing_run import Wanted, read
+from kgbench.exports.outgoing_run import ExportRequest, read
 from kgbench.importers.archives import ResultFile
 from kgbench.importers.llm_kg_bench import read_runs
 from kgbench.importers.load import load
-from kgbench.publish.withholding import Level
+from kgbench.publish.redaction import RedactionLevel
 from kgbench.store import open_reader, open_store
 from tests.archives import as_json, dialogue_v3, record_v1, record_v2, record_v3
 from tests.exports.conftest import call
 from tests.published import archives, records
 
-OPEN = Wanted(level=Level.NONE)
+OPEN = ExportRequest(level=RedactionLevel.NONE)
 
 
 def content(location):
@@ -79,7 +79,7 @@ def exported(found, *, suite):
     with open_store("memory:") as store:
         (run,) = read_runs(ResultFile("f.json", as_json(found)), store.iris, suite)
         load(store, run)
-        wanted = Wanted(level=Level.NONE, unprotected=frozenset([suite]))
+        wanted = ExportRequest(level=RedactionLevel.NONE, unprotected=frozenset([suite]))
         return llm_kg_bench.records(read(store, wanted))[0]
 
 

@@ -12,8 +12,8 @@ import pytest
 
 from kgbench.errors import PublicationRefused
 from kgbench.exports import notebook
-from kgbench.exports.outgoing_run import Wanted, read
-from kgbench.publish.about import About
+from kgbench.exports.outgoing_run import ExportRequest, read
+from kgbench.publish.description import DatasetDescription
 from kgbench.publish.settings import Settings
 from kgbench.publish.site import publish
 from kgbench.rdf import queries
@@ -63,7 +63,7 @@ def test_a_notebook_asks_published_data(small, tmp_path):
     """With --data it asks the dump of a publication, under whatever base, and holds no data."""
     site = tmp_path / "site"
     settings = Settings(
-        str(small), site, base="https://example.org/bench/", about=About(), processes=1
+        str(small), site, base="https://example.org/bench/", about=DatasetDescription(), processes=1
     )
     publish(settings, lambda *_: None)
     out = tmp_path / "notebook"
@@ -77,7 +77,7 @@ def test_a_notebook_asks_published_data(small, tmp_path):
 def test_labels_are_no_markup(small):
     """What a run is called is shown as it is in the first cell."""
     with open_reader(str(small)) as store:
-        run = read(store, Wanted())
+        run = read(store, ExportRequest())
     named = replace(run, info=replace(run.info, label="<b>*a*</b>\n# b"))
     first = "".join(notebook.notebook(named, "results.nq")["cells"][0]["source"])
     assert first.splitlines()[0] == "# Results of the run \\<b\\>\\*a\\*\\</b\\>\\# b"

@@ -12,9 +12,9 @@ from typer.testing import CliRunner
 
 from kgbench.analysis.tables import Column, Table
 from kgbench.cli import app
-from kgbench.exports.outgoing_run import Wanted, read
+from kgbench.exports.outgoing_run import ExportRequest, read
 from kgbench.exports.wide_table import LEADING, as_arrow, as_parquet, wide_table
-from kgbench.publish.withholding import Level
+from kgbench.publish.redaction import RedactionLevel
 from kgbench.store import open_reader
 from tests.archives import as_json, record_v3
 from tests.exports.conftest import call
@@ -32,7 +32,7 @@ def rows(quick_start):
 def test_each_dialogue_is_a_row_with_its_scores(quick_start, rows):
     """Every score in the store stands in its dialogue's row, under its published short name."""
     with open_reader(str(quick_start)) as store:
-        run = read(store, Wanted(level=Level.GOLD))
+        run = read(store, ExportRequest(level=RedactionLevel.GOLD))
     by_dialogue = {row["dialogue"]: row for row in rows}
     seen = set()
 
@@ -122,7 +122,7 @@ def test_json_is_a_table_with_the_run_in_its_title(quick_start):
 def test_a_table_without_rows_has_only_leading_columns(quick_start):
     """A run of which nothing counts gives the leading columns and no row."""
     with open_reader(str(quick_start)) as store:
-        run = read(store, Wanted(level=Level.NONE, dialogue=None))
+        run = read(store, ExportRequest(level=RedactionLevel.NONE, dialogue=None))
     run.dialogues = []
     table = wide_table(run)
     assert table.columns == LEADING

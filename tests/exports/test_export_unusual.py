@@ -11,13 +11,13 @@ import pytest
 
 from kgbench.errors import PublicationRefused, StoreError
 from kgbench.exports import croissant, every_eval_ever, llm_kg_bench, prov_document, prov_drawing
-from kgbench.exports.outgoing_run import Wanted, read
-from kgbench.exports.ro_crate import Describing, write
-from kgbench.exports.said import Said
+from kgbench.exports.outgoing_run import ExportRequest, read
+from kgbench.exports.ro_crate import CrateMetadata, write
+from kgbench.exports.statement_index import StatementIndex
 from kgbench.importers.archives import ResultFile
 from kgbench.importers.llm_kg_bench import read_runs
 from kgbench.importers.load import load
-from kgbench.publish.withholding import Level
+from kgbench.publish.redaction import RedactionLevel
 from kgbench.store import Block, open_store
 from kgbench.vocab import KGB, PROV, SCHEMA
 from tests.analysis_store import iri, owned
@@ -31,7 +31,7 @@ def imported(*found):
     with open_store("memory:") as store:
         (run,) = read_runs(ResultFile("f.json", as_json(list(found))), store.iris, "mine")
         load(store, run)
-        return read(store, Wanted(level=Level.NONE, unprotected=SUITES))
+        return read(store, ExportRequest(level=RedactionLevel.NONE, unprotected=SUITES))
 
 
 @pytest.fixture(scope="module")
@@ -49,12 +49,14 @@ def recorded():
 
 def outgoing(store, **wanted):
     """A run of the store, with all that it says."""
-    return read(store, Wanted(**{"level": Level.NONE, "unprotected": SUITES, **wanted}))
+    return read(
+        store, ExportRequest(**{"level": RedactionLevel.NONE, "unprotected": SUITES, **wanted})
+    )
 
 
 def without(said, predicate):
     """What is said, but for one property."""
-    return Said(quad for quad in said.quads if quad.predicate.value != predicate)
+    return StatementIndex(quad for quad in said.quads if quad.predicate.value != predicate)
 
 
 def test_records_of_others_say_what_is_unknown(published):
@@ -115,7 +117,7 @@ def test_a_secret_in_published_infos_is_not_told(monkeypatch):
 def test_damage_is_said():
     """A property that must be there and is not is named with its subject."""
     with pytest.raises(StoreError, match=r"<urn:a> has no urn:p: the store is damaged"):
-        Said([]).required("urn:a", "urn:p")
+        StatementIndex([]).required("urn:a", "urn:p")
 
 
 def test_failed_calls_have_no_answer(recorded):
@@ -188,10 +190,10 @@ def test_a_drawing_names_each_agent_once(published, recorded):
 
 def test_a_crate_may_have_no_creator(published, tmp_path):
     """Without creators neither crate nor action names one; where it cannot be, it is refused."""
-    assert write(published, tmp_path / "crate", Describing("CC0-1.0")) == 2
+    assert write(published, tmp_path / "crate", CrateMetadata("CC0-1.0")) == 2
     nodes = json.loads((tmp_path / "crate" / "ro-crate-metadata.json").read_text())["@graph"]
     assert not [node for node in nodes if "agent" in node or "author" in node]
     assert not [node for node in nodes if node["@type"] == "Person"]
     (tmp_path / "file").write_text("")
     with pytest.raises(PublicationRefused, match="cannot be written"):
-        write(published, tmp_path / "file" / "crate", Describing("CC0-1.0"))
+        write(published, tmp_path / "file" / "crate", CrateMetadata("CC0-1.0"))

@@ -114,7 +114,7 @@ def test_every_syntax_brings_the_same(published, tmp_path, name, rdf_format):
 def staged(path, password=None):
     """The statements that an import finds in a file, by graph."""
     with parsing.scratch_folder() as scratch:
-        documents = sources.gather(str(path), scratch, password).files
+        documents = sources.fetch_documents(str(path), scratch, password).files
         contents = data_sets.read(parsing.stage(documents, scratch))
         return {
             target.graph: {quad.triple for quad in data_sets.statements(contents, target)}

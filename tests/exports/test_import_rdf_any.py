@@ -190,5 +190,5 @@ def test_any_damage_to_a_site_is_refused(whole, folder, what, data):
             (site / path).parent.mkdir(parents=True, exist_ok=True)
             (site / path).write_bytes(content)
         with pytest.raises(ImportRefused) as refused:
-            sources.gather(str(site), scratch)
+            sources.fetch_documents(str(site), scratch)
     assert str(refused.value).startswith(("site", "catalog.ttl"))

@@ -38,7 +38,7 @@ def store():
 def take(path, store):
     """Import a file."""
     with parsing.scratch_folder() as scratch:
-        found = sources.gather(str(path), scratch)
+        found = sources.fetch_documents(str(path), scratch)
         contents = data_sets.read(parsing.stage(found.files, scratch))
         return loading.load(store, contents, found.origins, scratch)
 
@@ -236,7 +236,7 @@ def test_documents_that_never_end_are_refused(store, tmp_path, monkeypatch):
 def test_only_the_web_is_fetched(tmp_path, url):
     """Other addresses than those of the web are refused without a look."""
     with pytest.raises(ImportRefused, match="only http and https"):
-        sources.gather(url, tmp_path)
+        sources.fetch_documents(url, tmp_path)
 
 
 def test_names_and_passwords_in_addresses_are_not_told():
@@ -247,4 +247,4 @@ def test_names_and_passwords_in_addresses_are_not_told():
 def test_a_folder_that_was_not_published(tmp_path):
     """Any other folder is refused."""
     with pytest.raises(ImportRefused, match="not a site that kgbench published"):
-        sources.gather(str(tmp_path), tmp_path)
+        sources.fetch_documents(str(tmp_path), tmp_path)

@@ -13,7 +13,7 @@ from kgbench.importers.load import load
 from kgbench.importers.rdf import checks, loading
 from kgbench.importers.rdf import contents as data_sets
 from kgbench.importers.rdf.sources import Origin
-from kgbench.record import counted, invalidation
+from kgbench.record import invalidation, stored_counts
 from kgbench.store import open_store
 from kgbench.vocab import BASE, KGB, PROV, RDF, RDFS, XSD
 from tests.archives import as_json, dialogue_v3, record_v3
@@ -125,14 +125,17 @@ def test_a_run_that_was_lost_comes_back(whole, store, tmp_path):
 
     take(whole, store, tmp_path)
     of_writes = (KGB.changeStamp, KGB.registrationNumber, KGB.stampAtUse)
-    before, counts = kept(), list(counted.outcomes(store, list(counted.graphs(store).values())))
+    before, counts = (
+        kept(),
+        list(stored_counts.outcomes(store, list(stored_counts.graphs(store).values()))),
+    )
     lost = {q.graph_name.value for q in results(whole)}
     store.drop(sorted(lost))
     said = take(whole, store, tmp_path)
 
     assert [len(said.runs), len(said.passes)] == [1, 1]
     assert kept() == before
-    again = counted.outcomes(store, list(counted.graphs(store).values()))
+    again = stored_counts.outcomes(store, list(stored_counts.graphs(store).values()))
     assert counts
     assert sorted(map(repr, again)) == sorted(map(repr, counts))
 

@@ -54,7 +54,7 @@ def scratch(tmp_path):
 
 def test_each_site_has_a_catalogue_of_its_own(tmp_path, scratch):
     """Two published folders are taken in one import, each held against its own checksums."""
-    found = [sources.gather(site(tmp_path, name), scratch) for name in ("one", "two")]
+    found = [sources.fetch_documents(site(tmp_path, name), scratch) for name in ("one", "two")]
 
     assert [one.origins[0].name for one in found] == [f"one/{DUMP}", f"two/{DUMP}"]
     texts = [one.files[0].path.read_text() for one in found]
@@ -89,19 +89,19 @@ def test_incomplete_sites_are_refused(tmp_path, scratch, name):
     """What a published folder lacks is named."""
     instead, words = INCOMPLETE[name]
     with pytest.raises(ImportRefused, match=words):
-        sources.gather(site(tmp_path, "site", **instead), scratch)
+        sources.fetch_documents(site(tmp_path, "site", **instead), scratch)
 
 
 def test_files_that_are_not_there_or_too_large(tmp_path, scratch, monkeypatch):
     """A missing file, one larger than is read, and a folder that is called like a file."""
     with pytest.raises(ImportRefused, match=r"none\.nq: no such file"):
-        sources.gather(str(tmp_path / "none.nq"), scratch)
+        sources.fetch_documents(str(tmp_path / "none.nq"), scratch)
     (tmp_path / "folder.nq").mkdir()
     with pytest.raises(ImportRefused, match=r"folder\.nq: cannot be read: Is a directory"):
         sources.unpack(tmp_path / "folder.nq", "folder.nq", scratch)
     monkeypatch.setattr(sources, "MAX_DOWNLOAD", 5)
     with pytest.raises(ImportRefused, match=r"all\.nq: larger than 5 bytes"):
-        sources.gather(site(tmp_path, "site"), scratch)
+        sources.fetch_documents(site(tmp_path, "site"), scratch)
 
 
 def test_archives_of_too_many_files(tmp_path, scratch, monkeypatch):
@@ -172,12 +172,12 @@ def address():
 def test_odd_servers_are_no_source(address, scratch, path, words):
     """Ways out of the web, errors and cut-off answers are refused, without names and passwords."""
     with pytest.raises(ImportRefused, match=words):
-        sources.gather(address + path, scratch)
+        sources.fetch_documents(address + path, scratch)
 
 
 def test_what_is_elsewhere_on_the_web_is_followed(address, scratch):
     """A redirection within the web leads to the file, which keeps the name that was asked for."""
-    found = sources.gather(f"{address}/leads/on.nq", scratch)
+    found = sources.fetch_documents(f"{address}/leads/on.nq", scratch)
 
     assert found.origins[0].name == f"{address}/leads/on.nq"
     assert found.files[0].path.read_bytes().count(b"\n") == 2
@@ -187,10 +187,10 @@ def test_more_than_is_fetched_from_anywhere(address, scratch, monkeypatch):
     """A download ends where it is larger than what is fetched at most."""
     monkeypatch.setattr(sources, "MAX_DOWNLOAD", 30)
     with pytest.raises(ImportRefused, match=r"whole\.nq: larger than 30 bytes: not fetched"):
-        sources.gather(f"{address}/whole.nq", scratch)
+        sources.fetch_documents(f"{address}/whole.nq", scratch)
 
 
 def test_where_nobody_listens(scratch):
     """An address at which no server answers is told."""
     with pytest.raises(ImportRefused, match=r"^http://127\.0\.0\.1:9/a\.nq cannot be fetched: "):
-        sources.gather("http://127.0.0.1:9/a.nq", scratch)
+        sources.fetch_documents("http://127.0.0.1:9/a.nq", scratch)

@@ -9,8 +9,8 @@ import shutil
 
 import pytest
 
-from kgbench.harvest.harvesting import harvest
-from kgbench.publish.checks import reading
+from kgbench.harvest.harvester import harvest
+from kgbench.publish.checks import file_reading
 from kgbench.publish.signing import Signer
 from kgbench.signing.keys import SigningKey
 from tests.publish.conftest import command, hasten, publish
@@ -95,7 +95,7 @@ def tampered(group):
     import zstandard
 
     [path] = group.site.glob("data/run-*.nq.zst")
-    with reading.opened(path, None) as content:
+    with file_reading.opened(path, None) as content:
         text = content.read().decode()
     path.write_bytes(zstandard.compress(text.replace("#double>", "#float>", 1).encode()))
     renew(group, path)

@@ -43,7 +43,7 @@ def test_three_groups_make_one_leaderboard(groups, tmp_path):
         rows, _ = board(into)
         assert rows["baseline:oracle"]["rank"] == 1
         assert rows[SHARED]["groups"] == 3
-    assert {path.name for path, _ in sources.every(into)} == {one.name for one in first}
+    assert {path.name for path, _ in sources.all_sources(into)} == {one.name for one in first}
 
 
 def test_graphs_of_a_source_stay_apart(groups, tmp_path):
@@ -51,7 +51,7 @@ def test_graphs_of_a_source_stay_apart(groups, tmp_path):
     harvested([group.site for group in groups.values()], tmp_path / "s", keys(groups))
 
     runs = Counter()
-    for path, source in sources.every(tmp_path / "s"):
+    for path, source in sources.all_sources(tmp_path / "s"):
         with open_reader(str(path / "store")) as store:
             [row] = list(
                 store.query(
@@ -210,4 +210,4 @@ def test_what_is_not_comparable_is_told(groups, tmp_path):
 def test_a_folder_without_sources_is_told(tmp_path):
     """The message names the command that fills it."""
     with pytest.raises(ResourceError, match="kgbench harvest"):
-        list(sources.every(tmp_path))
+        list(sources.all_sources(tmp_path))

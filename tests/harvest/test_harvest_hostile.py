@@ -7,9 +7,9 @@ import pytest
 
 from kgbench.analysis.declarations import score_set
 from kgbench.errors import ImportRefused, QueryError
-from kgbench.harvest.combining import combined
-from kgbench.harvest.fetching import Limits, Source
-from kgbench.harvest.harvesting import harvest
+from kgbench.harvest.downloads import Limits, Source
+from kgbench.harvest.harvester import harvest
+from kgbench.harvest.leaderboard import combined_leaderboard
 from tests.harvest.conftest import harvested, tampered
 from tests.publish.conftest import command
 from tests.store.scripted import Scripted, said
@@ -120,4 +120,4 @@ def test_an_unknown_name_is_not_trusted(groups, tmp_path):
     harvested([groups["ada"].site], tmp_path / "s", [groups["ada"].public])
 
     with pytest.raises(QueryError, match="no source is called 'x'; there are: ada"):
-        combined(tmp_path / "s", score_set("main"), trust=["x"])
+        combined_leaderboard(tmp_path / "s", score_set("main"), trust=["x"])

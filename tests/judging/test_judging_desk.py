@@ -16,7 +16,7 @@ from types import SimpleNamespace
 import pytest
 
 from kgbench.execution import child, frames, lockdown
-from kgbench.execution.blackboard import SIZE, Blackboard, query_digest
+from kgbench.execution.shared_status import SIZE, SharedStatus, query_digest
 from kgbench.execution.warming import warm_task_class
 from kgbench.tasks import catalogue
 from tests.judging.probing import case
@@ -94,7 +94,7 @@ def test_each_request_has_its_answer(answers):
 def test_queries_are_noted_while_they_run(answers, board, monkeypatch):
     """The blackboard names the query that runs, nothing else, and not one that hit a limit."""
     noted = []
-    monkeypatch.setattr(Blackboard, "enter", lambda _, digest: noted.append(digest))
+    monkeypatch.setattr(SharedStatus, "enter", lambda _, digest: noted.append(digest))
     ready, ran, ended = answers(
         asked(f"query {QUERY}"), asked(f"query {QUERY}", 1, {query_digest(QUERY): "memory"})
     )

@@ -10,19 +10,19 @@ from typer.testing import CliRunner
 
 from kgbench.cli import app
 from kgbench.pages import snapshot
-from kgbench.publish import shown
+from kgbench.publish import published_graph
 from kgbench.publish import workers as workers_module
-from kgbench.publish.about import About, Agent
-from kgbench.publish.learning import prepared
-from kgbench.publish.parts import parts
+from kgbench.publish.description import Agent, DatasetDescription
+from kgbench.publish.redaction import RedactionLevel
+from kgbench.publish.redaction_rules import prepare_rules
+from kgbench.publish.selection import select_parts
 from kgbench.publish.settings import Settings
 from kgbench.publish.site import publish as publish_site
-from kgbench.publish.withholding import Level
 from kgbench.vocab import BASE as STORE
 from tests.serve import stores
 
 BASE = "https://example.org/bench/"
-ABOUT = About(
+ABOUT = DatasetDescription(
     licence="https://spdx.org/licenses/CC-BY-4.0",
     creators=(Agent("Ada Example", "https://orcid.org/0000-0002-1825-0097"),),
 )
@@ -43,18 +43,18 @@ def publish(location, out, **settings):
     return publish_site(Settings(str(location), out, **given), lambda *_: None)
 
 
-def addresses(location, level=Level.GOLD):
+def addresses(location, level=RedactionLevel.GOLD):
     """The addresses that a store gets when it is published."""
-    view = snapshot.newest(Path(location) / "snapshots", STORE)
+    view = snapshot.open_newest(Path(location) / "snapshots", STORE)
     settings = Settings(str(location), Path(location), base=BASE)
-    runs = parts(view, settings).runs_of_passes
-    return prepared(view, str(location), BASE, level, runs)[1]
+    runs = select_parts(view, settings).runs_of_passes
+    return prepare_rules(view, str(location), BASE, level, runs)[1]
 
 
 def left_out(location):
     """The IRIs in the catalogue of a store that nothing published needs."""
-    view = snapshot.newest(Path(location) / "snapshots", STORE)
-    return parts(view, Settings(str(location), Path(location), base=BASE)).unused
+    view = snapshot.open_newest(Path(location) / "snapshots", STORE)
+    return select_parts(view, Settings(str(location), Path(location), base=BASE)).unused
 
 
 @pytest.fixture(scope="session")
@@ -97,7 +97,7 @@ def quick(monkeypatch):
 
 def hasten(monkeypatch):
     """The same for as long as a patch lasts."""
-    whole = shown.documents
+    whole = published_graph.documents
     kept = (
         *("run", "pass", "model", "invalidation", "suite", "case", "thing", "software"),
         "reviewer",
@@ -107,5 +107,5 @@ def hasten(monkeypatch):
         found = whole(*arguments).items()
         return {place: iris for place, iris in found if place.partition("/")[0] in kept}
 
-    monkeypatch.setattr(shown, "documents", documents)
+    monkeypatch.setattr(published_graph, "documents", documents)
     monkeypatch.setattr(workers_module, "figures", lambda *_: iter(()))

@@ -10,12 +10,12 @@ import shutil
 import pyoxigraph as ox
 import pytest
 
-from kgbench.analysis import stored
+from kgbench.analysis import stored_results
 from kgbench.errors import PublicationRefused
-from kgbench.publish import running, workers
+from kgbench.publish import run_pages, workers
 from kgbench.publish.folder import STATE
 from kgbench.publish.settings import Settings
-from kgbench.publish.standing import figures
+from kgbench.publish.suite_results import figures
 from kgbench.record import invalidation, reading
 from kgbench.software import Software
 from kgbench.store import open_store
@@ -110,7 +110,7 @@ def test_an_invalidation_is_shown(growing):
 def test_software_of_an_analysis_alone_is_found(growing, monkeypatch):
     """What made a table, and no run, has a document, though it stands in the table's graph."""
     place, out = growing
-    monkeypatch.setattr(stored, "this_software", lambda: Software("kgbench", "0.0.9"))
+    monkeypatch.setattr(stored_results, "this_software", lambda: Software("kgbench", "0.0.9"))
     command("analyze", "leaderboard", "--keep", "--store", place)
     publish(place, out)
     assert "0.0.9" in (out / "software/kgbench/0.0.9/index.html").read_text(encoding="utf-8")
@@ -144,7 +144,7 @@ def test_what_was_killed_is_repaired(growing, monkeypatch):
         raise Killed
 
     with monkeypatch.context() as patch:
-        patch.setattr(running.Making, "_trees", killed)
+        patch.setattr(run_pages.RunBuilder, "_trees", killed)
         with pytest.raises(Killed):
             publish(place, out)
     assert list((out / STATE).glob("journal-*"))

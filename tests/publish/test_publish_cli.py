@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from kgbench.cli import app
 from kgbench.errors import KgbenchError
-from kgbench.publish import about, site
+from kgbench.publish import description, site
 from tests.publish.conftest import BASE, command
 from tests.publish.reading import dump, page
 
@@ -109,7 +109,7 @@ def test_a_description_of_ones_own(recorded, tmp_path):
     assert len(dump(out, "all.nq")) > 5_000
     file.write_text("<a> a <b> .", encoding="utf-8")
     with pytest.raises(KgbenchError, match="must describe one Dataset, not 0"):
-        about.read(file)
+        description.read(file)
 
 
 @pytest.mark.slow

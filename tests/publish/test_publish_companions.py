@@ -12,7 +12,7 @@ import pytest
 
 from kgbench import shapes
 from kgbench.publish.checks import graphs
-from kgbench.publish.checks.published import Published
+from kgbench.publish.checks.publication_files import PublicationFiles
 from kgbench.publish.signing import Signer
 from kgbench.vocab import (
     DCAT,
@@ -89,7 +89,7 @@ def test_documents_conform_to_their_shapes(signed):
     wanted = {KGB.Claim, LDES.EventStream, TREE.Node, SEC.Multikey, SEC.DataIntegrityProof}
     assert wanted <= kinds
     assert shapes.report(whole, "companions") == []
-    with Published([signed]) as published:
+    with PublicationFiles([signed]) as published:
         assert list(graphs.companions(published)) == []
 
 
@@ -132,7 +132,7 @@ def test_the_check_names_the_document(signed, tmp_path):
     copy = shutil.copytree(signed, tmp_path / "copy")
     path = next(copy.glob("claims/*/*.ttl"))
     path.write_text(path.read_text().replace("kgb:Claim ,", "kgb:Claim , kgb:Rumour ,"))
-    with Published([copy]) as published:
+    with PublicationFiles([copy]) as published:
         found = list(graphs.companions(published))
     assert found
     assert {one.file for one in found} == {path.relative_to(copy).as_posix()}

@@ -10,7 +10,7 @@ import pytest
 
 from kgbench.errors import PublicationRefused
 from kgbench.publish import manifest
-from kgbench.publish.checks import reading
+from kgbench.publish.checks import file_reading
 
 WHOLE = {"base": "https://example.org/b/", "units": {}, "versions": []}
 
@@ -50,7 +50,7 @@ def test_a_damaged_archive_is_unreadable(tmp_path, content):
     path = tmp_path / "all.nq.zip"
     path.write_bytes(content)
 
-    with pytest.raises(reading.Unreadable), reading.opened(path, "secret"):
+    with pytest.raises(file_reading.Unreadable), file_reading.opened(path, "secret"):
         pass
 
 
@@ -61,7 +61,7 @@ def test_an_empty_archive_is_unreadable(tmp_path):
         pass
 
     with (
-        pytest.raises(reading.Unreadable, match="archive is empty"),
-        reading.opened(path, "secret"),
+        pytest.raises(file_reading.Unreadable, match="archive is empty"),
+        file_reading.opened(path, "secret"),
     ):
         pass

@@ -17,9 +17,9 @@ from urllib.request import Request, urlopen
 import pytest
 
 from kgbench.publish import discovery
-from kgbench.publish.about import About, Agent
+from kgbench.publish.description import Agent, DatasetDescription
 from kgbench.publish.folder import Folder, claim
-from kgbench.publish.withholding import Level
+from kgbench.publish.redaction import RedactionLevel
 from tests.publish.conftest import ABOUT, BASE, publish
 
 SITEMAPS = "{http://www.sitemaps.org/schemas/sitemap/0.9}"
@@ -123,7 +123,7 @@ def test_a_long_site_map_has_parts(tmp_path, monkeypatch):
 @pytest.fixture(scope="module")
 def derived(recorded, tmp_path_factory):
     """A publication that is derived from another, with prompts left out."""
-    about = About(
+    about = DatasetDescription(
         title="Small <models>",
         licence=ABOUT.licence,
         creators=(*ABOUT.creators, Agent("B. Nobody")),
@@ -131,7 +131,7 @@ def derived(recorded, tmp_path_factory):
         sources=(SOURCE, "https://example.org/earlier"),
     )
     out = tmp_path_factory.mktemp("derived") / "bench"
-    publish(recorded, out, about=about, level=Level.PROMPTS)
+    publish(recorded, out, about=about, level=RedactionLevel.PROMPTS)
     return out
 
 

@@ -9,7 +9,7 @@ import pytest
 from typer.main import get_command
 
 from kgbench.cli import app
-from kgbench.publish import about
+from kgbench.publish import description
 from tests.publish.reading import dump
 
 CHECKING = {"--check", "--mldcat-shapes", "paths"}  # told of where checking is
@@ -33,7 +33,7 @@ def test_the_example_can_be_read(text, tmp_path):
     """The description that is shown describes a data set."""
     (turtle,) = re.findall(r"```turtle\n(.*?)```", text, re.DOTALL)
     (tmp_path / "about.ttl").write_text(turtle, encoding="utf-8")
-    found = about.read(tmp_path / "about.ttl")
+    found = description.read(tmp_path / "about.ttl")
     assert [one.name for one in found.creators] == ["Ada Example"]
     assert found.licence == "https://spdx.org/licenses/CC-BY-4.0"
     assert len(found.sources) == 1

@@ -8,7 +8,7 @@ import re
 import pyoxigraph as ox
 import pytest
 
-from kgbench.publish import executions, moved, presenting
+from kgbench.publish import execution_pages, page_renderer, redirects
 from kgbench.publish.checks import check
 from kgbench.publish.folder import STATE
 from tests.publish.conftest import publish
@@ -61,7 +61,7 @@ def test_turtle_declares_the_prefixes_that_it_uses(site):
 @pytest.mark.slow
 def test_long_executions_have_several_pages(recorded, tmp_path, monkeypatch):
     """Their own page lists the dialogues, others show them, and all links and IRIs lead there."""
-    for module in (executions, presenting):
+    for module in (execution_pages, page_renderer):
         monkeypatch.setattr(module, "PAGE", 1)
     site = tmp_path / "site"
     publish(recorded, site)
@@ -92,9 +92,9 @@ def test_earlier_addresses_lead_on(recorded, tmp_path):
     (site / STATE / "journal-earlier").write_text(noted, encoding="utf-8")
     for _ in range(2):
         publish(recorded, site)
-        assert page.read_text(encoding="utf-8") == moved.page(name)
+        assert page.read_text(encoding="utf-8") == redirects.redirect_page(name)
         assert not gone.parent.exists()
-    assert f'href="../#{name}"' in moved.page(name)
+    assert f'href="../#{name}"' in redirects.redirect_page(name)
     assert wrong(site) == []
-    page.write_text(moved.page("elsewhere"), encoding="utf-8")
+    page.write_text(redirects.redirect_page("elsewhere"), encoding="utf-8")
     assert "recomputed" in {f.constraint for f in wrong(site) if f.file.startswith("run/")}

@@ -8,13 +8,13 @@ from collections import Counter
 import pyoxigraph as ox
 import pytest
 
-from kgbench.pages.snapshot import Memory
-from kgbench.publish import companions, held, large_documents, members, workers
-from kgbench.publish.asked import Catalogue, Recording
+from kgbench.pages.snapshot import MemoryView
+from kgbench.publish import companions, large_documents, members, run_cache, workers
 from kgbench.publish.dumps import Packing
 from kgbench.publish.folder import STATE, Folder, claim
-from kgbench.publish.held import Holder
 from kgbench.publish.members import Members
+from kgbench.publish.query_texts import CachingStore, QueryRecorder
+from kgbench.publish.run_cache import RunCache
 from kgbench.rdf import queries
 from kgbench.vocab import PROV, RDF, XSD
 from tests.publish.conftest import command, publish
@@ -44,9 +44,9 @@ def _recorded(store):
 
 def test_one_run_is_held_at_a_time(store, monkeypatch):
     """The graphs of the next run take the place of those before; what is shared stays."""
-    holder = Holder(_recorded(store), [CATALOGUE.value])
+    holder = RunCache(_recorded(store), [CATALOGUE.value])
     for renewed in (1_000, 0):
-        monkeypatch.setattr(held, "_RENEWED", renewed)
+        monkeypatch.setattr(run_cache, "_RENEWED", renewed)
         for graph in (ONE, TWO, ONE):
             found = holder.hold([graph.value])
             wanted = {q for q in store if q.graph_name in (graph, CATALOGUE)}
@@ -56,14 +56,14 @@ def test_one_run_is_held_at_a_time(store, monkeypatch):
 
 def test_what_several_graphs_speak_of_is_known(store):
     """A subject of two graphs, or of two places in one, is never taken from one of them alone."""
-    holder = Holder(_recorded(store), [CATALOGUE.value])
+    holder = RunCache(_recorded(store), [CATALOGUE.value])
     assert holder.hold([ONE.value]).spread == {ox.NamedNode("urn:both")}
     assert holder.hold([TWO.value]).spread == frozenset()
     assert holder.hold([ONE.value, TWO.value]).spread == {
         ox.NamedNode(f"urn:{name}") for name in ("a", "both")
     }
     apart = [_quad("a", "1", ONE), _quad("b", "1", ONE), _quad("a", "2", ONE)]
-    found = Holder(lambda _: apart, []).hold([ONE.value])
+    found = RunCache(lambda _: apart, []).hold([ONE.value])
     assert found.spread == {ox.NamedNode("urn:a")}
 
 
@@ -126,7 +126,10 @@ def test_a_large_document_is_as_a_small_one(tmp_path, monkeypatch, at_once):
     ]
     packing = Packing("zstd", None, "")
     made = {}
-    for name, write in (("whole", companions.written), ("pieces", large_documents.written)):
+    for name, write in (
+        ("whole", companions.write_document),
+        ("pieces", large_documents.write_large_document),
+    ):
         out = tmp_path / name
         claim(out).close()
         folder = Folder(out)
@@ -144,16 +147,16 @@ def test_a_large_document_is_as_a_small_one(tmp_path, monkeypatch, at_once):
 def test_the_catalogue_is_asked_once():
     """Tables share what the catalogue says; each notes all the queries that it was made with."""
 
-    class Counted(Memory):
+    class Counted(MemoryView):
         def query(self, text):
             asked.append(text.name)
             return super().query(text)
 
     asked = []
-    catalogue = Catalogue(Counted(ox.Store(), "https://example.org/"))
+    catalogue = CachingStore(Counted(ox.Store(), "https://example.org/"))
     noted = []
     for _ in range(2):
-        recording = Recording(catalogue)
+        recording = QueryRecorder(catalogue)
         assert queries.rows(recording.store(), "list-metrics") == []
         assert list(queries.run(recording.store(), "list-tasks")) == []
         noted.append([text.name for text in recording.queries])

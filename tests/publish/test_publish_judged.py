@@ -6,10 +6,10 @@ from __future__ import annotations
 import pyoxigraph as ox
 import pytest
 
-from kgbench.judges.planning import Judging
+from kgbench.judges.planning import JudgingRequest
 from kgbench.judges.rubrics import rubric
 from kgbench.publish.checks import check
-from kgbench.publish.withholding import Level
+from kgbench.publish.redaction import RedactionLevel
 from kgbench.record import reading
 from kgbench.serve.review.queue import ReviewQueue
 from kgbench.store import open_reader, open_store
@@ -40,7 +40,7 @@ def judged(tmp_path_factory):
     with open_store(str(place)) as store:
         of = reading.find_run(store, of.iri)
         ask(store, of, "preference", "baseline:noisy?rate=0.5&seed=1")
-        queue = ReviewQueue(store, of, Judging(rubric("correctness")), "random")
+        queue = ReviewQueue(store, of, JudgingRequest(rubric("correctness")), "random")
         first, second = queue.entries[:2]
         queue.decide(first, "owl", "right", "It is.", 4.5)
         queue.decide(first, "fox", "wrong", "It is not.", None)
@@ -54,7 +54,7 @@ def judged(tmp_path_factory):
 def site(judged, tmp_path_factory):
     """What is published of it, with the questions to judges in the clear."""
     out = tmp_path_factory.mktemp("site") / "bench"
-    publish(judged, out, unprotected=CLEAR, level=Level.NONE)
+    publish(judged, out, unprotected=CLEAR, level=RedactionLevel.NONE)
     return out
 
 

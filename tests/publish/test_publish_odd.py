@@ -9,10 +9,10 @@ import re
 import pytest
 
 from kgbench.errors import PublicationRefused
-from kgbench.publish import front, outgoing, presenting
+from kgbench.publish import page_renderer, quad_redaction, root_files
 from kgbench.publish.addresses import Addresses
 from kgbench.publish.folder import STATE
-from kgbench.publish.withholding import Level
+from kgbench.publish.redaction import RedactionLevel
 from kgbench.store import open_store
 from kgbench.vocab import BASE as STORE
 from kgbench.vocab import DCTERMS, KGB, PROV, RDF, RDFS, SKOS, XSD
@@ -76,7 +76,7 @@ def odd(tmp_path_factory):
 
 def shown(odd):
     """Where its dialogue stands, whose prompt is left out: a document and a place in it."""
-    whole = addresses(odd, Level.PROMPTS).published(STORE + DIALOGUE)
+    whole = addresses(odd, RedactionLevel.PROMPTS).published(STORE + DIALOGUE)
     return whole.removeprefix(BASE).split("#")
 
 
@@ -86,8 +86,8 @@ def odd_site(odd, tmp_path_factory):
     out = tmp_path_factory.mktemp("odd-site") / "bench"
     with pytest.MonkeyPatch.context() as patch:
         hasten(patch)
-        patch.setattr(front, "_FEW_MODELS", 1)
-        publish(odd, out, level=Level.PROMPTS)
+        patch.setattr(root_files, "_FEW_MODELS", 1)
+        publish(odd, out, level=RedactionLevel.PROMPTS)
     return out
 
 
@@ -172,11 +172,11 @@ def test_things_of_two_kinds_are_told_once(odd_site):
 @pytest.mark.usefixtures("quick")
 def test_however_little_is_remembered(odd, odd_site, tmp_path, monkeypatch):
     """With room for one IRI, label and answer each, every file is the same."""
-    monkeypatch.setattr(outgoing, "_MOST_KEPT", 1)
-    monkeypatch.setattr(presenting, "_MOST_LABELS", 1)
-    monkeypatch.setattr(front, "_FEW_MODELS", 1)
+    monkeypatch.setattr(quad_redaction, "_MOST_KEPT", 1)
+    monkeypatch.setattr(page_renderer, "_MOST_LABELS", 1)
+    monkeypatch.setattr(root_files, "_FEW_MODELS", 1)
     out = tmp_path / "site"
-    publish(odd, out, level=Level.PROMPTS)
+    publish(odd, out, level=RedactionLevel.PROMPTS)
 
     def files(folder):
         found = (path for path in folder.rglob("*") if path.is_file())

@@ -6,16 +6,18 @@ from __future__ import annotations
 import pyoxigraph as ox
 
 from kgbench.publish.addresses import Addresses
-from kgbench.publish.outgoing import Outgoing, Rules
-from kgbench.publish.parts import Parts
+from kgbench.publish.published_graph import catalogue
+from kgbench.publish.quad_redaction import QuadRedactor, RedactionRules
+from kgbench.publish.redaction import RedactionLevel
 from kgbench.publish.scrubbing import Scrubber
-from kgbench.publish.shown import catalogue
-from kgbench.publish.withholding import Level
+from kgbench.publish.selection import PublishedParts
 from kgbench.rdf import queries
 from kgbench.secrets.commitments import Commitments
 from kgbench.vocab import KGB, PROV, RDF, SH, SKOS
 
-RULES = Rules(Level.NONE, Scrubber(()), Commitments(bytes(32)), Level.NONE)
+RULES = RedactionRules(
+    RedactionLevel.NONE, Scrubber(()), Commitments(bytes(32)), RedactionLevel.NONE
+)
 STORE, BASE = "https://w3id.org/kgbench/", "https://example.org/bench/"
 
 
@@ -27,7 +29,7 @@ def published(subject: str, *said: tuple[str, ox.NamedNode | ox.Literal]) -> set
         ox.Quad(node, ox.NamedNode(name), value, ox.NamedNode(f"{STORE}graph/{subject}"))
         for name, value in said
     )
-    outgoing = Outgoing(database, Addresses(STORE, BASE), RULES)
+    outgoing = QuadRedactor(database, Addresses(STORE, BASE), RULES)
     return {quad.triple for quad in outgoing.about(node)}
 
 
@@ -62,9 +64,9 @@ def test_older_catalogues_get_texts_and_terms() -> None:
         (SKOS.notation, ox.Literal("list-models")),
     ):
         database.add(ox.Quad(query, ox.NamedNode(name), value, ox.NamedNode(graph)))
-    outgoing = Outgoing(database, Addresses(STORE, BASE), RULES)
+    outgoing = QuadRedactor(database, Addresses(STORE, BASE), RULES)
     none: frozenset[str] = frozenset()
-    parts = Parts(graph, (), (), {}, none, none, none, none, partial=False)
+    parts = PublishedParts(graph, (), (), {}, none, none, none, none, partial=False)
     found = {quad.triple for quads in catalogue(outgoing, parts) for quad in quads}
     text = ox.Literal(queries.load("list-models").text)
     assert ox.Triple(query, ox.NamedNode(SH.select), text) in found

@@ -8,12 +8,20 @@ import pytest
 
 from kgbench.errors import PublicationRefused
 from kgbench.pages import measures
-from kgbench.publish import about, asked, dialogues, dumps, scrubbing, settings, withholding
+from kgbench.publish import (
+    description,
+    dialogues,
+    dumps,
+    query_texts,
+    redaction,
+    scrubbing,
+    settings,
+)
 from kgbench.publish.catalog import Publication
-from kgbench.publish.dumps import Dumping, Packing
+from kgbench.publish.dumps import Packing, PartDumps
 from kgbench.publish.folder import STATE, Folder, claim, same
 from kgbench.publish.manifest import Version
-from kgbench.publish.withholding import Level
+from kgbench.publish.redaction import RedactionLevel
 from kgbench.secrets.commitments import Commitments
 from kgbench.vocab import DCAT, KGB, OUTCOME, PROV
 from tests.publish.conftest import BASE
@@ -43,9 +51,9 @@ def folder(tmp_path):
 
 def test_options_describe_a_data_set():
     """What an option says goes before what was said, and the rest stays."""
-    before = about.About(title="old", description="old", keywords=("old",))
+    before = description.DatasetDescription(title="old", description="old", keywords=("old",))
     nothing = {"title": None, "licence_given": None, "creators": []}
-    found = about.with_options(
+    found = description.with_options(
         before,
         **nothing,
         description="new",
@@ -53,30 +61,30 @@ def test_options_describe_a_data_set():
         keywords=["a", "b"],
     )
     assert (found.title, found.description, found.keywords) == ("old", "new", ("a", "b"))
-    assert found.publisher == about.Agent("Lab", "https://example.org/lab")
+    assert found.publisher == description.Agent("Lab", "https://example.org/lab")
 
 
 @pytest.mark.parametrize("text", ["https://a b/", "https://<x>/"])
 def test_licences_that_are_no_iris_are_refused(text):
     """An address that cannot be an IRI is told, with what it should have been."""
     with pytest.raises(PublicationRefused, match="is not the IRI of a licence"):
-        about.licence(text)
+        description.licence(text)
 
 
 CONTACTS = {
-    '"Ann, room 7"': (about.Agent("Ann, room 7"), None, None),
+    '"Ann, room 7"': (description.Agent("Ann, room 7"), None, None),
     "<mailto:ann@example.org>": (
-        about.Agent("mailto:ann@example.org", "mailto:ann@example.org"),
+        description.Agent("mailto:ann@example.org", "mailto:ann@example.org"),
         VCARD + "hasEmail",
         "mailto:ann@example.org",
     ),
     "[ v:fn 'Lab' ; v:hasURL <https://example.org/lab> ]": (
-        about.Agent("Lab", "https://example.org/lab"),
+        description.Agent("Lab", "https://example.org/lab"),
         VCARD + "hasURL",
         "https://example.org/lab",
     ),
     "[ v:hasEmail <mailto:ann@example.org> ]": (
-        about.Agent("mailto:ann@example.org", "mailto:ann@example.org"),
+        description.Agent("mailto:ann@example.org", "mailto:ann@example.org"),
         VCARD + "hasEmail",
         "mailto:ann@example.org",
     ),
@@ -91,7 +99,7 @@ def test_contacts_are_published_as_cards(tmp_path, written):
         f"@prefix v: <{VCARD}> . [] a <{DCAT.Dataset}> ; <{DCAT.contactPoint}> {written} .",
         encoding="utf-8",
     )
-    read = about.read(tmp_path / "about.ttl")
+    read = description.read(tmp_path / "about.ttl")
     agent, way, iri = CONTACTS[written]
     assert read.contact == agent
     version = Version(1, "2026-01-01T00:00:00Z", "0", 1, 1, 1, ())
@@ -100,7 +108,7 @@ def test_contacts_are_published_as_cards(tmp_path, written):
         read,
         [version],
         packing=PACKING,
-        level=Level.NONE,
+        level=RedactionLevel.NONE,
         endpoint=None,
         measured=(),
         canaries=(),
@@ -199,14 +207,14 @@ def test_dumps_are_the_same_in_pieces(folder, monkeypatch):
     wanted = {_quad(number) for number in range(5)}
     for name, at_once in (("whole", 100), ("pieces", 2), ("exact", 5)):
         monkeypatch.setattr(dumps, "_QUADS_AT_ONCE", at_once)
-        dumping = Dumping(folder, name, PACKING)
+        dumping = PartDumps(folder, name, PACKING)
         for number in range(5):
             dumping.add([_quad(number)])
         made = {one.path: unpacked(folder.path / one.path) for one in dumping.finish({})}
         assert dumping.triples == 5
         assert set(ox.parse(made[f"data/{name}.nq.gz"], ox.RdfFormat.N_QUADS)) == wanted
         assert set(ox.parse(made[f"data/{name}.trig.gz"], ox.RdfFormat.TRIG)) == wanted
-    made = Dumping(folder, "nothing", PACKING).finish({})
+    made = PartDumps(folder, "nothing", PACKING).finish({})
     assert {unpacked(folder.path / one.path) for one in made} == {b"# a canary\n"}
 
 
@@ -247,8 +255,8 @@ def test_verdicts_from_any_source(infos, shown):
     }
     if infos is not None:
         said[KGB.infos] = [ox.Literal(infos)]
-    found = dialogues.Gathered("urn:d", [], {"urn:e": said}, [], [], [], ["urn:e"], [], [])
-    telling = dialogues.Telling({}, {"urn:pass": "live"}, lambda _: measures.NONE)
+    found = dialogues.DialogueQuads("urn:d", [], {"urn:e": said}, [], [], [], ["urn:e"], [], [])
+    telling = dialogues.DialoguePresenter({}, {"urn:pass": "live"}, lambda _: measures.NONE)
     (verdict,) = telling.verdicts(found)
     assert (verdict.round, verdict.infos) == (0, shown)
     assert verdict.title == "verdict on answer first (live)"
@@ -256,7 +264,7 @@ def test_verdicts_from_any_source(infos, shown):
 
 def test_queries_of_others_are_not_published_as_ours():
     """A text that no declared query was made into has no file among the queries."""
-    assert asked.filled({"SELECT * WHERE { ?s ?p ?o }": None}, str) == {}
+    assert query_texts.query_files({"SELECT * WHERE { ?s ?p ?o }": None}, str) == {}
 
 
 # --- what is left out ---------------------------------------------------------------------------
@@ -264,20 +272,26 @@ def test_queries_of_others_are_not_published_as_ours():
 
 def test_case_data_of_any_form_are_withheld():
     """What is no object has no part that says which case it is; all of it may be the answer."""
-    seal = withholding.Seal(Commitments.unkept(), "case")
-    assert withholding.case_data(["which dragon?"], Level.NONE, seal) == ["which dragon?"]
-    assert set(withholding.case_data(["which dragon?"], Level.GOLD, seal)) == {"commitment"}
-    gold = withholding.gold_texts([{"a": "the grey dragon"}, "short"])
+    seal = redaction.Placeholders(Commitments.unkept(), "case")
+    assert redaction.redacted_case_data(["which dragon?"], RedactionLevel.NONE, seal) == [
+        "which dragon?"
+    ]
+    assert set(redaction.redacted_case_data(["which dragon?"], RedactionLevel.GOLD, seal)) == {
+        "commitment"
+    }
+    gold = redaction.gold_texts([{"a": "the grey dragon"}, "short"])
     assert gold == {"the grey dragon"}
-    assert withholding.gold_texts({"question": "which dragon?", "n": 1}) == frozenset()
-    infos = withholding.infos({"sparql": "the grey dragon!"}, Level.GOLD, gold, seal)
+    assert redaction.gold_texts({"question": "which dragon?", "n": 1}) == frozenset()
+    infos = redaction.redacted_infos(
+        {"sparql": "the grey dragon!"}, RedactionLevel.GOLD, gold, seal
+    )
     assert set(infos["sparql"]) == {"commitment"}
 
 
 def test_what_is_no_json_is_a_text():
     """Data that cannot be read, or are nested without end, are withheld as the text they are."""
-    assert withholding.parsed("{") == "{"
-    assert withholding.parsed("[" * 100_000) == "[" * 100_000
+    assert redaction.parse_json("{") == "{"
+    assert redaction.parse_json("[" * 100_000) == "[" * 100_000
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pyoxigraph as ox
 import pytest
 
 from kgbench.publish.checks import check
-from kgbench.publish.withholding import Level
+from kgbench.publish.redaction import RedactionLevel
 from kgbench.store import open_reader
 from kgbench.vocab import BASE as STORE
 from kgbench.vocab import KGB, PROV
@@ -61,17 +61,22 @@ def taken(site, store):
 
 def test_an_import_has_the_identity_of_the_store(recorded, tmp_path):
     """At the store's own base, runs and passes come back statement by statement."""
-    publish(recorded, tmp_path / "site", base=STORE, level=Level.NONE)
+    publish(recorded, tmp_path / "site", base=STORE, level=RedactionLevel.NONE)
     taken(tmp_path / "site", tmp_path / "store")
     assert results(tmp_path / "store") == results(recorded)
 
 
 def test_results_keep_their_published_names(recorded, tmp_path):
     """What was published under another base comes back below it, and is published alike again."""
-    publish(recorded, tmp_path / "site", level=Level.NONE)
+    publish(recorded, tmp_path / "site", level=RedactionLevel.NONE)
     taken(tmp_path / "site", tmp_path / "store")
     assert results(tmp_path / "store") == below(results(recorded), STORE, BASE)
-    publish(tmp_path / "store", tmp_path / "again", base="https://third.example/", level=Level.NONE)
+    publish(
+        tmp_path / "store",
+        tmp_path / "again",
+        base="https://third.example/",
+        level=RedactionLevel.NONE,
+    )
 
     def parts(site):
         nodes = {quad.subject.value for quad in dump(site, "all.nq")}
@@ -83,10 +88,15 @@ def test_results_keep_their_published_names(recorded, tmp_path):
 
 def test_evaluations_of_what_others_published_are_found(recorded, tmp_path):
     """A pass over results with another base is named on this site, and comes back as a pass."""
-    publish(recorded, tmp_path / "site", level=Level.NONE)
+    publish(recorded, tmp_path / "site", level=RedactionLevel.NONE)
     taken(tmp_path / "site", tmp_path / "store")
     command("reevaluate", "--store", tmp_path / "store", "--json")
-    publish(tmp_path / "store", tmp_path / "again", base="https://third.example/", level=Level.NONE)
+    publish(
+        tmp_path / "store",
+        tmp_path / "again",
+        base="https://third.example/",
+        level=RedactionLevel.NONE,
+    )
     faults = check(tmp_path / "again").faults
     assert [str(one) for one in faults if one.constraint in ("unresolved", "dead-link")] == []
     taken(tmp_path / "again", tmp_path / "last")

@@ -24,7 +24,7 @@ FILLED = re.compile(r'href="(?:\.\./)+(queries/([a-z-]+)-[0-9a-f]{10}\.rq)"')
 @pytest.fixture(scope="module")
 def run(recorded, site):
     """What a server shows of the only run, the text of its published page, and its folder."""
-    view = snapshot.newest(recorded / "snapshots", STORE)
+    view = snapshot.open_newest(recorded / "snapshots", STORE)
     (iri,) = things.instances(view, KGB.Run)
     folder = site / "run" / iri.rpartition("/")[2]
     return runs.run_page(view, iri, reveal=False), (folder / "index.html").read_text(), folder

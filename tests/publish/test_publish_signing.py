@@ -12,8 +12,8 @@ import pyoxigraph as ox
 import pytest
 
 from kgbench.errors import PublicationRefused, SignatureError
-from kgbench.publish.checks import reading
-from kgbench.publish.checks.published import Published
+from kgbench.publish.checks import file_reading
+from kgbench.publish.checks.publication_files import PublicationFiles
 from kgbench.publish.checks.signatures import Signatures
 from kgbench.publish.signing import Signer
 from kgbench.signing import proofs
@@ -53,7 +53,7 @@ def key(keyed, name="k"):
 
 def faults(out, *keys, advice=False):
     """What is wrong with the signatures of a folder, as file and message."""
-    with Published([out]) as published:
+    with PublicationFiles([out]) as published:
         found = list(Signatures(published, keys).check())
     return [(one.file, one.message) for one in found if one.advice is advice]
 
@@ -78,7 +78,7 @@ def test_another_key_does_not_vouch_for_it(signed):
 def test_an_unsigned_publication_is_told(site, keyed):
     """Where a key is given, signatures are demanded; else nothing is said."""
     assert {file for file, _ in faults(site, key(keyed))} == {"keys.jsonld", "signature.jsonld"}
-    with Published([site]) as published:
+    with PublicationFiles([site]) as published:
         assert not Signatures(published, ()).wanted
 
 
@@ -119,7 +119,7 @@ def test_changed_data_do_not_fit_the_signature(copy, keyed):
     import zstandard
 
     [path] = copy.glob("data/run-*.nq.zst")
-    with reading.opened(path, None) as content:
+    with file_reading.opened(path, None) as content:
         text = content.read().decode()
     changed = re.sub(r'"[\d.]+"(?=\^\^<[^>]+#double>)', '"0.125"', text, count=1)
     path.write_bytes(zstandard.compress(changed.encode()))
@@ -133,7 +133,7 @@ def test_the_order_and_packing_of_data_do_not_matter(copy, keyed):
     import zstandard
 
     [path] = copy.glob("data/run-*.nq.zst")
-    with reading.opened(path, None) as content:
+    with file_reading.opened(path, None) as content:
         lines = content.read().decode().splitlines()
     path.write_bytes(zstandard.compress(("\n".join(reversed(lines)) + "\n").encode()))
 
@@ -231,11 +231,11 @@ def test_encrypted_data_are_signed(recorded, keyed, tmp_path, quick):
     password = "a long password"
     out = tmp_path / "out"
     publish(recorded, out, password=password, signer=Signer.read(keyed / "k", out, password))
-    with Published([out], password) as published:
+    with PublicationFiles([out], password) as published:
         found = list(Signatures(published, [key(keyed)]).check())
 
     assert found == []
-    with Published([out]) as published:
+    with PublicationFiles([out]) as published:
         assert list(Signatures(published, [key(keyed)]).check()) == []
 
 

@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("mcp")
 
-from kgbench.publish.withholding import Level
+from kgbench.publish.redaction import RedactionLevel
 from kgbench.store import open_reader
 from kgbench.vocab import KGB, RDF, SCHEMA
 from tests.publish.conftest import BASE, command, publish
@@ -50,7 +50,7 @@ def served(tmp_path_factory):
 def site(served, tmp_path_factory):
     """What is published of it."""
     out = tmp_path_factory.mktemp("site") / "bench"
-    publish(served, out, level=Level.NONE)
+    publish(served, out, level=RedactionLevel.NONE)
     return out
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pyoxigraph as ox
 
-from kgbench.publish.unasked import unasked
+from kgbench.publish.unused_declarations import unused_declarations
 from kgbench.vocab import KGB, RDF
 from tests.publish.reading import dump
 
@@ -36,7 +36,7 @@ def left_out(*others):
     store.load(head + STATED, ox.RdfFormat.TURTLE, to_graph=ox.NamedNode(CATALOGUE))
     row = (ox.NamedNode("urn:row"), ox.NamedNode(f"{KGB}metric"), ox.NamedNode(f"{BASE}plotted"))
     store.add(ox.Quad(*row, ox.NamedNode(OTHER)))
-    return {one.removeprefix(BASE) for one in unasked(store, CATALOGUE, others)}
+    return {one.removeprefix(BASE) for one in unused_declarations(store, CATALOGUE, others)}
 
 
 def test_what_only_an_unasked_class_has_is_left_out():

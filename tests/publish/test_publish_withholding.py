@@ -15,12 +15,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgbench.errors import PublicationRefused, StoreError
-from kgbench.publish import scrubbing, withholding
-from kgbench.publish.withholding import Level
+from kgbench.publish import redaction, scrubbing
+from kgbench.publish.redaction import RedactionLevel
 from kgbench.rdf import digest
-from kgbench.secrets import names
+from kgbench.secrets import secret_names
 from kgbench.secrets.commitments import FILE, Commitments, commitment
-from kgbench.secrets.echoes import Echoes
+from kgbench.secrets.detection import SecretDetector
 from kgbench.store import known_keys, open_reader, open_store
 from kgbench.vocab import BASE as STORE
 from kgbench.vocab import KGB, PROV, RDF, RDFS, SCHEMA
@@ -101,15 +101,15 @@ def _found_in(folder, text, password=None):
 
 
 LEVELS = {
-    Level.NONE: (),
-    Level.GOLD: (GOLD,),
-    Level.PROMPTS: (GOLD, QUESTION, PROMPT),
-    Level.ANSWERS: (GOLD, QUESTION, PROMPT, ANSWER),
+    RedactionLevel.NONE: (),
+    RedactionLevel.GOLD: (GOLD,),
+    RedactionLevel.PROMPTS: (GOLD, QUESTION, PROMPT),
+    RedactionLevel.ANSWERS: (GOLD, QUESTION, PROMPT, ANSWER),
 }
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("level", list(Level))
+@pytest.mark.parametrize("level", list(RedactionLevel))
 def test_levels_leave_out_what_they_say(planted, tmp_path, level):
     """At each level exactly the planted texts of that level are in no file, dumps unpacked."""
     out = tmp_path / "site"
@@ -121,12 +121,12 @@ def test_levels_leave_out_what_they_say(planted, tmp_path, level):
     for secret in SECRETS:
         assert not _found_in(out, secret), secret
     whole = dump(out, "all.nq")
-    if level >= Level.PROMPTS:
-        for text in (PROMPT, ANSWER) if level == Level.ANSWERS else (PROMPT,):
+    if level >= RedactionLevel.PROMPTS:
+        for text in (PROMPT, ANSWER) if level == RedactionLevel.ANSWERS else (PROMPT,):
             assert KGB.redacted in {q.predicate.value for q in whole}, text
     for text in LEVELS[level]:
         assert not _found_in(out, digest(text)), text
-    if level >= Level.GOLD:
+    if level >= RedactionLevel.GOLD:
         assert next(_values(whole, KGB.caseData, '{"commitment":"'))
 
 
@@ -138,7 +138,7 @@ def _values(store, predicate, part):
 def test_left_out_texts_can_be_disclosed(recorded, tmp_path):
     """Each commitment to a text can be opened by the store alone; scores stay, and shapes hold."""
     out = tmp_path / "site"
-    publish(recorded, out, level=Level.ANSWERS)
+    publish(recorded, out, level=RedactionLevel.ANSWERS)
     found = dump(out, "all.nq")
     commitments = known_keys.commitments(str(recorded))
     with open_reader(str(recorded)) as store:
@@ -171,7 +171,7 @@ def test_no_digest_of_what_is_left_out_is_told(recorded, tmp_path):
         rows = store.query(f"SELECT ?case WHERE {{ GRAPH ?g {{ ?case a <{KGB.Case}> }} }}")
         cases = {row["case"].value.rpartition("/")[2] for row in rows}
     out = tmp_path / "site"
-    publish(recorded, out, level=Level.ANSWERS)
+    publish(recorded, out, level=RedactionLevel.ANSWERS)
     told = b"\n".join(str(path).encode() + data for path, data in everything(out))
     found = set(re.findall(rb"(?<![0-9a-z])[0-9a-f]{8,64}(?![0-9a-z])", told))
     digests.discard(digest(""))  # of an answer, and of an empty file among the checksums
@@ -228,7 +228,7 @@ def test_equal_cases_of_two_groups_keep_equal_iris(recorded, tmp_path):
     """Where the part of a case that is published tells it from others, its IRI needs no key."""
     shutil.copytree(recorded, tmp_path / "other")
     (tmp_path / "other" / FILE).unlink(missing_ok=True)
-    for level, least in ((Level.GOLD, 3), (Level.PROMPTS, 1)):
+    for level, least in ((RedactionLevel.GOLD, 3), (RedactionLevel.PROMPTS, 1)):
         one, two = (addresses(place, level).veil for place in (recorded, tmp_path / "other"))
         shared = set(one.cases.values()) & set(two.cases.values())
         assert one.commitments != two.commitments
@@ -239,7 +239,7 @@ def test_equal_cases_of_two_groups_keep_equal_iris(recorded, tmp_path):
 def test_protected_suites_are_refused_in_the_clear(hostile, tmp_path):
     """Prompts of a protected suite are published only where someone says so."""
     out = tmp_path / "site"
-    for level in (Level.NONE, Level.GOLD):
+    for level in (RedactionLevel.NONE, RedactionLevel.GOLD):
         with pytest.raises(PublicationRefused, match=r"llm-kg-bench-3 is protected.*--unprotected"):
             publish(hostile, out, level=level)
     assert not out.exists()
@@ -247,7 +247,7 @@ def test_protected_suites_are_refused_in_the_clear(hostile, tmp_path):
         publish(hostile, out, unprotected=frozenset({"other"}))
     publish(hostile, out, runs=("1",))
     assert not _found_in(out, "Spell bob.")
-    publish(hostile, out, level=Level.PROMPTS)
+    publish(hostile, out, level=RedactionLevel.PROMPTS)
     assert not _found_in(out, "Spell bob.")
     publish(hostile, out, unprotected=frozenset({"llm-kg-bench-3"}))
     assert _found_in(out, "Spell bob.")
@@ -261,7 +261,7 @@ def test_other_protected_suites_in_the_store(recorded, tmp_path):
     says = f'a <{KGB.Case}> ; <{KGB.suite}> {suite} ; <{KGB.caseData}> "PLANTED-CASE"'
     with open_store(str(place)) as store:
         store.update(f"INSERT DATA {{ GRAPH {_node('graph/catalogue')} {{ {case} {says} }} }}")
-    publish(place, tmp_path / "site", level=Level.NONE)
+    publish(place, tmp_path / "site", level=RedactionLevel.NONE)
     assert not _found_in(tmp_path / "site", "PLANTED-CASE")
 
     with open_store(str(place)) as store:
@@ -278,7 +278,7 @@ def test_encrypted_dumps_have_all_and_pages_nothing(planted, tmp_path):
     """With a password texts are in the archives alone; keys and hosts are not even there."""
     out = tmp_path / "site"
     secret = "correct horse battery"
-    report = publish(planted, out, level=Level.NONE, password=secret, runs=("1",))
+    report = publish(planted, out, level=RedactionLevel.NONE, password=secret, runs=("1",))
     for text in (PROMPT, ANSWER, QUESTION, "PLANTED-GOLD"):
         files = _found_in(out, text, secret)
         assert files
@@ -288,7 +288,7 @@ def test_encrypted_dumps_have_all_and_pages_nothing(planted, tmp_path):
     assert not _found_in(out, secret, secret)
     packed = {p: p.read_bytes() for p in (out / "data").iterdir()}
     assert not [p for p, data in packed.items() if b"PLANTED" in data]
-    again = publish(planted, out, level=Level.NONE, password=secret, runs=("1",))
+    again = publish(planted, out, level=RedactionLevel.NONE, password=secret, runs=("1",))
     assert (again.changed, again.version) == (0, report.version)
     assert packed == {p: p.read_bytes() for p in (out / "data").iterdir()}
 
@@ -358,7 +358,9 @@ def test_own_names_and_secrets_go(monkeypatch):
     monkeypatch.setattr(socket, "gethostname", lambda: "planted-host.example")
     monkeypatch.setattr(getpass, "getuser", lambda: "plantedlogin")
     monkeypatch.setenv("PLANTED_API_KEY", "a value like no other")
-    found = scrubbing.Scrubber(scrubbing.here(), Echoes(names.of_environment()))
+    found = scrubbing.Scrubber(
+        scrubbing.local_names(), SecretDetector(secret_names.secrets_in_environment())
+    )
     said = found.text("plantedlogin on planted-host: a value like no other")
     assert said == "[name] on [name]: [key]"
     assert found.tells("so: a value like no other.")
@@ -366,8 +368,8 @@ def test_own_names_and_secrets_go(monkeypatch):
 
 def test_words_are_not_taken_for_machines():
     """The host ``llama.corp`` says nothing against models called llama."""
-    names = scrubbing.hosts_and_people(["http://llama.corp/v1", "http://gpu-7.corp/v1"])
-    found = scrubbing.Scrubber(names)
+    secret_names = scrubbing.hosts_and_people(["http://llama.corp/v1", "http://gpu-7.corp/v1"])
+    found = scrubbing.Scrubber(secret_names)
     assert found.text("llama-3 at llama.corp, gpu-7") == "llama-3 at [host], [name]"
     assert scrubbing.Scrubber().text("cannot reach db.internal") == "cannot reach [host]"
     assert scrubbing.Scrubber().text("nothing on localhost") == "nothing on [host]"
@@ -376,22 +378,22 @@ def test_words_are_not_taken_for_machines():
 def test_cases_of_unknown_classes_are_withheld_whole():
     """What nobody declared to be asked may be a reference answer."""
     data = {"question": "what?", "mySolution": "this", "steps": [1, 2], "uid": "u"}
-    seal = withholding.Seal(Commitments(bytes(32)), "case")
-    kept = withholding.case_data(data, Level.GOLD, seal)
+    seal = redaction.Placeholders(Commitments(bytes(32)), "case")
+    kept = redaction.redacted_case_data(data, RedactionLevel.GOLD, seal)
     assert kept == {
         "question": "what?",
         "uid": "u",
         "mySolution": {"commitment": seal.commitments.commit("case mySolution", "this")},
         "steps": {"commitment": seal.commitments.commit("case steps", "[1,2]")},
     }
-    prompts = withholding.case_data(data, Level.PROMPTS, seal)
+    prompts = redaction.redacted_case_data(data, RedactionLevel.PROMPTS, seal)
     assert set(prompts["question"]) == {"commitment"}
 
 
 def test_error_messages_are_not_repeated_with_prompts(planted, tmp_path):
     """Where prompts are left out, so are messages and reasons, which may quote them."""
     out = tmp_path / "site"
-    publish(planted, out, level=Level.PROMPTS, runs=("1",))
+    publish(planted, out, level=RedactionLevel.PROMPTS, runs=("1",))
     for of in (SCHEMA.error, KGB.rationale):
         found = [*dump(out, "all.nq").quads_for_pattern(None, ox.NamedNode(of), None)]
         assert found

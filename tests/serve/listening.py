@@ -7,7 +7,7 @@ import contextlib
 import socket
 import threading
 
-from kgbench.serve import starting
+from kgbench.serve import startup
 from kgbench.serve.settings import Limits, Settings
 
 
@@ -15,7 +15,7 @@ from kgbench.serve.settings import Limits, Settings
 def listening(folder, *, hosts=None, **limits):
     """The root of a running server over the store at ``folder``."""
     settings = Settings(location=str(folder), hosts=hosts, limits=Limits(**limits))
-    server = starting.server(settings)
+    server = startup.server(settings)
     with socket.create_server(("127.0.0.1", 0)) as listener:
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()  # who connects before it accepts is kept waiting by the listener

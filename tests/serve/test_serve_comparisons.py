@@ -9,7 +9,7 @@ from kgbench.analysis import scores as fetch
 from kgbench.analysis.selection import select
 from kgbench.analysis.task_scores import task_scores
 from kgbench.errors import QueryError
-from kgbench.pages.snapshot import Memory
+from kgbench.pages.snapshot import MemoryView
 from kgbench.serve import comparisons
 from kgbench.serve.comparisons import side_by_side
 from kgbench.vocab import BASE
@@ -19,7 +19,7 @@ from tests.analysis_store import graph
 @pytest.fixture(scope="module")
 def view():
     """What pages read of the small store of scores."""
-    return Memory(graph("analysis_scores").database, BASE)
+    return MemoryView(graph("analysis_scores").database, BASE)
 
 
 @pytest.fixture(scope="module")

@@ -12,17 +12,17 @@ from starlette.testclient import TestClient
 
 from kgbench.analysis import leaders
 from kgbench.analysis.selection import select
-from kgbench.analysis.stored import basis, keep
+from kgbench.analysis.stored_results import basis, store_table
 from kgbench.rdf import queries
 from kgbench.serve import service
 from kgbench.serve.analyses import ANALYSES as KNOWN
 from kgbench.serve.analyses import example
+from kgbench.serve.analysis_cache import AnalysisCache
 from kgbench.serve.app import application
-from kgbench.serve.computing import Computing
-from kgbench.serve.following import Following
 from kgbench.serve.pool import ANALYSES, Pool
 from kgbench.serve.refusals import Refused
 from kgbench.serve.settings import Settings
+from kgbench.serve.snapshot_follower import SnapshotFollower
 from kgbench.store import open_store
 from kgbench.vocab import BASE
 from tests.serve import stores
@@ -50,7 +50,7 @@ ARGUMENTS = {
 @pytest.fixture(scope="module")
 def view(result_store):
     """A snapshot."""
-    return Following(str(result_store), BASE).view
+    return SnapshotFollower(str(result_store), BASE).view
 
 
 @pytest.mark.parametrize("name", queries.names())
@@ -80,7 +80,7 @@ def run(limits, work):
     async def running():
         pool = Pool(limits, ANALYSES)
         try:
-            return await work(Computing(pool), pool)
+            return await work(AnalysisCache(pool), pool)
         finally:
             await pool.close()
 
@@ -106,9 +106,9 @@ def test_leaders_that_are_kept_are_not_computed_again(tmp_path):
         chosen = select(store, SUITE)
         asked = leaders.arguments()
         table = replace(leaders.leaders(store, chosen), title="As it was kept")
-        keep(store, basis(store, chosen, "leaderboard", asked), table, datetime.now(UTC))
+        store_table(store, basis(store, chosen, "leaderboard", asked), table, datetime.now(UTC))
 
-    found = KNOWN["leaderboard"](Following(location, BASE).view, suite=SUITE)
+    found = KNOWN["leaderboard"](SnapshotFollower(location, BASE).view, suite=SUITE)
 
     assert found["board"].title == "As it was kept"
 

@@ -10,8 +10,8 @@ import pytest
 
 from kgbench.analysis.tables import Column, Kind, Table
 from kgbench.errors import StoreError
-from kgbench.pages import contents, home, rendering, scored, snapshot, things
-from kgbench.pages.snapshot import Memory
+from kgbench.pages import contents, home, rendering, score_tables, snapshot, things
+from kgbench.pages.snapshot import MemoryView
 from kgbench.vocab import BASE, DCTERMS, KGB, PROV, RDF, RDFS, SKOS
 from tests.analysis_store import GraphStore
 
@@ -37,7 +37,7 @@ def view(*updates):
     store = GraphStore("result")
     for update in updates:
         store.database.update(PREFIXES + update)
-    return Memory(store.database, BASE)
+    return MemoryView(store.database, BASE)
 
 
 def without(subject, predicate):
@@ -129,7 +129,7 @@ def test_tasks_without_a_main_metric():
 def test_suites_without_a_pass_have_no_scores():
     """A suite of which nothing was judged yet is passed over."""
     of = view(f"DROP GRAPH <{BASE}graph/pass/3>", without(f"{BASE}graph/pass/3", "?any"))
-    assert [suite for suite, *_ in scored.selections(of)] == [OWN]
+    assert [suite for suite, *_ in score_tables.selections(of)] == [OWN]
 
 
 def test_dialogues():
@@ -256,7 +256,7 @@ def test_formats_of_what_is_said():
 def test_folders_without_a_snapshot_are_refused(tmp_path):
     """Where nothing was published by a store there is nothing to read, which is told."""
     with pytest.raises(StoreError, match="has no snapshot to read"):
-        snapshot.newest(tmp_path, BASE)
+        snapshot.open_newest(tmp_path, BASE)
 
 
 def test_things_without_labels_have_names():

@@ -70,7 +70,7 @@ def expected(view, query):
 @pytest.mark.parametrize("kind", ["look-ups", "aggregates"])
 def test_many_connections_at_once_get_right_answers(result_store, kind):
     """Of 256 clients that come at once, each with a query of its own, all are answered."""
-    view = snapshot.newest(Path(result_store) / "snapshots", BASE)
+    view = snapshot.open_newest(Path(result_store) / "snapshots", BASE)
     subjects = sorted({str(quad.subject) for quad in view.database if "<" in str(quad.subject)})
     things = [subjects[number % len(subjects)] for number in range(MANY)]
     if kind == "look-ups":
@@ -120,7 +120,7 @@ def test_answers_under_way_are_from_one_snapshot_each(tmp_path, monkeypatch):
         for number in range(3):
             await asyncio.to_thread(store.write, written(number))
             await asyncio.to_thread(store.publish_snapshot)
-            newest = snapshot.newest(folder / "snapshots", BASE).name
+            newest = snapshot.open_newest(folder / "snapshots", BASE).name
             served = ""
             while served != newest:  # each answer comes from the server, which goes on meanwhile
                 served = json.loads((await talk.get("/health"))[1])["snapshot"]

@@ -8,11 +8,11 @@ from html import unescape
 
 import pytest
 
-from kgbench.analysis.finding import SORTS, find_dialogues
+from kgbench.analysis.dialogue_search import SORTS, find_dialogues
 from kgbench.analysis.selection import select
-from kgbench.pages.snapshot import Memory
+from kgbench.pages.snapshot import MemoryView
 from kgbench.serve import dialogue_lists
-from kgbench.serve.dialogue_lists import Wanted, listed_dialogues
+from kgbench.serve.dialogue_lists import DialogueSearch, listed_dialogues
 from kgbench.vocab import BASE
 from tests.analysis_store import graph
 
@@ -20,7 +20,7 @@ from tests.analysis_store import graph
 @pytest.fixture(scope="module")
 def view():
     """What pages read of the small store of scores."""
-    return Memory(graph("analysis_scores").database, BASE)
+    return MemoryView(graph("analysis_scores").database, BASE)
 
 
 @pytest.fixture
@@ -31,9 +31,9 @@ def short_pages(monkeypatch):
 
 def listed(view, **given):
     """A page of the list for the fields of a form."""
-    wanted = Wanted.read(given)
+    wanted = DialogueSearch.read(given)
     assert wanted.problem is None
-    fields = {name: getattr(wanted, name) for name in Wanted.__dataclass_fields__}
+    fields = {name: getattr(wanted, name) for name in DialogueSearch.__dataclass_fields__}
     return listed_dialogues(view, None, fields)
 
 
@@ -100,7 +100,7 @@ def test_what_cannot_be_found_is_said(client, query):
 
 def test_headings_and_pages_keep_the_filters():
     """A link to another order or page asks for the same otherwise."""
-    asked = Wanted.read({"model": "a*", "below": "0.5", "search": "x & y", "page": "3"})
+    asked = DialogueSearch.read({"model": "a*", "below": "0.5", "search": "x & y", "page": "3"})
     assert asked.query("s", page=4) == "suite=s&model=a%2A&below=0.5&search=x+%26+y&page=4"
     assert "page" not in asked.query("s", sort="model", page=1)
     assert "order=down" in asked.query("s", reverse=True)

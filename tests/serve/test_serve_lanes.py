@@ -8,8 +8,8 @@ import threading
 
 from kgbench.serve import costs
 from kgbench.serve.costs import Cost, key_of
-from kgbench.serve.following import Following
 from kgbench.serve.settings import Limits
+from kgbench.serve.snapshot_follower import SnapshotFollower
 from kgbench.store import open_store, snapshots
 from kgbench.vocab import BASE
 from tests.serve import stores
@@ -76,7 +76,7 @@ def test_view_never_goes_back(tmp_path, monkeypatch):
     So it was after updates: clients that had read the newer snapshot read the older one then.
     """
     folder = stores.make(tmp_path / "results")
-    following = Following(str(folder), BASE)
+    following = SnapshotFollower(str(folder), BASE)
     newest = following._open
     found, go_on = threading.Event(), threading.Event()
 

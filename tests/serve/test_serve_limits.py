@@ -17,11 +17,11 @@ from starlette.testclient import TestClient
 from kgbench.execution import lexer
 from kgbench.serve import admission
 from kgbench.serve.app import application
-from kgbench.serve.bodies import body
-from kgbench.serve.following import Following
 from kgbench.serve.pool import Pool
 from kgbench.serve.refusals import Refused
+from kgbench.serve.request_bodies import body
 from kgbench.serve.settings import Limits, Settings
+from kgbench.serve.snapshot_follower import SnapshotFollower
 from kgbench.vocab import BASE
 from tests.serve.processes import PATIENCE, eventually
 
@@ -234,7 +234,7 @@ def test_worker_with_unread_answer_ends(result_store):
     """A worker whose pipe is full when it is killed is gone at once, and waited for."""
 
     async def work():
-        view = Following(str(result_store), BASE).view
+        view = SnapshotFollower(str(result_store), BASE).view
         pool = Pool(Limits(seconds=PATIENCE, quick_seconds=0.3, quick=1, heavy=1))
         job = {
             "snapshot": view.path,

@@ -137,7 +137,7 @@ def test_own_failure_is_told_without_its_cause(client, monkeypatch):
     def broken(*_):
         raise LookupError("a secret of the server")
 
-    monkeypatch.setattr(linked_data, "find", broken)
+    monkeypatch.setattr(linked_data, "resolve", broken)
     response = client.get("/run/1")
     assert response.status_code == 500
     assert response.text == "the server failed on this request; its log says more\n"

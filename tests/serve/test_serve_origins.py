@@ -11,7 +11,7 @@ from starlette.testclient import TestClient
 from kgbench.errors import ConfigurationError
 from kgbench.serve.app import application
 from kgbench.serve.settings import Settings
-from kgbench.serve.starting import names
+from kgbench.serve.startup import host_names
 from tests.serve.conftest import LIMITS
 from tests.serve.listening import listening
 from tests.serve.test_serve_starting import serve, stand
@@ -58,7 +58,7 @@ def test_results_are_shared_where_it_is_said(result_store, settings, origin):
 @pytest.mark.parametrize("path", ["/health", LOOKUP, "/sparql?query=ASK+{}", "/", "/ns"])
 def test_rebound_name_is_refused(result_store, path):
     """Asked by a name that is not its own, a server answers nothing, on the short way either."""
-    with listening(result_store, hosts=names("127.0.0.1", None)) as url:
+    with listening(result_store, hosts=host_names("127.0.0.1", None)) as url:
         own = _status(url, path, url.split("/")[2])
         other = _status(url, path, "rebound.example")
 
@@ -86,7 +86,7 @@ def _status(url, path, host):
 )
 def test_own_names(host, own):
     """IP addresses, the names of this machine and the public one are a server's own."""
-    hosts = names("results", "https://example.org/bench/")
+    hosts = host_names("results", "https://example.org/bench/")
     assert Settings("memory:", hosts=hosts).is_own(host) is own
 
 

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from kgbench.pages import drawing
 from kgbench.serve import protocol
 from kgbench.serve.admission import admit
-from kgbench.serve.bodies import is_deeper
 from kgbench.serve.negotiation import choose
 from kgbench.serve.refusals import Refused
+from kgbench.serve.request_bodies import is_deeper
 from kgbench.serve.rows import Counter
 from kgbench.serve.updates import with_dataset
 
@@ -69,7 +69,7 @@ def test_accept_headers_as_the_standard_reads_them(header, expected):
 def test_any_request_is_read_or_refused(method, url_query, content_type, sent):
     """No bytes lead to anything but an operation or a refusal of the client's kind."""
     try:
-        protocol.read(method, url_query, content_type, sent)
+        protocol.parse_request(method, url_query, content_type, sent)
     except Refused as refused:
         assert 400 <= refused.status < 500
 
@@ -94,7 +94,7 @@ def test_any_request_is_read_or_refused(method, url_query, content_type, sent):
 def test_what_can_be_no_operation_says_why(media, url_query, sent, status, words):
     """Two operations, none, or one that cannot be read: each refusal names what is wrong."""
     with pytest.raises(Refused, match=words) as refused:
-        protocol.read("POST", url_query, media, sent)
+        protocol.parse_request("POST", url_query, media, sent)
     assert status == refused.value.status
 
 

@@ -15,15 +15,15 @@ from types import SimpleNamespace
 import pytest
 
 from kgbench.errors import StoreError
-from kgbench.serve import computing, service, workers
-from kgbench.serve.computing import Computing
+from kgbench.serve import analysis_cache, service, worker_handle
+from kgbench.serve.analysis_cache import AnalysisCache
 from kgbench.serve.costs import Cost
-from kgbench.serve.following import Following
 from kgbench.serve.pool import QUERIES, Answer, Pool
 from kgbench.serve.refusals import Refused
 from kgbench.serve.service import Service
 from kgbench.serve.settings import Limits, Settings
-from kgbench.serve.workers import Worker
+from kgbench.serve.snapshot_follower import SnapshotFollower
+from kgbench.serve.worker_handle import Worker
 from kgbench.vocab import BASE, KGB
 from tests.serve import stores
 from tests.serve.processes import eventually, is_running
@@ -37,7 +37,7 @@ SLOW = Limits(seconds=60, quick_seconds=0, patience=60, quick=1, heavy=1)  # not
 def job(result_store):
     """A query with one row."""
     return {
-        "snapshot": Following(str(result_store), BASE).view.path,
+        "snapshot": SnapshotFollower(str(result_store), BASE).view.path,
         "format": "csv",
         "base": BASE,
         "union": True,
@@ -200,7 +200,7 @@ def test_worker_that_is_never_ready_is_ended(monkeypatch):
         killed.append(self)
 
     monkeypatch.setattr(Worker, "kill", noted)
-    monkeypatch.setattr(workers, "_START_SECONDS", 0.0)
+    monkeypatch.setattr(worker_handle, "_START_SECONDS", 0.0)
     with pytest.raises(StoreError, match="a query worker is not ready after 0 seconds"):
         asyncio.run(Worker.start(QUERIES, 1 << 31))
 
@@ -232,7 +232,7 @@ def test_result_of_an_old_snapshot_is_not_kept():
 
     async def work():
         pool = Answering()
-        wanted = Computing(pool)
+        wanted = AnalysisCache(pool)
         old = asyncio.create_task(wanted.get(view("old"), "overview"))
         await asyncio.sleep(0)
         new = asyncio.create_task(wanted.get(view("new"), "overview"))
@@ -248,12 +248,12 @@ def test_result_of_an_old_snapshot_is_not_kept():
 
 def test_results_do_not_fill_the_memory(monkeypatch):
     """However many things are asked for, few results are kept, the newest among them."""
-    monkeypatch.setattr(computing, "_KEPT", 3)
+    monkeypatch.setattr(analysis_cache, "_KEPT", 3)
 
     async def work():
         pool = Answering()
         pool.go_on.set()
-        wanted = Computing(pool)
+        wanted = AnalysisCache(pool)
         for number in range(8):
             await wanted.get(view("one"), "thing", iri=number)
             assert 1 <= len(wanted._results) <= 3
@@ -267,7 +267,7 @@ def test_analysis_under_way_ends_with_the_server(caplog):
     """What nobody waits for any more when the server ends is cancelled, and no failure."""
 
     async def work():
-        wanted = Computing(Answering())
+        wanted = AnalysisCache(Answering())
         asker = asyncio.create_task(wanted.get(view("one"), "overview"))
         await asyncio.sleep(0)
         await asyncio.sleep(0)

@@ -10,18 +10,18 @@ from types import SimpleNamespace
 import pytest
 
 from kgbench.analysis import scores
-from kgbench.analysis.once import once
+from kgbench.analysis.snapshot_cache import cache_per_snapshot
 from kgbench.pages import snapshot
-from kgbench.pages.snapshot import Memory
+from kgbench.pages.snapshot import MemoryView
 from kgbench.pages.things import label
-from kgbench.serve import kept_pages, service
-from kgbench.serve.computing import Computing
+from kgbench.serve import page_cache, service
+from kgbench.serve.analysis_cache import AnalysisCache
 from kgbench.serve.costs import Cost, key_of
-from kgbench.serve.kept_pages import KeptPages, Page
+from kgbench.serve.page_cache import Page, PageCache
 from kgbench.serve.refusals import Refused
 from kgbench.serve.service import Service
 from kgbench.serve.settings import Limits, Settings
-from kgbench.serve.worker import Opened
+from kgbench.serve.worker import OpenSnapshots
 from kgbench.store import open_store
 from kgbench.vocab import BASE
 from tests.serve import stores
@@ -152,7 +152,7 @@ def test_process_that_cannot_open_a_snapshot_is_kept(job, tmp_path):
 
 def test_last_snapshot_stays_open_until_jobs_leave_it():
     """Beside the one that jobs are about, the newest is open, and none before them."""
-    opened = Opened(str.upper)
+    opened = OpenSnapshots(str.upper)
     for path, kept in (("a", "a"), ("b", "ab"), ("a", "ab"), ("c", "bc"), ("c", "c"), ("d", "cd")):
         assert opened.get(path) == path.upper()
         assert "".join(opened.kept) == kept
@@ -164,7 +164,7 @@ def test_what_was_asked_for_is_computed_for_the_next_snapshot():
     async def work():
         pool = Answering()
         pool.go_on.set()
-        wanted = Computing(pool)
+        wanted = AnalysisCache(pool)
         await wanted.get(view("old"), "overview")
         await wanted.get(view("old"), "thing", iri="a")
         await wanted.prepare(view("new"))
@@ -249,8 +249,8 @@ class Working:
 
 def test_pages_are_kept_for_one_snapshot_and_within_a_size(monkeypatch):
     """The pages that were asked for last stay; those of another snapshot go."""
-    monkeypatch.setattr(kept_pages, "MOST_BYTES", 3)
-    kept, pages = KeptPages(), {name: Page(name.encode(), {}) for name in "abcd"}
+    monkeypatch.setattr(page_cache, "MOST_BYTES", 3)
+    kept, pages = PageCache(), {name: Page(name.encode(), {}) for name in "abcd"}
     for name in "abc":
         kept.keep(view("one"), name, pages[name])
     assert kept.get(view("one"), "a") == pages["a"]
@@ -275,17 +275,17 @@ def test_page_that_was_kept_is_the_same(client, path):
 
 def test_names_are_read_once_from_a_snapshot(result_store, monkeypatch):
     """A snapshot does not change; a store that does is read each time. Callers share nothing."""
-    opened = snapshot.newest(result_store / "snapshots", BASE)
+    opened = snapshot.open_newest(result_store / "snapshots", BASE)
     read = []
 
-    @once
+    @cache_per_snapshot
     def found(store):
         read.append(store)
         return {"a": 1}
 
     found(opened).clear()
     assert found(opened) == {"a": 1}
-    memory = Memory(opened.database, BASE)
+    memory = MemoryView(opened.database, BASE)
     assert [found(memory), found(memory)] == [{"a": 1}, {"a": 1}]
     assert read == [opened, memory, memory]
     assert scores.models(opened) == scores.models(memory)
@@ -295,8 +295,8 @@ def test_names_are_read_once_from_a_snapshot(result_store, monkeypatch):
 def test_labels_are_those_of_the_database(result_store, monkeypatch):
     """What a snapshot keeps of labels is what it says, however few it may keep."""
     monkeypatch.setattr("kgbench.pages.things._MOST_LABELS", 3)
-    opened = snapshot.newest(result_store / "snapshots", BASE)
-    memory = Memory(opened.database, BASE)
+    opened = snapshot.open_newest(result_store / "snapshots", BASE)
+    memory = MemoryView(opened.database, BASE)
     subjects = sorted({q.subject.value for q in opened.database if "<" in str(q.subject)})
     assert [label(opened, one) for one in subjects] == [label(memory, one) for one in subjects]
     assert len(opened.labels) <= 3

@@ -11,8 +11,8 @@ pytest.importorskip("starlette")
 
 from starlette.testclient import TestClient
 
-from kgbench.judges.dialogues import newest_judgeable
-from kgbench.judges.planning import Judging
+from kgbench.judges.dialogues import newest_judgeable_run
+from kgbench.judges.planning import JudgingRequest
 from kgbench.judges.rubrics import rubric
 from kgbench.record import reviews as record
 from kgbench.serve.review.access import Access
@@ -42,7 +42,9 @@ def store():
 
 def app_of(store, public=None):
     """A review server over a store."""
-    queue = ReviewQueue(store, newest_judgeable(store), Judging(rubric("correctness")), "random")
+    queue = ReviewQueue(
+        store, newest_judgeable_run(store), JudgingRequest(rubric("correctness")), "random"
+    )
     hosts = frozenset({"testserver", "bench.example"})
     return application(Settings("memory:", hosts=hosts), queue, Access(KEY, public))
 

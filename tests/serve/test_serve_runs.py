@@ -7,8 +7,8 @@ import pytest
 
 from kgbench.pages import home, runs
 from kgbench.pages.board import bar, heat
-from kgbench.pages.snapshot import Memory
-from kgbench.pages.words import day, moment, seconds_between
+from kgbench.pages.snapshot import MemoryView
+from kgbench.pages.times import day, moment, seconds_between
 from kgbench.vocab import BASE
 from tests.analysis_store import GraphStore
 from tests.serve import stores
@@ -21,7 +21,7 @@ def view():
     """What pages read of the results written by hand, with a run under way."""
     store = GraphStore("result")
     store.database.extend(stores.run_under_way())
-    return Memory(store.database, BASE)
+    return MemoryView(store.database, BASE)
 
 
 def test_run_shows_what_it_reached(view):

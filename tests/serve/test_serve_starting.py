@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from kgbench.cli import app
 from kgbench.errors import ConfigurationError, StoreError
-from kgbench.serve import starting
+from kgbench.serve import startup
 
 
 class Stand:
@@ -39,7 +39,7 @@ def has_ipv6():
 def stand(monkeypatch):
     """The servers that would have been started."""
     made = []
-    monkeypatch.setattr(starting, "server", lambda given: made.append(Stand(given)) or made[-1])
+    monkeypatch.setattr(startup, "server", lambda given: made.append(Stand(given)) or made[-1])
     return made
 
 

@@ -29,7 +29,7 @@ from tests.servers.loopback import LoopbackServer, fixed
 from tests.servers.openai_server import OpenAISpeech
 
 pytest.importorskip("starlette", reason="the extra kgbench[serve] is not installed")
-from kgbench.serve import question_answering, starting
+from kgbench.serve import question_answering, startup
 from kgbench.serve.settings import Settings
 
 
@@ -47,9 +47,9 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @contextmanager
 def served(spec: str, timeout: float = 60.0) -> Iterator[str]:
     """The endpoint of a model, in a thread, and its address."""
-    settings = Settings(location="memory:", hosts=starting.names("127.0.0.1", None))
+    settings = Settings(location="memory:", hosts=startup.host_names("127.0.0.1", None))
     application = question_answering.application(settings, model_setup(spec), timeout)
-    server = starting.server(settings, application)
+    server = startup.server(settings, application)
     with socket.create_server(("127.0.0.1", 0)) as listener:
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
@@ -185,7 +185,7 @@ def test_the_command_says_where_it_listens(
     def run(server: object, words: str, host: str, port: int) -> None:
         said.append(f"{words}{host}:{port}")
 
-    monkeypatch.setattr(starting, "run", run)
+    monkeypatch.setattr(startup, "run", run)
     arguments = ["serve", "--text2sparql", "baseline:oracle", "--port", "0"]
     result = CliRunner().invoke(app, arguments, catch_exceptions=False)
     assert result.exit_code == 0, result.output

@@ -16,7 +16,7 @@ import pytest
 from kgbench.errors import QueryError
 from kgbench.execution.lockdown import OUT_OF_MEMORY
 from kgbench.serve import analyst, isolation, worker
-from kgbench.serve.following import Following
+from kgbench.serve.snapshot_follower import SnapshotFollower
 from kgbench.vocab import BASE, KGB
 
 SELECT = f"SELECT ?r {{ GRAPH ?g {{ ?r a <{KGB.Run}> }} }}"
@@ -26,7 +26,7 @@ EVERYTHING = "SELECT * { GRAPH ?g { ?s ?p ?o } }"
 @pytest.fixture(scope="module")
 def path(result_store):
     """A snapshot."""
-    return str(Following(str(result_store), BASE).view.path)
+    return str(SnapshotFollower(str(result_store), BASE).view.path)
 
 
 def framed(data):
@@ -168,8 +168,8 @@ def test_unknown_machine_is_not_isolated(monkeypatch):
 
 def test_long_messages_are_cut():
     """A parser's list of all that it would have taken is of use to nobody."""
-    assert worker.said(ValueError("x" * 1_000)) == "x" * 300 + " ..."
-    assert worker.said(ValueError("x")) == "x"
+    assert worker.parser_message(ValueError("x" * 1_000)) == "x" * 300 + " ..."
+    assert worker.parser_message(ValueError("x")) == "x"
 
 
 def test_analyses_are_answered(answers):

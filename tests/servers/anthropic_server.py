@@ -77,7 +77,7 @@ class AnthropicSpeech:
 
     def _message(self, entry: Entry, kind: str, text: str) -> dict[str, Any]:
         content: list[dict[str, Any]] = []
-        text, calls = wording.spoken(text) if entry.body.get("tools") else (text, ())
+        text, calls = wording.split_calls(text) if entry.body.get("tools") else (text, ())
         if self._reasoning is not None:
             content.append(
                 {"type": "thinking", "thinking": self._reasoning, "signature": SIGNATURE}

@@ -105,7 +105,7 @@ class GoogleSpeech:
         if self._reasoning is not None:
             parts.append({"text": self._reasoning, "thought": True})
             body["usageMetadata"]["thoughtsTokenCount"] = thought
-        text, calls = wording.spoken(text) if entry.body.get("tools") else (text, ())
+        text, calls = wording.split_calls(text) if entry.body.get("tools") else (text, ())
         if text:
             parts.append({"text": text})
         for k, call in enumerate(calls):

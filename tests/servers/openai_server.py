@@ -224,7 +224,7 @@ def _vector(text: str) -> list[float]:
 
 def _spoken(entry: Entry, answer: str) -> tuple[str, tuple[ToolCall, ...]]:
     """An answer as text and tool calls, where tools were offered; see ``kgbench.tools.wording``."""
-    return wording.spoken(answer) if entry.body.get("tools") else (answer, ())
+    return wording.split_calls(answer) if entry.body.get("tools") else (answer, ())
 
 
 def _text(message: Any) -> str:

@@ -15,7 +15,7 @@ from pyld import jsonld
 
 from kgbench.errors import SignatureError
 from kgbench.signing import canonical, proofs
-from kgbench.signing.history import History
+from kgbench.signing.key_history import KeyHistory
 from kgbench.signing.keys import SigningKey, verifies
 from kgbench.signing.multibase import decode
 
@@ -96,7 +96,7 @@ def test_many_blank_nodes_are_refused_before_they_take_for_ever():
 
 def test_a_proof_holds_for_what_was_signed():
     """The document without its proof comes back."""
-    read = proofs.read(proofs.written(secured()).encode())
+    read = proofs.read(proofs.serialise(secured()).encode())
 
     assert proofs.verify(read, KEY.public) == document()
 
@@ -172,7 +172,7 @@ def test_what_is_no_signed_document_is_refused(content):
 
 def test_values_are_read_from_what_was_signed():
     """JSON that states nothing, as under an unknown name, is not read as if it were signed."""
-    stated = proofs.Stated({**document(), "unknown": "x"})
+    stated = proofs.Statements({**document(), "unknown": "x"})
 
     assert stated.one("https://e.org/d", "http://www.w3.org/ns/dcat#version") == "1"
     assert stated.all("https://e.org/d", "unknown") == []
@@ -188,46 +188,46 @@ def controller(history, key, now=NOW):
 
 def test_a_key_vouches_for_those_that_follow_it():
     """Readers of the first key trust the second, and readers of a foreign key neither."""
-    history = History.begun(KEY.public, NOW).followed(KEY, NEXT.public, NOW)
+    history = KeyHistory.begun(KEY.public, NOW).followed(KEY, NEXT.public, NOW)
     made = controller(history, NEXT)
 
-    assert set(History.trusted(made, IRI, [KEY.public]).entries) == {KEY.public, NEXT.public}
-    assert History.trusted(made, IRI, [NEXT.public])
+    assert set(KeyHistory.trusted(made, IRI, [KEY.public]).entries) == {KEY.public, NEXT.public}
+    assert KeyHistory.trusted(made, IRI, [NEXT.public])
     with pytest.raises(SignatureError, match="not trusted"):
-        History.trusted(made, IRI, [OTHER.public])
+        KeyHistory.trusted(made, IRI, [OTHER.public])
 
 
 @pytest.mark.parametrize("endorsement", [None, "z111", "other"])
 def test_nobody_follows_without_endorsement(endorsement):
     """A key that says that it follows another, without a proof by that one, is not trusted."""
-    history = History.begun(KEY.public, NOW).followed(KEY, NEXT.public, NOW)
+    history = KeyHistory.begun(KEY.public, NOW).followed(KEY, NEXT.public, NOW)
     if endorsement == "other":
-        forged = History.begun(KEY.public, NOW).followed(OTHER, NEXT.public, NOW)
+        forged = KeyHistory.begun(KEY.public, NOW).followed(OTHER, NEXT.public, NOW)
         endorsement = forged.entries[NEXT.public].endorsement
     entry = replace(history.entries[NEXT.public], endorsement=endorsement)
-    made = controller(History([history.entries[KEY.public], entry]), NEXT)
+    made = controller(KeyHistory([history.entries[KEY.public], entry]), NEXT)
 
     with pytest.raises(SignatureError, match="not trusted"):
-        History.trusted(made, IRI, [KEY.public])
+        KeyHistory.trusted(made, IRI, [KEY.public])
 
 
 def test_old_signatures_of_a_revoked_key_stay_valid():
     """A revoked key signs nothing more; what it signed before its revocation holds."""
-    history = History.begun(KEY.public, NOW).followed(KEY, NEXT.public, NOW)
+    history = KeyHistory.begun(KEY.public, NOW).followed(KEY, NEXT.public, NOW)
     revoked = history.revoking(KEY.public, "stolen", NOW + timedelta(days=1))
-    found = History.trusted(controller(revoked, NEXT), IRI, [NEXT.public])
+    found = KeyHistory.trusted(controller(revoked, NEXT), IRI, [NEXT.public])
 
-    assert found.signer(proofs.claimed(secured()), IRI).reason == "stolen"
-    late = proofs.claimed(secured(now=NOW + timedelta(days=2)))
+    assert found.signer(proofs.claimed_proof(secured()), IRI).reason == "stolen"
+    late = proofs.claimed_proof(secured(now=NOW + timedelta(days=2)))
     with pytest.raises(SignatureError, match=r"revoked at 2026-11-24.*stolen"):
         found.signer(late, IRI)
     with pytest.raises(SignatureError, match="revoked"):
-        History.trusted(controller(revoked, KEY, NOW + timedelta(days=2)), IRI, [KEY.public])
+        KeyHistory.trusted(controller(revoked, KEY, NOW + timedelta(days=2)), IRI, [KEY.public])
 
 
 def test_the_newest_key_is_not_revoked():
     """There must be one to sign with; unknown and revoked keys are refused, too."""
-    history = History.begun(KEY.public, NOW).followed(KEY, NEXT.public, NOW)
+    history = KeyHistory.begun(KEY.public, NOW).followed(KEY, NEXT.public, NOW)
 
     with pytest.raises(SignatureError, match="newest"):
         history.revoking(NEXT.public, "x", NOW)
@@ -239,10 +239,10 @@ def test_the_newest_key_is_not_revoked():
 
 def test_a_history_is_kept_beside_its_key(tmp_path):
     """What is written is read again; a damaged one is refused."""
-    history = History.begun(KEY.public, NOW).followed(KEY, NEXT.public, NOW)
+    history = KeyHistory.begun(KEY.public, NOW).followed(KEY, NEXT.public, NOW)
     history.keep(tmp_path / "k")
 
-    assert History.read(tmp_path / "k").entries == history.entries
+    assert KeyHistory.read(tmp_path / "k").entries == history.entries
     (tmp_path / "k.keys").write_text('[{"no": 1}]')
     with pytest.raises(SignatureError, match="restore the file"):
-        History.read(tmp_path / "k")
+        KeyHistory.read(tmp_path / "k")

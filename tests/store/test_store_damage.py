@@ -168,7 +168,7 @@ def test_a_sound_store_is_said_to_be_sound(place):
     assert list(found.parts) == ["owner's files", newest, older]
     assert found.graphs == 1
     assert found.digests.keys() == {GRAPH, IRIS.catalogue}
-    assert examination.examined(place / "data").damage == []
+    assert examination.examine_in_process(place / "data").damage == []
 
 
 @pytest.mark.slow
@@ -229,7 +229,7 @@ def test_a_child_that_does_not_come_to_its_end_is_a_finding(place, monkeypatch):
 def test_files_that_were_found_on_opening_prove_less(place):
     """A checksum of a file that was there before the owner came does not stand for its content."""
     shutil.rmtree(place / "snapshots")
-    checksums.place(place / "data").unlink()
+    checksums.sums_path(place / "data").unlink()
     open_store(str(place)).close()
     sums = checksums.read(snapshots.newest(place / "snapshots"))
     assert not any(one.fresh for name, one in sums.items() if name.endswith(".sst"))
@@ -239,16 +239,16 @@ def test_what_checksums_prove_is_read_once(place, monkeypatch):
     """Indexes are gone through only where no checksum was taken soon after the file was written."""
     depths = []
 
-    def examine(folder: Path, *, indexes: bool) -> examination.Examined:
+    def examine(folder: Path, *, indexes: bool) -> examination.Examination:
         depths.append((folder.name, indexes))
-        return examination.Examined()
+        return examination.Examination()
 
     monkeypatch.setattr(checking, "examine", examine)
     # The engine may have merged files after the owner took checksums on closing.
     checksums.take(place / "data", place / "data")
     checking.check(place)
     assert ("data", False) in depths
-    checksums.place(place / "data").unlink()
+    checksums.sums_path(place / "data").unlink()
     shutil.rmtree(place / "snapshots")
     checking.check(place)
     assert depths[-1] == ("data", True)
@@ -258,7 +258,7 @@ def test_what_checksums_prove_is_read_once(place, monkeypatch):
 def test_checksums_that_cannot_be_read_prove_nothing(place):
     """Damaged checksums are no reason to refuse a snapshot, which is examined instead."""
     newest = snapshots.newest(place / "snapshots")
-    checksums.place(newest).write_text("{")
+    checksums.sums_path(newest).write_text("{")
     assert checksums.read(newest) is None
     assert snapshots.damage(newest) is None
     assert checking.check(place).problems == []

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgbench.store.fragments import dialogue, fragment, published, recorded
+from kgbench.store.fragments import dialogue, fragment, published_iri, recorded_iri
 
 BASE, OTHER = "https://example.org/bench/", "https://elsewhere.example/"
 RUN, PASS = f"{BASE}run/01a2", f"{BASE}pass/b10d-9c41"
@@ -36,19 +36,19 @@ DIGEST = "9f" * 32
 )
 def test_parts_are_fragments(iri: str, by_fragment: str) -> None:
     """Each kind of part has a fragment of a document, and its path comes back."""
-    assert published(iri, RUNS) == by_fragment
-    assert published(by_fragment, RUNS) == by_fragment
-    assert recorded(by_fragment) == iri
-    assert recorded(iri) == iri
+    assert published_iri(iri, RUNS) == by_fragment
+    assert published_iri(by_fragment, RUNS) == by_fragment
+    assert recorded_iri(by_fragment) == iri
+    assert recorded_iri(iri) == iri
 
 
 def test_evaluations_of_results_from_elsewhere() -> None:
     """A pass over a run with another base is named below its own, and comes back."""
     for ending in ("", "/3"):
         iri = f"{BASE}pass/p2/{PATH}{ending}"
-        found = published(iri, RUNS)
+        found = published_iri(iri, RUNS)
         assert found.startswith(f"{BASE}thing/")
-        assert recorded(found) == iri
+        assert recorded_iri(found) == iri
 
 
 @pytest.mark.parametrize(
@@ -62,22 +62,22 @@ def test_evaluations_of_results_from_elsewhere() -> None:
 )
 def test_everything_else_keeps_its_iri(iri: str) -> None:
     """What is no part, or of a pass whose run is unknown, is named alike by both."""
-    assert published(iri, RUNS) == iri
-    assert recorded(iri) == iri
+    assert published_iri(iri, RUNS) == iri
+    assert recorded_iri(iri) == iri
 
 
 @given(st.text(), st.sampled_from([f"{RUN}/", f"{PASS}/", f"{RUN}/{PATH}/", f"{RUN}/{PLACE}-"]))
 def test_no_two_parts_become_one(end: str, start: str) -> None:
     """Whatever stands in an IRI, naming it by a fragment loses nothing."""
-    iri = recorded(start + end)
-    assert recorded(published(iri, RUNS)) == iri
+    iri = recorded_iri(start + end)
+    assert recorded_iri(published_iri(iri, RUNS)) == iri
 
 
 def test_pages_have_the_fragments_of_publications() -> None:
     """An evaluation stands at its published fragment; the page of one dialogue needs less of it."""
     iri = f"{PASS}/{PATH}/0"
     assert fragment(iri) == "0-evaluation-b10d-9c41"
-    assert fragment(published(iri, RUNS)) == f"0-6d6fd23e-{fragment(iri)}"
+    assert fragment(published_iri(iri, RUNS)) == f"0-6d6fd23e-{fragment(iri)}"
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_pages_have_the_fragments_of_publications() -> None:
 )
 def test_earlier_publications_are_read(before: str, iri: str) -> None:
     """Parts of documents of single dialogues become the same paths."""
-    assert recorded(before) == iri
+    assert recorded_iri(before) == iri
 
 
 def test_parts_name_their_dialogue() -> None:

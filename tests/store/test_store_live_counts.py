@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from kgbench.analysis import counting
 from kgbench.analysis.selection import Selection
 from kgbench.model import Call, Dialogue, Evaluation, Outcome, Reply, Turn
-from kgbench.record import Recorder, aggregates, counted, live_counts
+from kgbench.record import Recorder, aggregates, live_counts, stored_counts
 from kgbench.record.invalidation import invalidate
 from kgbench.record.live_counts import LiveCounts
 from kgbench.store import Block, open_reader, open_store
@@ -98,7 +98,7 @@ class Writing:
             iri = self.recorder.evaluation_iri(dialogue.iri, round_)
             outcome = chance.choice(OUTCOMES)
             found = Evaluation(iri, dialogue.iri, round_, outcome, scores, {})
-            due = self.counts.folded() if round_ is None else live_counts.Due([])
+            due = self.counts.folded() if round_ is None else live_counts.PendingWrite([])
             self.store.write([*self.counts.judged(found, dialogue), *due.blocks])
             if due.then is not None:
                 due.then()
@@ -137,14 +137,14 @@ STEPS = ("dialogue", "counts_written", "invalidated", "ended", "session", "check
 def uncounted():
     """Reading all evaluations themselves."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(counted, "graphs", lambda _: {})
+        patch.setattr(stored_counts, "graphs", lambda _: {})
         yield
 
 
 def assert_same(store, graph, *, valid=True):
     """Counts with marks, where they are valid, say what evaluations say."""
     chosen = Selection("", "", "first", (graph,), ())
-    assert (graph in counted.graphs(store)) is valid
+    assert (graph in stored_counts.graphs(store)) is valid
     found = said(store, chosen)
     with uncounted():
         assert said(store, chosen) == found
@@ -177,7 +177,10 @@ def test_tables_are_the_same_in_every_store(any_store, monkeypatch):
         assert assert_same(reader, graph) == before
     with open_store(any_store) as store:
         assert len(aggregates.check(store).right) == 1
-        assert counted.waiting(store, list(counted.graphs(store).values())) == []
+        assert (
+            stored_counts.uncounted_evaluations(store, list(stored_counts.graphs(store).values()))
+            == []
+        )
         assert assert_same(store, graph) == before
 
 
@@ -205,16 +208,16 @@ def test_evaluations_count_once_while_others_write(monkeypatch):
         writing.dialogue()
         graph = writing.recorder.pass_graph
         before = assert_same(store, graph)
-        read = counted.waiting
+        read = stored_counts.uncounted_evaluations
 
         def overtaken(*about):
             marked = read(*about)
             assert marked
-            monkeypatch.setattr(counted, "waiting", read)
+            monkeypatch.setattr(stored_counts, "uncounted_evaluations", read)
             writing.counts_written()
             return marked
 
-        monkeypatch.setattr(counted, "waiting", overtaken)
+        monkeypatch.setattr(stored_counts, "uncounted_evaluations", overtaken)
         assert (
             spread(counting.values(store, Selection("", "", "", (graph,), ()), METRICS))
             == (before[0])

@@ -125,10 +125,10 @@ def test_media_types(claimed, expected):
 
 def test_other_charsets_are_read():
     """An answer in Latin-1 is Latin-1; one that is not what it says is refused."""
-    assert quirks.recoded(io.BytesIO("é".encode("latin-1")), "iso-8859-1").read() == "é".encode()
+    assert quirks.to_utf8(io.BytesIO("é".encode("latin-1")), "iso-8859-1").read() == "é".encode()
     for charset in ("utf-16", "no-charset"):
         with pytest.raises(StoreError, match="is not"):
-            quirks.recoded(io.BytesIO(b"\xff\xfe\x00"), charset)
+            quirks.to_utf8(io.BytesIO(b"\xff\xfe\x00"), charset)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from kgbench.cli import app
 from kgbench.errors import StoreError
-from kgbench.record import aggregates, counted, recovery
+from kgbench.record import aggregates, recovery, stored_counts
 from kgbench.secrets.fingerprints import FILE
 from kgbench.store import (
     checking,
@@ -64,7 +64,7 @@ def test_what_is_damaged_is_recovered_and_listed(tmp_path, monkeypatch):
     assert CliRunner().invoke(app, [*small, "--store", str(place)]).exit_code == 0
     read = salvage.salvage
 
-    def hurting(folder: Path, file: Path) -> salvage.Salvaged:
+    def hurting(folder: Path, file: Path) -> salvage.SalvageResult:
         """One answer's text cannot be read."""
         found = read(folder, file)
         graph = next((name for name in found.whole if "/graph/run/" in name), None)
@@ -74,7 +74,7 @@ def test_what_is_damaged_is_recovered_and_listed(tmp_path, monkeypatch):
         text = next(line.split()[2] for line in lines if f"<{KGB.text}>" in line and "/1-" in line)
         kept = [line for line in lines if not line.startswith(text)]
         file.write_text("\n".join(kept) + "\n")
-        return salvage.Salvaged(found.whole - {graph}, {graph: {text.strip("<>")}})
+        return salvage.SalvageResult(found.whole - {graph}, {graph: {text.strip("<>")}})
 
     monkeypatch.setattr(rebuilding, "salvage", hurting)
     new = tmp_path / "new"
@@ -88,9 +88,9 @@ def test_what_is_damaged_is_recovered_and_listed(tmp_path, monkeypatch):
     ]
     assert checking.check(new).problems == []
     with open_store(str(new)) as owned:  # not even the counts have the dialogue that is missing
-        assert len(counted.graphs(owned)) == len(aggregates.check(owned).right) == 1
-        kept = list(counted.graphs(owned).values())
-        assert sum(times for _, times in counted.outcomes(owned, kept)) == 2
+        assert len(stored_counts.graphs(owned)) == len(aggregates.check(owned).right) == 1
+        kept = list(stored_counts.graphs(owned).values())
+        assert sum(times for _, times in stored_counts.outcomes(owned, kept)) == 2
     again = CliRunner().invoke(app, [*small, "--store", str(new)])
     assert json.loads(again.output)["complete"] == 3
     with open_reader(str(new)) as reader:
@@ -107,7 +107,7 @@ def test_an_answer_without_its_evaluation_is_asked_again(tmp_path, monkeypatch):
     assert CliRunner().invoke(app, [*small, "--store", str(place)]).exit_code == 0
     read = salvage.salvage
 
-    def lacking(folder: Path, file: Path) -> salvage.Salvaged:
+    def lacking(folder: Path, file: Path) -> salvage.SalvageResult:
         found = read(folder, file)
         graph = next((name for name in found.whole if "/graph/pass/" in name), None)
         if graph is None:
@@ -116,7 +116,7 @@ def test_an_answer_without_its_evaluation_is_asked_again(tmp_path, monkeypatch):
         kept = [line for line in lines if not ("/pass/" in line.split()[0] and "/2-" in line)]
         assert len(kept) < len(lines)
         file.write_text("\n".join(kept) + "\n")
-        return salvage.Salvaged(found.whole - {graph}, {graph: set()})
+        return salvage.SalvageResult(found.whole - {graph}, {graph: set()})
 
     monkeypatch.setattr(rebuilding, "salvage", lacking)
     with open_store(str(tmp_path / "new")) as target:
@@ -128,12 +128,12 @@ def test_lost_entries_are_made_again(place, tmp_path, monkeypatch):
     """A run whose registry entry cannot be read is found by its graph."""
     read = salvage.salvage
 
-    def lacking(folder: Path, file: Path) -> salvage.Salvaged:
+    def lacking(folder: Path, file: Path) -> salvage.SalvageResult:
         found = read(folder, file)
         lines = file.read_text().splitlines()
         kept = [line for line in lines if not line.startswith(f"<{GRAPH}>")]
         file.write_text("\n".join(kept) + "\n")
-        return salvage.Salvaged(found.whole - {IRIS.catalogue}, {IRIS.catalogue: {GRAPH}})
+        return salvage.SalvageResult(found.whole - {IRIS.catalogue}, {IRIS.catalogue: {GRAPH}})
 
     monkeypatch.setattr(rebuilding, "salvage", lacking)
     with open_store(str(tmp_path / "new")) as target:

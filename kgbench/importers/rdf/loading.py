@@ -172,7 +172,9 @@ def _write(
         else:
             summary.grown.append(target.activity)
     store.write([*blocks, Block(graph, lines)])
-    aggregates.seal(store, (target.graph for target in additions.graphs if target.kind == "pass"))
+    aggregates.recount_outdated(
+        store, (target.graph for target in additions.graphs if target.kind == "pass")
+    )
 
 
 def _count(summary: Summary, target: TargetGraph) -> None:

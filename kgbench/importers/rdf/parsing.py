@@ -3,7 +3,7 @@
 
 The parsers are native code: deep nesting overflows their stack, and some documents keep them busy
 for hours. If the child crashes or exceeds a limit, its parent refuses the document.
-:func:`stage` parses documents into a database; :func:`count` only counts their quads.
+:func:`stage` parses documents into a database; :func:`count_quads` only counts their quads.
 
 The child is ``python -m kgbench.importers.rdf.parsing DATABASE SYNTAX FILE MEMORY``; with ``-`` in
 place of the database and the file, the document is read from standard input and its quads are
@@ -30,7 +30,7 @@ from typing import IO
 import pyoxigraph as ox
 
 from kgbench.errors import ImportRefused
-from kgbench.store.fragments import recorded
+from kgbench.store.fragments import recorded_iri
 
 FORMATS = {
     ".nq": "N-Quads",
@@ -98,7 +98,7 @@ def stage(files: list[RdfFile], folder: Path) -> ox.Store:
     return store
 
 
-def count(content: IO[bytes], syntax: str) -> int:
+def count_quads(content: IO[bytes], syntax: str) -> int:
     """Count the quads of a document without storing them.
 
     ``syntax`` is a value of :data:`FORMATS`. Raises :class:`ImportRefused` if the document does not
@@ -190,9 +190,9 @@ def _with_recorded_iris(quad: ox.Quad) -> ox.Quad:
     """Rewrite the IRIs of parts of dialogues to the form that stores use."""
     subject, predicate, target, graph = quad
     if isinstance(subject, ox.NamedNode) and "#" in subject.value:
-        subject = ox.NamedNode(recorded(subject.value))
+        subject = ox.NamedNode(recorded_iri(subject.value))
     if isinstance(target, ox.NamedNode) and "#" in target.value:
-        target = ox.NamedNode(recorded(target.value))
+        target = ox.NamedNode(recorded_iri(target.value))
     return ox.Quad(subject, predicate, target, graph)
 
 

@@ -27,7 +27,7 @@ from kgbench.datasets import damage
 from kgbench.errors import ImportRefused
 from kgbench.importers.rdf.parsing import FORMATS, RdfFile, stage
 from kgbench.net import web
-from kgbench.net.limits import LedAway, Limits, Misbehaviour, TooMuch
+from kgbench.net.limits import Limits, Misbehaviour, RedirectRefused, ResponseTooLarge
 from kgbench.vocab import DCAT, SPDX
 
 if TYPE_CHECKING:
@@ -73,14 +73,14 @@ class Origin:
 
 
 @dataclass(slots=True)
-class Gathered:
+class Documents:
     """The documents of one or more sources, and the files that contained them."""
 
     files: list[RdfFile] = field(default_factory=list)
     origins: list[Origin] = field(default_factory=list)
 
 
-def gather(source: str, scratch: Path, password: str | None = None) -> Gathered:
+def fetch_documents(source: str, scratch: Path, password: str | None = None) -> Documents:
     """Fetch ``source`` and unpack its documents below ``scratch``.
 
     ``source`` is the path or the URL (http or https) of a file or of a published folder.
@@ -102,9 +102,9 @@ def gather(source: str, scratch: Path, password: str | None = None) -> Gathered:
     return _from_file(path, path.name, scratch, password)
 
 
-def _from_file(path: Path, name: str, scratch: Path, password: str | None) -> Gathered:
+def _from_file(path: Path, name: str, scratch: Path, password: str | None) -> Documents:
     documents = unpack(path, name, scratch / "unpacked", password)
-    return Gathered(documents, [Origin(name, sha256(path))])
+    return Documents(documents, [Origin(name, sha256(path))])
 
 
 def _copy(path: Path, target: Path, most: int) -> None:
@@ -118,7 +118,7 @@ def _copy(path: Path, target: Path, most: int) -> None:
 # --- sites -----------------------------------------------------------------------------------
 
 
-def _site(name: str, fetch: Fetch, scratch: Path, password: str | None) -> Gathered:
+def _site(name: str, fetch: Fetch, scratch: Path, password: str | None) -> Documents:
     """Fetch the full dump of a published site and verify its checksums."""
     metadata = scratch / "notes"
     try:
@@ -188,7 +188,7 @@ def _catalogue_checksums(catalogue: Path, dump: str, scratch: Path) -> list[str]
 # --- addresses -------------------------------------------------------------------------------
 
 
-def _from_web(url: str, scratch: Path, password: str | None) -> Gathered:
+def _from_web(url: str, scratch: Path, password: str | None) -> Documents:
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ImportRefused(f"{_public_url(url)}: only http and https addresses are fetched")
@@ -221,9 +221,9 @@ def fetch(url: str, target: Path, most: int, *, follow: bool, patience: float = 
             _save(response, url, target)
     except FileNotFoundError:
         raise
-    except LedAway as error:
+    except RedirectRefused as error:
         raise ImportRefused(str(error)) from None
-    except TooMuch:
+    except ResponseTooLarge:
         raise ImportRefused(f"{_public_url(url)}: larger than {most} bytes: not fetched") from None
     except Misbehaviour as error:
         raise ImportRefused(f"{_public_url(url)}: {error}") from None

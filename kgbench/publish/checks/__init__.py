@@ -4,7 +4,7 @@
 :func:`check` reads only the published files, never the store, and changes nothing.
 """
 
-from kgbench.publish.checks.checking import check
+from kgbench.publish.checks.checklist import check
 from kgbench.publish.checks.report import Entry, Fault, Report, Verdict
 
 __all__ = ["Entry", "Fault", "Report", "Verdict", "check"]

@@ -16,8 +16,8 @@ from typing import Any
 import pyoxigraph as ox
 
 from kgbench import resources
-from kgbench.publish.checks import declared
-from kgbench.publish.checks.declared import Constraint
+from kgbench.publish.checks import constraints
+from kgbench.publish.checks.constraints import Constraint
 from kgbench.publish.checks.report import Fault
 from kgbench.vocab import QB, RDF
 
@@ -53,12 +53,12 @@ def cubes(quads: ox.Store) -> ox.Store:
 
 def normalise(store: ox.Store) -> None:
     """Add to ``store`` what its cubes leave implicit."""
-    store.update(resources.text(*declared.FOLDER, "normalise-cubes.ru"))
+    store.update(resources.text(*constraints.FOLDER, "normalise-cubes.ru"))
 
 
 def check(store: ox.Store, file_of: _FileOf) -> Iterator[Fault]:
     """Yield violations of all constraints in normalised cubes."""
-    for name, constraint in declared.group("cubes").items():
+    for name, constraint in constraints.group("cubes").items():
         yield from faults(name, constraint, store, file_of)
 
 
@@ -69,7 +69,7 @@ def faults(name: str, constraint: Constraint, store: ox.Store, file_of: _FileOf)
         for node, value in find(store.query(constraint.text)):
             yield constraint.fault(node, value, file_of(node))
     elif name in _HIERARCHIES:
-        for row in _solutions(store.query(declared.query("hierarchies"))):
+        for row in _solutions(store.query(constraints.query("hierarchies"))):
             if (row["inverse"].value == "true") is _HIERARCHIES[name]:
                 text = constraint.text.replace("$property", str(row["property"]))
                 for violation in _solutions(store.query(text)):

@@ -13,8 +13,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from kgbench.publish.checks import declared
-from kgbench.publish.checks.published import Published
+from kgbench.publish.checks import constraints
+from kgbench.publish.checks.publication_files import PublicationFiles
 from kgbench.publish.checks.report import Entry, Fault
 
 _JSON_LD = re.compile(
@@ -26,7 +26,7 @@ _AGAIN = "Publish again."
 _PAGE = "index.html"
 
 
-def checklist(published: Published) -> Iterator[Entry]:
+def checklist(published: PublicationFiles) -> Iterator[Entry]:
     """Yield all criteria with their verdicts."""
     embedded, broken = _embedded(published)
     page_faults: dict[str, list[Fault]] = {
@@ -35,7 +35,7 @@ def checklist(published: Published) -> Iterator[Entry]:
         "fsf-a1-02md": list(_retrievable(published)),
         "fsf-r1-01m": list(_variables(embedded)),
     }
-    for name, constraint in declared.group("fair").items():
+    for name, constraint in constraints.group("fair").items():
         entry = Entry(name, f"{_spelling(name)} {constraint.label}")
         entry.add(
             constraint.faults(
@@ -51,7 +51,7 @@ def _spelling(name: str) -> str:
     return "FsF-" + name.removeprefix("fsf-").upper()
 
 
-def _embedded(published: Published) -> tuple[list[dict[str, Any]], list[Fault]]:
+def _embedded(published: PublicationFiles) -> tuple[list[dict[str, Any]], list[Fault]]:
     """Return the JSON-LD in the landing page, and the faults in it."""
     if not (published.folder / _PAGE).is_file():
         return [], [Fault("fsf-f4-01m", "", _PAGE, "There is no landing page.", _AGAIN)]
@@ -97,7 +97,7 @@ def _variables(embedded: list[dict[str, Any]]) -> Iterator[Fault]:
         yield Fault("fsf-r1-01m", "", _PAGE, message, remedy)
 
 
-def _typed_links(published: Published) -> Iterator[Fault]:
+def _typed_links(published: PublicationFiles) -> Iterator[Fault]:
     page = published.folder / _PAGE
     text = page.read_text(encoding="utf-8", errors="replace") if page.is_file() else ""
     links = " ".join(_TYPED.findall(text))
@@ -109,7 +109,7 @@ def _typed_links(published: Published) -> Iterator[Fault]:
             yield Fault("fsf-i1-01m", "", _PAGE, message, _AGAIN)
 
 
-def _retrievable(published: Published) -> Iterator[Fault]:
+def _retrievable(published: PublicationFiles) -> Iterator[Fault]:
     for name in (_PAGE, "catalog.ttl"):
         if not (published.folder / name).is_file():
             yield Fault("fsf-a1-02md", "", name, "The metadata are missing.", _AGAIN)

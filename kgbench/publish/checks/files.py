@@ -14,8 +14,8 @@ import pyoxigraph as ox
 
 from kgbench.errors import PublicationRefused
 from kgbench.publish.addresses import OWN, RECORDED
-from kgbench.publish.checks import reading
-from kgbench.publish.checks.published import Published
+from kgbench.publish.checks import file_reading
+from kgbench.publish.checks.publication_files import PublicationFiles
 from kgbench.publish.checks.report import Fault
 from kgbench.vocab import DCAT, FOAF, SPDX, VOID
 
@@ -33,7 +33,7 @@ _LEADS = [
 ]
 
 
-def check(published: Published) -> Iterator[Fault]:
+def check(published: PublicationFiles) -> Iterator[Fault]:
     """Yield faults of the files, and differences from their descriptions in the catalogue."""
     digest = cache(sha256)
     yield from _sums(published, digest)
@@ -41,18 +41,18 @@ def check(published: Published) -> Iterator[Fault]:
     yield from _leads(published)
 
 
-def agreement(published: Published) -> Iterator[Fault]:
+def agreement(published: PublicationFiles) -> Iterator[Fault]:
     """Yield parts whose dumps differ in size, and a joined dump that differs from its parts."""
     counts: dict[str, dict[str, int]] = {}
     for path in sorted((published.folder / "data").glob("*")):
-        form, name = reading.parts(path)[0], published.name(path)
+        form, name = file_reading.parts(path)[0], published.name(path)
         if form not in (".nq", ".trig", ".ttl"):
             continue
         try:
-            number = reading.count(path, published.password)
+            number = file_reading.count(path, published.password)
         except PublicationRefused:
             continue
-        except reading.Unreadable as error:
+        except file_reading.Unreadable as error:
             yield Fault("readable", "", name, f"The file {error}.", _AGAIN)
             continue
         counts.setdefault(path.name.split(".")[0], {})[form] = number
@@ -80,7 +80,7 @@ def sha256(path: Path) -> str:
     return hasher.hexdigest()
 
 
-def _sums(published: Published, digest: Any) -> Iterator[Fault]:
+def _sums(published: PublicationFiles, digest: Any) -> Iterator[Fault]:
     root = published.folder
     if not (root / _SUMS).is_file():
         yield Fault("checksum", "", _SUMS, "There is no file of checksums.", _AGAIN)
@@ -112,7 +112,7 @@ def _sums(published: Published, digest: Any) -> Iterator[Fault]:
         yield Fault("checksum", "", name, f"The file is not in {_SUMS}.", remedy, advice)
 
 
-def _distributions(published: Published, digest: Any) -> Iterator[Fault]:
+def _distributions(published: PublicationFiles, digest: Any) -> Iterator[Fault]:
     store = published.catalogue
 
     def stated(node: Any, predicate: str) -> Any:
@@ -144,8 +144,8 @@ def _distributions(published: Published, digest: Any) -> Iterator[Fault]:
 
 
 def _media(media: str, packed: str | None, path: Path, node: str, name: str) -> Iterator[Fault]:
-    form, packing = reading.parts(path)
-    known, outer = reading.FORMATS.get(form), reading.PACKINGS.get(packing)
+    form, packing = file_reading.parts(path)
+    known, outer = file_reading.FORMATS.get(form), file_reading.PACKINGS.get(packing)
     if known is None:
         return
     stated = _IANA.sub("", media)
@@ -159,7 +159,7 @@ def _media(media: str, packed: str | None, path: Path, node: str, name: str) -> 
         yield Fault("media-type", node, name, message, "Correct the packing in the catalogue.")
 
 
-def _leads(published: Published) -> Iterator[Fault]:
+def _leads(published: PublicationFiles) -> Iterator[Fault]:
     """Yield references of the catalogue to missing files of the folder."""
     for predicate in _LEADS:
         for quad in published.catalogue.quads_for_pattern(None, predicate, None):

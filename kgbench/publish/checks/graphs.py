@@ -11,8 +11,8 @@ import pyoxigraph as ox
 
 from kgbench.errors import ResourceError
 from kgbench.publish.changes import PLACE as CHANGES
-from kgbench.publish.checks import reading
-from kgbench.publish.checks.published import Published
+from kgbench.publish.checks import file_reading
+from kgbench.publish.checks.publication_files import PublicationFiles
 from kgbench.publish.checks.report import Fault
 from kgbench.publish.claims import PLACE as CLAIMS
 from kgbench.publish.signing import KEYS, SIGNATURE, SIGNED
@@ -48,7 +48,7 @@ def catalogue(quads: Iterable[ox.Quad], file_of: _FileOf) -> Iterator[Fault]:
     yield from _declared("published", quads, file_of)
 
 
-def companions(published: Published) -> Iterator[Fault]:
+def companions(published: PublicationFiles) -> Iterator[Fault]:
     """Yield violations of our shapes of claims, change feeds, keys and signatures."""
 
     def file_of(node: Any) -> str:
@@ -59,9 +59,9 @@ def companions(published: Published) -> Iterator[Fault]:
     for name, path in published.files.items():
         if name in _COMPANIONS or name.startswith((f"{CLAIMS}/", f"{SIGNED}/")):
             try:
-                for quad in reading.quads(path):
+                for quad in file_reading.quads(path):
                     stated[ox.Quad(quad.subject, quad.predicate, quad.object)] = None
-            except reading.Unreadable as error:
+            except file_reading.Unreadable as error:
                 yield Fault("readable", "", name, f"The file {error}.", "Publish again.")
     yield from _declared("companions", stated, file_of)
 

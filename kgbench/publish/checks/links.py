@@ -11,7 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from kgbench.publish.checks.published import Published
+from kgbench.publish.checks.publication_files import PublicationFiles
 from kgbench.publish.checks.report import Fault
 
 _LINK = re.compile(r"""\s(?:href|src)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
@@ -22,7 +22,7 @@ _REMEDY = "Publish again; a file was removed or renamed."
 class Links:
     """Follows the links of all pages; ``followed`` counts them."""
 
-    def __init__(self, published: Published) -> None:
+    def __init__(self, published: PublicationFiles) -> None:
         self._published = published
         # Pages link to fragments of themselves and of few others.
         self._ids = lru_cache(maxsize=1000)(self._places)

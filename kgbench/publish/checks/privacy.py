@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 
 import pyoxigraph as ox
 
-from kgbench.publish.checks.published import TEXT_VALUES, Published
+from kgbench.publish.checks.publication_files import TEXT_VALUES, PublicationFiles
 from kgbench.publish.checks.report import Fault
-from kgbench.publish.scrubbing import here, is_private
-from kgbench.secrets import shapes
+from kgbench.publish.scrubbing import is_private, local_names
+from kgbench.secrets import key_patterns
 from kgbench.vocab import KGB
 
 
@@ -70,21 +70,21 @@ _TEXTS = (".html", ".svg", ".json", ".ttl", ".rq", ".txt")
 _SAME = (".jsonld", ".nt")  # the Turtle beside them has the same statements
 
 
-def check(published: Published, names: Iterable[str] | None = None) -> Iterator[Fault]:
+def check(published: PublicationFiles, names: Iterable[str] | None = None) -> Iterator[Fault]:
     """Yield private data in the files; ``names`` are by default those of this machine and user."""
-    private = (*_PLACES, *_name_finders(here() if names is None else names))
+    private = (*_PLACES, *_name_finders(local_names() if names is None else names))
     yield from _dumps(published, private)
     for name, path in published.files.items():
         if path.suffix not in _TEXTS and ("/" in name or path.suffix not in _SAME):
             continue
         text = path.read_text(encoding="utf-8", errors="replace")
-        for key in shapes.published(text):
+        for key in key_patterns.published_keys(text):
             yield _fault("secret", "", name, "a key", key)
         if "/" not in name or name.startswith(("version/", "queries/")):
             yield from _private("", name, text, private)
 
 
-def _dumps(published: Published, private: tuple[_Finder, ...]) -> Iterator[Fault]:
+def _dumps(published: PublicationFiles, private: tuple[_Finder, ...]) -> Iterator[Fault]:
     for quad in published.quads:
         value: Any = quad.object
         if isinstance(value, ox.NamedNode):
@@ -95,7 +95,7 @@ def _dumps(published: Published, private: tuple[_Finder, ...]) -> Iterator[Fault
         if not isinstance(value, ox.Literal) or len(value.value) < _SHORTEST:
             continue
         text = value.value
-        for key in shapes.published(text):
+        for key in key_patterns.published_keys(text):
             yield from _fault_of_quad(published, quad, "secret", "a key", key)
         if quad.predicate.value in TEXT_VALUES or quad.predicate.value in _EXEMPT:
             continue
@@ -114,7 +114,7 @@ def _private(node: str, file: str, text: str, private: tuple[_Finder, ...]) -> I
 
 
 def _fault_of_quad(
-    published: Published, quad: Any, constraint: str, what: str, text: str
+    published: PublicationFiles, quad: Any, constraint: str, what: str, text: str
 ) -> Iterator[Fault]:
     node = getattr(quad.subject, "value", "")
     yield _fault(constraint, node, published.file_of(quad.subject), what, text)

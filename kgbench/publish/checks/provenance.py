@@ -8,9 +8,9 @@ from typing import Any
 
 import pyoxigraph as ox
 
-from kgbench.publish.checks import declared
+from kgbench.publish.checks import constraints
 from kgbench.publish.checks.report import Fault
-from kgbench.validation.components import shown
+from kgbench.validation.components import term_text
 from kgbench.vocab import PROV
 
 _DERIVATION = [
@@ -21,10 +21,10 @@ _FileOf = Callable[[Any], str]
 
 def check(quads: ox.Store, file_of: _FileOf) -> Iterator[Fault]:
     """Yield violations of the constraints of provenance."""
-    for constraint in declared.group("provenance").values():
+    for constraint in constraints.group("provenance").values():
         yield from constraint.faults(quads, file_of)
     for cycle in cycles(quads):
-        path = " from ".join(shown(node) for node in [*cycle[1:], cycle[0]][:4])
+        path = " from ".join(term_text(node) for node in [*cycle[1:], cycle[0]][:4])
         yield Fault(
             "derivation-cycle",
             getattr(cycle[0], "value", ""),

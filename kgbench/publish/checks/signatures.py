@@ -11,14 +11,14 @@ from typing import Any
 import pyoxigraph as ox
 
 from kgbench.errors import PublicationRefused, SignatureError
-from kgbench.publish.checks import reading
-from kgbench.publish.checks.published import Published
+from kgbench.publish.checks import file_reading
+from kgbench.publish.checks.publication_files import PublicationFiles
 from kgbench.publish.checks.report import Fault
 from kgbench.publish.claims import PLACE as CLAIMS
 from kgbench.publish.signing import KEYS, SIGNATURE, SIGNED, SUMS
 from kgbench.signing import canonical, proofs
-from kgbench.signing.history import History
-from kgbench.signing.proofs import Document, Stated
+from kgbench.signing.key_history import KeyHistory
+from kgbench.signing.proofs import Document, Statements
 from kgbench.vocab import DCTERMS, KGB
 
 _TRUST = "Do not use it until its publisher explains this; ask for the right key by other means."
@@ -31,7 +31,7 @@ class Signatures:
     ``signer`` is the key that signed it, after :meth:`check`.
     """
 
-    def __init__(self, published: Published, keys: Collection[str]) -> None:
+    def __init__(self, published: PublicationFiles, keys: Collection[str]) -> None:
         self._published = published
         self._keys = keys
         self.signer: str | None = None
@@ -53,19 +53,19 @@ class Signatures:
         name = KEYS
         try:
             iri = f"{self._published.base}{KEYS}"
-            history = History.trusted(_read(files[KEYS]), iri, self._keys)
+            history = KeyHistory.trusted(_read(files[KEYS]), iri, self._keys)
             name = SIGNATURE
             secured = _read(files[SIGNATURE])
             content = signed(secured, history, iri)
-            self.signer = proofs.claimed(secured).method.partition("#")[2]
+            self.signer = proofs.claimed_proof(secured).method.partition("#")[2]
         except SignatureError as error:
             yield Fault("signature", "", name, f"{_sentence(error)}", _TRUST)
             return
-        yield from self._sealed(Stated(content))
+        yield from self._sealed(Statements(content))
         yield from self._claims(history, iri)
         yield from self._advice(history)
 
-    def _sealed(self, stated: Stated) -> Iterator[Fault]:
+    def _sealed(self, stated: Statements) -> Iterator[Fault]:
         """Compare the signed checksums and digests with the files."""
         base, files = self._published.base, self._published.files
         signed_parts = stated.all(f"{base}{SIGNATURE}", DCTERMS.hasPart)
@@ -88,14 +88,14 @@ class Signatures:
                 )
             except PublicationRefused:
                 continue  # reported among the unreadable files
-            except (reading.Unreadable, SignatureError) as error:
+            except (file_reading.Unreadable, SignatureError) as error:
                 yield Fault("signature", "", name, _sentence(error), _TRUST)
                 continue
             if not same:
                 message = "The data differ from the signed data (RDFC-1.0)."
                 yield Fault("signature", "", name, message, _TRUST)
 
-    def _claims(self, history: History, iri: str) -> Iterator[Fault]:
+    def _claims(self, history: KeyHistory, iri: str) -> Iterator[Fault]:
         """Yield signed claims that are invalid, or differ from the published claims."""
         files = self._published.files
         for name in files:
@@ -107,11 +107,11 @@ class Signatures:
             except SignatureError as error:
                 yield Fault("signature", "", name, _sentence(error), _TRUST)
                 continue
-            if unsigned not in files or stated != set(reading.quads(files[unsigned])):
+            if unsigned not in files or stated != set(file_reading.quads(files[unsigned])):
                 message = f"The signed claim differs from the statements of {unsigned}."
                 yield Fault("signature", "", name, message, _TRUST)
 
-    def _advice(self, history: History) -> Iterator[Fault]:
+    def _advice(self, history: KeyHistory) -> Iterator[Fault]:
         for entry in history.entries.values():
             if entry.revoked is not None:
                 why = f": {entry.reason}" if entry.reason else ""
@@ -124,27 +124,27 @@ class Signatures:
             yield Fault("unknown-key", "", KEYS, message, remedy, advice=True)
 
 
-def signed(secured: Document, history: History, iri: str) -> Document:
+def signed(secured: Document, history: KeyHistory, iri: str) -> Document:
     """Verify a document by a key of ``history``, and return it without its proof.
 
     ``iri`` names the document of keys. Raises :class:`~kgbench.errors.SignatureError`.
     """
-    signer = history.signer(proofs.claimed(secured), iri)
+    signer = history.signer(proofs.claimed_proof(secured), iri)
     return proofs.verify(secured, signer.key)
 
 
 def digest(path: Path, password: str | None) -> str:
     """Return the RDFC-1.0 digest of N-Quads.
 
-    Raises the same exceptions as :func:`kgbench.publish.checks.reading.opened`.
+    Raises the same exceptions as :func:`kgbench.publish.checks.file_reading.opened`.
     """
-    reading.refuse_too_deep(path, password)
+    file_reading.refuse_too_deep(path, password)
     try:
-        with reading.opened(path, password) as content:
+        with file_reading.opened(path, password) as content:
             quads: Any = ox.parse(content, ox.RdfFormat.N_QUADS)
             return canonical.digest(quads)
     except SyntaxError as error:
-        raise reading.Unreadable(f"cannot be read: {error}") from error
+        raise file_reading.Unreadable(f"cannot be read: {error}") from error
 
 
 def _read(path: Path) -> Document:

@@ -12,7 +12,7 @@ from typing import Any, Final
 import pyoxigraph as ox
 
 from kgbench.errors import TaskError
-from kgbench.execution.judging import JudgeLimits, Used, UseRequest, answer_batch
+from kgbench.execution.judging import JudgeLimits, ToolRequest, ToolRun, answer_batch
 from kgbench.execution.pools import executor
 from kgbench.model import Case, Json
 from kgbench.serve.settings import Limits
@@ -48,7 +48,7 @@ def case_of(name: str) -> Case:
             pass  # report syntax errors now, not at each call
     except (OSError, UnicodeError, SyntaxError, ValueError) as error:
         raise TaskError(f"the graph {name} cannot be read: {error}") from None
-    data = {"graphTurtle": text, "tools": graph_tools.described()}
+    data = {"graphTurtle": text, "tools": graph_tools.tools_as_json()}
     return catalogue.make_case(_SUITE, graph_questions.GRAPHS.NAME, {}, data)
 
 
@@ -84,10 +84,10 @@ class GraphTools:
             return _BUSY
         self._waiting += 1
         try:
-            request = UseRequest(self._case, ToolCall(name, ""), values)
+            request = ToolRequest(self._case, ToolCall(name, ""), values)
             work = self._executor.submit(answer_batch, [request], self._limits)
             (used,) = await asyncio.wrap_future(work)
         finally:
             self._waiting -= 1
-        assert isinstance(used, Used)
+        assert isinstance(used, ToolRun)
         return used.result

@@ -23,11 +23,11 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from kgbench.serve.admission import DEEPEST
-from kgbench.serve.app import Frame, Place, refusal
-from kgbench.serve.bodies import body, is_deeper
+from kgbench.serve.app import MethodRoute, SecurityMiddleware, refusal
 from kgbench.serve.lookups import LOOKUPS, NoLookups
-from kgbench.serve.mcp.offered import Offered, called
+from kgbench.serve.mcp.tool_sets import ToolSet, run_tool_call
 from kgbench.serve.refusals import Refused
+from kgbench.serve.request_bodies import body, is_deeper
 from kgbench.serve.settings import Settings
 from kgbench.tool_calls import ToolOutcome, ToolResult
 from kgbench.tools.servers import OUTCOME_KEY
@@ -35,7 +35,7 @@ from kgbench.tools.servers import OUTCOME_KEY
 _FAILED: Final = (ToolOutcome.ERROR, ToolOutcome.REFUSED)
 
 
-def server(offered: Offered) -> Server[Any]:
+def server(offered: ToolSet) -> Server[Any]:
     """Return an MCP server that offers the given tools."""
 
     async def list_tools(_: Any, __: Any) -> wire.ListToolsResult:
@@ -52,7 +52,7 @@ def server(offered: Offered) -> Server[Any]:
         )
 
     async def call_tool(_: Any, params: wire.CallToolRequestParams) -> wire.CallToolResult:
-        return _wire_result(await called(offered, params.name, params.arguments))
+        return _wire_result(await run_tool_call(offered, params.name, params.arguments))
 
     return Server(
         "kgbench",
@@ -77,7 +77,7 @@ class Endpoint:
     path = "/mcp"
     methods = "POST, OPTIONS"
 
-    def __init__(self, offered: Offered, settings: Settings) -> None:
+    def __init__(self, offered: ToolSet, settings: Settings) -> None:
         self._offered = offered
         self._settings = settings
         self._manager = StreamableHTTPSessionManager(
@@ -113,7 +113,7 @@ class Endpoint:
         return bool(host) and self._settings.hosts is not None and self._settings.is_own(host)
 
 
-def application(offered: Offered, settings: Settings) -> ASGIApp:
+def application(offered: ToolSet, settings: Settings) -> ASGIApp:
     """Return an ASGI application that offers only the given tools."""
     endpoint = Endpoint(offered, settings)
 
@@ -125,9 +125,9 @@ def application(offered: Offered, settings: Settings) -> ASGIApp:
     async def failed(_: Request, __: Exception) -> Response:
         return PlainTextResponse("the server failed on this request; its log says more\n", 500)
 
-    return Frame(
+    return SecurityMiddleware(
         Starlette(
-            routes=[Place(endpoint.path, endpoint, endpoint.methods)],
+            routes=[MethodRoute(endpoint.path, endpoint, endpoint.methods)],
             lifespan=lifespan,
             exception_handlers={Refused: refusal, Exception: failed},
         ),
@@ -154,7 +154,7 @@ class _SdkResponse(Response):
         await self._handle(scope, receiving, send)
 
 
-async def over_stdio(offered: Offered) -> None:
+async def over_stdio(offered: ToolSet) -> None:
     """Serve one client over standard input and output until its input ends."""
     running = server(offered)
     async with offered.running(), stdio_server() as (incoming, outgoing):

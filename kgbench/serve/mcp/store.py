@@ -14,9 +14,9 @@ from typing import Any, Final
 from kgbench.model import Json, Outcome
 from kgbench.rdf import queries
 from kgbench.serve import formats
-from kgbench.serve.computing import Computing
+from kgbench.serve.analysis_cache import AnalysisCache
 from kgbench.serve.costs import key_of
-from kgbench.serve.dialogue_lists import Wanted
+from kgbench.serve.dialogue_lists import DialogueSearch
 from kgbench.serve.refusals import Refused
 from kgbench.serve.service import Service
 from kgbench.tool_calls import Tool, ToolOutcome, ToolResult
@@ -100,7 +100,7 @@ class StoreTools:
 
     def __init__(self, service: Service) -> None:
         self._service = service
-        self._computing = Computing(service.analysts)
+        self._computing = AnalysisCache(service.analysts)
         service.preparations.append(self._computing.prepare)
 
     @contextlib.asynccontextmanager
@@ -132,12 +132,12 @@ class StoreTools:
 
     async def _search(self, values: Mapping[str, Json]) -> ToolResult:
         names = {"text": "search"}
-        search = Wanted.read(
+        search = DialogueSearch.read(
             {names.get(name, name): str(value) for name, value in values.items() if name != "suite"}
         )
         if search.problem is not None:
             return ToolResult(f"error: {search.problem}", ToolOutcome.ERROR)
-        wanted = {name: getattr(search, name) for name in Wanted.__dataclass_fields__}
+        wanted = {name: getattr(search, name) for name in DialogueSearch.__dataclass_fields__}
         result = await self._computing.get(
             self._service.view, "dialogues", suite=await self._suite(values), wanted=wanted
         )

@@ -23,10 +23,10 @@ from kgbench.errors import KgbenchError
 from kgbench.pages import rendering as shared
 from kgbench.pages.rendering import environment
 from kgbench.record.reviews import LONGEST_REASON, PSEUDONYM, Review
-from kgbench.serve.app import Frame
-from kgbench.serve.bodies import body
+from kgbench.serve.app import SecurityMiddleware
 from kgbench.serve.lookups import LOOKUPS, NoLookups
 from kgbench.serve.refusals import Refused
+from kgbench.serve.request_bodies import body
 from kgbench.serve.review.access import Access, Visitor
 from kgbench.serve.review.queue import Entry, ReviewQueue
 from kgbench.serve.settings import Settings
@@ -87,7 +87,9 @@ def application(settings: Settings, queue: ReviewQueue, access: Access) -> ASGIA
         *(Route(f"/static/{path.name}", _file(path), methods=["GET"]) for path in _STATIC),
     ]
     handlers = {Refused: refused, 404: missing, 405: method, Exception: failed}
-    return Frame(Starlette(routes=routes, lifespan=lifespan, exception_handlers=handlers), settings)
+    return SecurityMiddleware(
+        Starlette(routes=routes, lifespan=lifespan, exception_handlers=handlers), settings
+    )
 
 
 def _file(path: Path) -> Callable[[Request], Awaitable[Response]]:

@@ -11,7 +11,15 @@ from datetime import UTC, datetime
 from kgbench.analysis.selection import select
 from kgbench.analysis.verdicts import EXECUTION, Judgement, is_person, judgements, verdicts
 from kgbench.errors import StoreError
-from kgbench.judges.planning import Exercises, Group, Judging, Shown, groups, iris, rank
+from kgbench.judges.planning import (
+    Exercises,
+    Group,
+    JudgingRequest,
+    ShownExercise,
+    dialogue_iris,
+    random_key,
+    verdict_subjects,
+)
 from kgbench.judges.rubrics import Rubric
 from kgbench.rdf import canonical_json, digest
 from kgbench.record import reviews as record
@@ -35,7 +43,7 @@ class Entry:
     @property
     def about(self) -> tuple[str, ...]:
         """The dialogues, sorted by IRI."""
-        return tuple(sorted(iris(self.shown)))
+        return tuple(sorted(dialogue_iris(self.shown)))
 
 
 class ReviewQueue:
@@ -45,7 +53,7 @@ class ReviewQueue:
     :data:`RANDOM`.
     """
 
-    def __init__(self, store: Store, run: RunInfo, judging: Judging, order: str) -> None:
+    def __init__(self, store: Store, run: RunInfo, judging: JudgingRequest, order: str) -> None:
         self._store = store
         self._run = run
         self._judging = judging
@@ -56,7 +64,7 @@ class ReviewQueue:
         self._by_name = {entry.name: entry for entry in self.entries}
         self._reviews: dict[tuple[str, ...], dict[str, Review]] = {}
         self._settled: dict[tuple[str, ...], Review] = {}
-        for review in record.standing(record.reviews(store, run.iri)):
+        for review in record.unrevised(record.reviews(store, run.iri)):
             self._keep(review)
         self._passes = record.review_passes(store, run.iri)
 
@@ -101,7 +109,7 @@ class ReviewQueue:
         reviews = self._reviews.get(entry.about, {}).values()
         return sorted(reviews, key=lambda review: digest(review.iri))
 
-    def material(self, entry: Entry) -> Shown:
+    def material(self, entry: Entry) -> ShownExercise:
         """Return the texts of an item and its options in display order."""
         return self._exercises.of(entry.shown)
 
@@ -158,14 +166,14 @@ class ReviewQueue:
                 ),
             )
             review = replace(review, iri=record.review_iri(self._pass_of(reviewer)))
-            record.written(self._store, [review])
+            record.write_reviews(self._store, [review])
             self._keep(review)
             return review
 
     def _pass_of(self, reviewer: str) -> str:
         """Return the evaluation pass of a reviewer, which begins with the first verdict."""
         if reviewer not in self._passes:
-            self._passes[reviewer] = begin(self._store, self._run, reviewer)
+            self._passes[reviewer] = begin_pass(self._store, self._run, reviewer)
         return self._passes[reviewer]
 
     def _keep(self, review: Review) -> None:
@@ -187,11 +195,11 @@ class ReviewQueue:
         return settled is not None and standing <= set(settled.adjudicates)
 
 
-def begin(store: Store, run: RunInfo, reviewer: str) -> str:
+def begin_pass(store: Store, run: RunInfo, reviewer: str) -> str:
     """Record the start of a reviewer's evaluation pass over a run; return its IRI."""
     software = this_software()
     name = new_id()
-    blocks = record.opening(
+    blocks = record.review_blocks(
         store.iris,
         name,
         judged=run.iri,
@@ -212,17 +220,19 @@ def _unordered(review: Review, about: tuple[str, ...]) -> str:
     return f"{base}/{name}"
 
 
-def _ordered(store: Store, run: RunInfo, judging: Judging, order: str) -> list[Entry]:
+def _ordered(store: Store, run: RunInfo, judging: JudgingRequest, order: str) -> list[Entry]:
     """Return the items in display order; the order of each pair is random."""
     disputed: Mapping[tuple[str, ...], int] = {}
     if order == DISAGREEMENTS:
         disputed = dict(_disputed(store, run, judging.rubric))
     entries = []
-    for group in groups(store, run, judging):
-        shown = min((group, group[::-1]), key=lambda order: rank(judging.seed, order))
-        about = tuple(sorted(iris(shown)))
+    for group in verdict_subjects(store, run, judging):
+        shown = min((group, group[::-1]), key=lambda order: random_key(judging.seed, order))
+        about = tuple(sorted(dialogue_iris(shown)))
         name = digest(canonical_json([judging.rubric.iri, *about]))[:_DIGITS]
-        entries.append((-disputed.get(about, 0), rank(judging.seed, shown), Entry(name, shown)))
+        entries.append(
+            (-disputed.get(about, 0), random_key(judging.seed, shown), Entry(name, shown))
+        )
     return [entry for *_, entry in sorted(entries, key=lambda item: item[:2])]
 
 

@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Choosing the scores of an analysis: selectors of tasks, metrics and rounds."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from kgbench.analysis import scores as fetch
+from kgbench.analysis.histogram import Histogram
+from kgbench.analysis.scores import MetricInfo, ScoreRow, TaskInfo
+from kgbench.analysis.selection import Selection
+from kgbench.analysis.tables import Table
+from kgbench.errors import QueryError
+from kgbench.store.protocol import Store
+
+
+class Score(NamedTuple):
+    """One metric on one task (IRIs); with ``round``, only of the answers in that round."""
+
+    task: str
+    metric: str
+    round: int | None
+
+
+ANSWERS: Mapping[str, str | None] = {"first": None, "last": "last", "best": "max"}
+"""The names for answers of a dialogue, with the aggregation of their scores."""
+_OF_ROUND = re.compile(r"(?P<round>\d{1,4})_(?P<name>.+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Selector:
+    """A selector of scores: tasks whose label matches ``glob``, with a metric.
+
+    Without ``metric``, it is the main metric of each task. A metric may include its round, as
+    published names do: ``0_combined``. ``answers`` says which answers count for tasks with several
+    rounds: ``first``, ``last``, ``best``, or a round as text, counted from 0; ``metric`` must then
+    be a metric of single answers.
+    """
+
+    glob: str
+    metric: str | None = None
+    round: int | None = None
+    answers: str | None = None
+
+    def scores(self, tasks: Iterable[TaskInfo], metrics: Iterable[MetricInfo]) -> list[Score]:
+        """Return the selected scores in the order of the tasks.
+
+        Tasks without the metric are left out, as are tasks whose main metric is a score of each
+        round (:func:`left_out`). Raises :class:`~kgbench.errors.QueryError` where a metric of
+        single answers is named for a task with several rounds without naming a round, because the
+        values of all rounds would be pooled, and where ``answers`` contradicts a named round or
+        aggregate.
+        """
+        catalogue = _Metrics(metrics)
+        name, round_ = name_and_round(self.metric)
+        round_ = self.round if self.round is not None else round_
+        selected = []
+        for task in tasks:
+            if not task.fits(self.glob):
+                continue
+            metric = catalogue.metric(task, name)
+            if metric is None:
+                continue
+            if self.answers is not None:
+                if round_ is not None or (name is not None and metric.aggregation is not None):
+                    given_name = self.metric or metric.name
+                    raise QueryError(
+                        f"'{given_name}' of {task.label} already says which answers "
+                        f"count: leave out '{self.answers}', or name a metric of single answers"
+                    )
+                score = catalogue.at(task, metric, self.answers)
+            elif task.rounds > 1 and metric.aggregation is None and round_ is None:
+                if name is None:
+                    continue  # the task class should declare an aggregate: see left_out
+                raise QueryError(
+                    f"'{metric.name}' of {task.label} is a score of each round: name a round, "
+                    f"or an aggregate such as max_{metric.name}"
+                )
+            elif task.rounds == 1 and round_ is not None:
+                score = Score(task.iri, metric.iri, None) if round_ == 0 else None
+            else:
+                score = Score(task.iri, metric.iri, round_)
+            if score is not None:
+                selected.append(score)
+        return selected
+
+
+class _Metrics:
+    """The metrics of a catalogue, indexed by name, by IRI and by the metric that they aggregate."""
+
+    def __init__(self, metrics: Iterable[MetricInfo]) -> None:
+        self._by_iri = {metric.iri: metric for metric in metrics}
+        all_metrics = self._by_iri.values()
+        self._named = {(m.task_class, m.name): m for m in all_metrics}
+        self._summaries = {(m.base, m.aggregation): m for m in all_metrics if m.base is not None}
+
+    def metric(self, task: TaskInfo, name: str | None) -> MetricInfo | None:
+        """Return the metric of a task with this short name, or its main metric."""
+        if name is None:
+            return self._by_iri.get(task.main_metric or "")
+        return self._named.get((task.task_class, name))
+
+    def at(self, task: TaskInfo, metric: MetricInfo, answers: str) -> Score | None:
+        """Return the score of ``answers``; ``None`` where the task has no such answers."""
+        if task.rounds == 1:
+            exists = answers in ANSWERS or int(answers) == 0
+            return Score(task.iri, metric.iri, None) if exists else None
+        base = metric.iri if metric.base is None else metric.base
+        if answers not in ANSWERS or answers == "first":
+            return Score(task.iri, base, 0 if answers == "first" else int(answers))
+        summary = self._summaries.get((base, ANSWERS[answers]))
+        return None if summary is None else Score(task.iri, summary.iri, None)
+
+
+def check_answers(text: str) -> str:
+    """Check that ``text`` names answers of a dialogue, and return it.
+
+    It is ``first``, ``last``, ``best`` or a round from 0. Raises
+    :class:`~kgbench.errors.QueryError` otherwise.
+    """
+    if text in ANSWERS or re.fullmatch(r"[0-9]{1,4}", text):
+        return text
+    raise QueryError(f"'{text}' is not a round: choose first, last, best, or a number from 0")
+
+
+def answers_words(answers: str) -> str:
+    """Return the name of answers in words: ``first answers``, ``answers of round 2``."""
+    return f"{answers} answers" if answers in ANSWERS else f"answers of round {answers}"
+
+
+def score_name(score: Score, metrics: Mapping[str, MetricInfo]) -> str:
+    """Return the published short name of a score: ``f1``, or ``0_f1`` for a score of round 0."""
+    name = metrics[score.metric].name
+    return name if score.round is None else f"{score.round}_{name}"
+
+
+def name_and_round(metric: str | None) -> tuple[str | None, int | None]:
+    """Split a short name such as ``f1`` or ``0_combined`` into the metric's name and its round."""
+    match = _OF_ROUND.fullmatch(metric or "")
+    return (metric, None) if match is None else (match["name"], int(match["round"]))
+
+
+def chosen_scores(
+    store: Store, glob: str, metric: str | None, answers: str | None = None
+) -> dict[str, Score]:
+    """Choose one score for each task (IRI) whose label matches ``glob``.
+
+    ``metric`` is a short name with or without a round (``0_combined``); without one it is each
+    task's main metric. ``answers`` is as in :class:`Selector`. Raises
+    :class:`~kgbench.errors.QueryError` when no task or metric matches.
+    """
+    tasks = fetch.tasks(store).values()
+    if not any(task.fits(glob) for task in tasks):
+        raise QueryError(f"no task label matches '{glob}'")
+    selector = Selector(glob, metric, answers=None if answers is None else check_answers(answers))
+    chosen = selector.scores(tasks, fetch.metrics(store).values())
+    if not chosen:
+        for_answers = "" if answers is None else f" for {answers_words(answers)}"
+        raise QueryError(
+            f"no task that matches '{glob}' has a metric '{metric or 'main'}'{for_answers}"
+        )
+    return {score.task: score for score in chosen}
+
+
+def chosen_rows(
+    store: Store, selection: Selection, chosen: Mapping[str, Score], *, model: str | None = None
+) -> list[ScoreRow]:
+    """Return every value of the score chosen for each task (IRI), of one ``model`` (IRI) if given.
+
+    ``chosen`` is the result of :func:`chosen_scores`.
+    """
+    metrics = {score.metric for score in chosen.values()}
+    rows = fetch.score_rows(store, selection, metrics, model=model)
+    return [row for row in rows if _stands_for(row, chosen.get(row.task))]
+
+
+def _stands_for(row: ScoreRow, score: Score | None) -> bool:
+    same = score is not None and row.metric == score.metric
+    return same and score is not None and score.round in (None, row.round)
+
+
+def left_out(store: Store) -> list[str]:
+    """Return a note for each task class whose main metric has no single value for a dialogue."""
+    metrics = fetch.metrics(store)
+    notes = set()
+    for task in fetch.tasks(store).values():
+        main = metrics.get(task.main_metric or "")
+        if task.rounds > 1 and main is not None and main.aggregation is None:
+            notes.add(
+                f"Left out: the task class {task.class_name} {task.version}, whose main metric "
+                f"'{main.name}' is a score of each round, not of a dialogue. Declare an aggregate "
+                f"such as max_{main.name} in a new version of the class, or name a metric."
+            )
+    return sorted(notes)
+
+
+def with_left_out_notes(store: Store, table: Table) -> Table:
+    """Add a note to the table for each task class that it leaves out (:func:`left_out`)."""
+    return replace(table, notes=(*table.notes, *left_out(store)))
+
+
+def histograms_by_model(
+    store: Store, selection: Selection, scores: Iterable[Score]
+) -> dict[str, dict[Score, Histogram]]:
+    """Read the values of every model (IRI) for the wanted scores.
+
+    It takes one query per round, whatever the number of metrics.
+    """
+    wanted = set(scores)
+    values: dict[str, dict[Score, Histogram]] = defaultdict(dict)
+    for round_ in sorted({s.round for s in wanted}, key=lambda r: (r is not None, r)):
+        metrics = {s.metric for s in wanted if s.round == round_}
+        for cell, histogram in fetch.histograms(store, selection, metrics, round_=round_).items():
+            score = Score(cell.task, cell.metric, cell.round)
+            if score in wanted:
+                values[cell.model][score] = histogram
+    return dict(values)

@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Results of analyses that are kept in the store and read back while nothing has changed.
+
+Each result is a graph: the activity with the digests of its queries and the change stamps of the
+graphs it read, the estimand and method of its intervals and tests, the table as JSON, and the same
+numbers as a Data Cube for SPARQL. Its key covers everything that the result depends on, so equal
+keys mean equal results.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from kgbench import __version__
+from kgbench.analysis.cubes import cube_triples, is_cube
+from kgbench.analysis.inference import inference_statements
+from kgbench.analysis.registry import ANALYSES
+from kgbench.analysis.selection import Selection
+from kgbench.analysis.tables import Table
+from kgbench.model import Json
+from kgbench.rdf import canonical_json, digest, integer, json_literal, moment, queries, string
+from kgbench.record.entries import registry_entry
+from kgbench.software import this_software
+from kgbench.store.iris import new_id
+from kgbench.store.protocol import Block, Store
+from kgbench.vocab import DCTERMS, KGB, PROV, RDF, RDFS
+
+OF_JUDGES = frozenset({"agreement", "confusion", "disagreements", "judged-means", "panels"})
+"""The analyses that also read the passes of judges."""
+
+
+@dataclass(frozen=True, slots=True)
+class Basis:
+    """The inputs of an analysis: name, arguments, selected scores, and the state of the store.
+
+    ``stamps`` has the change stamps of the graphs that it reads, ``declared`` the digest of the
+    declared files that the catalogue was filled from.
+    """
+
+    name: str
+    arguments: Mapping[str, Json]
+    selection: Selection
+    stamps: Mapping[str, str]
+    declared: str
+
+    @property
+    def key(self) -> str:
+        """The SHA-256 of the inputs, the texts of all queries and the version of the code."""
+        return digest(
+            canonical_json(
+                {
+                    "name": self.name,
+                    "arguments": dict(self.arguments),
+                    "suite": self.selection.suite,
+                    "pass": self.selection.choice,
+                    "narrowed": dict(self.selection.narrowed),
+                    "stamps": dict(self.stamps),
+                    "declared": self.declared,
+                    "queries": queries.digest(),
+                    "version": __version__,
+                }
+            )
+        )
+
+
+def basis(store: Store, selection: Selection, name: str, arguments: Mapping[str, Json]) -> Basis:
+    """Return the inputs of an analysis in the current state of a store."""
+    graphs = {*selection.pass_graphs, *selection.run_graphs}
+    if name in ANALYSES and ANALYSES[name].by_policy:
+        passes = queries.run(store, "policy-passes", suite=selection.suite)
+        graphs |= {row["passGraph"].value for row in passes}
+    if name == "calibration":
+        calibrated = queries.rows(store, "calibration-verdicts")
+        graphs |= {str(stamped_graph) for stamped_graph, *_ in calibrated}
+    if name in OF_JUDGES:
+        judged = queries.rows(store, "judge-passes", runGraph=list(selection.run_graphs))
+        graphs |= {str(stamped_graph) for stamped_graph, *_ in judged}
+    stamps = {
+        str(stamped_graph): str(stamp)
+        for stamped_graph, stamp in queries.rows(store, "list-stamps")
+        if stamped_graph in graphs
+    }
+    declared = queries.rows(store, "declared-digest")
+    return Basis(name, arguments, selection, stamps, str(declared[0][1]) if declared else "")
+
+
+def stored_table(store: Store, inputs: Basis) -> Table | None:
+    """Return the table that is stored for exactly these inputs, or ``None``."""
+    for _, table in queries.rows(store, "stored-analysis", key=inputs.key):
+        return Table.from_json(json.loads(table or "{}"))
+    return None
+
+
+def store_table(store: Store, inputs: Basis, table: Table, started: datetime) -> str:
+    """Write a table and its provenance into a new graph; returns the IRI of the analysis.
+
+    Nothing is written where the store already has a result for these inputs.
+    """
+    for analysis, _ in queries.rows(store, "stored-analysis", key=inputs.key):
+        return str(analysis)
+    number = new_id()
+    analysis = store.iris.mint("analysis", analysis=number)
+    graph = store.iris.mint("analysisGraph", analysis=number)
+    lines = [*_activity(store, analysis, inputs, table, started)]
+    dataset = f"{analysis}/table"
+    if is_cube(table):
+        selection = inputs.selection
+        lines += cube_triples(table, dataset, selection.suite, selection.choice)
+        lines.append(f"<{dataset}> <{PROV.wasGeneratedBy}> <{analysis}> .")
+        lines.append(f"<{dataset}> <{RDFS.label}> {string(table.title)} .")
+    store.write([Block(graph, lines), Block(store.iris.catalogue, registry_entry(graph, analysis))])
+    return analysis
+
+
+def stored_or_computed(
+    store: Store,
+    selection: Selection,
+    name: str,
+    arguments: Mapping[str, Json],
+    compute: Callable[[], Table],
+) -> tuple[Table, Basis, datetime | None]:
+    """Return the table of an analysis, from the store if it is stored there, else computed.
+
+    The third value is the time when the computation began, ``None`` for a stored table. A caller
+    that owns the store should :func:`store_table` a computed table.
+    """
+    inputs = basis(store, selection, name, arguments)
+    table = stored_table(store, inputs)
+    if table is not None:
+        return table, inputs, None
+    started = datetime.now(UTC)
+    return compute(), inputs, started
+
+
+def _activity(
+    store: Store, analysis: str, inputs: Basis, table: Table, started: datetime
+) -> list[str]:
+    node = f"<{analysis}>"
+    software = this_software()
+    used_queries = [queries.load(name) for name in table.queries]
+    lines = [
+        f"{node} <{RDF.type}> <{KGB.Analysis}> .",
+        f"{node} <{RDF.type}> <{PROV.Activity}> .",
+        f"{node} <{RDFS.label}> {string(table.title)} .",
+        f"{node} <{KGB.analysisName}> {string(inputs.name)} .",
+        f"{node} <{KGB.analysisKey}> {string(inputs.key)} .",
+        f"{node} <{KGB.passChoice}> {string(inputs.selection.choice)} .",
+        f"{node} <{KGB.suite}> <{inputs.selection.suite}> .",
+        f"{node} <{KGB.parameters}> {json_literal(dict(inputs.arguments))} .",
+        f"{node} <{KGB.tableJson}> {json_literal(table.as_json())} .",
+        f"{node} <{PROV.startedAtTime}> {moment(started)} .",
+        f"{node} <{PROV.endedAtTime}> {moment(datetime.now(UTC))} .",
+        f"{node} <{PROV.wasAssociatedWith}> <{software.iri(store.iris)}> .",
+        *software.entry(store.iris),
+        *inference_statements(analysis, table),
+    ]
+    for number, (graph, stamp) in enumerate(sorted(inputs.stamps.items())):
+        usage = f"<{analysis}/usage/{number}>"
+        lines += [
+            f"{node} <{KGB.readGraph}> <{graph}> .",
+            f"{node} <{PROV.qualifiedUsage}> {usage} .",
+            f"{usage} <{RDF.type}> <{PROV.Usage}> .",
+            f"{usage} <{PROV.entity}> <{graph}> .",
+            f"{usage} <{KGB.stampAtUse}> {integer(int(stamp))} .",
+        ]
+    for query in used_queries:
+        text = f"{analysis}/query/{query.name}"
+        lines += [
+            f"{node} <{PROV.used}> <{text}> .",
+            f"<{text}> <{RDF.type}> <{PROV.Entity}> .",
+            f"<{text}> <{DCTERMS.isVersionOf}> <https://w3id.org/kgbench/query/{query.name}> .",
+            f"<{text}> <{KGB.digest}> {string(query.digest)} .",
+        ]
+    return lines

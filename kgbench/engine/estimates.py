@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Estimates of calls, tokens and cost of a plan, made before any model is asked.
+
+A token is taken as four characters. The lower estimate (``least``) of a dialogue reads the first
+prompt and writes the case's reference answer. The upper one (``most``) goes through all rounds of
+the task class: each round reads all messages before it and a feedback prompt as long as the first
+prompt, and writes another answer. Reasoning tokens are not estimated. Dialogues that are complete
+in the store cost nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+from kgbench.engine import planning
+from kgbench.engine.calls import CHARACTERS_PER_TOKEN
+from kgbench.engine.planning import Exercise
+from kgbench.engine.prices import Entry, Price, price_of
+from kgbench.model import ModelSetup, Plan, Usage
+from kgbench.tasks import catalogue, successors, tool_prompts
+from kgbench.tools import budget
+
+RULE = (
+    "a token is four characters; least: one round, answered like the reference; "
+    "most: all rounds, each reading all before it; reasoning is not foreseen"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """Calls, tokens and cost (USD); ``cost`` is ``None`` if the price is unknown."""
+
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    cost: Decimal | None
+
+
+@dataclass(frozen=True, slots=True)
+class ModelEstimate:
+    """The estimate for one model; ``dialogues`` of the ``planned`` ones are still to be held."""
+
+    model: ModelSetup
+    planned: int
+    dialogues: int
+    least: Estimate
+    most: Estimate
+
+
+def model_estimates(
+    plan: Plan,
+    complete: Collection[str],
+    prices: Sequence[Entry],
+    asked: Mapping[str, Sequence[Exercise]],
+) -> Iterator[ModelEstimate]:
+    """Yield the estimate for each model of ``plan``.
+
+    ``complete`` are the digests of the dialogues that are done, ``asked`` the exercises of each
+    task label.
+    """
+    sizes = {iri: _size(e) for es in asked.values() for e in es for iri in (e.case.iri,)}
+    for model in plan.models:
+        todo = list(planning.planned_dialogues(plan, asked, model))
+        unfinished = [dialogue for dialogue in todo if dialogue.digest not in complete]
+        price = price_of(model, prices)
+        if plan.batch and price is not None:
+            price = price.in_batches()
+        yield _of_model(model, len(todo), [sizes[o.exercise.case.iri] for o in unfinished], price)
+
+
+def _size(exercise: Exercise) -> tuple[int, int, int]:
+    """Return the tokens of prompt and reference answer, and the maximal number of rounds."""
+    name = successors.successor(exercise.task.task_class)
+    answer = catalogue.module(name).reference(exercise.case)
+    rounds = catalogue.task_class(name).max_rounds
+    if tool_prompts.tools_of(exercise.case):
+        rounds = budget.of(exercise.case.parameters).calls + 1
+    return _tokens(exercise.prompt), _tokens(answer), rounds
+
+
+def most(exercise: Exercise) -> tuple[int, int]:
+    """Return the upper estimates of the tokens that a dialogue reads and writes."""
+    return _most(*_size(exercise))
+
+
+def _most(prompt: int, answer: int, rounds: int) -> tuple[int, int]:
+    return sum((k + 1) * prompt + k * answer for k in range(rounds)), rounds * answer
+
+
+def _of_model(
+    model: ModelSetup,
+    planned: int,
+    sizes: Sequence[tuple[int, int, int]],
+    price: Price | None,
+) -> ModelEstimate:
+    read = sum(prompt for prompt, _, _ in sizes)
+    written = sum(answer for _, answer, _ in sizes)
+    calls = sum(rounds for _, _, rounds in sizes)
+    bounds = [_most(*size) for size in sizes]
+    read_most, written_most = sum(read for read, _ in bounds), sum(written for _, written in bounds)
+    return ModelEstimate(
+        model,
+        planned,
+        len(sizes),
+        Estimate(len(sizes), read, written, _cost(price, read, written)),
+        Estimate(calls, read_most, written_most, _cost(price, read_most, written_most)),
+    )
+
+
+def _cost(price: Price | None, read: int, written: int) -> Decimal | None:
+    return None if price is None else price.cost(Usage(read, written))
+
+
+def _tokens(text: str) -> int:
+    return -(-len(text) // CHARACTERS_PER_TOKEN)

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The changes of updates and the triples of CONSTRUCT queries, as rows, with pyoxigraph.
+
+An update runs on a temporary copy of its graph. Operations that contact another machine, LOAD and
+SERVICE, are never executed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
+from typing import Final
+
+import pyoxigraph as ox
+
+from kgbench.execution import documents, lexer
+from kgbench.model import QueryResult
+from kgbench.rdf.triple_terms import to_ntriples
+
+COLUMNS: Final = ("change", "subject", "predicate", "object", "graph")
+ADDED: Final = '"added"'
+REMOVED: Final = '"removed"'
+MOST: Final = 300_000  # triples that a query or update may build, remove or add
+LOADS: Final = "LOAD fetches a document: such an update is never executed"
+NO_CHANGE: Final = "this is neither an update nor a CONSTRUCT query: nothing else is executed"
+_TOO_MANY: Final = f"more than {MOST:,} triples are built, removed or added"
+
+Functions = Mapping[ox.NamedNode, Callable[..., ox.Literal | None]]
+Row = tuple[str | None, ...]
+
+
+def refusal(text: str) -> str | None:
+    """Return why an update or a CONSTRUCT query is never executed, or ``None`` if it may be.
+
+    >>> refusal("CONSTRUCT WHERE { ?s ?p ?o }"), refusal("CLEAR ALL")
+    (None, None)
+    >>> refusal("ASK {}") == NO_CHANGE
+    True
+    """
+    if lexer.refusal(text) == lexer.ASKS_ELSEWHERE:
+        return lexer.ASKS_ELSEWHERE
+    if is_construct(text):
+        return None
+    if lexer.may_load(text):
+        return LOADS
+    return None if lexer.first_word(text) in lexer.UPDATES else NO_CHANGE
+
+
+def is_construct(text: str) -> bool:
+    """Return whether the first word of a text makes it a CONSTRUCT query."""
+    return lexer.first_word(text).startswith("CONSTRUCT")
+
+
+def changes(
+    store: ox.Store, text: str, prefixes: Mapping[str, str], functions: Functions
+) -> QueryResult:
+    """Return what ``text`` adds to and removes from a copy of ``store``.
+
+    The result has the columns :data:`COLUMNS`. Raises the errors of the engine.
+    """
+    if is_construct(text):
+        triples = store.query(
+            text,
+            base_iri=documents.BASE_IRI,
+            prefixes=dict(prefixes),
+            custom_functions=dict(functions),
+        )
+        assert isinstance(triples, ox.QueryTriples)
+        return result(construct_rows(triples))
+    before = frozenset(store)
+    copy = ox.Store()
+    copy.bulk_extend(before)
+    copy.update(
+        text,
+        base_iri=documents.BASE_IRI,
+        prefixes=dict(prefixes),
+        custom_functions=dict(functions),
+    )
+    if len(copy) > len(before) + MOST:
+        return QueryResult(COLUMNS, error=_TOO_MANY)
+    after = frozenset(copy)
+    removed, added = before - after, after - before
+    return result([*_rows(REMOVED, removed), *_rows(ADDED, added)])
+
+
+def result(rows: Iterable[Row]) -> QueryResult:
+    """Return distinct rows as a result; blank node labels are local to it."""
+    distinct = tuple(dict.fromkeys(islice(rows, MOST + 1)))
+    if len(distinct) > MOST:
+        return QueryResult(COLUMNS, error=_TOO_MANY)
+    return QueryResult(COLUMNS, distinct)
+
+
+def construct_rows(triples: Iterable[ox.Triple]) -> Iterator[Row]:
+    """Yield the triples of a CONSTRUCT as rows."""
+    for triple in triples:
+        yield ADDED, str(triple.subject), str(triple.predicate), to_ntriples(triple.object), None
+
+
+def _rows(change: str, quads: Iterable[ox.Quad]) -> Iterator[Row]:
+    default = ox.DefaultGraph()
+    for quad in quads:
+        graph = None if quad.graph_name == default else str(quad.graph_name)
+        yield change, str(quad.subject), str(quad.predicate), to_ntriples(quad.object), graph

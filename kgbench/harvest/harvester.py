@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Harvesting of sources: new parts are downloaded, verified, and imported into the source's store.
+
+Nothing is imported before all of a source's changes are verified. A source that is refused keeps
+its results from the last harvest.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from kgbench.errors import ImportRefused, KgbenchError, SignatureError
+from kgbench.harvest import sources
+from kgbench.harvest.downloads import Limits, Source
+from kgbench.harvest.sources import HarvestedSource
+from kgbench.harvest.verification import VerifiedOffer, verified_offer
+from kgbench.importers.rdf import contents as data_sets
+from kgbench.importers.rdf import loading
+from kgbench.importers.rdf.parsing import RdfFile, scratch_folder, stage
+from kgbench.importers.rdf.sources import Origin, sha256, unpack
+from kgbench.publish.checks.signatures import digest
+from kgbench.store import open_store
+from kgbench.store.iris import slug
+
+_RUN = "data/run-"
+
+
+class HarvestResult(NamedTuple):
+    """The result of harvesting one source.
+
+    ``found`` is its new state, or ``refused`` the reason for refusing it. ``before`` is the version
+    from the last harvest, and ``fetched`` the number of downloaded parts.
+    """
+
+    address: str
+    name: str
+    found: HarvestedSource | None
+    refused: str | None = None
+    before: int | None = None
+    fetched: int = 0
+
+    @property
+    def words(self) -> str:
+        """The outcome as one line of text."""
+        if self.found is None:
+            kept = "" if self.before is None else f" (version {self.before} is kept)"
+            return f"refused  {self.address}: {self.refused}{kept}"
+        version = f"version {self.found.version}"
+        if self.before is None:
+            return f"new      {self.name}: {version}, {self.fetched} parts"
+        if self.fetched:
+            return f"updated  {self.name}: version {self.before} to {version}, {self.fetched} parts"
+        return f"there    {self.name}: {version}"
+
+
+def harvest(
+    addresses: Collection[str],
+    folder: Path,
+    keys: Collection[str] = (),
+    *,
+    most: int,
+    seconds: float,
+    unsigned: bool = False,
+) -> Iterator[HarvestResult]:
+    """Harvest publications into ``folder`` one by one; a refused source does not stop the others.
+
+    ``keys`` (Multikeys) are trusted; each source must be signed by one of them or by a successor.
+    Without ``keys`` sources are verified by their own keys, or by those known from the last
+    harvest. At most ``most`` bytes are downloaded per source, within ``seconds``. Raises
+    :class:`~kgbench.errors.ImportRefused` if an address is not usable.
+    """
+    all_sources = [Source.named(address) for address in addresses]
+    for source in all_sources:
+        folder_of_source = folder / _name(source)
+        known = sources.read(folder_of_source)
+        before = None if known is None else known.version
+        try:
+            with scratch_folder() as scratch:
+                state, fetched = _harvest_source(
+                    source,
+                    folder_of_source,
+                    known,
+                    keys=keys,
+                    scratch=scratch,
+                    limits=Limits(most, seconds),
+                    unsigned=unsigned,
+                )
+            yield HarvestResult(source.address, folder_of_source.name, state, None, before, fetched)
+        except KgbenchError as error:
+            yield HarvestResult(source.address, folder_of_source.name, None, str(error), before)
+
+
+def _harvest_source(
+    source: Source,
+    folder: Path,
+    known: HarvestedSource | None,
+    *,
+    keys: Collection[str],
+    scratch: Path,
+    limits: Limits,
+    unsigned: bool,
+) -> tuple[HarvestedSource, int]:
+    """Harvest one source; return its new state and the number of downloaded parts."""
+    if known is not None and not (folder / "store").is_dir():
+        known = replace(known, parts={})  # the store is gone: download everything again
+    offered = verified_offer(source, keys, known, scratch, limits, unsigned=unsigned)
+    _refuse_used_base(folder, offered)
+    parts = {} if known is None else known.parts
+    changed = [name for name, digest_ in offered.parts.items() if parts.get(name) != digest_]
+    # Imports only add to a store, so that a changed or removed run needs a new store.
+    runs = {name: digest_ for name, digest_ in parts.items() if name.startswith(_RUN)}
+    anew = any(offered.parts.get(name) != digest_ for name, digest_ in runs.items())
+    if anew or not (folder / "store").is_dir():
+        changed, anew = list(offered.parts), True
+    if changed:
+        files = [_download(source, name, offered, scratch, limits) for name in changed]
+        _import(
+            source,
+            folder,
+            [file for part_files in files for file in part_files],
+            scratch,
+            anew=anew,
+        )
+    state = HarvestedSource(
+        name=folder.name,
+        address=source.address,
+        base=offered.base,
+        version=offered.version,
+        harvested=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        sums=offered.sums,
+        signer=offered.signer,
+        vouched=bool(keys) or (known is not None and known.vouched),
+        keys=tuple(offered.history.entries.values()),
+        parts=offered.parts,
+    )
+    folder.mkdir(parents=True, exist_ok=True)
+    sources.write(folder, state)
+    return state, len(changed)
+
+
+def _download(
+    source: Source, name: str, offered: VerifiedOffer, scratch: Path, limits: Limits
+) -> list[RdfFile]:
+    """Download one part and verify its checksum and its canonical digest."""
+    if name.endswith(".zip"):
+        raise ImportRefused(f"{name} is encrypted: import it with kgbench import rdf --password")
+    for inner in ("fetched", "unpacked"):
+        (scratch / inner).mkdir(exist_ok=True)
+    path = scratch / "fetched" / name.rpartition("/")[2]
+    if not source.get(name, path, limits):
+        raise ImportRefused(f"{name} is listed, but missing")
+    if sha256(path) != offered.parts[name]:
+        raise SignatureError(f"the checksum of {name} does not fit: the file was changed")
+    files = unpack(path, name, scratch / "unpacked")
+    for file in files:
+        if offered.signer is not None and digest(file.path, None) != offered.canonical[name]:
+            raise SignatureError(f"the data in {name} differ from the data that were signed")
+    return files
+
+
+def _import(
+    source: Source, folder: Path, files: list[RdfFile], scratch: Path, *, anew: bool
+) -> None:
+    """Import verified files into the store of the source, or into a new one if ``anew``."""
+    origins = [Origin(f"{source.address} {file.name}", sha256(file.path)) for file in files]
+    contents = data_sets.read(stage(files, scratch))
+    folder.mkdir(parents=True, exist_ok=True)
+    target = folder / ("store.new" if anew else "store")
+    if anew:
+        shutil.rmtree(target, ignore_errors=True)
+    with open_store(str(target)) as opened:
+        loading.load(opened, contents, origins, scratch)
+    if anew:
+        with _replacing(folder / "store"):
+            target.rename(folder / "store")
+
+
+@contextmanager
+def _replacing(path: Path) -> Iterator[None]:
+    """Move a folder aside and remove it at the end, or restore it after an ``OSError``."""
+    old = path.with_name("store.old")
+    shutil.rmtree(old, ignore_errors=True)
+    existed = path.is_dir()
+    if existed:
+        path.rename(old)
+    try:
+        yield
+    except OSError:
+        if existed:
+            old.rename(path)
+        raise
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _refuse_used_base(folder: Path, offered: VerifiedOffer) -> None:
+    """Refuse a source with the base of another source."""
+    for path in folder.parent.glob("*"):
+        other = sources.read(path) if path != folder and path.is_dir() else None
+        if other is not None and other.base == offered.base:
+            raise ImportRefused(
+                f"it has the base {offered.base} of {other.name}, which was harvested before: "
+                f"remove {path}{os.sep} if the new source is the right one"
+            )
+
+
+def _name(source: Source) -> str:
+    """Return the name of a source: its host and path, or the name of its folder."""
+    if "://" not in source.address:
+        return slug(Path(source.address).name or "folder")
+    parts = urlsplit(source.address)
+    return slug(f"{parts.netloc}{parts.path}".rstrip("/").replace("/", "-").replace(":", "-"))

@@ -1,0 +1,297 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A leaderboard over the results of several groups, each read from its own store.
+
+Groups are comparable if their models were scored by the same metrics on the same tasks of the same
+suite; IRIs of metrics and tasks include versions. Values of one model are pooled if its answers
+were extracted by the same steps. The table's notes say what was left out, and why.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+from pathlib import Path
+
+from kgbench.analysis import scores as fetch
+from kgbench.analysis.declarations import ScoreSet
+from kgbench.analysis.histogram import Histogram
+from kgbench.analysis.leaderboard import Standing, standings
+from kgbench.analysis.score_selectors import Score
+from kgbench.analysis.selection import FIRST, select
+from kgbench.analysis.tables import Column, Kind, Table, Value, ranks
+from kgbench.errors import QueryError
+from kgbench.harvest import sources
+from kgbench.harvest.sources import HarvestedSource
+from kgbench.rdf import queries
+from kgbench.store import open_reader
+
+COLUMNS = (
+    Column("rank", "Rank", Kind.COUNT),
+    Column("model", "Model"),
+    Column("score", "Score", Kind.SCORE),
+    Column("sd", "SD", Kind.SCORE),
+    Column("n", "n", Kind.COUNT),
+    Column("tasks", "Tasks", Kind.COUNT),
+    Column("groups", "Groups", Kind.COUNT),
+    Column("sources", "Score by group"),
+    Column("apart", "Apart", Kind.SCORE),
+    Column("p_differ", "p of difference", Kind.P),
+)
+_TESTED = (
+    "Differences between groups are tested by Welch's test over dialogues as if they were "
+    "independent, with Holm's correction over pairs of groups."
+)
+_NAMED = 3  # most tasks and metrics that a note names
+
+
+@dataclass(frozen=True, slots=True)
+class GroupResults:
+    """The results of one source within one suite.
+
+    ``cells`` are the scores of models that have all tasks. ``steps`` are the extraction steps of
+    the answers of each model (IRI). ``names`` are the names of models and tasks by IRI.
+    """
+
+    source: str
+    suite: str
+    suite_name: str
+    cells: frozenset[Score]
+    standings: tuple[Standing, ...]
+    steps: Mapping[str, frozenset[str]]
+    names: Mapping[str, str]
+
+
+@dataclass(slots=True)
+class _Pooled:
+    """The results of several groups for one model and its extraction steps; ``parts`` by source."""
+
+    parts: dict[str, Standing] = field(default_factory=dict)
+
+    @property
+    def standing(self) -> Standing:
+        """The pooled results of all groups."""
+        gathered: dict[Score, list[Histogram]] = defaultdict(list)
+        for result in self.parts.values():
+            for score, histogram in result.parts.items():
+                gathered[score].append(histogram)
+        first = next(iter(self.parts.values()))
+        parts = {score: Histogram.pooled(many) for score, many in gathered.items()}
+        return replace(first, parts=parts)
+
+
+def combined_leaderboard(
+    folder: Path, combined_by: ScoreSet, suite: str | None = None, trust: Collection[str] = ()
+) -> Table:
+    """Return the leaderboard of the harvested sources in ``folder`` over a score set.
+
+    ``trust`` names the sources to include (name, address, base or key); without it, those are
+    included that a trusted key vouched for. The score of a model is the mean over scores of the
+    mean over all dialogues of all groups. ``apart`` is the largest difference between two groups on
+    a model, and ``p_differ`` the p-value of Welch's test of it (as if dialogues were independent),
+    with Holm's correction over the pairs of groups. Raises :class:`~kgbench.errors.QueryError` if
+    nothing is left.
+    """
+    notes: list[str] = []
+    groups: list[GroupResults] = []
+    for path, source in _trusted_sources(folder, trust, notes):
+        groups += _source_groups(path, source, combined_by, suite, notes)
+    if not groups:
+        raise QueryError("; ".join(notes) or f"no source in {folder} has results")
+    comparable = _comparable(groups, suite, notes)
+    rows, iris = _rows(comparable, notes)
+    first = comparable[0]
+    return Table(
+        title=f"Leaderboard of {_counted(comparable)}: {combined_by.label} ({first.suite_name})",
+        columns=COLUMNS,
+        rows=tuple(rows),
+        notes=(
+            f"Groups: {', '.join(group.source for group in comparable)}.",
+            *notes,
+            _TESTED,
+        ),
+        queries=("score-histograms", "answer-extractions"),
+        context={
+            "suite": first.suite,
+            "score_set": combined_by.name,
+            "tasks": len({score.task for score in first.cells}),
+            "groups": len(comparable),
+        },
+        iris={"model": iris},
+    )
+
+
+def _trusted_sources(
+    folder: Path, trust: Collection[str], notes: list[str]
+) -> Iterator[tuple[Path, HarvestedSource]]:
+    """Yield the trusted sources with their folders; add a note for each of the others."""
+    known = list(sources.all_sources(folder))
+    for name in trust:
+        if not any(source.is_called(name) for _, source in known):
+            there_are = ", ".join(source.name for _, source in known)
+            raise QueryError(f"no source is called '{name}'; there are: {there_are}")
+    for path, source in known:
+        if trust and not any(source.is_called(name) for name in trust):
+            notes.append(f"Left out: {source.name}, which --trust does not name.")
+        elif not trust and not source.vouched:
+            by = "is not signed" if source.signer is None else f"is signed by {source.signer}"
+            notes.append(
+                f"Left out: {source.name} {by}, and no given key vouches for it: name it with "
+                "--trust, or harvest it with --key."
+            )
+        else:
+            yield path, source
+
+
+def _source_groups(
+    path: Path, source: HarvestedSource, combined_by: ScoreSet, suite: str | None, notes: list[str]
+) -> Iterator[GroupResults]:
+    """Yield the results of a source for each of its suites, or only for ``suite``."""
+    with open_reader(str(path / "store")) as store:
+        suites = [suite] if suite else [str(row[0]) for row in queries.rows(store, "list-suites")]
+        for suite_iri in suites:
+            try:
+                selection = select(store, suite_iri, FIRST)
+            except QueryError as error:
+                notes.append(f"Left out: {source.name}: {error}.")
+                continue
+            tasks = fetch.tasks(store)
+            results = [s for s in standings(store, selection, combined_by, tasks) if s.parts]
+            if not results:
+                continue
+            steps: dict[str, set[str]] = defaultdict(set)
+            for row in queries.run(
+                store, "answer-extractions", runGraph=list(selection.run_graphs)
+            ):
+                step = row["extraction"]
+                steps[row["model"].value].add("" if step is None else step.value)
+            models = fetch.models(store)
+            metrics = fetch.metrics(store)
+            names = {s.model: models.name(s.model) for s in results}
+            names |= {iri: f"{task.name} {task.version}" for iri, task in tasks.items()}
+            names |= {iri: metric.name for iri, metric in metrics.items()}
+            yield GroupResults(
+                source=source.name,
+                suite=selection.suite,
+                suite_name=selection.suite_name,
+                cells=frozenset(score for s in results for score in s.parts),
+                standings=tuple(results),
+                steps={model: frozenset(of) for model, of in steps.items()},
+                names=names,
+            )
+
+
+def _counted(groups: list[GroupResults]) -> str:
+    return "one group" if len(groups) == 1 else f"{len(groups)} groups"
+
+
+def _comparable(
+    groups: list[GroupResults], suite: str | None, notes: list[str]
+) -> list[GroupResults]:
+    """Return the largest set of groups with the same scores; note why others are not comparable."""
+    names = {group.suite: group.suite_name for group in groups}
+    if len(names) > 1 and suite is None:
+        suite_names = ", ".join(sorted(names.values()))
+        raise QueryError(f"the sources have results of several suites ({suite_names}): use --suite")
+    by_cells: dict[frozenset[Score], list[GroupResults]] = defaultdict(list)
+    for group in groups:
+        by_cells[group.cells].append(group)
+    chosen = max(
+        by_cells.values(), key=lambda candidates: (len(candidates), len(candidates[0].cells))
+    )
+    notes += [
+        f"Not comparable: {group.source} {_difference(group, chosen[0])}."
+        for group in groups
+        if group not in chosen
+    ]
+    return chosen
+
+
+def _difference(group: GroupResults, reference: GroupResults) -> str:
+    """Say in words how the scores of a group differ from those of ``reference``."""
+    words = []
+    for verb, more, less in (("has", group, reference), ("lacks", reference, group)):
+        scores = sorted(more.cells - less.cells)
+        examples = [
+            f"{more.names.get(s.metric, s.metric)} of {more.names.get(s.task, s.task)}"
+            for s in scores[:_NAMED]
+        ]
+        if examples:
+            remaining = f" and {len(scores) - _NAMED} more" if len(scores) > _NAMED else ""
+            words.append(f"{verb} {', '.join(examples)}{remaining}")
+    return " and ".join(words)
+
+
+def _rows(
+    chosen: list[GroupResults], notes: list[str]
+) -> tuple[list[tuple[Value, ...]], dict[str, str]]:
+    """Return the rows of the table, best model first, and the IRIs of its models by name."""
+    pooled: dict[tuple[str, frozenset[str]], _Pooled] = defaultdict(_Pooled)
+    names: dict[str, str] = {}
+    for group in chosen:
+        for standing in group.standings:
+            model = standing.model
+            names[model] = group.names[model]
+            pooled[model, group.steps.get(model, frozenset())].parts[group.source] = standing
+    several = {m for m in names if sum(model == m for model, _ in pooled) > 1}
+    notes += [
+        f"{names[model]} has several rows: its answers were extracted by different steps."
+        for model in sorted(several)
+    ]
+    entries, iris = [], {}
+    number_of_scores = len(chosen[0].cells)
+    for (model, steps), parts in pooled.items():
+        how = ", ".join(sorted(s.rpartition("extraction/")[2] or "whole text" for s in steps))
+        name = f"{names[model]} ({how})" if model in several else names[model]
+        iris[name] = model
+        entries.append((name, _cells(parts), len(parts.standing.parts) == number_of_scores))
+    entries.sort(key=lambda entry: (not entry[2], -float(entry[1][0] or 0), entry[0]))
+    row_ranks = ranks([_score(row[0]) if is_complete else None for _, row, is_complete in entries])
+    rows = [(rank, name, *row) for rank, (name, row, _) in zip(row_ranks, entries, strict=True)]
+    return rows, iris
+
+
+def _cells(pooled: _Pooled) -> tuple[Value, ...]:
+    """Return the cells of a model's row after its name."""
+    standing = pooled.standing
+    by_group = {source: part.score for source, part in sorted(pooled.parts.items())}
+    scores_text = ", ".join(
+        f"{s} {value:.3f}" for s, value in by_group.items() if value is not None
+    )
+    scores = [value for value in by_group.values() if value is not None]
+    return (
+        standing.score,
+        standing.sd,
+        standing.pooled.n,
+        standing.tasks,
+        len(by_group),
+        scores_text,
+        max(scores) - min(scores) if len(scores) > 1 else None,
+        _p_differ([part.pooled for part in pooled.parts.values()]),
+    )
+
+
+def _p_differ(parts: Iterable[Histogram]) -> float | None:
+    """Return the smallest p-value of Welch's test between two groups, with Holm's correction."""
+    from scipy import stats  # type: ignore[import-untyped]
+
+    from kgbench.analysis.significance import holm
+
+    p_values = []
+    for one, other in combinations(parts, 2):
+        if min(one.n, other.n) < 2:  # noqa: PLR2004 - a variance needs two values
+            continue
+        if not (one.sd or other.sd):
+            p_values.append(1.0 if one.mean == other.mean else 0.0)
+            continue
+        test = stats.ttest_ind_from_stats(
+            *(one.mean, one.sd, one.n, other.mean, other.sd, other.n), equal_var=False
+        )
+        p_values.append(float(test.pvalue))
+    corrected = [p for p in holm(p_values) if p is not None]
+    return min(corrected, default=None)
+
+
+def _score(value: Value) -> float | None:
+    return float(value) if isinstance(value, int | float) else None

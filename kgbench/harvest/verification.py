@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Verification of a publication's signer and list of data before the data are downloaded."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from kgbench.errors import ImportRefused, SignatureError
+from kgbench.harvest.downloads import Limits, Source
+from kgbench.harvest.sources import HarvestedSource
+from kgbench.publish.checks.signatures import signed
+from kgbench.publish.recipe import FILE as RECIPE
+from kgbench.publish.settings import checked_base
+from kgbench.publish.signing import KEYS, SIGNATURE, SUMS
+from kgbench.signing import proofs
+from kgbench.signing.key_history import KeyHistory
+from kgbench.signing.proofs import Document, Statements
+from kgbench.vocab import DCAT, DCTERMS, KGB
+
+_LINE: Final = re.compile(r"([0-9a-f]{64}) [ *](.+)", re.ASCII)
+_PART: Final = re.compile(r"data/(?!all\.)[A-Za-z0-9._-]+\.nq(\.zst|\.gz|\.zip)?")
+_LARGEST_SUMS: Final = 64 << 20  # bytes of SHA256SUMS
+
+
+@dataclass(frozen=True)
+class VerifiedOffer:
+    """The verified offer of a source: its signer, and its data files with their digests.
+
+    ``parts`` has the SHA-256 of files by path, ``canonical`` the RDFC-1.0 digests of a signed
+    source.
+    """
+
+    base: str
+    version: int
+    sums: str
+    history: KeyHistory
+    parts: dict[str, str]
+    signer: str | None = None
+    canonical: dict[str, str] = field(default_factory=dict)
+
+
+def verified_offer(
+    source: Source,
+    keys: Collection[str],
+    known: HarvestedSource | None,
+    scratch: Path,
+    limits: Limits,
+    *,
+    unsigned: bool,
+) -> VerifiedOffer:
+    """Verify what ``source`` offers, and return it.
+
+    ``keys`` (Multikeys) are trusted, or without them the keys from the last harvest, which is
+    ``known``. A source without signature is refused unless ``unsigned``. Raises
+    :class:`~kgbench.errors.ImportRefused` and :class:`~kgbench.errors.SignatureError`.
+    """
+    document = _document(source, SIGNATURE, scratch, limits)
+    if document is None:
+        _sums(source, scratch, limits, None)  # refuses a folder that is not a publication
+        if keys or not unsigned or (known is not None and known.signer is not None):
+            raise ImportRefused(
+                "it is not signed (or no longer signed), so its publisher is unknown: ask for a "
+                "signature; --unsigned accepts sources that never had one"
+            )
+        return _unsigned(source, scratch, limits)
+    base = _base(document)
+    if known is not None and known.base != base:
+        raise ImportRefused(f"its base was {known.base}, and is now {base}: it is another source")
+    listed = _document(source, KEYS, scratch, limits)
+    if listed is None:
+        raise ImportRefused(f"it has a signature, but no {KEYS}")
+    iri = f"{base}{KEYS}"
+    trusted = keys or (() if known is None else known.history.entries)
+    history = KeyHistory.trusted(listed, iri, trusted)
+    _refuse_restored_keys(known, history)
+    stated = Statements(signed(document, history, iri))
+    signer = proofs.claimed_proof(document).method.partition("#")[2]
+    subject = f"{base}{SIGNATURE}"
+    sums = stated.one(f"{base}{SUMS}", KGB.fileDigest) or ""
+    version = int(stated.one(subject, DCAT.version) or 0)
+    if known is not None and version < known.version:
+        raise ImportRefused(
+            f"it has version {version}, but version {known.version} was harvested before"
+        )
+    names = [part.removeprefix(base) for part in stated.all(subject, DCTERMS.hasPart)]
+    canonical = {n: stated.one(base + n, KGB.canonicalDigest) or "" for n in names if n != SUMS}
+    listing = _sums(source, scratch, limits, sums)
+    missing = [name for name in canonical if name not in listing or not _PART.fullmatch(name)]
+    if missing:
+        raise ImportRefused(
+            f"its signature covers data that {SUMS} does not list: {missing[0][:100]}"
+        )
+    parts = {name: listing[name] for name in canonical}
+    return VerifiedOffer(base, version, sums, history, parts, signer, canonical)
+
+
+def _document(source: Source, name: str, scratch: Path, limits: Limits) -> Document | None:
+    path = scratch / name
+    if not source.get(name, path, limits, proofs.LARGEST):
+        return None
+    try:
+        return proofs.read(path.read_bytes())
+    except SignatureError as error:
+        raise SignatureError(f"its {name} cannot be used: {error}") from error
+
+
+def _base(document: Document) -> str:
+    subject = document.get("id")
+    if not isinstance(subject, str) or not subject.endswith(f"/{SIGNATURE}"):
+        raise SignatureError("the signature is not for a publication")
+    return checked_base(subject.removesuffix(SIGNATURE))
+
+
+def _refuse_restored_keys(known: HarvestedSource | None, history: KeyHistory) -> None:
+    """Refuse a list of keys that lacks a known key, or in which a revoked key is valid again."""
+    for before in () if known is None else known.keys:
+        now = history.entries.get(before.key)
+        if now is None or (before.revoked is not None and now.revoked is None):
+            what = "is no longer listed" if now is None else "was revoked, and is no longer revoked"
+            raise SignatureError(f"its key {before.key} {what}")
+
+
+def _sums(source: Source, scratch: Path, limits: Limits, expected: str | None) -> dict[str, str]:
+    path = scratch / SUMS
+    if not source.get(SUMS, path, limits, _LARGEST_SUMS):
+        raise ImportRefused(f"it has no {SUMS}: it is not a publication of kgbench")
+    content = path.read_bytes()
+    if expected is not None and hashlib.sha256(content).hexdigest() != expected:
+        raise SignatureError(f"its {SUMS} differs from the signed one: files were changed")
+    lines = content.decode("utf-8", "replace").splitlines()
+    matches = (_LINE.fullmatch(line) for line in lines)
+    return {match[2]: match[1] for match in matches if match is not None}
+
+
+def _unsigned(source: Source, scratch: Path, limits: Limits) -> VerifiedOffer:
+    listing = _sums(source, scratch, limits, None)
+    path = scratch / RECIPE
+    if not source.get(RECIPE, path, limits, proofs.LARGEST):
+        raise ImportRefused(f"it has no {RECIPE}: it is not a publication of kgbench")
+    content = path.read_bytes()
+    if hashlib.sha256(content).hexdigest() != listing.get(RECIPE):
+        raise ImportRefused(f"the checksum of its {RECIPE} does not fit: files were changed")
+    try:
+        recipe = json.loads(content)
+        base, version = checked_base(str(recipe["base"])), int(recipe["versions"][-1]["number"])
+    except (ValueError, TypeError, LookupError, RecursionError):
+        raise ImportRefused(f"its {RECIPE} cannot be read") from None
+    sums = hashlib.sha256((scratch / SUMS).read_bytes()).hexdigest()
+    parts = {name: checksum for name, checksum in listing.items() if _PART.fullmatch(name)}
+    return VerifiedOffer(base, version, sums, KeyHistory([]), parts)

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tables of scores by task for pages: per suite, and rows of one model or task."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from kgbench.analysis.selection import Selection, select
+from kgbench.analysis.tables import Table
+from kgbench.analysis.task_scores import task_scores
+from kgbench.errors import QueryError
+from kgbench.pages import things
+from kgbench.pages.board import Bar, bar, estimand_of
+from kgbench.pages.snapshot import View
+from kgbench.rdf import queries
+
+
+class Result(NamedTuple):
+    """The result of a model on a task, listed on the page of either.
+
+    ``iri``, ``name`` and ``shown`` are IRI, name in tables and display name of the model (on the
+    page of a task) or of the task (on the page of a model). ``mean`` is the mean of ``n`` values of
+    the metric ``score``; ``low`` and ``high`` are its interval, which generalises to ``about``.
+    """
+
+    iri: str
+    name: str
+    shown: str
+    score: str
+    mean: float | None
+    low: float | None
+    high: float | None
+    n: int
+    bar: Bar | None
+    about: str | None = None
+
+
+def selections(view: View) -> Iterator[tuple[str, str, Selection]]:
+    """Yield the suites with scores: IRI, label, and the scores that count."""
+    for suite, *_ in queries.rows(view, "list-suites"):
+        with contextlib.suppress(QueryError):  # a suite may have dialogues and no pass yet
+            yield str(suite), things.label(view, str(suite)), select(view, suite)
+
+
+def scores(view: View, chosen: Selection, **globs: str) -> Table | None:
+    """Return the table of scores by task; ``None`` if a task has no main metric."""
+    try:
+        return task_scores(view, chosen, **globs)
+    except QueryError:
+        return None
+
+
+def only(table: Table | None, column: str, value: str) -> Table | None:
+    """Return the rows of a table that have ``value`` in ``column``."""
+    if table is None:
+        return None
+    index = table.names.index(column)
+    return replace(table, rows=tuple(row for row in table.rows if row[index] == value))
+
+
+def exact_glob(name: str) -> str:
+    """Return a glob that matches only ``name``."""
+    return "".join(f"[{c}]" if c in "*?[" else c for c in name)
+
+
+def results(table: Table, shown: Mapping[str, str], column: str = "model") -> list[Result]:
+    """Convert the rows of one task, the best model first; with ``column="task"``, of one model.
+
+    ``shown`` has the display names. Tasks keep the order of the table.
+    """
+    iris = table.iris.get(column, {})
+    records: list[dict[str, Any]] = table.records()
+    rows = [
+        Result(
+            iris.get(record[column], ""),
+            record[column],
+            shown.get(record[column], record[column]),
+            str(record["metric"]),
+            record["mean"],
+            record["ci_low"],
+            record["ci_high"],
+            int(record["n"] or 0),
+            bar(record["mean"], record["ci_low"], record["ci_high"]),
+            estimand_of(table),
+        )
+        for record in records
+    ]
+    if column != "model":
+        return rows
+    return sorted(rows, key=lambda row: (row.mean is None, -(row.mean or 0.0), row.name))

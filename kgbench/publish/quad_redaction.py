@@ -1,0 +1,388 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Conversion of recorded quads to published quads: IRIs are mapped, and some texts are left out.
+
+Quads are processed one subject at a time, because what is left out depends on the types of the
+subject. Pages and dumps are made from these quads only, so nothing else decides what leaves the
+store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import groupby
+from typing import Any, NamedTuple, cast
+
+import pyoxigraph as ox
+
+from kgbench.publish.addresses import Addresses
+from kgbench.publish.redaction import (
+    Placeholders,
+    RedactionLevel,
+    gold_texts,
+    parse_json,
+    redacted_case_data,
+    redacted_infos,
+    replace_gold,
+)
+from kgbench.publish.scrubbing import Scrubber, is_private, is_public
+from kgbench.rdf import canonical_json
+from kgbench.record.run_ends import run_end
+from kgbench.secrets.commitments import Commitments
+from kgbench.vocab import KGB, PROV, RDF, RDFS, SCHEMA, XSD
+
+_MOST_KEPT = 200_000  # entries of a cache, so that memory does not grow with the store
+_TYPE = ox.NamedNode(RDF.type)
+_ALTERNATE, _RECORDED_AS = ox.NamedNode(PROV.alternateOf), ox.NamedNode(KGB.recordedAs)
+_VALUE, _TEXT, _CASE = ox.NamedNode(PROV.value), ox.NamedNode(KGB.text), ox.NamedNode(KGB.case)
+_CASE_DATA, _ANSWER = ox.NamedNode(KGB.caseData), ox.NamedNode(KGB.Answer)
+_COMMITMENT = ox.NamedNode(KGB.commitment)
+_ASSOCIATED, _MODEL = ox.NamedNode(PROV.wasAssociatedWith), ox.NamedNode(KGB.model)
+_PASS_KIND, _LIVE = ox.NamedNode(KGB.passKind), ox.Literal("live")
+_INFORMED_BY, _ENDED = ox.NamedNode(PROV.wasInformedBy), ox.NamedNode(PROV.endedAtTime)
+_BOOLEAN, _JSON = (ox.NamedNode(n) for n in (XSD.boolean, RDF.JSON))
+_REDACTED = ox.Literal("true", datatype=_BOOLEAN)
+#: Properties whose values may quote prompts: errors of providers, rationales of reviewers.
+_QUOTING = frozenset((SCHEMA.error, KGB.rationale))
+#: Types whose digest covers what may be left out, so that guesses could be compared with it.
+_DIGESTED = frozenset((KGB.Case, KGB.Dialogue, KGB.Configuration))
+#: Types whose recorded IRI is published if it was changed, because others refer to them.
+_LINKED = frozenset(
+    (
+        *(KGB.Run, KGB.TaskExecution, KGB.Dialogue, KGB.EvaluationPass),
+        *(KGB.Analysis, KGB.Invalidation),
+    )
+)
+_WRITTEN_BY_HAND = frozenset(  # types of declarations, whose texts were written for publication
+    (
+        *(KGB.Metric, KGB.TaskClass, KGB.Parameter, KGB.LabelledTask, KGB.Setting, KGB.IriPattern),
+        *(KGB.Compass, KGB.ScoreSet, KGB.ScoreSelector, KGB.FormatComparison, KGB.StoreLayout),
+        "http://www.w3.org/2002/07/owl#Class",
+        "http://www.w3.org/2002/07/owl#Ontology",
+        "http://www.w3.org/2002/07/owl#DatatypeProperty",
+        "http://www.w3.org/2002/07/owl#ObjectProperty",
+        "http://www.w3.org/ns/shacl#SPARQLExecutable",
+        "http://www.w3.org/ns/shacl#Parameter",
+        "http://www.w3.org/2004/02/skos/core#Concept",
+        "http://www.w3.org/ns/csvw#Column",
+    )
+)
+_NAMED = frozenset((PROV.Agent, PROV.Person))  # types of people and accounts, not of software
+_NOBODY = "[name]"
+
+
+class RedactionRules(NamedTuple):
+    """What is left out of a publication, and what replaces it.
+
+    Texts are left out up to ``level`` and replaced by commitments; ``scrubber`` removes secrets and
+    names of machines. IRIs of texts are always those of pages, which leave texts out up to
+    ``page_level``.
+    """
+
+    level: RedactionLevel
+    scrubber: Scrubber
+    commitments: Commitments
+    page_level: RedactionLevel
+
+
+class QuadRedactor:
+    """Converts the quads of one database to published quads."""
+
+    def __init__(self, database: ox.Store, addresses: Addresses, rules: RedactionRules) -> None:
+        self._database = database
+        self._addresses = addresses
+        self._rules = self.rules = rules
+        self._nodes: dict[str, ox.NamedNode] = {}
+        self._gold: dict[str, frozenset[str]] = {}
+        self._left_out: dict[tuple[RedactionLevel, str], bool] = {}
+        self.base, self.store = addresses.base, addresses.store
+        self.document_path, self.held = addresses.document_path, addresses.held
+
+    def graph(self, name: str) -> Iterator[list[ox.Quad]]:
+        """Yield the published quads of a graph by subject, in the order of the database."""
+        for _, group in groupby(self.recorded(name), key=lambda quad: quad.subject):
+            published = self.subject(list(group))
+            if published:
+                yield published
+
+    def recorded(self, name: str) -> Iterator[ox.Quad]:
+        """Yield the recorded quads of a graph, in the order of the database."""
+        return self._database.quads_for_pattern(None, None, None, ox.NamedNode(name))
+
+    def about(self, subject: Any) -> list[ox.Quad]:
+        """Return the published quads about one subject, from all graphs."""
+        quads = list(self._database.quads_for_pattern(subject, None, None))
+        return self.subject(quads)
+
+    def subject(self, quads: list[ox.Quad]) -> list[ox.Quad]:
+        """Return the published quads for all recorded ``quads`` of one subject; may be empty."""
+        kinds = {_value(quad) for quad in quads if quad.predicate == _TYPE}
+        # Leases of writing processes mean nothing outside the store.
+        if not quads or KGB.WriterLease in kinds:
+            return []
+        kept = list(self._with_end(self._published_quads(quads, kinds), quads[0], kinds))
+        if KGB.TaskExecution in kinds and all(q.predicate != _ASSOCIATED for q in quads):
+            # Stores from before December 2026 record the agent only as the model.
+            kept += [
+                self._quad_like(q, self._published_term(q.object), _ASSOCIATED)
+                for q in quads
+                if q.predicate == _MODEL
+            ]
+        if self._addresses.moves and not kinds.isdisjoint(_LINKED):
+            kept += self._origin(quads[0])
+        # Sorted by published IRIs: the order in the store depends on the recorded ones.
+        return sorted(kept, key=str)
+
+    def node(self, iri: str) -> ox.NamedNode:
+        """Return the published form of an IRI."""
+        published = self._nodes.get(iri)
+        if published is None:
+            if len(self._nodes) >= _MOST_KEPT:
+                self._nodes.clear()
+            published = self._nodes[iri] = ox.NamedNode(self._published(iri))
+        return published
+
+    def clean(self, text: str) -> str:
+        """Return a text by kgbench, a provider or a person in its published form."""
+        return self._rules.scrubber.text(text)
+
+    def model_name(self, text: str) -> str:
+        """Return the published name of a model; different names stay different."""
+        cleaned = self.clean(text)
+        if cleaned == text:
+            return text
+        return f"{cleaned} #{self._rules.commitments.tag('model', text)[:6]}"
+
+    def _published(self, iri: str) -> str:
+        addresses, veil = self._addresses, self._addresses.veil
+        level = self._rules.page_level
+        if veil is not None and veil.names_text(iri) and self._is_left_out(iri, level):
+            return addresses.within(veil.text(addresses.moved(iri)))
+        return addresses.outgoing(iri)
+
+    # --- one subject ------------------------------------------------------------------------
+
+    def _published_quads(self, quads: list[ox.Quad], kinds: set[str]) -> Iterator[ox.Quad]:
+        if KGB.Text in kinds and self._is_left_out(_name(quads[0].subject), self._rules.level):
+            yield from self._without_text(quads)
+            return
+        sealed = self._is_sealed(quads[0].subject, kinds)
+        by_hand = not kinds.isdisjoint(_WRITTEN_BY_HAND)
+        is_activity = PROV.Activity in kinds
+        renamed = _Cache(self._published_term)  # subject and graph are nearly always the same
+        # Unpacked once, because pyoxigraph makes a new object at each access to a part of a quad.
+        for subject, recorded_predicate, recorded, graph in quads:
+            predicate, value = recorded_predicate, cast("Any", recorded)
+            if isinstance(value, ox.Triple) or isinstance(subject, ox.Triple):
+                continue  # kgbench writes no quoted triples, and they could contain anything
+            if isinstance(value, ox.NamedNode):
+                iri = value.value
+                if self._is_unpublishable(predicate.value, iri):
+                    continue
+                value = self.node(iri)
+            elif isinstance(value, ox.Literal) and not by_hand:
+                name = predicate.value
+                if sealed and name == KGB.digest:
+                    predicate, value = _COMMITMENT, self._committed(subject, name, value.value)
+                elif name == KGB.baseUrl and not is_public(value.value):
+                    continue
+                else:
+                    value = self._literal(subject, name, value, kinds)
+            if is_activity and predicate == _ALTERNATE:  # imported from an early publication
+                predicate = _RECORDED_AS
+            yield ox.Quad(renamed[subject], predicate, value, renamed[graph])
+
+    def _is_sealed(self, subject: Any, kinds: set[str]) -> bool:
+        """Return whether the digest of a subject covers something that is left out."""
+        if self._rules.level is RedactionLevel.NONE or kinds.isdisjoint(_DIGESTED):
+            return False
+        return KGB.Case not in kinds or self._addresses.hides(_name(subject))
+
+    def _published_term(self, term: Any) -> Any:
+        return self.node(term.value) if isinstance(term, ox.NamedNode) else term
+
+    def _quad_like(
+        self, quad: ox.Quad, value: Any, predicate: ox.NamedNode | None = None
+    ) -> ox.Quad:
+        return ox.Quad(
+            self._published_term(quad.subject),
+            predicate or quad.predicate,
+            value,
+            self._published_term(quad.graph_name),
+        )
+
+    def _with_end(
+        self, kept: Iterator[ox.Quad], quad: ox.Quad, kinds: set[str]
+    ) -> Iterator[ox.Quad]:
+        """Yield the quads of a run or its live pass, with the actual end of the run."""
+        run: Any = quad.subject if KGB.Run in kinds else None
+        if KGB.EvaluationPass in kinds:
+            pattern = self._database.quads_for_pattern
+            if any(pattern(quad.subject, _PASS_KIND, _LIVE)):
+                run = next((q.object for q in pattern(quad.subject, _INFORMED_BY, None)), None)
+        end = None if run is None else run_end(self._database, run)
+        if end is None:
+            yield from kept
+            return
+        yield from (other for other in kept if other.predicate != _ENDED)
+        yield self._quad_like(quad, end, _ENDED)
+
+    def _origin(self, quad: ox.Quad) -> Iterator[ox.Quad]:
+        origin = self._quad_like(quad, quad.subject, _RECORDED_AS)
+        hides = self._addresses.hides(_name(quad.subject))
+        if origin.subject != quad.subject and not hides:
+            yield origin
+
+    def _is_unpublishable(self, predicate: str, iri: str) -> bool:
+        """Return whether an IRI names a local file or a server that is not public."""
+        if iri.startswith((self._addresses.store, "https://w3id.org/", "http://www.w3.org/")):
+            return False
+        return not is_public(iri) if predicate == KGB.caseEndpoint else is_private(iri)
+
+    # --- literals ---------------------------------------------------------------------------
+
+    def _literal(
+        self, subject: Any, predicate: str, value: ox.Literal, kinds: set[str]
+    ) -> ox.Literal:
+        level = self._rules.level
+        datatype = value.datatype.value
+        if datatype == RDF.JSON:
+            data = parse_json(value.value)
+            seal = self._seal(subject, predicate)
+            if predicate == KGB.caseData:
+                data = redacted_case_data(data, level, seal)
+            elif predicate == KGB.infos:
+                data = redacted_infos(data, level, self._gold_of(subject), seal)
+                data = self._rules.scrubber.json(data)
+            else:
+                data = self._rules.scrubber.json(data)
+            text = self._veiled(canonical_json(data))
+            return value if text == value.value else ox.Literal(text, datatype=_JSON)
+        if datatype != XSD.string and not value.language:
+            return value
+        if KGB.Text in kinds:
+            return value
+        text = self._string(self._seal(subject, predicate), predicate, value.value, kinds)
+        if text == value.value:
+            return value
+        return ox.Literal(text, language=value.language) if value.language else ox.Literal(text)
+
+    def _string(self, seal: Placeholders, predicate: str, text: str, kinds: set[str]) -> str:
+        if (
+            kinds
+            and kinds <= _NAMED
+            and predicate == RDFS.label
+            and not any(c.isspace() for c in text)
+        ):
+            return _NOBODY  # a login name; names with spaces were entered for publication
+        if predicate == KGB.readStamp:  # of analyses in stores from before December 2026
+            graph, _, stamp = text.rpartition(" ")
+            return f"{self.node(graph).value} {stamp}"
+        if predicate in _QUOTING and self._rules.level >= RedactionLevel.PROMPTS:
+            return seal.text(text)
+        if self._rules.level >= RedactionLevel.GOLD and (
+            predicate in _QUOTING or KGB.Configuration in kinds
+        ):
+            text = replace_gold(text, self._all_gold(), seal)
+        return self.model_name(text) if KGB.Model in kinds else self.clean(self._veiled(text))
+
+    def _veiled(self, text: str) -> str:
+        """Veil the dialogue digests in a text that may name dialogues by IRI or path."""
+        veil = self._addresses.veil
+        return text if veil is None else veil.within(text)
+
+    def _seal(self, subject: Any, predicate: str) -> Placeholders:
+        return Placeholders(self._rules.commitments, f"{_name(subject)} {predicate}")
+
+    def _committed(self, subject: Any, predicate: str, text: str) -> ox.Literal:
+        seal = self._seal(subject, predicate)
+        return ox.Literal(seal.commitments.commit(seal.place, text))
+
+    # --- texts ------------------------------------------------------------------------------
+
+    def _is_left_out(self, text: str, level: RedactionLevel) -> bool:
+        """Return whether a text (its IRI) is left out at ``level``.
+
+        The result is cached, because a short answer may be shared by a thousand dialogues.
+        """
+        if level is RedactionLevel.ANSWERS:
+            return True
+        left_out = self._left_out.get((level, text))
+        if left_out is None:
+            if len(self._left_out) >= _MOST_KEPT:
+                self._left_out.clear()
+            node = ox.NamedNode(text)
+            values = list(self._database.quads_for_pattern(node, _VALUE, None))
+            left_out = (
+                not values  # an earlier publication left it out
+                or (level is RedactionLevel.PROMPTS and self._is_prompt(node))
+                or any(self._rules.scrubber.tells(_value(quad)) for quad in values)
+            )
+            self._left_out[level, text] = left_out
+        return left_out
+
+    def _is_prompt(self, text: ox.NamedNode) -> bool:
+        """Return whether a text is used by anything but answers."""
+        pattern = self._database.quads_for_pattern
+        users = pattern(None, _TEXT, text)
+        return any(next(pattern(u.subject, _TYPE, _ANSWER), None) is None for u in users)
+
+    def _without_text(self, quads: list[ox.Quad]) -> Iterator[ox.Quad]:
+        for quad in quads:
+            if quad.predicate == _VALUE:
+                commitment = self._committed(quad.subject, PROV.value, _value(quad))
+                yield self._quad_like(quad, commitment, _COMMITMENT)
+            elif quad.predicate.value == KGB.digest:  # left out by an early publication
+                commitment = self._committed(quad.subject, KGB.digest, _value(quad))
+                yield self._quad_like(quad, commitment, _COMMITMENT)
+            elif quad.predicate.value != KGB.originalBytes:
+                yield self._quad_like(quad, quad.object)
+        if all(quad.predicate.value != KGB.redacted for quad in quads):
+            yield self._quad_like(quads[0], _REDACTED, ox.NamedNode(KGB.redacted))
+
+    # --- reference answers ------------------------------------------------------------------
+
+    def _gold_of(self, evaluation: Any) -> frozenset[str]:
+        if self._rules.level is RedactionLevel.NONE:
+            return frozenset()
+        for quad in self._database.quads_for_pattern(evaluation, _CASE, None):
+            case: Any = quad.object
+            if case.value not in self._gold:
+                if len(self._gold) >= _MOST_KEPT // 100:
+                    self._gold.clear()
+                case_data_quads = self._database.quads_for_pattern(case, _CASE_DATA, None)
+                self._gold[case.value] = frozenset().union(*map(_gold_in, case_data_quads))
+            return self._gold[case.value]
+        return self._all_gold()
+
+    def _all_gold(self) -> frozenset[str]:
+        """Return all reference answers of the store, for subjects that do not name their case."""
+        if "" not in self._gold:
+            case_data_quads = self._database.quads_for_pattern(None, _CASE_DATA, None)
+            self._gold[""] = frozenset().union(*map(_gold_in, case_data_quads))
+        return self._gold[""]
+
+
+class _Cache(dict[Any, Any]):
+    """A cache of a function's results."""
+
+    def __init__(self, function: Callable[[Any], Any]) -> None:
+        super().__init__()
+        self._function = function
+
+    def __missing__(self, key: Any) -> Any:
+        self[key] = result = self._function(key)
+        return result
+
+
+def _gold_in(quad: ox.Quad) -> frozenset[str]:
+    return gold_texts(parse_json(_value(quad)))
+
+
+def _name(term: Any) -> str:
+    """Return the IRI or label of a subject."""
+    return str(term.value)
+
+
+def _value(quad: ox.Quad) -> str:
+    """Return the IRI or lexical form of an object; empty for a quoted triple."""
+    return str(getattr(quad.object, "value", ""))

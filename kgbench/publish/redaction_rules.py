@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Redaction rules and published IRIs for a store, including names of hosts and people in it.
+
+Hosts and paths occur in the names of models, in configurations and in messages.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pyoxigraph as ox
+
+from kgbench.pages import things
+from kgbench.pages.snapshot import View
+from kgbench.publish.addresses import Addresses
+from kgbench.publish.quad_redaction import RedactionRules
+from kgbench.publish.redaction import RedactionLevel
+from kgbench.publish.scrubbing import Scrubber, hosts_and_people, local_names
+from kgbench.publish.veiling import DigestVeil, cases
+from kgbench.secrets.commitments import Commitments
+from kgbench.store import known_keys
+from kgbench.store.iris import slug
+from kgbench.vocab import KGB, PROV, RDF, RDFS, SCHEMA, SKOS
+
+
+def prepare_rules(
+    view: View,
+    location: str,
+    base: str,
+    level: RedactionLevel,
+    runs: Mapping[str, str] | None = None,
+) -> tuple[RedactionRules, Addresses]:
+    """Return the redaction rules and addresses for publishing the store ``location`` at ``base``.
+
+    ``runs`` has the run of each evaluation pass, for parts that are named by fragments.
+    """
+    scrubber = Scrubber(
+        local_names() | hosts_and_people(identifying_texts(view.database)),
+        known_keys.echoes(location),
+    )
+    commitments = known_keys.commitments(location)
+    addresses = Addresses(
+        view.iris.base,
+        base,
+        renamed_segments(view, scrubber, commitments),
+        None
+        if level is RedactionLevel.NONE
+        else DigestVeil(commitments, cases(view.database, level, commitments)),
+        runs,
+    )
+    return RedactionRules(level, scrubber, commitments, level), addresses
+
+
+def identifying_texts(database: ox.Store) -> Iterator[str]:
+    """Yield texts that may name hosts and people."""
+    for predicate in (KGB.baseUrl, SCHEMA.error, KGB.caseEndpoint):
+        for quad in database.quads_for_pattern(None, ox.NamedNode(predicate), None):
+            yield str(getattr(quad.object, "value", ""))
+    for kind in (KGB.Configuration, KGB.Model):
+        pattern = (None, ox.NamedNode(RDF.type), ox.NamedNode(kind))
+        for quad in database.quads_for_pattern(*pattern):
+            for predicate in (PROV.value, RDFS.label, SKOS.notation):
+                quads: Any = database.quads_for_pattern(quad.subject, ox.NamedNode(predicate), None)
+                yield from (str(getattr(match.object, "value", "")) for match in quads)
+
+
+def renamed_segments(view: View, scrubber: Scrubber, commitments: Commitments) -> dict[str, str]:
+    """Return replacements for path segments of models that contain their host or path."""
+    replacements = {}
+    for iri in things.instances(view, KGB.Model, 1_000_000):
+        segment = iri.rpartition("/")[2]
+        base_urls = things.values(view, iri, KGB.baseUrl)
+        texts = [t.value for p in (RDFS.label, SKOS.notation) for t in things.values(view, iri, p)]
+        leaks = any(scrubber.text(text) != text for text in texts) or any(
+            _contains_name(segment, name) for name in scrubber.names
+        )
+        if leaks or any(scrubber.text(url.value) != url.value for url in base_urls):
+            cleaned = slug(scrubber.text(texts[0] if texts else "model"))
+            replacements[segment] = f"{cleaned}-{commitments.tag('model', iri)[:8]}"
+    return replacements
+
+
+def _contains_name(segment: str, name: str) -> bool:
+    """Return whether a path segment contains the name of a machine or person as a whole word."""
+    pattern = rf"(?<![A-Za-z0-9]){re.escape(name)}(?![A-Za-z0-9])"
+    return re.search(pattern, segment) is not None

@@ -1,0 +1,240 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Selection of the parts of a store for publication: catalogue, runs with passes, and the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pyoxigraph as ox
+
+from kgbench.errors import PublicationRefused
+from kgbench.pages import things
+from kgbench.pages.snapshot import View
+from kgbench.publish.redaction import RedactionLevel
+from kgbench.publish.settings import Settings
+from kgbench.publish.unused_declarations import unused_declarations
+from kgbench.record import reading
+from kgbench.vocab import KGB, PROV, RDF, SKOS
+
+
+@dataclass(frozen=True, slots=True)
+class RunPart:
+    """A run with the graphs of itself and its passes; ``stamps`` are change stamps by graph."""
+
+    run: str
+    suite: str
+    graph: str
+    passes: tuple[tuple[str, str], ...]
+    stamps: tuple[tuple[str, str], ...]
+
+    @property
+    def name(self) -> str:
+        """The name of the run's unit and dumps."""
+        return f"run-{self.run.rpartition('/')[2]}"
+
+    @property
+    def graphs(self) -> tuple[str, ...]:
+        """All graphs of the run."""
+        return (self.graph, *(graph for _, graph in self.passes))
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedParts:
+    """The published parts of a store; ``others`` are graphs of analyses and invalidations.
+
+    ``suites`` are those of the runs and of all their dialogues; ``unused`` are declarations in the
+    catalogue that nothing published needs.
+    """
+
+    catalogue: str
+    runs: tuple[RunPart, ...]
+    others: tuple[tuple[str, str], ...]
+    stamps: dict[str, str]
+    suites: frozenset[str]
+    models: frozenset[str]
+    reviewers: frozenset[str]
+    unused: frozenset[str]
+    partial: bool
+
+    @property
+    def graphs(self) -> frozenset[str]:
+        """All published graphs, as the store names them."""
+        of_runs = {graph for run in self.runs for graph in run.graphs}
+        return frozenset({self.catalogue, *of_runs, *(graph for graph, _ in self.others)})
+
+    @property
+    def runs_of_passes(self) -> dict[str, str]:
+        """The run of each evaluation pass."""
+        return {pass_: part.run for part in self.runs for pass_, _ in part.passes}
+
+
+def select_parts(view: View, settings: Settings) -> PublishedParts:
+    """Select the parts of the store that ``settings`` request.
+
+    Raises :class:`~kgbench.errors.PublicationRefused` if there is no run, and
+    :class:`~kgbench.errors.StoreError` for an unknown one.
+    """
+    stamps = {
+        str(q.subject).strip("<>"): str(getattr(q.object, "value", ""))
+        for q in view.database.quads_for_pattern(None, ox.NamedNode(KGB.changeStamp), None)
+    }
+    described = {
+        str(q.subject).strip("<>"): str(getattr(q.object, "value", ""))
+        for q in view.database.quads_for_pattern(None, ox.NamedNode(KGB.describes), None)
+    }
+    selected_runs = {reading.find_run(view, name).iri for name in settings.runs}
+    runs = tuple(
+        run
+        for run in sorted(
+            _runs(view, described, stamps),
+            key=lambda run_part: (_began(view, run_part), run_part.run),
+        )
+        if not selected_runs or run.run in selected_runs
+    )
+    if not runs:
+        raise PublicationRefused(f"{view.location} holds no run to publish")
+    suites = frozenset(suite for run in runs for suite in (run.suite, *_suites(view, run.graph)))
+    selected_graphs = {run.graph for run in runs}
+    others = tuple(sorted(_others(view, described, None if not selected_runs else selected_graphs)))
+    return PublishedParts(
+        catalogue=view.iris.catalogue,
+        runs=runs,
+        others=others,
+        stamps=stamps,
+        suites=suites,
+        models=frozenset(_models(view, selected_graphs)),
+        reviewers=frozenset(_reviewers(view, runs)),
+        unused=unused_declarations(
+            view.database, view.iris.catalogue, (graph for graph, _ in others)
+        )
+        | frozenset(_counts(view, described)),
+        partial=bool(selected_runs),
+    )
+
+
+def is_protected(view: View, suite: str) -> bool:
+    """Return whether the texts of a suite must not be published; true unless declared otherwise."""
+    values = {term.value for term in things.values(view, suite, KGB.protected)}
+    return values != {"false"}
+
+
+def refuse_in_the_clear(view: View, settings: Settings, suites: frozenset[str]) -> None:
+    """Check that ``settings`` publish no text of a protected one of ``suites`` in the clear.
+
+    Raises :class:`~kgbench.errors.PublicationRefused` if they do.
+    """
+    if settings.page_level >= RedactionLevel.PROMPTS:
+        return
+    names = {suite: things.text(view, suite, SKOS.notation) or suite for suite in suites}
+    known = set(names) | set(names.values())
+    unknown = settings.unprotected - known
+    if unknown:
+        raise PublicationRefused(
+            f"--unprotected names {', '.join(sorted(unknown))}, but the runs belong to "
+            f"{', '.join(sorted(names.values()))}"
+        )
+    clear = [
+        name
+        for suite, name in sorted(names.items())
+        if is_protected(view, suite) and not {suite, name} & settings.unprotected
+    ]
+    if clear:
+        raise PublicationRefused(
+            f"the suite {', '.join(clear)} is protected: its prompts and reference answers must "
+            "not become training data. Leave them out (--redact prompts), encrypt the dumps "
+            f"(--encrypt), or, if you may publish them, add --unprotected {clear[0]}"
+        )
+
+
+def _runs(view: View, described: dict[str, str], stamps: dict[str, str]) -> Iterator[RunPart]:
+    passes: dict[str, list[tuple[str, str]]] = {}
+    of_kind: dict[str, set[str]] = {g: things.kinds(view, thing) for g, thing in described.items()}
+    for graph, thing in described.items():
+        if KGB.EvaluationPass in of_kind[graph]:
+            for run in things.values(view, thing, PROV.wasInformedBy):
+                passes.setdefault(run.value, []).append((thing, graph))
+    for graph, thing in described.items():
+        if KGB.Run not in of_kind[graph]:
+            continue
+        own_passes = tuple(sorted(passes.get(thing, ())))
+        graphs = (graph, *(pass_graph for _, pass_graph in own_passes))
+        yield RunPart(
+            run=thing,
+            suite=things.text(view, thing, KGB.suite) or "",
+            graph=graph,
+            passes=own_passes,
+            stamps=tuple((pass_graph, stamps.get(pass_graph, "")) for pass_graph in graphs),
+        )
+
+
+def _began(view: View, run: RunPart) -> str:
+    return things.text(view, run.run, PROV.startedAtTime) or ""
+
+
+def _others(
+    view: View, described: dict[str, str], selected_graphs: set[str] | None
+) -> Iterator[tuple[str, str]]:
+    """Yield analyses and invalidations; of a selection of runs, only those about them."""
+    for graph, thing in described.items():
+        kinds = things.kinds(view, thing)
+        if KGB.Analysis in kinds:
+            read = {term.value for term in things.values(view, thing, KGB.readGraph)}
+            runs = {iri for iri in read if f"{view.iris.base}graph/run/" in iri}
+            if selected_graphs is None or runs <= selected_graphs:
+                yield graph, thing
+        elif KGB.Invalidation in kinds:
+            node = ox.NamedNode(thing)
+            target = next(
+                view.database.quads_for_pattern(node, ox.NamedNode(KGB.invalidates), None), None
+            )
+            if selected_graphs is None or (
+                target is not None and _graph_of(view, target.object) in selected_graphs
+            ):
+                yield graph, thing
+
+
+def _counts(view: View, described: dict[str, str]) -> Iterator[str]:
+    """Yield the graphs with counts of passes, which readers compute anew after loading."""
+    for graph, thing in described.items():
+        if KGB.Aggregates in things.kinds(view, thing):
+            yield graph
+
+
+def _graph_of(view: View, node: object) -> str:
+    quads = view.database.quads_for_pattern(node, ox.NamedNode(RDF.type), None)  # type: ignore[arg-type]
+    return next((str(quad.graph_name).strip("<>") for quad in quads), "")
+
+
+def _suites(view: View, graph: str) -> Iterator[str]:
+    """Yield the suites of things in a run's graph, which may differ from the run's suite."""
+    pattern = (None, ox.NamedNode(KGB.suite), None, ox.NamedNode(graph))
+    suites = {quad.object for quad in view.database.quads_for_pattern(*pattern)}
+    yield from (suite.value for suite in suites if isinstance(suite, ox.NamedNode))
+
+
+def _models(view: View, graphs: set[str]) -> Iterator[str]:
+    for graph in graphs:
+        for quad in view.database.quads_for_pattern(
+            None, ox.NamedNode(RDF.type), ox.NamedNode(KGB.TaskExecution), ox.NamedNode(graph)
+        ):
+            yield from (
+                str(getattr(q.object, "value", ""))
+                for q in view.database.quads_for_pattern(
+                    quad.subject, ox.NamedNode(KGB.model), None
+                )
+            )
+
+
+def _reviewers(view: View, runs: tuple[RunPart, ...]) -> Iterator[str]:
+    """Yield the people whose passes are published."""
+    property_ = ox.NamedNode(KGB.reviewer)
+    for pass_ in (ox.NamedNode(name) for run in runs for name, _ in run.passes):
+        for quad in view.database.quads_for_pattern(pass_, property_, None):
+            yield str(getattr(quad.object, "value", ""))
+
+
+def dialogues_in(database: ox.Store, graph: str) -> int:
+    """Return the number of dialogues in a run's graph."""
+    pattern = (None, ox.NamedNode(RDF.type), ox.NamedNode(KGB.Dialogue), ox.NamedNode(graph))
+    return sum(1 for _ in database.quads_for_pattern(*pattern))

@@ -1,0 +1,381 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Results by suite: leaderboard, scores by task, compasses, counts of outcomes.
+
+Tables are computed once for all models; pages show their rows of them. Names in tables are scrubbed
+like all published texts, and each table records the queries that it was computed from.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from kgbench.analysis import scores as fetch
+from kgbench.analysis.compass import compass, compass_of, compass_table
+from kgbench.analysis.leaders import leaders
+from kgbench.analysis.selection import Selection, select
+from kgbench.analysis.tables import Column, Kind, Table, Value
+from kgbench.analysis.task_scores import task_scores
+from kgbench.errors import QueryError
+from kgbench.pages import drawing, exercises, things
+from kgbench.pages.board import board
+from kgbench.pages.score_tables import results
+from kgbench.pages.snapshot import View
+from kgbench.pages.tables import Sheet, sheet
+from kgbench.publish.addresses import Addresses
+from kgbench.publish.quad_redaction import QuadRedactor
+from kgbench.publish.query_texts import CachingStore, QueryRecorder, query_files
+from kgbench.publish.selection import PublishedParts
+from kgbench.rdf import queries
+from kgbench.store.iris import slug
+from kgbench.vocab import KGB, OUTCOME, RDFS, SKOS
+
+BOARD, TASKS, _OUTCOMES, COMPASS = "leaderboard", "tasks", "outcomes", "compass-"
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteResults:
+    """The results within one suite.
+
+    ``tables`` are by kind (``leaderboard``, ``tasks``, ``compass-NAME``). ``queries`` has, for each
+    kind, the names of its queries by their paths. ``outcomes`` counts answers by model and outcome.
+    """
+
+    suite: str
+    name: str
+    label: str
+    selection: Selection
+    tables: dict[str, Table] = field(default_factory=dict)
+    queries: dict[str, dict[str, str]] = field(default_factory=dict)
+    outcomes: dict[str, dict[str, int]] = field(default_factory=dict)
+
+    @property
+    def slug(self) -> str:
+        """The name of the suite in paths."""
+        return slug(self.name)
+
+    def document(self, base: str) -> str:
+        """Return the IRI of the document with the suite's tables, which is also its page."""
+        return f"{base}leaderboard/{self.slug}"
+
+    def cube(self, base: str, kind: str) -> str:
+        """Return the IRI of a table as a data cube."""
+        return f"{self.document(base)}#{kind}"
+
+
+class Figure(NamedTuple):
+    """A figure: its kind and title, and the paths of the SVG and of the plotted numbers."""
+
+    kind: str
+    title: str
+    svg: str
+    numbers: str
+
+
+class ResultsBuilder:
+    """Computes the results of the published runs."""
+
+    def __init__(
+        self,
+        view: View,
+        parts: PublishedParts,
+        addresses: Addresses,
+        outgoing: QuadRedactor,
+    ) -> None:
+        self._view = view
+        self.catalogue = CachingStore(view)
+        self._parts = parts
+        self._addresses = addresses
+        self._outgoing = outgoing
+        self.texts: dict[str, str] = {}
+
+    def standings(self, done: Callable[[str], None]) -> Iterator[SuiteResults]:
+        """Yield the results of each suite that has scores; ``done`` is called after each."""
+        for suite in sorted(self._parts.suites):
+            name = things.text(self._view, suite, SKOS.notation) or suite
+            label = self._outgoing.clean(things.text(self._view, suite, RDFS.label) or name)
+            try:
+                selection = self.selected(suite)
+            except QueryError:  # there are dialogues, but no pass yet
+                continue
+            results = SuiteResults(suite, name, label, selection)
+            self._add_table(results, BOARD, leaders)
+            self._add_table(results, TASKS, task_scores)
+            for name_of_compass in self._compasses():
+                self._add_table(
+                    results, f"{COMPASS}{name_of_compass}", partial(_compass, name_of_compass)
+                )
+            self._count_outcomes(results)
+            done(f"scores of {name}")
+            yield results
+
+    def selected(self, suite: str, run: str | None = None) -> Selection:
+        """Return the selected scores of the published runs, or of one ``run`` (IRI).
+
+        Raises :class:`~kgbench.errors.QueryError` if there are dialogues, but no pass yet.
+        """
+        selection = select(self._view, suite, run=run)
+        graphs = self._parts.graphs
+        return replace(
+            selection,
+            pass_graphs=tuple(g for g in selection.pass_graphs if g in graphs),
+            run_graphs=tuple(g for g in selection.run_graphs if g in graphs),
+        )
+
+    def _add_table(
+        self, results: SuiteResults, kind: str, compute: Callable[[Any, Selection], Table]
+    ) -> None:
+        recording = QueryRecorder(self.catalogue)
+        with contextlib.suppress(QueryError):  # the suite lacks the tasks of this table
+            table = compute(recording.store(), results.selection)
+            if table.rows:
+                results.tables[kind] = self.clean_table(table)
+                results.queries[kind] = self.filled(recording.queries)
+
+    def _count_outcomes(self, results: SuiteResults) -> None:
+        recording = QueryRecorder(self.catalogue)
+        for row in queries.run(
+            recording.store(),
+            "outcome-counts",
+            passGraph=list(results.selection.pass_graphs),
+            latest=results.selection.latest,
+        ):
+            if row["round"] is not None:
+                of_model = results.outcomes.setdefault(row["model"].value, {})
+                name = row["outcome"].value.removeprefix(OUTCOME)
+                of_model[name] = of_model.get(name, 0) + int(row["count"].value)
+        results.queries[_OUTCOMES] = self.filled(recording.queries)
+
+    def filled(self, bound_queries: dict[str, None]) -> dict[str, str]:
+        """Return the names of bound queries by file path, and keep their texts for the site."""
+        files = query_files(bound_queries, self._addresses.published)
+        self.texts |= {path: text for path, (_, text) in files.items()}
+        return {path: name for path, (name, _) in files.items()}
+
+    def _compasses(self) -> list[str]:
+        compasses = things.instances(self._view, KGB.Compass)
+        return sorted(filter(None, (things.text(self._view, c, SKOS.notation) for c in compasses)))
+
+    def clean_table(self, table: Table) -> Table:
+        """Return the table with all texts in their published form."""
+        cleaned = self.cleaned
+        return replace(
+            table,
+            rows=tuple(
+                tuple(cleaned(v) if isinstance(v, str) else v for v in r) for r in table.rows
+            ),
+            notes=tuple(map(self._outgoing.clean, table.notes)),
+            iris={
+                column: {cleaned(name): iri for name, iri in iris.items()}
+                for column, iris in table.iris.items()
+            },
+        )
+
+    def published(self, iri: str) -> str:
+        """Return the published IRI of what the store calls ``iri``."""
+        return self._outgoing.node(iri).value
+
+    def cleaned(self, text: str) -> str:
+        """Return the published form of a name in a table; different names stay different."""
+        if text.startswith(self._addresses.store):
+            return self._addresses.published(text)
+        return self._outgoing.model_name(text)
+
+
+def names(view: View, measuring: ResultsBuilder) -> dict[str, str]:
+    """Return the IRIs of models and tasks by the names that tables show."""
+    from kgbench.pages import contents
+
+    return {measuring.cleaned(name): iri for name, iri in contents.names(view).items()}
+
+
+def part(table: Table | None, column: str, value: str) -> Table | None:
+    """Return the rows of one model or task, or ``None`` if there are none."""
+    if table is None or column not in table.names:
+        return None
+    index = table.names.index(column)
+    rows = tuple(row for row in table.rows if row[index] == value)
+    return replace(table, rows=rows) if rows else None
+
+
+def as_sheet(
+    results: SuiteResults, kind: str, table: Table, iris_by_name: Mapping[str, str], **options: str
+) -> Sheet:
+    """Return a table for a page, with the exact queries behind it."""
+    rendered = sheet(table, iris_by_name, results.suite, **options)
+    return rendered._replace(queries=filled_links(results.queries[kind]))
+
+
+def filled_links(paths: Mapping[str, str]) -> list[tuple[str, dict[str, str]]]:
+    """Return queries (names by path) in the form that pages link: each name with its path."""
+    return [(name, {"path": path}) for path, name in paths.items()]
+
+
+def of_model(
+    suite_results: SuiteResults, name: str, iri: str, iris_by_name: Mapping[str, str]
+) -> dict[str, Any] | None:
+    """Return the results of a model in one suite for its card, or ``None`` if it has none."""
+    table = part(suite_results.tables.get(TASKS), "model", name)
+    if table is None:
+        return None
+    scores = as_sheet(suite_results, TASKS, table, iris_by_name, hide="model")
+    spokes = []
+    compass_kind = drawn_compass(suite_results)
+    if compass_kind is not None:
+        axes = part(suite_results.tables[compass_kind], "model", name)
+        records = [] if axes is None else axes.records()
+        spokes = drawing.spokes([(str(r["label"]), _number(r["mean"])) for r in records])
+    leaderboard = suite_results.tables.get(BOARD)
+    outcomes = _outcomes(suite_results.outcomes.get(iri, {}))
+    return {
+        "suite": suite_results.suite,
+        "label": suite_results.label,
+        "name": name,
+        "facts": [] if leaderboard is None else list(_facts(leaderboard, name)),
+        "results": results(table, {}, "task"),
+        "sheet": scores,
+        "boxes": [drawing.box(record) for record in scores.records],
+        "spokes": spokes,
+        "polygon": drawing.polygon(spokes),
+        "compass_queries": []
+        if compass_kind is None
+        else list(suite_results.queries[compass_kind].items()),
+        "outcomes": as_sheet(suite_results, _OUTCOMES, outcomes, iris_by_name)
+        if outcomes.rows
+        else None,
+    }
+
+
+def of_task(
+    suite_results: SuiteResults,
+    name: str,
+    iris_by_name: Mapping[str, str],
+    display: Mapping[str, str],
+) -> dict[str, Any] | None:
+    """Return the results of one task in one suite; ``display`` has the display names of models."""
+    table = part(suite_results.tables.get(TASKS), "task", name)
+    if table is None:
+        return None
+    context = exercises.of_suite(table, display, suite_results.suite, suite_results.label)
+    return {**context, "sheet": as_sheet(suite_results, TASKS, table, iris_by_name, hide="task")}
+
+
+def of_suite(suite_results: SuiteResults | None, view: View, suite: str) -> dict[str, Any]:
+    """Return the context of a suite's page, with the exact queries behind its results."""
+    table = None if suite_results is None else suite_results.tables.get(TASKS)
+    context = exercises.of_tasks(view, suite, table, fetch.tasks(view).values())
+    if suite_results is not None and context["heat"] is not None:
+        context["heat"] = context["heat"]._replace(
+            queries=filled_links(suite_results.queries[TASKS])
+        )
+    return {
+        **context,
+        "board": None if suite_results is None else f"leaderboard/{suite_results.slug}/",
+    }
+
+
+def figures(
+    results: SuiteResults, folder: Path, addresses: Addresses, state: str
+) -> Iterator[Figure]:
+    """Draw the figures of a suite into ``folder``.
+
+    The paths in the results are relative to the site; their last parts are the names in ``folder``.
+    """
+    from kgbench.plots.compasses import compass_figure
+    from kgbench.plots.figures import save
+    from kgbench.plots.standings import standings_figure
+
+    for kind, table in results.tables.items():
+        if kind == TASKS:
+            continue
+        name = f"{results.slug}-{kind}"
+        drawable = _drawable(table)
+        with warnings.catch_warnings():
+            # Readers of the SVG may have fonts for characters that this machine lacks.
+            warnings.filterwarnings("ignore", "Glyph .* missing", UserWarning)
+            figure = standings_figure(drawable) if kind == BOARD else compass_figure(drawable)
+            svg, numbers = save(figure, folder, name, formats=["svg"], tables=[table], state=state)
+        content = json.loads(numbers.read_text(encoding="utf-8"))
+        content["filled"] = results.queries[kind]
+        text = json.dumps(_published(content, addresses), indent=2, ensure_ascii=False)
+        numbers.write_text(text + "\n", encoding="utf-8")
+        yield Figure(kind, table.title, f"figures/{svg.name}", f"figures/{numbers.name}")
+
+
+def _drawable(table: Table) -> Table:
+    """Return the table with names that are safe to draw: short, and without control characters."""
+    from kgbench.characters import one_line
+
+    def name(value: Value) -> Value:
+        return one_line(value)[:80] if isinstance(value, str) else value
+
+    return replace(table, rows=tuple(tuple(map(name, row)) for row in table.rows))
+
+
+def drawn_compass(results: SuiteResults) -> str | None:
+    """Return the compass that cards show: that of the suite, or else any that has results."""
+    kinds = [kind for kind in results.tables if kind.startswith(COMPASS)]
+    preferred = f"{COMPASS}{compass_of(results.selection.suite).name}"
+    return preferred if preferred in kinds else next(iter(kinds), None)
+
+
+def _compass(name: str, store: Any, selection: Selection) -> Table:
+    return compass_table(store, selection, compass(name))
+
+
+def _published(value: Any, addresses: Addresses) -> Any:
+    if isinstance(value, str):
+        return addresses.published(value)
+    if isinstance(value, list):
+        return [_published(item, addresses) for item in value]
+    if isinstance(value, dict):
+        return {_published(k, addresses): _published(v, addresses) for k, v in value.items()}
+    return value
+
+
+def _facts(table: Table, name: str) -> Iterator[tuple[str, str]]:
+    """Yield titles and values of what the leaderboard says about a model."""
+    leaderboard = board(table, {}, None)
+    entry = next((row for row in leaderboard.places if row.name == name), None)
+    if entry is None or entry.score is None:
+        return
+    ranked = sum(row.rank is not None for row in leaderboard.places)
+    yield "Rank", "none" if entry.rank is None else f"{entry.rank} of {ranked}"
+    yield "Score", f"{entry.score:.3f}"
+    if entry.low is not None and entry.high is not None:
+        about = "" if leaderboard.about is None else f" ({leaderboard.about})"
+        yield "95 % interval", f"{entry.low:.3f} to {entry.high:.3f}{about}"
+    yield "Tasks", f"{entry.tasks} of {leaderboard.tasks}"
+    yield "Scores", f"{entry.n:,}"
+    if entry.unreadable is not None:
+        yield "Unreadable", f"{100 * entry.unreadable:.1f} %"
+    for title, count in (("Failed", entry.failed), ("Not judged", entry.not_judged)):
+        if count:
+            yield title, f"{count:,}"
+
+
+def _outcomes(counts: Mapping[str, int]) -> Table:
+    total = sum(counts.values())
+    rows: list[tuple[Value, ...]] = [
+        (name, count, count / total)
+        for name, count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    ]
+    return Table(
+        "Outcomes of answers",
+        (
+            Column("outcome", "Outcome"),
+            Column("count", "Answers", Kind.COUNT),
+            Column("share", "Share", Kind.SHARE),
+        ),
+        tuple(rows),
+    )
+
+
+def _number(value: Value) -> float | None:
+    return float(value) if isinstance(value, int | float) else None

@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reads the counts of values and outcomes that evaluations of passes add up to.
+
+During a run, the latest evaluations are marked but not yet counted. They are read first, and
+dropped if their list of counts exists when the counts are read. So each evaluation counts once,
+even if another process writes between the two queries.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from kgbench.rdf import queries
+from kgbench.record.counts import CaseScore, Cell, OutcomeKey, RepeatedScore
+from kgbench.store.protocol import Store
+from kgbench.vocab import KGB, OUTCOME
+
+_FEW = 20  # up to so many metrics, looking up each is faster than reading whole evaluations
+
+
+class UncountedEvaluation(NamedTuple):
+    """A marked evaluation that will be counted in the list ``part`` (IRI)."""
+
+    part: str
+    case: str
+    iteration: int
+    ended: OutcomeKey
+    scores: list[tuple[str, float]]
+
+    def cells(self) -> Iterator[tuple[Cell, CaseScore]]:
+        """Yield its scores as entries of counts."""
+        ended = self.ended
+        for metric, value in self.scores:
+            cell = Cell(ended.model, ended.task, metric)
+            yield cell, CaseScore(self.case, self.iteration, ended.round, value)
+
+
+class IndexedLists(NamedTuple):
+    """The IRIs that counts refer to by index."""
+
+    models: list[str]
+    tasks: list[str]
+
+
+def graphs(store: Store) -> dict[str, str]:
+    """Return the graph of counts of each pass (by graph) whose counts are up to date."""
+    return {str(of): str(graph) for of, graph, _ in queries.rows(store, "list-aggregates")}
+
+
+def scores(
+    store: Store, graphs_: Sequence[str], metrics: Collection[str]
+) -> Iterator[tuple[Cell, int | None, float, int]]:
+    """Yield each cell with round, value and count, for ``metrics`` (IRIs).
+
+    Rows of one cell, round and value add up.
+    """
+    if not graphs_:
+        return
+    marked = uncounted_evaluations(store, graphs_, metrics)
+    parameters = {"aggregatesGraph": list(graphs_), "metric": sorted(metrics)}
+    rows = queries.run(store, "counted-scores", **parameters)
+    known = lists(store, graphs_)
+    for row in rows:
+        metric, (models, tasks) = row["metric"].value, known[row["list"].value]
+        for model, task, round_, value, times in json.loads(row["counts"].value):
+            yield Cell(models[model], tasks[task], metric), round_, float(value), times
+    for cell, reached in _scores(marked, known, metrics):
+        yield cell, reached.round, reached.value, 1
+
+
+def cases(
+    store: Store, graphs_: Sequence[str], metrics: Collection[str] | None = None
+) -> Iterator[tuple[Cell, RepeatedScore]]:
+    """Yield each cell with a value reached on a case; rows add up.
+
+    ``metrics`` restricts the metrics (IRIs); ``None`` means all.
+    """
+    if not graphs_:
+        return
+    marked = uncounted_evaluations(store, graphs_, metrics)
+    listed, case_iris = "", []  # rows come list by list, and a list of cases may be long
+    parameters = {
+        "aggregatesGraph": list(graphs_),
+        "metric": None if metrics is None else sorted(metrics),
+    }
+    rows = queries.run(store, "counted-cases", **parameters)
+    known = lists(store, graphs_)
+    for row in rows:
+        metric, (models, tasks) = row["metric"].value, known[row["list"].value]
+        if row["caseList"].value != listed:
+            listed = row["caseList"].value
+            case_iris = json.loads(listed)
+        for case, model, task, round_, value, times, iterations in json.loads(row["counts"].value):
+            cell = Cell(models[model], tasks[task], metric)
+            yield cell, RepeatedScore(case_iris[case], round_, float(value), times, iterations)
+    for cell, (case, iteration, round_, value) in _scores(marked, known, metrics):
+        yield cell, RepeatedScore(case, round_, value, 1, [iteration])
+
+
+def outcomes(
+    store: Store, graphs_: Sequence[str], only: Collection[str] | None = None
+) -> Iterator[tuple[OutcomeKey, int]]:
+    """Yield each outcome with its count; rows add up.
+
+    ``only`` restricts the outcomes (by notation); ``None`` means all.
+    """
+    if not graphs_:
+        return
+    marked = uncounted_evaluations(store, graphs_, ())
+    wanted = None if only is None else [OUTCOME[name] for name in sorted(only)]
+    parameters = {"aggregatesGraph": list(graphs_), "outcome": wanted}
+    rows = queries.run(store, "counted-outcomes", **parameters)
+    known = lists(store, graphs_)
+    for row in rows:
+        outcome = row["outcome"].value.removeprefix(OUTCOME)
+        models, tasks = known[row["list"].value]
+        for model, task, round_, times in json.loads(row["counts"].value):
+            yield OutcomeKey(models[model], tasks[task], round_, outcome), times
+    for evaluation in marked:
+        if evaluation.part not in known and (only is None or evaluation.ended.outcome in only):
+            yield evaluation.ended, 1
+
+
+def uncounted_evaluations(
+    store: Store, graphs_: Sequence[str], metrics: Collection[str] | None = None
+) -> list[UncountedEvaluation]:
+    """Return the marked, uncounted evaluations: few, and often none.
+
+    ``metrics`` restricts the metrics (IRIs) whose scores are read; ``None`` means all.
+    """
+    described: dict[tuple[str, str], dict[str, str]] = defaultdict(dict)
+    for row in queries.run(store, "uncounted-evaluations", aggregatesGraph=list(graphs_)):
+        key = row["list"].value, row["evaluation"].value
+        described[key][row["property"].value] = row["value"].value
+    scores: dict[tuple[str, str], list[tuple[str, float]]] = defaultdict(list)
+    if described and (metrics is None or metrics):
+        few = None if metrics is None or len(metrics) > _FEW else sorted(metrics)
+        parameters = {"aggregatesGraph": list(graphs_), "metric": few}
+        for row in queries.run(store, "uncounted-scores", **parameters):
+            key = row["list"].value, row["evaluation"].value
+            scores[key].append((row["metric"].value, float(row["value"].value)))
+    return [
+        UncountedEvaluation(
+            list_, of[KGB.case], int(of[KGB.iteration]), _ended(of), scores[list_, evaluation]
+        )
+        for (list_, evaluation), of in described.items()
+    ]
+
+
+def _scores(
+    marked: Iterable[UncountedEvaluation], known: Collection[str], metrics: Collection[str] | None
+) -> Iterator[tuple[Cell, CaseScore]]:
+    """Yield the scores of the evaluations whose list is not among the ``known`` ones."""
+    for evaluation in marked:
+        if evaluation.part not in known:
+            for cell, reached in evaluation.cells():
+                if metrics is None or cell.metric in metrics:
+                    yield cell, reached
+
+
+def _ended(of: Mapping[str, str]) -> OutcomeKey:
+    round_ = int(of[KGB.round]) if KGB.round in of else None
+    return OutcomeKey(of[KGB.model], of[KGB.task], round_, of[KGB.outcome].removeprefix(OUTCOME))
+
+
+def cell_of(row: Any) -> Cell:
+    """Return the cell of a row of scores."""
+    return Cell(row["model"].value, row["task"].value, row["metric"].value)
+
+
+def reached_of(row: Any) -> CaseScore:
+    """Return the value, case, iteration and round of a row of scores."""
+    iteration, value = int(row["iteration"].value), float(row["value"].value)
+    return CaseScore(row["case"].value, iteration, round_of(row), value)
+
+
+def ended_of(row: Any) -> OutcomeKey:
+    """Return the outcome of a row."""
+    outcome = row["outcome"].value.removeprefix(OUTCOME)
+    return OutcomeKey(row["model"].value, row["task"].value, round_of(row), outcome)
+
+
+def round_of(row: Any) -> int | None:
+    """Return the round of a row; ``None`` is the whole dialogue."""
+    return None if row["round"] is None else int(row["round"].value)
+
+
+def lists(store: Store, graphs_: Sequence[str]) -> dict[str, IndexedLists]:
+    """Return the lists that the counts in ``graphs_`` index into, by IRI."""
+    rows: Any = queries.run(store, "counted-lists", aggregatesGraph=list(graphs_))
+    return {
+        row["list"].value: IndexedLists(
+            json.loads(row["modelList"].value), json.loads(row["taskList"].value)
+        )
+        for row in rows
+    }

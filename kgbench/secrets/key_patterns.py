@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Patterns of the keys of known providers.
+
+One table of patterns serves three purposes, which differ in how much of a key must be present:
+
+* ``hide_keys`` removes possible keys, including those that a provider has partly masked;
+* ``contains_pasted_key`` detects keys in a configuration, which is then refused;
+* ``published_keys`` finds keys in publications, including the texts of models, in which words often
+  begin like a key.
+
+>>> hide("the key sk-proj-****wxyz of https://me:pw@host/v1?key=1 is wrong", "[hidden]")
+'the key [hidden] of https://[hidden]@host/v1?key=[hidden] is wrong'
+>>> is_pasted("desk-research-questions-2026"), is_pasted("openai:sk-Ab3dEf6hIj9k")
+(False, True)
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+_WORD = r"[A-Za-z0-9_-]"
+_PLAIN = r"[A-Za-z0-9]"
+_CAPITALS = r"[A-Z0-9]"
+
+
+class _Shape(NamedTuple):
+    """A pattern of keys with common prefixes, and the minimum numbers of characters after these.
+
+    Pasted and published keys have different minimums. Keys to hide may be masked, so that any
+    characters of keys and masks match (``_MASKED``).
+    """
+
+    prefixes: tuple[str, ...]
+    alphabet: str
+    minimum_pasted: int
+    minimum_published: int
+
+
+_MASKED = r"[\w*.-]{5,}[\w*-]"
+_SHAPES: Final = (
+    _Shape(("sk-", "rk-", "pk-", "csk-"), _WORD, 12, 20),
+    _Shape(("sk_", "rk_", "pk_"), r"(?:live_|test_)?[A-Za-z0-9]", 16, 16),
+    _Shape(("gsk_", "hf_", "r8_"), _PLAIN, 16, 20),
+    _Shape(("gsk-", "hf-", "r8-"), _PLAIN, 20, 20),
+    _Shape(("ghp_", "gho_", "ghu_", "ghs_", "ghr_"), _PLAIN, 16, 20),
+    _Shape(("github_pat_",), r"[A-Za-z0-9_]", 16, 20),
+    _Shape(("xai-", "glpat-", "pplx-", "nvapi-"), _WORD, 16, 20),
+    _Shape(("xoxa-", "xoxb-", "xoxp-", "xoxr-"), r"[A-Za-z0-9-]", 12, 20),
+    _Shape(("AIza",), _WORD, 12, 30),
+    _Shape(("AKIA", "ASIA"), _CAPITALS, 12, 16),
+)
+
+# To keep searches linear, no repetition below can restart within characters that it has consumed: a
+# look-behind excludes its own characters, or its length is limited. Otherwise a long text of key
+# prefixes would take quadratic time.
+_JWT = r"eyJ(?<![\w-]eyJ)[\w-]{10,}\.[\w-]{10,}\.[\w-]{10,}"
+_BEARER = r"(?i:(?<=bearer\s)[A-Za-z0-9._~+/*-]{%d,}=*)"
+_PEM = r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----"
+_HEADER = (
+    r"(?i:\b(?:proxy-)?(?:authorization|x-api-key|api-key|x-goog-api-key)\b['\"]?[ \t]*[:=]"
+    r"[ \t]*[^,}\r\n]+)"
+)
+_PARAMETER = (
+    r"(?i:(?<=[?&]key=)|(?<=api[-_]key=))[^\s&\"'<>]+"
+    r"|(?i:(?<=token=)|(?<=password=))[^\s&\"'<>]{6,}"
+)
+# A password in a URL; a port, and parameters after it, must not match.
+_IN_ADDRESS = (
+    r"(?<=://)(?:[^\s/?#@'\":]{0,200}:[^\s/?#@'\"]{0,400}"
+    r"|(?!\[)[^\s/:?#@'\"]{0,200}:(?!\d{1,5}\?[^\s@'\"=]{1,400}=)[^\s/@'\"]{0,400})(?=@)"
+)
+_USER = r"(?<=://)[^\s/?#@'\"]{1,400}(?=@)"
+_URL = re.compile(
+    r"((?<![a-zA-Z0-9+.-])[a-zA-Z0-9+.-]++://)(?:[^\s/@'\"]*@)?([^\s?#'\"<>]*)"
+    r"(?:[?#][^\s'\"<>)]*?(?=[.,:;]?(?:[\s'\"<>)]|$)))?"
+)
+
+
+def _any_prefix(shape: _Shape) -> str:
+    return "|".join(map(re.escape, shape.prefixes))
+
+
+_PASTED = re.compile(
+    "|".join(
+        (
+            *(
+                rf"(?<![A-Za-z0-9])(?:{_any_prefix(shape)}){shape.alphabet}{{{shape.minimum_pasted},}}"
+                for shape in _SHAPES
+            ),
+            _JWT,
+            _BEARER % 12,
+            _IN_ADDRESS,
+            _PEM,
+        )
+    )
+)
+
+
+class _Finder(NamedTuple):
+    """A pattern with a literal hint: searching for the hint first makes most searches cheap."""
+
+    hint: str
+    pattern: re.Pattern[str]
+
+
+def _starting_with(prefix: str, rest: str, *, beside: str = "A-Za-z0-9") -> re.Pattern[str]:
+    """Return a pattern for ``prefix`` and ``rest`` that does not match in the middle of a word.
+
+    The look-behind comes after the prefix, because patterns that start with a literal are fastest.
+    """
+    return re.compile(rf"{prefix}(?<![{beside}]{prefix}){rest}")
+
+
+_POSSIBLE_KEYS: Final = (  # hints are in lower case
+    *(_Finder(hint, re.compile(_HEADER)) for hint in ("authorization", "api-key")),
+    _Finder("bearer", re.compile(_BEARER % 6)),
+    _Finder("eyj", re.compile(_JWT)),
+    *(
+        _Finder(prefix.lower(), _starting_with(prefix, _MASKED))
+        for shape in _SHAPES
+        for prefix in shape.prefixes
+    ),
+    *(_Finder(hint, re.compile(_PARAMETER)) for hint in ("key=", "token=", "password=")),
+    _Finder("@", re.compile(_USER)),
+    _Finder("private key", re.compile(_PEM)),
+)
+_CERTAIN_KEYS: Final = (
+    *(
+        _Finder(
+            prefix,
+            _starting_with(
+                prefix,
+                rf"{shape.alphabet}{{{shape.minimum_published},}}"
+                + (r"(?![A-Za-z0-9_-])" if shape.alphabet == _CAPITALS else ""),
+                beside="A-Za-z0-9_-",
+            ),
+        )
+        for shape in _SHAPES
+        for prefix in shape.prefixes
+    ),
+    _Finder("eyJ", re.compile(_JWT)),
+    _Finder("earer ", re.compile(r"[Bb]earer [\w.~+/=-]{16,}")),
+    _Finder("PRIVATE KEY", re.compile(_PEM)),
+)
+_SHORTEST: Final = 17  # characters of the shortest key that ``published_keys`` finds
+
+
+def hide_keys(text: str, mark: str) -> str:
+    """Return ``text`` with ``mark`` in place of possible keys, passwords and authorisation headers.
+
+    The values of the parameters ``key``, ``api_key``, ``token`` and ``password`` of URLs are
+    replaced, and so are the user names in URLs.
+    """
+    lowered = text.lower()
+    for finder in _POSSIBLE_KEYS:
+        if finder.hint in lowered:
+            text = finder.pattern.sub(mark, text)
+    return text
+
+
+def strip_urls(text: str) -> str:
+    """Return ``text`` with its URLs stripped of user, password, query and fragment."""
+    return _URL.sub(r"\1\2", text)
+
+
+def contains_pasted_key(text: str) -> bool:
+    """Return whether a text from a user contains a key, or a URL with a password."""
+    return _PASTED.search(text) is not None
+
+
+def hide_pasted_keys(text: str, mark: str) -> str:
+    """Return ``text`` with ``mark`` in place of what :func:`contains_pasted_key` detects."""
+    return _PASTED.sub(mark, text)
+
+
+def published_keys(text: str) -> Iterator[str]:
+    """Yield the keys in a published text, at most one of each pattern."""
+    if len(text) < _SHORTEST:
+        return
+    for finder in _CERTAIN_KEYS:
+        if finder.hint in text and (key := finder.pattern.search(text)):
+            yield key.group()

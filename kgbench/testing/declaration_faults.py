@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Faults of a ``task.ttl``: its syntax, unknown terms, values that are not allowed, its shape."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import pyoxigraph as ox
+
+from kgbench import shapes
+from kgbench.errors import ResourceError
+from kgbench.nearest import nearest
+from kgbench.rdf.declared import quads, shipped
+from kgbench.shapes import Violation
+from kgbench.tasks import declaration
+from kgbench.vocab import KGB, RDF, RDFS, SKOS, compact
+
+_LONGEST = 300  # characters of a validator's message that are shown
+_PREFIX = re.compile(
+    rf"^\s*@?prefix\s+([\w-]*):\s*<{re.escape(KGB)}>", re.IGNORECASE | re.MULTILINE
+)
+
+
+class Fault(NamedTuple):
+    """A fault, with the line (from 1) of the declaration; ``None`` if the line is unknown."""
+
+    message: str
+    line: int | None = None
+
+
+class DeclarationFaults(NamedTuple):
+    """The faults of a declaration, by kind."""
+
+    syntax: Sequence[Fault]
+    terms: Sequence[Fault] = ()
+    levels: Sequence[Fault] = ()
+    shape: Sequence[Fault] = ()
+
+
+def check_declaration(path: Path) -> DeclarationFaults:
+    """Find all faults of the declaration of a task class at ``path``."""
+    try:
+        text = path.read_text(encoding="utf-8")
+        triples = [quad.triple for quad in quads(text.encode())]
+    except SyntaxError as error:
+        return DeclarationFaults([Fault(f"it cannot be read as Turtle: {error.msg}", error.lineno)])
+    except (OSError, UnicodeDecodeError) as error:
+        return DeclarationFaults([Fault(f"it cannot be read: {error}")])
+    unknown = {iri for triple in triples for iri in _own_terms(triple)} - terms()
+    levels, shape = [], []
+    for violation in shapes.validate(shapes.rdflib_graph(triples), "tasks"):
+        if violation.path in {compact(iri) for iri in unknown}:
+            continue  # reported as an unknown term
+        allowed = _allowed_values().get(violation.path or "")
+        if violation.component == "sh:InConstraintComponent" and allowed:
+            levels.append(_disallowed_value(violation, allowed, text))
+        else:
+            shape.append(
+                Fault(f"{_node_name(violation.focus, triples)}: {_violation_message(violation)}")
+            )
+    if not (unknown or levels or shape):
+        try:
+            declaration.read(path)
+        except ResourceError as error:
+            shape.append(Fault(str(error.__cause__ or error)))
+    return DeclarationFaults(
+        [], [_unknown_term(iri, text) for iri in sorted(unknown)], levels, shape
+    )
+
+
+@cache
+def terms() -> frozenset[str]:
+    """The IRIs of all terms that the vocabulary declares."""
+    vocabulary = shipped("ontology", "kgbench.ttl")
+    return frozenset(node.value for node in vocabulary.subjects(RDFS.isDefinedBy))
+
+
+@cache
+def _allowed_values() -> Mapping[str, tuple[str, ...]]:
+    """The allowed values of each kgbench property for which the shapes list them."""
+    import rdflib
+    from rdflib import SH
+    from rdflib.collection import Collection
+
+    declared_shapes = shapes.shapes_for(rdflib.Graph(), "tasks")
+    return {
+        compact(str(path)): tuple(map(str, Collection(declared_shapes, values)))
+        for node, values in declared_shapes.subject_objects(SH["in"])
+        for path in declared_shapes.objects(node, SH.path)
+        if str(path).startswith(KGB)
+    }
+
+
+def _own_terms(triple: ox.Triple) -> Iterator[str]:
+    for node in (triple.subject, triple.predicate, triple.object):
+        if isinstance(node, ox.NamedNode) and node.value.startswith(KGB):
+            yield node.value
+
+
+def _unknown_term(iri: str, text: str) -> Fault:
+    term = compact(iri)
+    hint = nearest(term, map(compact, terms()))
+    prefix = _PREFIX.search(text)
+    local = iri.removeprefix(KGB)
+    shown = f"{prefix[1]}:{local}" if prefix else iri
+    return Fault(f"the vocabulary has no term {term}: {hint}", _line_of(text, shown))
+
+
+def _disallowed_value(violation: Violation, allowed: Sequence[str], text: str) -> Fault:
+    value = violation.value or ""
+    hint = nearest(value.strip('"'), allowed)
+    return Fault(f"{violation.path} cannot be {value}: {hint}", _line_of(text, value.strip('"')))
+
+
+def _line_of(text: str, shown: str) -> int | None:
+    """The first line that contains a term as a whole word."""
+    match = re.search(rf"(?<![\w-]){re.escape(shown)}(?![\w-])", text)
+    return None if match is None else text.count("\n", 0, match.start()) + 1
+
+
+def _node_name(focus: str, triples: Sequence[ox.Triple]) -> str:
+    """A node's class and name; its IRI if it has no name."""
+    triples_of_node = [
+        triple for triple in triples if getattr(triple.subject, "value", None) == focus
+    ]
+    kinds = sorted(
+        compact(triple.object.value)
+        for triple in triples_of_node
+        if triple.predicate.value == RDF.type and isinstance(triple.object, ox.NamedNode)
+    )
+    kind = next((name for name in kinds if name.startswith("kgb:")), "")
+    names = [
+        triple.object.value
+        for triple in triples_of_node
+        if triple.predicate.value in {SKOS.notation, KGB.parameterName}
+        and isinstance(triple.object, ox.Literal)
+    ]
+    return " ".join([kind, *names[:1]]) if kind and (names or "://" not in focus) else focus
+
+
+def _violation_message(violation: Violation) -> str:
+    """A message for a violation; some of the validator's own messages contain whole shapes."""
+    if violation.component == "sh:XoneConstraintComponent":
+        return "it fits none, or more than one, of the alternatives that shapes/tasks.ttl allows"
+    if violation.component == "sh:ClosedConstraintComponent":
+        return f"it cannot have the property {violation.path}"
+    if violation.component == "sh:MinCountConstraintComponent":
+        return f"{violation.path} is missing"
+    value = "" if violation.value is None else f" (found: {violation.value})"
+    path = f"{violation.path}: " if violation.path else ""
+    return f"{path}{violation.message[:_LONGEST]}{value}"

@@ -1,0 +1,394 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Changes to a scene that break a rule, or that only just keep to it.
+
+Each public function returns a change: a function from a scene and random draws to an edit, or to
+``None`` if the scene does not allow the change. A SHACL engine decides whether the edit has the
+intended effect.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Set as AbstractSet
+from typing import Final, TypeAlias
+
+import pyoxigraph as ox
+
+from kgbench.vocab import RDF, XSD
+from kgbench.worlds.generator import LANGUAGES, literal
+from kgbench.worlds.model import Property
+from kgbench.worlds.naming import Chance, word
+from kgbench.worlds.scenes import LABEL, Edit, Scene
+
+Change: TypeAlias = Callable[[Scene, Chance], Edit | None]
+ThingChange: TypeAlias = Callable[[Scene, Chance, ox.NamedNode], Edit | None]
+_Value: TypeAlias = ox.NamedNode | ox.Literal
+
+_DECIMAL: Final = ox.NamedNode(XSD.decimal)
+
+
+def _somewhere(kind: str, of: ThingChange) -> Change:
+    """Change a random thing of a class that allows the change."""
+
+    def change(scene: Scene, chance: Chance) -> Edit | None:
+        for thing in chance.shuffled(scene.instances_of(kind)):
+            edit = of(scene, chance, thing)
+            if edit is not None and edit != Edit():
+                return edit
+        return None
+
+    return change
+
+
+def no_change(scene: Scene, chance: Chance, thing: ox.NamedNode) -> Edit | None:  # noqa: ARG001
+    """Change nothing."""
+    return None
+
+
+def change_name(of: ThingChange, kind: str) -> Change:
+    """Change the name of one of the things of a class."""
+    return _somewhere(kind, of)
+
+
+def fewer(kind: str, prop: Property, least: int) -> Change:
+    """Remove values until there is one fewer than ``least``."""
+    return _somewhere(
+        kind, lambda scene, chance, thing: _resized(scene, chance, thing, prop, least - 1)
+    )
+
+
+def more(kind: str, prop: Property, most: int) -> Change:
+    """Add values until there is one more than ``most``."""
+    return _somewhere(
+        kind, lambda scene, chance, thing: _resized(scene, chance, thing, prop, most + 1)
+    )
+
+
+def as_many(kind: str, prop: Property, number: int) -> Change:
+    """Add or remove values until there are ``number``."""
+    return _somewhere(
+        kind, lambda scene, chance, thing: _resized(scene, chance, thing, prop, number)
+    )
+
+
+def of_another_type(kind: str, prop: Property) -> Change:
+    """Replace a value by the same text with another datatype."""
+
+    def of(_: Scene, chance: Chance, triple: ox.Triple) -> _Value:
+        text = triple.object.value  # type: ignore[union-attr]
+        if prop.range == XSD.integer and chance.between(0, 1):
+            return ox.Literal(f"{text}.0", datatype=_DECIMAL)
+        return ox.Literal(text)
+
+    return _replaced(kind, prop, of)
+
+
+def of_another_class(kind: str, prop: Property) -> Change:
+    """Replace a link target by something outside the range."""
+
+    def of(scene: Scene, chance: Chance, _: ox.Triple) -> _Value | None:
+        targets = set(scene.instances_of(prop.range))
+        populated = scene.graph.model.populated
+        wrong = [
+            thing
+            for leaf in populated
+            for thing in scene.instances_of(leaf)
+            if thing not in targets
+        ]
+        return chance.one(wrong) if wrong else None
+
+    return _replaced(kind, prop, of)
+
+
+def other_value(kind: str, prop: Property) -> Change:
+    """Replace a link target by something else of the range."""
+
+    def of(scene: Scene, chance: Chance, triple: ox.Triple) -> _Value | None:
+        others = [
+            thing
+            for thing in scene.instances_of(prop.range)
+            if thing not in (triple.object, triple.subject)
+        ]
+        return chance.one(others) if others else None
+
+    return _replaced(kind, prop, of)
+
+
+def with_value(kind: str, prop: Property, number: int) -> Change:
+    """Replace a value by a given number or date."""
+    return _replaced(kind, prop, lambda _, __, ___: _literal(prop, number))
+
+
+def in_language(kind: str, prop: Property, tag: str) -> Change:
+    """Replace the language tag of a text."""
+    return _replaced(kind, prop, lambda _, __, triple: _text_in(triple.object.value, tag))  # type: ignore[union-attr]
+
+
+def named_in_words(kind: str, prop: Property) -> Change:
+    """Replace a link target by its name as a literal."""
+
+    def of(scene: Scene, _: Chance, triple: ox.Triple) -> _Value | None:
+        names = scene.triples_of(triple.object, LABEL.value)  # type: ignore[arg-type]
+        return ox.Literal(names[0].object.value) if names else None  # type: ignore[union-attr]
+
+    return _replaced(kind, prop, of)
+
+
+def same_language(kind: str, prop: Property) -> Change:
+    """Add a second text in the same language."""
+
+    def of(scene: Scene, chance: Chance, thing: ox.NamedNode) -> Edit | None:
+        triples = scene.triples_of(thing, scene.graph.terms[prop.iri])
+        if not triples:
+            return None
+        other = f"{word(chance)} {word(chance)}".lower()
+        tag = triples[0].object.language  # type: ignore[union-attr]
+        return Edit(added=(ox.Triple(thing, triples[0].predicate, _text_in(other, tag or "en")),))
+
+    return _somewhere(kind, of)
+
+
+def resized(number: int) -> ThingChange:
+    """Lengthen or shorten the name to ``number`` characters."""
+
+    def of(scene: Scene, chance: Chance, thing: ox.NamedNode) -> Edit | None:
+        (triple,) = scene.triples_of(thing, LABEL.value)
+        text = triple.object.value  # type: ignore[union-attr]
+        while len(text) < number:
+            text += f" {word(chance)}"
+        text = text[:number]
+        return None if text.endswith(" ") else _renamed(triple, text)
+
+    return of
+
+
+def uncapitalised(scene: Scene, chance: Chance, thing: ox.NamedNode) -> Edit:  # noqa: ARG001
+    """Make the first letter of the name lower case."""
+    (triple,) = scene.triples_of(thing, LABEL.value)
+    text = triple.object.value  # type: ignore[union-attr]
+    return _renamed(triple, text[0].lower() + text[1:])
+
+
+def foreign_property(kind: str) -> Change:
+    """Add a value of a property that the class does not have."""
+
+    def of(scene: Scene, chance: Chance, thing: ox.NamedNode) -> Edit | None:
+        model = scene.graph.model
+        own = {prop.iri for prop in model.has(kind)}
+        strange = [prop for prop in model.properties if prop.iri not in own and not prop.links]
+        return _resized(scene, chance, thing, chance.one(strange), 1)
+
+    return _somewhere(kind, of)
+
+
+def strange_subject(prop: Property) -> Change:
+    """Add a value of the property to something outside its domain."""
+
+    def change(scene: Scene, chance: Chance) -> Edit | None:
+        model = scene.graph.model
+        right = set(model.below(prop.domain))
+        leaves = chance.shuffled([leaf for leaf in model.populated if leaf not in right])
+        for leaf in leaves:
+            for thing in chance.shuffled(scene.instances_of(leaf)):
+                edit = _resized(scene, chance, thing, prop, 1)
+                if edit is not None:
+                    return edit
+        return None
+
+    return change
+
+
+def shared(kind: str, prop: Property, number: int) -> Change:
+    """Move links until one thing is the value of ``number`` things."""
+
+    def change(scene: Scene, chance: Chance) -> Edit | None:
+        predicate = scene.graph.terms[prop.iri]
+        links = [
+            triple
+            for thing in scene.instances_of(kind)
+            for triple in scene.triples_of(thing, predicate)
+        ]
+        for target in chance.shuffled(scene.instances_of(prop.range)):
+            count = sum(triple.object == target for triple in links)
+            others = [s for s in links if target not in (s.object, s.subject)]
+            if count < number <= count + len(others):
+                moved = chance.some(others, number - count)
+                return Edit(tuple(moved), tuple(_with_object(triple, target) for triple in moved))
+        return None
+
+    return change
+
+
+def none_of(kind: str, *properties: Property) -> Change:
+    """Remove all values of the properties."""
+    return _somewhere(
+        kind, lambda scene, _, thing: Edit(tuple(_all_values(scene, thing, properties)))
+    )
+
+
+def both_of(kind: str, *properties: Property) -> Change:
+    """Add values until there is one of each property."""
+
+    def of(scene: Scene, chance: Chance, thing: ox.NamedNode) -> Edit | None:
+        added: list[ox.Triple] = []
+        for prop in properties:
+            if not _all_values(scene, thing, (prop,)):
+                edit = _resized(scene, chance, thing, prop, 1)
+                if edit is None:
+                    return None
+                added += edit.added
+        return Edit(added=tuple(added))
+
+    return _somewhere(kind, of)
+
+
+def only(kind: str, first: Property, second: Property) -> Change:
+    """Keep or add values of only one of two properties."""
+
+    def of(scene: Scene, chance: Chance, thing: ox.NamedNode) -> Edit | None:
+        kept, dropped = chance.shuffled((first, second))
+        removed = _all_values(scene, thing, (dropped,))
+        if _all_values(scene, thing, (kept,)):
+            return Edit(tuple(removed))
+        edit = _resized(scene, chance, thing, kept, 1)
+        return None if edit is None else Edit(tuple(removed), edit.added)
+
+    return _somewhere(kind, of)
+
+
+def none_in(kind: str, prop: Property, wrong: str) -> Change:
+    """Remove or replace all link targets of the class ``wrong``."""
+
+    def of(scene: Scene, chance: Chance, thing: ox.NamedNode) -> Edit | None:
+        bad = set(scene.instances_of(wrong))
+        triples = scene.triples_of(thing, scene.graph.terms[prop.iri])
+        removed = [triple for triple in triples if triple.object in bad]
+        targets = {triple.object for triple in triples}
+        free = [
+            o
+            for o in scene.instances_of(prop.range)
+            if o not in bad and o not in targets and o != thing
+        ]
+        if len(removed) < len(triples):
+            return Edit(tuple(removed))
+        if not free or not removed:
+            return None
+        return Edit(tuple(removed), (_with_object(removed[0], chance.one(free)),))
+
+    return _somewhere(kind, of)
+
+
+def two_in(kind: str, prop: Property, wrong: str) -> Change:
+    """Add links until two targets are of the class ``wrong``."""
+
+    def of(scene: Scene, chance: Chance, thing: ox.NamedNode) -> Edit | None:
+        predicate = scene.graph.terms[prop.iri]
+        targets = {triple.object for triple in scene.triples_of(thing, predicate)}
+        linked = [target for target in scene.instances_of(wrong) if target in targets]
+        free = [o for o in scene.instances_of(wrong) if o not in targets and o != thing]
+        missing = 2 - len(linked)
+        if missing < 1 or len(free) < missing:
+            return None
+        path = ox.NamedNode(predicate)
+        return Edit(added=tuple(ox.Triple(thing, path, o) for o in chance.some(free, missing)))
+
+    return _somewhere(kind, of)
+
+
+def valued_beyond(kind: str, prop: Property, last: Property, number: int) -> Change:
+    """Replace a number or date of a linked thing."""
+
+    def of(scene: Scene, chance: Chance, thing: ox.NamedNode) -> Edit | None:
+        for link in chance.shuffled(scene.triples_of(thing, scene.graph.terms[prop.iri])):
+            for triple in scene.triples_of(link.object, scene.graph.terms[last.iri]):  # type: ignore[arg-type]
+                return _replacement(triple, _literal(last, number))
+        return None
+
+    return _somewhere(kind, of)
+
+
+def _replaced(
+    kind: str, prop: Property, by: Callable[[Scene, Chance, ox.Triple], _Value | None]
+) -> Change:
+    """Replace a value by another."""
+
+    def of(scene: Scene, chance: Chance, thing: ox.NamedNode) -> Edit | None:
+        triples = scene.triples_of(thing, scene.graph.terms[prop.iri])
+        if not triples:
+            return None
+        old = chance.one(triples)
+        new = by(scene, chance, old)
+        if new is None or any(triple.object == new for triple in triples):
+            return None
+        return _replacement(old, new)
+
+    return _somewhere(kind, of)
+
+
+def _resized(
+    scene: Scene, chance: Chance, thing: ox.NamedNode, prop: Property, number: int
+) -> Edit | None:
+    """Add or remove values until there are ``number``."""
+    predicate = ox.NamedNode(scene.graph.terms[prop.iri])
+    triples = scene.triples_of(thing, predicate.value)
+    if len(triples) >= number:
+        return Edit(tuple(chance.some(triples, len(triples) - number)))
+    missing = number - len(triples)
+    present = {triple.object for triple in triples}
+    if prop.links:
+        free = [o for o in scene.instances_of(prop.range) if o not in present and o != thing]
+        chosen: list[_Value] = list(chance.some(free, missing))
+    else:
+        chosen = _fresh(chance, prop, present, missing)
+    if len(chosen) < missing:
+        return None
+    return Edit(added=tuple(ox.Triple(thing, predicate, value) for value in chosen))
+
+
+def _fresh(
+    chance: Chance, prop: Property, present: AbstractSet[object], missing: int
+) -> list[_Value]:
+    """Draw values that are new; texts are in languages that are new."""
+    if prop.range == RDF.langString:
+        tags = {value.language for value in present}  # type: ignore[attr-defined]
+        free = [tag for tag in LANGUAGES if tag not in tags]
+        return [_text_in(f"{word(chance)} {word(chance)}".lower(), tag) for tag in free[:missing]]
+    result: dict[_Value, None] = {}
+    while len(result) < missing:
+        # Stay away from both ends of the range, where the bounds of rules are drawn.
+        quarter = (prop.high - prop.low) // 4
+        value = _literal(prop, chance.between(prop.low + quarter, prop.high - quarter))
+        if value not in present:
+            result[value] = None
+    return list(result)
+
+
+def _all_values(
+    scene: Scene, thing: ox.NamedNode, properties: tuple[Property, ...]
+) -> list[ox.Triple]:
+    return [
+        triple
+        for prop in properties
+        for triple in scene.triples_of(thing, scene.graph.terms[prop.iri])
+    ]
+
+
+def _literal(prop: Property, number: int) -> ox.Literal:
+    text = literal(prop, number).partition("^^")[0][1:-1]
+    return ox.Literal(text, datatype=ox.NamedNode(prop.range))
+
+
+def _text_in(text: str, tag: str) -> ox.Literal:
+    return ox.Literal(text, language=tag)
+
+
+def _with_object(triple: ox.Triple, value: _Value) -> ox.Triple:
+    return ox.Triple(triple.subject, triple.predicate, value)
+
+
+def _replacement(triple: ox.Triple, value: _Value) -> Edit:
+    return Edit((triple,), (_with_object(triple, value),))
+
+
+def _renamed(triple: ox.Triple, text: str) -> Edit:
+    return Edit() if triple.object.value == text else _replacement(triple, ox.Literal(text))  # type: ignore[union-attr]

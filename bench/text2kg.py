@@ -81,6 +81,6 @@ def _stored(root: Path) -> list[tuple[Case, str]]:
         for name in responses.files:
             part = text2kgbench.read_part(root, responses.collection, name)
             cases = {case.uid: case for case in part_cases(part_task(part, "test"), SUITE, part)}
-            given = responses.given(name).responses
+            given = responses.read_ontology(name).responses
             found += [(cases[each.id], each.text) for each in given]
     return found

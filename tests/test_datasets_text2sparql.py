@@ -61,7 +61,7 @@ def test_questions_are_read_with_all_languages(folder: Path) -> None:
         ("de: Wer arbeitet im Verkauf?", "'no tag': x", "is not a language tag"),
         ("en: Who works in sales?", "en: ", "the text in 'en' is empty"),
         ('query: {sparql: "ASK', 'answer: {sparql: "ASK', "no mapping 'query'"),
-        ("features: [SELECT,", "features: [[SELECT],", "no list of texts"),
+        ("features: [SELECT,", "features: [[SELECT],", "not a list of texts"),
         ("questions:", "questions: [", "not YAML"),
     ],
 )

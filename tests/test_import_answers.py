@@ -83,7 +83,7 @@ def test_spinach_files(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ({}, "no list"),
+        ({}, "not a list"),
         ([1], "answer 0"),
         ([{**RECORD, "question": " "}], "question is missing"),
         ([{**RECORD, "f1": "1"}], "f1 is not a number"),
@@ -146,7 +146,7 @@ def test_the_graph_of_grasp_runs_without_configuration(tmp_path: Path) -> None:
         ("outputs/big.jsonl", "[]", "big.jsonl:1 is not an object"),
         ("outputs/big.jsonl", "{", "big.jsonl:1"),
         ("outputs/big.evaluation.json", "[]", "is not an object"),
-        ("outputs/big.evaluation.json", '{"2": {"prediction": {"score": "x"}}}', "no number"),
+        ("outputs/big.evaluation.json", '{"2": {"prediction": {"score": "x"}}}', "not a number"),
         ("test.jsonl", '{"id": "1", "question": 1}', "question or sparql"),
     ],
 )

@@ -136,11 +136,20 @@ FAULTS: dict[str, tuple[Change, str]] = {
     "twice": (_in(ANSWERS, lambda one: [one[0], one[0]]), "two answers"),
     "query no text": (_in(ANSWERS, lambda one: [one[0] | {"query": 1}]), "'query' is not a string"),
     "half a character": (_in(ANSWERS, lambda one: [one[0] | {"query": "\ud800"}]), "surrogate"),
-    "score no number": (_in(SCORES, lambda one: one | {"ck25:1-en": {"set_F": "1"}}), "no number"),
+    "score no number": (
+        _in(SCORES, lambda one: one | {"ck25:1-en": {"set_F": "1"}}),
+        "not a number",
+    ),
     "score too large": (_in(SCORES, lambda one: one | {"ck25:1-en": {"set_F": 2}}), "between"),
-    "truth as score": (_in(SCORES, lambda one: one | {"ck25:1-en": {"set_F": True}}), "no number"),
+    "truth as score": (
+        _in(SCORES, lambda one: one | {"ck25:1-en": {"set_F": True}}),
+        "not a number",
+    ),
     "unknown score": (_in(SCORES, lambda one: one | {"ck25:1-en": {"x": 1}}), "score 'x'"),
-    "unknown question": (_in(SCORES, lambda one: one | {"ck25:9-en": {}}), "none of the questions"),
+    "unknown question": (
+        _in(SCORES, lambda one: one | {"ck25:9-en": {}}),
+        "not one of the questions",
+    ),
     "scores no object": (_in(SCORES, lambda _: []), "an object with the scores"),
     "weights": (
         _in("ck25_system_result_set.json", lambda one: one | {"ck25:1-en": {"a": 2}}),
@@ -156,7 +165,7 @@ FAULTS: dict[str, tuple[Change, str]] = {
     ),
     "no answers": (
         lambda folder: [path.unlink() for path in folder.rglob("*_answers.json")],  # type: ignore[func-returns-value]
-        "no system has answered",
+        "so there are no answers",
     ),
 }
 

@@ -262,11 +262,11 @@ def test_more_answers_than_rounds_are_refused(logs, tmp_path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"[]", "no JSON object"),
+        (b"[]", "not a JSON object"),
         (b"{", "not JSON"),
         (b"[" * 200_000, "not JSON"),
         (b'{"samples": []}', "no field 'eval'"),
-        (b'{"eval": {}, "samples": 5}', "no list of objects"),
+        (b'{"eval": {}, "samples": 5}', "not a list of objects"),
         (b'{"eval": {}, "samples": []}', "holds no samples"),
         (b'{"eval": {"model": 3}}', "holds no samples"),
     ],

@@ -51,7 +51,7 @@ models:
 # system says when it came (SO_TIMESTAMPNS, which Linux has for TCP, too).
 _RECEIVE = """
 import os, socket, struct, sys, time
-from kgbench.net import arrivals, links, receiver
+from kgbench.net import response_log, links, receiver
 came = [0.0]
 class Stamped:
     def __init__(self, plain):
@@ -75,7 +75,7 @@ def connected(self, transport):
     transport._sock = Stamped(transport._sock)
 links.Upstream.connection_made = connected
 safe = open(sys.argv.pop(1), "a", buffering=1 << 24)  # at the end: a write takes time
-append, names = arrivals.Arrivals.append, {}
+append, names = response_log.ResponseLog.append, {}
 def noted(self, number, about, data, seal):
     append(self, number, about, data, seal)
     moment = time.time()
@@ -84,7 +84,7 @@ def noted(self, number, about, data, seal):
         names[number] = rest.partition(b"\\r")[0].decode()
     if number in names:
         safe.write(f"safe {names[number]} {moment - came[0]}\\n")
-arrivals.Arrivals.append = noted
+response_log.ResponseLog.append = noted
 receiver.main(sys.argv[1:])
 safe.close()
 """
@@ -92,8 +92,8 @@ safe.close()
 _RUN = f"""
 import os, resource, sys, time
 from kgbench.engine import replies
-from kgbench.net import receiving
-receiving.PROGRAM = ("-c", {_RECEIVE!r}, sys.argv[1])
+from kgbench.net import receiver_process
+receiver_process.PROGRAM = ("-c", {_RECEIVE!r}, sys.argv[1])
 safe = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT | os.O_APPEND)
 def note(*words):
     os.write(safe, (" ".join(map(str, words)) + "\\n").encode())

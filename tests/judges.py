@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 
+from kgbench.children.commands import environment
 from kgbench.execution import pools
-from kgbench.execution.process import environment
 from kgbench.tasks import keys
 
 _MOST_POOLS = 3  # that are kept; a child has some hundred megabytes

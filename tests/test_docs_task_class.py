@@ -74,10 +74,10 @@ import json
 from pathlib import Path
 import kgbench
 from kgbench.pages.conversation import conversation
-from kgbench.pages.snapshot import newest
+from kgbench.pages.snapshot import open_newest
 
 with kgbench.open("beside") as results:
-    view = newest(Path("beside/snapshots"), results.store.iris.base)
+    view = open_newest(Path("beside/snapshots"), results.store.iris.base)
     for iri in results.dialogues().iris:
         page = conversation(view, iri, reveal=True)
         (one,) = page["rounds"]

@@ -17,6 +17,7 @@ import pytest
 from packaging.requirements import Requirement
 from typer.testing import CliRunner
 
+from kgbench.children import one_task
 from kgbench.cli import app
 from kgbench.datasets import home
 from kgbench.doctor import State, files, installed, judging, keys, storage
@@ -370,14 +371,8 @@ def test_a_lock_with_a_hole_is_broken(monkeypatch):
     """A process that could still open sockets, or says nothing at all, is a fault."""
     open_door = "import json; print(json.dumps({'sockets': False, 'files': True, 'memory': True}))"
     for code, name in ((open_door, "sockets"), ("raise SystemExit(3)", "lockdown")):
-        run = judging.subprocess.run
-
-        def other(command, *, _code=code, _run=run, **options):
-            return _run([command[0], "-c", _code], **options)
-
-        with monkeypatch.context() as patched:
-            patched.setattr(judging.subprocess, "run", other)
-            (found,) = judging.lockdown()
+        monkeypatch.setattr(one_task, "command", lambda *_, code=code: [sys.executable, "-c", code])
+        (found,) = judging.lockdown()
         assert (found.name, found.state) == (name, State.BROKEN)
 
 

@@ -322,11 +322,11 @@ LIMITED = """
 import resource, sys
 sys.dont_write_bytecode = True
 from kgbench.engine import run
-begun = run._Work.through
+begun = run._Work.run_all
 def through(self, *rest):
     resource.setrlimit(resource.RLIMIT_FSIZE, (int(AMOUNT), resource.RLIM_INFINITY))
     return begun(self, *rest)
-run._Work.through = through
+run._Work.run_all = through
 from kgbench.cli import main
 main()
 """

@@ -142,8 +142,8 @@ def test_a_grown_run_keeps_its_repeated_samples():
 
 def test_texts_of_exercises_are_not_kept(store, of, monkeypatch):
     """However many dialogues are judged, few prompts are in memory at a time."""
-    monkeypatch.setattr(judge_planning, "_PART", 2)
-    monkeypatch.setattr(judge_planning, "_PARTS", 2)
+    monkeypatch.setattr(judge_planning, "_GROUP_SIZE", 2)
+    monkeypatch.setattr(judge_planning, "_CACHED_GROUPS", 2)
     found = exercises(store, of, "correctness")
     earlier = [one for one in gc.get_objects() if isinstance(one, Exercise)]
     known = set(map(id, earlier))

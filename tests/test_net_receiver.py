@@ -42,8 +42,8 @@ RESPONSES = {
 LONELY = """
 import sys, time
 from pathlib import Path
-from kgbench.net.receiver_process import Receiving
-receiver = Receiving(Path(sys.argv[1]), sync=False)
+from kgbench.net.receiver_process import ReceiverProcess
+receiver = ReceiverProcess(Path(sys.argv[1]), sync=False)
 link = receiver.link()
 print(receiver._process.pid, flush=True)
 time.sleep(600)
@@ -359,7 +359,7 @@ def test_no_receiver_is_told_in_words(tmp_path, monkeypatch, fault):
 def test_what_wakes_at_once_keeps_its_policy_and_niceness(batch):
     """Asking for short turns of the processor changes neither; nor where tests run as a batch."""
     code = (
-        "import os; from kgbench.net.scheduling import run_soon_when_woken as soon; os.nice(3);"
+        "import os; from kgbench.net.scheduling import request_short_slice as soon; os.nice(3);"
         f"{batch} and os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0));"
         "policy = os.sched_getscheduler(0); asked = soon();"
         "assert not asked or policy == os.SCHED_OTHER;"

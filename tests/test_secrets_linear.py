@@ -36,8 +36,8 @@ import resource, sys
 from kgbench.publish.checks import privacy
 from kgbench.publish.scrubbing import Scrubber, hosts_and_people
 from kgbench.connectors.failures import scrub
-from kgbench.secrets import shapes
-from kgbench.secrets.detection import Echoes
+from kgbench.secrets import key_patterns
+from kgbench.secrets.detection import SecretDetector
 from kgbench.secrets.fingerprints import Fingerprints
 from pathlib import Path
 import tempfile
@@ -47,7 +47,7 @@ resource.setrlimit(resource.RLIMIT_CPU, (int(sys.argv[3]),) * 2)
 known = Fingerprints(b"x" * 32)
 with tempfile.TemporaryDirectory() as folder:
     known.note(Path(folder), ["planted-key-0123456789"])
-echoes = Echoes(["another-key/0123456789"], known)
+echoes = SecretDetector(["another-key/0123456789"], known)
 scrubber = Scrubber(["host-1", "ann"], echoes)
 for family in families:
     for end in sys.argv[4:]:
@@ -55,8 +55,8 @@ for family in families:
         scrubber.text(text)
         scrub(text)
         hosts_and_people([text])
-        list(shapes.published(text))
-        shapes.is_pasted(text)
+        list(key_patterns.published_keys(text))
+        key_patterns.contains_pasted_key(text)
         for finder in privacy._PLACES:
             finder.find(text)
     print(repr(family), flush=True)

@@ -130,8 +130,8 @@ _LIMITED = """
 import resource, sys
 from pathlib import Path
 from kgbench.errors import WriteFailed
-from kgbench.write_ahead import WriteAhead
-log = WriteAhead(Path(sys.argv[1]))
+from kgbench.write_ahead import WriteAheadLog
+log = WriteAheadLog(Path(sys.argv[1]))
 log.append("a", b"1" * 600)
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, resource.RLIM_INFINITY))
 try:
@@ -207,8 +207,8 @@ def test_a_disk_that_loses_writes_is_told(tmp_path, monkeypatch):
 _KILLED = """
 import os, signal, sys
 from pathlib import Path
-from kgbench.write_ahead import WriteAhead
-log = WriteAhead(Path(sys.argv[1]))
+from kgbench.write_ahead import WriteAheadLog
+log = WriteAheadLog(Path(sys.argv[1]))
 log.append("a", b"safe")
 os.kill(os.getpid(), signal.SIGKILL)
 """

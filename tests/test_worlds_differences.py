@@ -171,7 +171,7 @@ def test_answers_may_be_written_in_other_ways():
 
 def test_blank_nodes_in_texts_are_none():
     """What looks like a label within a literal stays what it is."""
-    first = world_differences._normal(['<urn:a> <urn:p> "_:b1 is no <node>"'])
+    first = world_differences._canonical(['<urn:a> <urn:p> "_:b1 is no <node>"'])
 
     assert first == {'<urn:a> <urn:p> "_:b1 is no <node>"'}
 

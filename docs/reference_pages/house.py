@@ -47,7 +47,7 @@ FLOORS = (
         (
             *("errors", "nearest", "vocab", "tool_calls", "outcomes", "model", "on_demand"),
             *("resources", "rdf", "shapes", "characters", "files", "validation"),
-            *("secrets", "signing", "write_ahead", "net", "reasoning"),
+            *("secrets", "signing", "write_ahead", "children", "net", "reasoning"),
         ),
     ),
     Floor(

@@ -4,15 +4,15 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
 
+from kgbench.children import one_task
+from kgbench.children.endings import ChildTimeout
 from kgbench.doctor.conditions import Condition, State
 from kgbench.errors import KgbenchError
 from kgbench.execution.judging import JudgeLimits, JudgeRequest, end_child, judge_batch
-from kgbench.execution.process import environment
 from kgbench.model import Outcome
 from kgbench.tasks import catalogue, locked_classes
 
@@ -44,13 +44,10 @@ def task_classes() -> Iterator[Condition]:
 
 def lockdown() -> Iterator[Condition]:
     """Yield what a process can still do after the lockdown of judging processes."""
-    command = [sys.executable, "-P", "-m", "kgbench.doctor.probe", str(_MEMORY)]
     try:
-        done = subprocess.run(  # noqa: S603 - fixed words
-            command, capture_output=True, text=True, check=False, timeout=_LIMIT, env=environment()
-        )
-        refused = json.loads(done.stdout)
-    except (OSError, subprocess.TimeoutExpired, ValueError) as error:
+        child = one_task.run("kgbench.doctor.probe", str(_MEMORY), seconds=_LIMIT)
+        refused = json.loads(child.out)
+    except (OSError, ChildTimeout, ValueError) as error:
         words = f"a process cannot be locked down: {error}"
         yield Condition("judging", "lockdown", State.BROKEN, words)
         return

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A process that locks itself down and reports what is refused: ``-m kgbench.doctor.probe BYTES``.
 
-It uses the lockdown of the judging processes (:mod:`kgbench.execution.lockdown`) and tries what a
+It uses the lockdown of the judging processes (:mod:`kgbench.children.lockdown`) and tries what a
 hostile answer would try.
 """
 
@@ -13,7 +13,7 @@ import os
 import socket
 import sys
 
-from kgbench.execution import lockdown
+from kgbench.children import lockdown
 
 
 def main() -> None:

@@ -21,7 +21,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from kgbench.execution import frames, lockdown, on_variants, ties
+from kgbench.children import lockdown
+from kgbench.children.endings import OUT_OF_MEMORY
+from kgbench.execution import frames, on_variants, ties
 from kgbench.execution.engines import engine as make_engine
 from kgbench.execution.graphs import InstalledGraphs
 from kgbench.execution.shared_status import SharedStatus
@@ -57,7 +59,7 @@ def main() -> None:
             while (request := frames.read(requests)) is not None:
                 _send(answers, judge.answer(request))
         except MemoryError:
-            os._exit(lockdown.OUT_OF_MEMORY)
+            os._exit(OUT_OF_MEMORY)
 
 
 class _Judge:

@@ -21,8 +21,9 @@ from dataclasses import dataclass, field, replace
 from importlib.metadata import entry_points
 from typing import NamedTuple, TypeAlias
 
+from kgbench.children.endings import ChildEnded, ChildTimeout
 from kgbench.execution import frames
-from kgbench.execution.process import ChildEnded, ChildTimeout, Process, Setup
+from kgbench.execution.process import Process, Setup
 from kgbench.execution.watched import REASONS
 from kgbench.model import Case, Json, Outcome, Verdict
 from kgbench.policies.policy import policies

@@ -6,9 +6,7 @@ from __future__ import annotations
 import contextlib
 import os
 import select
-import signal
 import subprocess
-import sys
 import tempfile
 import time
 import weakref
@@ -16,20 +14,20 @@ from collections import deque
 from dataclasses import dataclass
 from typing import IO
 
+from kgbench.children.commands import command, environment
+from kgbench.children.endings import ChildEnded, ChildTimeout, Limit, described, limit_hit
 from kgbench.errors import EvaluationError
 from kgbench.execution import frames
-from kgbench.execution.lockdown import OUT_OF_MEMORY
 from kgbench.execution.shared_status import SIZE, SharedStatus
 from kgbench.model import Json
 from kgbench.tasks import keys
 
 _START_LIMIT = 60.0  # seconds until a child must be ready
 _CHUNK = 1 << 20
-_STACK_SIGNALS = frozenset((signal.SIGSEGV, signal.SIGBUS))
-_PASSED_ON = (
-    *("PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "VIRTUAL_ENV", "SYSTEMROOT"),
-    *("KGBENCH_DATASETS", "XDG_DATA_HOME"),  # where installed graphs lie
-)
+_MEANING = {
+    Limit.MEMORY: "the memory limit was reached",
+    Limit.STACK: "the input is nested too deeply for the engine",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,18 +46,6 @@ class Setup:
     loads: frozenset[str] = frozenset()
 
 
-class ChildTimeout(Exception):
-    """A child did not answer in time."""
-
-
-class ChildEnded(Exception):
-    """A child has ended; ``limit`` is ``memory`` or ``stack`` if it exceeded one, else ``None``."""
-
-    def __init__(self, limit: str | None, message: str) -> None:
-        self.limit = limit
-        super().__init__(message)
-
-
 class Process:
     """A child process; used by one thread at a time.
 
@@ -76,8 +62,8 @@ class Process:
         board = _shared_file()
         self._board = SharedStatus(board)
         try:
-            self._child = subprocess.Popen(
-                [sys.executable, "-P", "-m", "kgbench.execution.child"],
+            self._child = subprocess.Popen(  # noqa: S603 - our own interpreter and module
+                command("kgbench.execution.child"),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._errors,
@@ -190,16 +176,12 @@ class Process:
 
     def _reason_of_end(self) -> ChildEnded:
         """Return the reason of the child's end, from its exit status and standard error."""
-        status = self._child.wait()
-        message = self._standard_error()
-        if status == OUT_OF_MEMORY or "memory allocation of" in message or "MemoryError" in message:
-            return ChildEnded("memory", "the memory limit was reached")
-        if -status in _STACK_SIGNALS or "stack overflow" in message:
-            return ChildEnded("stack", "the input is nested too deeply for the engine")
-        how = signal.Signals(-status).name if status < 0 else f"exit status {status}"
-        return ChildEnded(
-            None, f"the judging process ended with {how}: {message}".removesuffix(": ")
-        )
+        status, message = self._child.wait(), self._standard_error()
+        limit = limit_hit(status, message)
+        if limit is not None:
+            return ChildEnded(limit, _MEANING[limit])
+        words = f"the judging process ended with {described(status)}: {message}"
+        return ChildEnded(None, words.removesuffix(": "))
 
     def _standard_error(self) -> str:
         """Return the end of the child's standard error."""
@@ -223,13 +205,6 @@ def _shared_file() -> int:
     with tempfile.TemporaryFile() as file:
         file.truncate(SIZE)
         return os.dup(file.fileno())
-
-
-def environment() -> dict[str, str]:
-    """Return the environment of a child: paths and locale, but no keys."""
-    passed = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
-    path = os.pathsep.join(entry for entry in sys.path if entry)
-    return passed | {"PYTHONPATH": path, "PYTHONHASHSEED": "0", "PYTHONUTF8": "1"}
 
 
 def _finish(

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import socket
 import subprocess
 import sys
@@ -17,6 +16,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any, Final
 
+from kgbench.children.commands import environment
 from kgbench.net.links import BEGIN, FRAME, HEAD
 from kgbench.net.receiver import CONTROLS, DONE, END, LINK
 from kgbench.net.response_log import UNSEALED, Response, derive_key
@@ -24,7 +24,6 @@ from kgbench.net.response_log import UNSEALED, Response, derive_key
 PROGRAM = ("-m", "kgbench.net.receiver")
 _PATIENCE: Final = 30.0  # seconds for a receiver to end, or to read a message
 _TOGETHER: Final = 0.05  # seconds during which finished exchanges are gathered
-_ENVIRONMENT: Final = ("PATH", "LANG", "LC_ALL", "SSL_CERT_FILE", "SSL_CERT_DIR")
 _numbers = count(1)
 
 
@@ -126,8 +125,6 @@ class ReceiverProcess:
     def _start(self) -> None:
         mine, other = socket.socketpair()
         mine.settimeout(_PATIENCE)
-        passed = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
-        path = os.pathsep.join(entry for entry in sys.path if entry)
         with other:
             arguments = [str(other.fileno()), str(self._folder), "sync" if self._sync else ""]
             try:
@@ -137,7 +134,7 @@ class ReceiverProcess:
                     stdout=subprocess.DEVNULL,
                     stderr=subprocess.DEVNULL,
                     pass_fds=(other.fileno(),),
-                    env=passed | {"PYTHONPATH": path, "PYTHONUTF8": "1"},
+                    env=environment("SSL_CERT_FILE", "SSL_CERT_DIR"),
                     start_new_session=True,  # survives signals to the run's process group
                 )
             except BaseException:

@@ -19,8 +19,9 @@ from typing import Any, BinaryIO, Generic, TypeVar
 import pyoxigraph as ox
 
 from kgbench.characters import XmlSink
+from kgbench.children.endings import OUT_OF_MEMORY
+from kgbench.children.lockdown import die_with_parent
 from kgbench.errors import QueryError, StoreError
-from kgbench.execution.lockdown import OUT_OF_MEMORY, die_with_parent
 from kgbench.serve.formats import engine_format
 from kgbench.serve.isolation import isolate
 from kgbench.serve.rows import Counter

@@ -7,13 +7,12 @@ import asyncio
 import contextlib
 import json
 import os
-import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from kgbench.children.commands import command, environment
+from kgbench.children.endings import Limit, limit_hit
 from kgbench.errors import StoreError
-from kgbench.execution.lockdown import OUT_OF_MEMORY
-from kgbench.execution.process import environment
 
 _START_SECONDS = 60.0
 _NICE = 1  # niceness of workers; the server itself, which answers look-ups, has priority
@@ -48,12 +47,7 @@ class Worker:
     async def start(cls, module: str, memory_bytes: int) -> Worker:
         """Start a worker that runs ``module``, and wait until it is ready."""
         process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-P",
-            "-m",
-            module,
-            str(os.getpid()),
-            str(memory_bytes),
+            *command(module, str(os.getpid()), str(memory_bytes)),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,
@@ -101,8 +95,7 @@ class Worker:
             payload = await self._process.stdout.readexactly(int.from_bytes(head[1:], "big"))
         except asyncio.IncompleteReadError:
             status = await self._process.wait()
-            # A failed native allocation aborts the process (SIGABRT); nothing else does.
-            raise WorkerEnded(memory=status in (OUT_OF_MEMORY, -6)) from None
+            raise WorkerEnded(memory=limit_hit(status, None) is Limit.MEMORY) from None
         return Frame(head[:1], payload)
 
     def step_back(self, niceness: int = _LOWEST) -> None:

@@ -10,12 +10,8 @@ output.
 
 from __future__ import annotations
 
-import contextlib
-import ctypes
 import json
-import resource
-import signal
-import subprocess
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, field
@@ -26,6 +22,8 @@ from typing import Any
 
 import pyoxigraph as ox
 
+from kgbench.children import lockdown, one_task
+from kgbench.children.endings import ChildTimeout
 from kgbench.errors import KgbenchError
 from kgbench.store import digests, maintenance, registry
 from kgbench.store.databases import Damaged, Database, short_message
@@ -34,7 +32,6 @@ from kgbench.store.iris import Iris
 MEMORY = 4 << 30  # bytes of address space
 _SECONDS = 120.0  # for any database, regardless of its size
 _PER_BYTE = 1e-4  # seconds: about twenty times the need of an undamaged database
-_SET_PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of Linux
 _POPULAR = 1_000  # quads of an object from which on it is looked up only once
 
 
@@ -76,18 +73,15 @@ def examine(folder: Path, *, indexes: bool = True) -> Examination:
     size = sum(file.stat().st_size for file in folder.glob("*") if file.is_file())
     seconds = _SECONDS + size * _PER_BYTE
     depth = "indexes" if indexes else "graphs"
-    command = [sys.executable, "-P", "-m", "kgbench.store.examination", str(folder), depth]
+    arguments = [str(folder), depth, str(MEMORY)]
     try:
-        process = subprocess.run(  # noqa: S603 - our own interpreter and module
-            [*command, str(MEMORY)], capture_output=True, text=True, timeout=seconds, check=False
-        )
-    except subprocess.TimeoutExpired:
+        child = one_task.run("kgbench.store.examination", *arguments, seconds=seconds)
+    except ChildTimeout:
         return Examination(damage=[f"reading it took more than {seconds:.0f} seconds"])
     try:
-        document = json.loads(process.stdout)
+        document = json.loads(child.out)
     except ValueError:
-        last = process.stderr.strip().rpartition("\n")[2][:200]
-        return Examination(damage=[f"reading it ended with status {process.returncode} ({last})"])
+        return Examination(damage=[f"reading it ended with {child.reason}"])
     graphs = {graph: (int(n), str(digest)) for graph, (n, digest) in document.pop("graphs").items()}
     return Examination(graphs=graphs, **document)
 
@@ -204,12 +198,9 @@ def main() -> None:
 
 
 def limit(memory: int) -> None:
-    """Limit the address space of this process, disable core dumps, and end with the parent."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
-    for which, value in ((resource.RLIMIT_AS, memory), (resource.RLIMIT_CORE, 0)):
-        with contextlib.suppress(ValueError, OSError):  # not supported on this platform
-            resource.setrlimit(which, (value, value))
+    """Limit the address space of this process (bytes), and end with the parent."""
+    lockdown.die_with_parent(os.getppid())
+    lockdown.limit_memory(memory)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,6 @@ with missing triples.
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -21,6 +20,8 @@ from typing import IO, Any
 
 import pyoxigraph as ox
 
+from kgbench.children import one_task
+from kgbench.children.endings import ChildTimeout
 from kgbench.store.examination import MEMORY, limit
 
 _SECONDS = 600.0
@@ -51,17 +52,12 @@ def salvage(folder: Path, file: Path) -> SalvageResult:
     If the child does not finish, nothing that it has read is used.
     """
     size = sum(path.stat().st_size for path in folder.glob("*") if path.is_file())
-    command = [sys.executable, "-P", "-m", "kgbench.store.salvage", str(folder), str(file)]
+    seconds = _SECONDS + size * _PER_BYTE
+    arguments = [str(folder), str(file), str(MEMORY)]
     try:
-        process = subprocess.run(  # noqa: S603 - our own interpreter and module
-            [*command, str(MEMORY)],
-            capture_output=True,
-            text=True,
-            timeout=_SECONDS + size * _PER_BYTE,
-            check=False,
-        )
-        document = json.loads(process.stdout)
-    except (subprocess.TimeoutExpired, ValueError):
+        child = one_task.run("kgbench.store.salvage", *arguments, seconds=seconds)
+        document = json.loads(child.out)
+    except (ChildTimeout, ValueError):
         file.write_bytes(b"")
         return SalvageResult()
     hurt = {graph: set(subjects) for graph, subjects in document["hurt"].items()}

@@ -9,7 +9,6 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import zipfile
 from collections.abc import Iterator, Mapping
@@ -17,7 +16,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from kgbench.execution.process import environment
+from kgbench.children.commands import command, environment
 from kgbench.tasks import catalogue, class_files
 from kgbench.testing.sources import Source, entry_points
 
@@ -58,7 +57,7 @@ def contents(project: Path, *, seconds: float = SECONDS) -> Mapping[str, bytes]:
 def _build(project: Path, out: Path, seconds: float) -> Mapping[str, Any]:
     """Run :mod:`kgbench.testing.building` for a project; return its JSON result."""
     with subprocess.Popen(  # noqa: S603 - our own interpreter and module
-        [sys.executable, "-P", "-m", "kgbench.testing.building", str(project), str(out)],
+        command("kgbench.testing.building", str(project), str(out)),
         cwd=out.parent,
         env={**environment(), "SETUPTOOLS_SCM_PRETEND_VERSION": "0"},
         stdout=subprocess.PIPE,

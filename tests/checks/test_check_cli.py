@@ -208,17 +208,17 @@ def test_encrypted_dumps_need_the_password(
 @pytest.mark.slow
 def test_shapes_can_be_given(copy: Copy, tmp_path: Path) -> None:
     """The catalogue is checked by the shapes of a file as well, which is named in faults."""
-    key_patterns = tmp_path / "official.ttl"
-    key_patterns.write_text(
+    shapes = tmp_path / "official.ttl"
+    shapes.write_text(
         "@prefix sh: <http://www.w3.org/ns/shacl#> . @prefix dcat: <http://www.w3.org/ns/dcat#> . "
         "<urn:shape> a sh:NodeShape ; sh:targetClass dcat:Catalog ; "
         "sh:property [ sh:path dcat:record ; sh:minCount 1 ] ."
     )
-    report = check(copy.path, names=NAMES, mldcat_shapes=key_patterns)
+    report = check(copy.path, names=NAMES, mldcat_shapes=shapes)
     (fault,) = {one.constraint: one for one in report.faults}.values()
     assert (fault.constraint, fault.file) == ("official.ttl MinCount", "catalog.ttl")
-    key_patterns.write_text("no shapes")
-    code, _ = asked("--check", str(copy.path), "--mldcat-shapes", str(key_patterns))
+    shapes.write_text("no shapes")
+    code, _ = asked("--check", str(copy.path), "--mldcat-shapes", str(shapes))
     assert code == 1
 
 

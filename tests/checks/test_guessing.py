@@ -136,7 +136,7 @@ def test_values_are_disclosed_and_compared(site: Path, tmp_path: Path) -> None:
         f"The value and the nonce do not give the commitment {opening['commitment']}."
     ]
     made = hashlib.sha256(b"").hexdigest()
-    other = guess_attack.disclosing.commitment(made, "x")
+    other = guess_attack.disclosures.commitment(made, "x")
     file.write_text(json.dumps({"commitment": other, "nonce": made, "value": "x"}))
     assert entry() == [f"The commitment {other} is not in the publication."]
     done = CliRunner().invoke(app, ["disclose", opening["commitment"], *told])

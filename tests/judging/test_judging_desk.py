@@ -15,7 +15,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from kgbench.execution import child, frames, lockdown
+from kgbench.children import lockdown
+from kgbench.children.endings import OUT_OF_MEMORY
+from kgbench.execution import child, frames
 from kgbench.execution.shared_status import SIZE, SharedStatus, query_digest
 from kgbench.execution.warming import warm_task_class
 from kgbench.tasks import catalogue
@@ -128,7 +130,7 @@ def test_who_has_no_memory_left_ends_with_the_status_that_says_so(answers, monke
     with pytest.raises(SystemExit):
         answers(asked("echo a"), asked("burst"), asked("echo b"))
 
-    assert ended == [lockdown.OUT_OF_MEMORY]
+    assert ended == [OUT_OF_MEMORY]
 
 
 def test_the_pipes_are_out_of_reach_of_what_reads_and_prints(monkeypatch):

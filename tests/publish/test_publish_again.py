@@ -144,7 +144,7 @@ def test_what_was_killed_is_repaired(growing, monkeypatch):
         raise Killed
 
     with monkeypatch.context() as patch:
-        patch.setattr(run_pages.RunBuilder, "_trees", killed)
+        patch.setattr(run_pages.RunBuilder, "_write_trees", killed)
         with pytest.raises(Killed):
             publish(place, out)
     assert list((out / STATE).glob("journal-*"))

@@ -13,8 +13,8 @@ import types
 
 import pytest
 
+from kgbench.children.endings import OUT_OF_MEMORY
 from kgbench.errors import QueryError
-from kgbench.execution.lockdown import OUT_OF_MEMORY
 from kgbench.serve import analyst, isolation, worker
 from kgbench.serve.snapshot_follower import SnapshotFollower
 from kgbench.vocab import BASE, KGB

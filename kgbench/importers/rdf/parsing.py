@@ -13,11 +13,7 @@ counting, a second line has the number of quads.
 
 from __future__ import annotations
 
-import contextlib
 import os
-import selectors
-import signal
-import subprocess
 import sys
 import tempfile
 import threading
@@ -29,6 +25,8 @@ from typing import IO
 
 import pyoxigraph as ox
 
+from kgbench.children import lockdown, one_task
+from kgbench.children.endings import ChildTimeout
 from kgbench.errors import ImportRefused
 from kgbench.store.fragments import recorded_iri
 
@@ -51,9 +49,8 @@ MEMORY = 8 << 30
 SECONDS = 120.0
 """The time limit for parsing one document, beside the time that its size allows (seconds)."""
 
+_MODULE = "kgbench.importers.rdf.parsing"  # this one, run by a child
 _PER_SECOND = 500_000  # bytes that even a busy machine parses in a second
-_CHUNK = 1 << 20
-_CRASH_SIGNALS = {-signal.SIGSEGV, -signal.SIGBUS, -signal.SIGABRT}
 _STACK_SIZE = 512 << 10  # bytes: what parses with it also parses with a larger stack
 _SYNTAXES = {
     "N-Quads": ox.RdfFormat.N_QUADS,
@@ -104,71 +101,38 @@ def count_quads(content: IO[bytes], syntax: str) -> int:
     ``syntax`` is a value of :data:`FORMATS`. Raises :class:`ImportRefused` if the document does not
     parse within the limits of memory, depth and time, and any error of reading ``content``.
     """
-    command = _command("-", syntax, "-")
-    pipe = subprocess.PIPE
-    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe) as child:  # noqa: S603 - as below
-        try:
-            assert child.stdin is not None
-            _feed(content, child.stdin.fileno())
-            output, errors = child.communicate(timeout=SECONDS)
-        except subprocess.TimeoutExpired:
-            child.kill()
-            raise ImportRefused(f"not {syntax}: {_timeout_message(SECONDS)}") from None
-        except BaseException:
-            child.kill()
-            raise
-    error, _, number = output.decode("utf-8", "replace").partition("\n")
-    error = _exit_error(child.returncode, errors.decode("utf-8", "replace")) or error
+    try:
+        child = one_task.run(
+            _MODULE, "-", syntax, "-", str(MEMORY), seconds=SECONDS, content=content
+        )
+    except ChildTimeout:
+        raise ImportRefused(f"not {syntax}: {_timeout_message(SECONDS)}") from None
+    error, _, number = child.out.partition("\n")
+    error = _exit_error(child) or error
     if error:
         raise ImportRefused(f"not {syntax}: {error}")
     return int(number)
 
 
-def _feed(content: IO[bytes], pipe: int) -> None:
-    """Write the document to the child's standard input; stop early if the child has ended."""
-    os.set_blocking(pipe, False)
-    with selectors.DefaultSelector() as ready:
-        ready.register(pipe, selectors.EVENT_WRITE)
-        while chunk := content.read(_CHUNK):
-            remaining = memoryview(chunk)
-            while remaining:
-                if not ready.select(SECONDS):
-                    raise subprocess.TimeoutExpired("parsing", SECONDS)
-                try:
-                    remaining = remaining[os.write(pipe, remaining) :]
-                except BrokenPipeError:
-                    return
-
-
 def _parse(file: RdfFile, database: Path) -> str:
-    limit = SECONDS + file.path.stat().st_size / _PER_SECOND
-    command = _command(str(database), file.syntax, str(file.path))
+    seconds = SECONDS + file.path.stat().st_size / _PER_SECOND
+    arguments = [str(database), file.syntax, str(file.path), str(MEMORY)]
     try:
-        process = subprocess.run(  # noqa: S603 - our own interpreter and module
-            command, capture_output=True, text=True, timeout=limit, check=False
-        )
-    except subprocess.TimeoutExpired:
-        return _timeout_message(limit)
-    return _exit_error(process.returncode, process.stderr) or process.stdout.strip()
-
-
-def _command(database: str, syntax: str, path: str) -> list[str]:
-    command = [sys.executable, "-P", "-m", "kgbench.importers.rdf.parsing"]
-    return [*command, database, syntax, path, str(MEMORY)]
+        child = one_task.run(_MODULE, *arguments, seconds=seconds)
+    except ChildTimeout:
+        return _timeout_message(seconds)
+    return _exit_error(child) or child.out.strip()
 
 
 def _timeout_message(limit: float) -> str:
     return f"it keeps the parser busy for more than {limit:.0f} seconds"
 
 
-def _exit_error(status: int, errors: str) -> str:
+def _exit_error(child: one_task.Finished) -> str:
     """Return an error message for a child that failed, ``""`` for one that exited normally."""
-    if status in _CRASH_SIGNALS:
+    if child.limit is not None:
         return "nested too deeply, or too large to be parsed"
-    if status:
-        last_line = errors.strip().rpartition("\n")[2]
-        return f"the parser ended with status {status} ({last_line[:200]})"
-    return ""
+    return f"the parser ended with {child.reason}" if child.status else ""
 
 
 # --- the child process -----------------------------------------------------------------------
@@ -229,12 +193,9 @@ def _refuse_entities(path: Path) -> None:
 
 def main() -> None:
     """Run the child process."""
-    import resource
-
     database, syntax, path, memory = sys.argv[1:]
-    with contextlib.suppress(ValueError, OSError):  # limits that the platform lacks
-        resource.setrlimit(resource.RLIMIT_AS, (int(memory), int(memory)))
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    lockdown.die_with_parent(os.getppid())
+    lockdown.limit_memory(int(memory))
     if path == "-":
         _count_stdin(syntax)
     else:

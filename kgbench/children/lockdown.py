@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Restrictions of a judging child: no new files or sockets, limited memory, death with its parent.
+"""Restrictions that a child puts on itself: memory, files and sockets, and an end with its parent.
 
 If the limit of descriptors (RLIMIT_NOFILE) equals the number of open ones, neither files nor
 sockets can be opened. That needs no privilege and holds for native code as well. Linux enforces
@@ -17,8 +17,6 @@ import sys
 import threading
 import time
 
-OUT_OF_MEMORY = 77  # exit status; after a failed allocation a process is not used any more
-
 _SET_PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of Linux
 _MOST_STDERR = 1 << 20  # bytes; standard error is a file, whose size is limited
 _GLANCE = 1.0  # seconds between checks of the parent, on systems without PR_SET_PDEATHSIG
@@ -34,11 +32,16 @@ def die_with_parent(parent: int) -> None:
         os._exit(0)
 
 
+def limit_memory(memory_bytes: int) -> None:
+    """Limit the address space, and write no core dump."""
+    _limit(resource.RLIMIT_CORE, 0)
+    _limit(resource.RLIMIT_AS, memory_bytes)
+
+
 def lock_down(memory_bytes: int) -> None:
     """Forbid opening files and sockets, limit the address space, and write no core dump."""
-    _limit(resource.RLIMIT_CORE, 0)
+    limit_memory(memory_bytes)
     _limit(resource.RLIMIT_FSIZE, _MOST_STDERR)
-    _limit(resource.RLIMIT_AS, memory_bytes)
     _forbid_new_descriptors()
 
 
@@ -49,9 +52,8 @@ def use_batch_scheduling() -> None:
     limits, which a busy machine must not tighten.
     """
     if sys.platform == "linux":
-        with contextlib.suppress(
-            OSError
-        ):  # the policy may be another one, or setting it not permitted
+        # The policy may be another one, or setting it may not be permitted.
+        with contextlib.suppress(OSError):
             os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
 
 

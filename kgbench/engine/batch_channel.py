@@ -1,13 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Dialogues with one model by batches of requests, round by round.
 
-The module holds as many dialogues at once as fit into its limits. Each dialogue waits for its
-answer; when all of them wait, their requests become the next batches. When a batch ends, its
-dialogues continue, and their next prompts, together with new dialogues, form the next batch.
-
-No request is submitted twice: a batch is recorded before it is submitted, and recorded as ended
-once all of its answers are stored. A session collects the open batches of earlier sessions before
-it submits a new one.
+When all dialogues that are held at once wait for answers, their requests become the next batches.
+When a batch ends, its dialogues continue, and their next prompts and new dialogues form the next.
+A batch is recorded before it is submitted, and as ended once its answers are stored; sessions
+collect the open batches of earlier ones first. So no request is submitted twice.
 """
 
 from __future__ import annotations
@@ -77,8 +74,7 @@ class BatchChannel:
     """The batches of one model; a :class:`~kgbench.engine.calls.Channel` for its dialogues.
 
     ``refused`` is the reason why the provider takes no more batches, or ``None``. ``scale``
-    multiplies waits (tests shorten them). ``told`` is called with the number of requests under
-    way whenever it changes.
+    multiplies waits. ``told`` is called with the number of requests under way when it changes.
     """
 
     MOST = MOST_REQUESTS  # requests in a batch

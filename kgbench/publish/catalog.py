@@ -33,8 +33,7 @@ class Publication:
     """The content of the documents that describe a publication.
 
     ``measured`` are its metrics, ``things`` the description of its models, benchmarks and tasks,
-    and ``collected`` is the start time of its first run. ``companions`` are the data sets beside
-    the dumps; they are added after they were written.
+    and ``collected`` is the start time of its first run. ``companions`` are data sets beside dumps.
     """
 
     def __init__(
@@ -138,16 +137,13 @@ class Publication:
         for version in self.versions:
             quads += self._version(version)
         if self.endpoint is not None:
-            quads += (
-                statements_about(catalog, (DCAT.service, node(self.base + "#endpoint")))
-                + self._service()
-            )
+            quads += statements_about(catalog, (DCAT.service, node(self.base + "#endpoint")))
+            quads += self._service()
         for dump in self.now.dumps:
             quads += self._distribution(self.dataset, dump)
         for companion in self.companions:
-            quads += statements_about(catalog, (DCAT.dataset, companion.iri)) + self._companion(
-                companion
-            )
+            quads += statements_about(catalog, (DCAT.dataset, companion.iri))
+            quads += self._companion(companion)
         if self.signed:
             quads += self._signature()
         return [*quads, *registers.classes_of_references(quads)]
@@ -158,12 +154,9 @@ class Publication:
         position = self.versions.index(version)
         quads = [*self._version(version), *self._redaction()]
         if position:
-            quads += statements_about(
-                subject, (DCAT.previousVersion, self.version(self.versions[position - 1]))
-            )
-            quads += statements_about(
-                subject, (PROV.wasRevisionOf, self.version(self.versions[position - 1]))
-            )
+            before = self.version(self.versions[position - 1])
+            links = (DCAT.previousVersion, before), (PROV.wasRevisionOf, before)
+            quads += statements_about(subject, *links)
         for dump in version.dumps:
             quads += self._distribution(subject, dump, is_old=version is not self.now)
         return [*quads, *registers.classes_of_references(quads)]
@@ -218,12 +211,10 @@ class Publication:
         ]
         # Not dcterms:source: DCAT-AP wants a described data set there, and a source may be a paper.
         for predicate in (DCTERMS.relation, PROV.wasDerivedFrom):
-            quads += statements_about(
-                self.dataset, *((predicate, source) for source in about.sources)
-            )
-        quads += statements_about(
-            self.dataset, *((DCAT.hasVersion, self.version(v)) for v in self.versions)
-        )
+            sources = ((predicate, source) for source in about.sources)
+            quads += statements_about(self.dataset, *sources)
+        versions = ((DCAT.hasVersion, self.version(version)) for version in self.versions)
+        quads += statements_about(self.dataset, *versions)
         quads += statements_about(
             self.dataset,
             *(("https://schema.org/variableMeasured", iri) for iri, _ in self.measured),

@@ -139,8 +139,7 @@ def reevaluate_each(
     results are also compared on these variants of each graph. With ``explain``, the other engine
     judges differing dialogues to find causes. Queries that need an endpoint are executed by
     ``endpoint``; without one, recorded results are used. ``watch`` is called with the number of
-    judged dialogues. A pass becomes visible only when it is complete: an interrupted pass leaves
-    nothing, and earlier passes stay. While one run is written, the next are read and judged.
+    judged dialogues. An interrupted pass leaves nothing. While one run is written, others are read.
     """
     policy = None if limits.policy is None else policies.policy(limits.policy)
     if variants is not None:
@@ -177,13 +176,9 @@ def reevaluate_each(
 
 
 def _parts_of(stream: Iterator[_JudgedPart]) -> Iterator[tuple[Task, Part, list[list[Verdict]]]]:
-    for task, part, verdicts in takewhile(_is_in_run, stream):
+    for task, part, verdicts in takewhile(lambda judged: judged[0] is not None, stream):
         assert isinstance(task, Task)
         yield task, part, verdicts
-
-
-def _is_in_run(part: _JudgedPart) -> bool:
-    return part[0] is not None
 
 
 def _report_progress(watch: Callable[[int], None], before: int, done: int) -> None:
@@ -217,9 +212,8 @@ class _Work:
         self._run = run
         self._recorded = first_pass(store, run)
         self._base = against or self._recorded
-        self._originals = [
-            info.graph for info in reading.passes(store, run) if info.kind in reading.ORIGINAL
-        ]
+        passes = reading.passes(store, run)
+        self._originals = [info.graph for info in passes if info.kind in reading.ORIGINAL]
         self.result = ReevaluationResult(self.recorder.evaluation_pass, self._base.iri)
         self._latest: dict[tuple[str, int | None], str] = {}
         self._noted: dict[Execution, dict[str, dict[str, Json]]] = {}

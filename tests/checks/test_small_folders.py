@@ -75,8 +75,8 @@ def test_embedded_metadata_that_cannot_be_read(folder: Path) -> None:
 def test_links_by_the_address_of_the_site(folder: Path) -> None:
     """A link that spells the address out is followed like others, and what is none is told."""
     links = [said for _, said in told(check(folder, names=NAMES), "dead-link") if "link" in said]
-    assert f"The link {BASE}lost/ leads to no file." in links
-    assert "The link http://[x/ is no address." in links
+    assert f"The link {BASE}lost/ does not lead to a file." in links
+    assert "The link http://[x/ is not a valid address." in links
     assert not [one for one in links if f"{BASE} " in one]
 
 
@@ -111,7 +111,7 @@ def test_list_of_checksums(folder: Path) -> None:
     ]
     (folder / "SHA256SUMS").write_text("dragons\n")
     assert told(check(folder, names=NAMES), "checksum") == [
-        ("SHA256SUMS", "A line is none of a checksum: dragons"),
+        ("SHA256SUMS", "A line is not a checksum: dragons"),
         (CATALOG, "The file is not in SHA256SUMS."),
         (DATA, "The file is not in SHA256SUMS."),
         ("index.html", "The file is not in SHA256SUMS."),
@@ -130,7 +130,7 @@ def test_private_addresses_are_told(tmp_path: Path) -> None:
     """An IRI that leads into a network of its owner's is told, with the file that has it."""
     (tmp_path / "a.nt").write_text("<urn:a> <urn:b> <http://gpu-7:8000/v1> .\n")
     found = told(check(tmp_path / "a.nt", names=NAMES), "private")
-    assert found == [("a.nt", "Tells a private address: http://gpu-7:8000/v1...")]
+    assert found == [("a.nt", "It reveals a private address: http://gpu-7:8000/v1...")]
 
 
 @pytest.mark.parametrize(
@@ -156,7 +156,7 @@ def test_cases_in_the_clear(tmp_path: Path, data: str, clear: str | None) -> Non
     quads = [ox.Quad(ox.NamedNode(s), ox.NamedNode(p), o) for s, p, o in said]
     path = tmp_path / "a.nq"
     ox.serialize(quads, path, format=ox.RdfFormat.N_QUADS)
-    wanted = f"Tells {clear} of a case of the protected suite secret-suite."
+    wanted = f"It reveals {clear} of a case of the protected suite secret-suite."
     found = told(check(path, names=NAMES), "protected-case")
     assert found == ([] if clear is None else [("a.nq", wanted)])
     assert told(check(path, names=NAMES, unprotected={"secret-suite"}), "protected-case") == []

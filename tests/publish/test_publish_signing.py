@@ -147,7 +147,7 @@ def test_parts_that_come_or_go_are_told(copy, keyed):
 
     assert sorted(message for _, message in faults(copy, key(keyed))) == [
         "The data are not signed.",
-        "The data are signed, and there is no such part.",
+        "The data are signed, but missing.",
     ]
 
 

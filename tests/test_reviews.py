@@ -177,7 +177,7 @@ def test_what_cannot_be_decided_is_refused(store):
         queue.decide(entry, "owl", "all", "", None)
     with pytest.raises(StoreError, match="not a valid pseudonym"):
         queue.decide(entry, "o w l", "right", "", None)
-    with pytest.raises(StoreError, match="nothing to settle"):
+    with pytest.raises(StoreError, match="no disagreement on this item to settle"):
         queue.decide(entry, "owl", "right", "", None, adjudicating=True)
     assert not record.reviews(store)
 

@@ -79,7 +79,7 @@ def test_many_faults_of_a_kind_are_counted(dump: Path) -> None:
     ("arguments", "code", "words"),
     [
         (["--check"], 2, "--out and --base are required"),
-        (["here"], 2, "checked only"),
+        (["here"], 2, "need --check"),
         (["--check", "nowhere"], 1, "nothing to check at nowhere"),
         (["--check", str(PAGE)], 1, "is not an RDF file by its name"),
         (["--check", str(PAGE.parent)], 1, "is not a publication: it has none of SHA256SUMS"),

@@ -6,8 +6,7 @@ answer; when all of them wait, their requests become the next batches. When a ba
 dialogues continue, and their next prompts, together with new dialogues, form the next batch.
 
 No request is submitted twice: a batch is recorded before it is submitted, and recorded as ended
-once all of its answers are stored. A session collects the open batches of earlier sessions before
-it submits a new one.
+once all of its answers are stored. Open batches of earlier sessions are collected first.
 """
 
 from __future__ import annotations
@@ -77,8 +76,7 @@ class Batching:
     """The batches of one model; a :class:`~kgbench.engine.calls.Channel` for its dialogues.
 
     ``refused`` is the reason why the provider takes no more batches, or ``None``. ``scale``
-    multiplies waits (tests shorten them). ``told`` is called with the number of requests under
-    way whenever it changes.
+    multiplies waits. ``told`` is called with the number of requests under way when it changes.
     """
 
     MOST = MOST_REQUESTS  # requests in a batch

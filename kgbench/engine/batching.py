@@ -160,25 +160,23 @@ class Batching:
         if self._busy == 0:
             self._quiet.set()
 
-    def _resume(
-        self, waiting: _Waiting, answer: Reply | ProviderError | GivenUp, batch: Batch
-    ) -> None:
+    def _wake(self, item: _Waiting, answer: Reply | ProviderError | GivenUp, batch: Batch) -> None:
         """Resume a dialogue with its answer."""
-        if waiting.answered.done():
+        if item.answered.done():
             return
         self._busy += 1
         self._quiet.clear()
         if isinstance(answer, GivenUp):
-            waiting.answered.set_exception(answer)
+            item.answered.set_exception(answer)
         else:
-            waiting.answered.set_result((answer, batch))
+            item.answered.set_result((answer, batch))
 
     def give_up(self) -> None:
         """Stop waiting; submitted batches continue at the provider."""
         self._giving_up.set()
         nothing = Batch("", self._setup.iri, 0, datetime.now(UTC))
         for waiting in (*self._gathered, *(w for ws in self._submitted.values() for w in ws)):
-            self._resume(waiting, GivenUp(), nothing)
+            self._wake(waiting, GivenUp(), nothing)
         self._gathered.clear()
 
     # --- the work -------------------------------------------------------------------------
@@ -330,19 +328,19 @@ class Batching:
                 answers += isinstance(result.outcome, Reply)
                 waiting = by_name.pop(result.name, None)
                 if waiting is not None:
-                    self._resume(waiting, result.outcome, batch)
+                    self._wake(waiting, result.outcome, batch)
         except GivenUp:
             return
         except Stopped:
             for waiting in by_name.values():
-                self._resume(waiting, GivenUp(), batch)
+                self._wake(waiting, GivenUp(), batch)
             raise
         finally:
             del self._submitted[batch.iri]
             self._count()
         assert status.missing is not None
         for waiting in by_name.values():
-            self._resume(waiting, status.missing, batch)
+            self._wake(waiting, status.missing, batch)
         self._delivered.append(_Delivered(batch, status.state, answers))
 
     async def _collect(self) -> None:

@@ -13,7 +13,7 @@ from rdflib.collection import Collection
 
 from kgbench import resources
 from kgbench.config import conformance, documents, graphs, trees
-from kgbench.shapes import rdflib_graph
+from kgbench.validation.with_pyshacl import rdflib_graph
 
 KGB = Namespace("https://w3id.org/kgbench/ns#")
 SHAPE = Namespace("https://w3id.org/kgbench/shapes/configuration#")

@@ -11,10 +11,11 @@ import pyoxigraph as ox
 import pytest
 from rdflib import Graph
 
-from kgbench import resources, shapes
+from kgbench import resources
 from kgbench.importers import text2kgbench
 from kgbench.importers import text2kgbench_catalogue as catalogue
 from kgbench.store.iris import Iris
+from kgbench.validation import with_pyshacl
 from tests import text2kg_data
 from tests.rdf_mutants import mutants
 from tests.shape_checker import Checker, quiet
@@ -32,13 +33,13 @@ def checker() -> Checker:
             lines += catalogue.problem_lines(iris, one.part, one.problems, cases)
     parsed = ox.parse("\n".join(lines), ox.RdfFormat.N_TRIPLES)
     declared = Graph().parse(resources.path("shapes", "datasets.ttl"), format="turtle")
-    return Checker(shapes.rdflib_graph(parsed), declared)
+    return Checker(with_pyshacl.rdflib_graph(parsed), declared)
 
 
 def test_what_is_written_conforms() -> None:
     """Ontologies, subsets and faults are as the shapes say."""
     found = checker()
-    assert shapes.validate(found.data, "datasets") == []
+    assert with_pyshacl.validate(found.data, "datasets") == []
 
 
 def test_mutants_are_refused() -> None:

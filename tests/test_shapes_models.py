@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import pytest
 
-from kgbench import resources, shapes
+from kgbench import resources
 from kgbench.rdf.declared import quads
+from kgbench.validation import with_pyshacl
 
 RECORD = """@prefix kgb: <https://w3id.org/kgbench/ns#> .
 @prefix dcterms: <http://purl.org/dc/terms/> .
@@ -22,7 +23,7 @@ RECORD = """@prefix kgb: <https://w3id.org/kgbench/ns#> .
 
 def told(text: str) -> list[str]:
     """What the shapes say of a declaration."""
-    return shapes.report(quads(text.encode()), "queries")
+    return with_pyshacl.report(quads(text.encode()), "queries")
 
 
 def test_shipped_records_conform() -> None:

@@ -10,8 +10,9 @@ import pytest
 from rdflib import RDF, SH, XSD, Graph, Literal, URIRef
 from rdflib.term import Node
 
-from kgbench import resources, shapes
+from kgbench import resources
 from kgbench.errors import ResourceError
+from kgbench.validation import with_pyshacl
 from kgbench.vocab import BASE, DQV, KGB, OUTCOME, PROV, QB, SCHEMA, compact
 from tests.mutant_makers import STRANGER, Triple
 from tests.rdf_mutants import Mutant, mutants
@@ -62,23 +63,24 @@ def test_shapes_that_cannot_be_used_are_said_to_be(
     file = tmp_path / "mine.ttl"
     text = f"@prefix sh: <{SH}> . <urn:s> a sh:NodeShape ; sh:targetNode <urn:a> ; {rule} ."
     file.write_text(text, encoding="utf-8")
-    monkeypatch.setitem(shapes.SHAPE_FILES, str(file), (str(file),))
+    monkeypatch.setitem(with_pyshacl.SHAPE_FILES, str(file), (str(file),))
     with pytest.raises(ResourceError, match=words) as refused:
-        shapes.report([], str(file))
+        with_pyshacl.report([], str(file))
     assert str(file) in str(refused.value)
 
 
 def test_results_without_metrics_have_the_declared_shapes_only() -> None:
     """Where no metric is declared, nothing is added to the shapes, and nothing is found missing."""
-    assert len(shapes.shapes_for(Graph(), "results")) == sum(
-        len(Graph().parse(resources.path("shapes", name))) for name in shapes.SHAPE_FILES["results"]
+    assert len(with_pyshacl.shapes_for(Graph(), "results")) == sum(
+        len(Graph().parse(resources.path("shapes", name)))
+        for name in with_pyshacl.SHAPE_FILES["results"]
     )
-    assert shapes.report([], "results") == []
+    assert with_pyshacl.report([], "results") == []
 
 
 def _checker() -> Checker:
-    data = shapes.rdflib_graph(sample())
-    return Checker(data, shapes.shapes_for(data, "results"))
+    data = with_pyshacl.rdflib_graph(sample())
+    return Checker(data, with_pyshacl.shapes_for(data, "results"))
 
 
 CHECKER = _checker()  # shared: whoever spoils it mends it
@@ -110,15 +112,15 @@ def test_every_shape_bites() -> None:
 
 def test_targets_agree() -> None:
     """A full validation finds, by the targets alone, a stray property on each closed node."""
-    data = shapes.rdflib_graph(sample())
-    declared = shapes.shapes_for(data, "results")
+    data = with_pyshacl.rdflib_graph(sample())
+    declared = with_pyshacl.shapes_for(data, "results")
     closed = set(declared.subjects(SH.closed, None))
     spoilt = []
     for shape in closed:
         focus = focus_nodes(declared, data, shape)[0]
         data.add((focus, URIRef(KGB.mispelt), Literal("x")))
         spoilt.append(str(focus))
-    found = {v.focus for v in shapes.validate(data, "results") if "Closed" in v.component}
+    found = {v.focus for v in with_pyshacl.validate(data, "results") if "Closed" in v.component}
     assert [focus for focus in spoilt if compact(focus) not in found] == []
 
 
@@ -305,7 +307,7 @@ def test_undeclared_metric_is_refused() -> None:
     node = ox.NamedNode(f"{BASE}pass/1/oracle/Spell-10/0-d1d1d1d1/0")
     metric = ox.NamedNode(f"{BASE}metric/Spell/1.0/elegance")
     store.add(ox.Quad(node, metric, ox.Literal(0.5), ox.NamedNode(f"{BASE}graph/pass/1")))
-    (found,) = shapes.report(store, "results")
+    (found,) = with_pyshacl.report(store, "results")
     assert "metric/Spell/1.0/elegance" in found
 
 
@@ -332,7 +334,7 @@ def test_only_published_scores_may_be_beyond_their_range() -> None:
     for quad in list(store.quads_for_pattern(None, metric, None)):
         store.remove(quad)
         store.add(ox.Quad(quad.subject, metric, ox.Literal(1.7), quad.graph_name))
-    refused = shapes.report(store, "results")
+    refused = with_pyshacl.report(store, "results")
     passes = {line.split("/Spell")[0].removeprefix(BASE) for line in refused}
     assert {one.split("/")[1] for one in passes} == {"1", "2"}  # the third is of another's results
     assert all(f"A score lies beyond the range of {metric}." in line for line in refused)
@@ -344,7 +346,7 @@ def test_report_names_place_and_value() -> None:
     node = ox.NamedNode(f"{BASE}run/1/oracle/Spell-10/0-d1d1d1d1")
     graph = ox.NamedNode(f"{BASE}graph/run/1")
     store.add(ox.Quad(node, ox.NamedNode(KGB.digestScheme), ox.Literal("one"), graph))
-    found = shapes.report(store, "results")
+    found = with_pyshacl.report(store, "results")
     assert any(
         line.startswith(f"{node.value} kgb:digestScheme: ") and line.endswith('(found: "one")')
         for line in found
@@ -359,7 +361,7 @@ def test_incomparable_times_are_reported(ended: str) -> None:
     graph = ox.NamedNode(f"{BASE}graph/run/1")
     value = ox.Literal(ended, datatype=ox.NamedNode(XSD.dateTime))
     store.add(ox.Quad(node, ox.NamedNode(PROV.endedAtTime), value, graph))
-    assert shapes.report(store, "results") != []
+    assert with_pyshacl.report(store, "results") != []
 
 
 def test_validation_of_tests_finds_what_a_full_one_finds() -> None:
@@ -372,7 +374,7 @@ def test_validation_of_tests_finds_what_a_full_one_finds() -> None:
         store.add(ox.Quad(node, ox.NamedNode(KGB.mispelt), ox.Literal("x"), catalogue))
     with pytest.raises(AssertionError) as caught:
         assert_conforms(store)
-    assert len(shapes.report(store, "results")) == 2
+    assert len(with_pyshacl.report(store, "results")) == 2
     assert [line.split(" | ")[0] for line in str(caught.value).splitlines()] == [
         recorded.value,
         declared.value,

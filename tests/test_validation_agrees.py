@@ -13,9 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rdflib import BNode, Graph, Literal, URIRef
 
-from kgbench import shapes
 from kgbench.errors import ResourceError
-from kgbench.validation import Data, compiled, complaints, result_shapes
+from kgbench.validation import Data, compiled, complaints, result_shapes, with_pyshacl
 from kgbench.validation.checking import validate_node
 from kgbench.validation.literals import comparable, is_before_or_same, is_well_formed
 from kgbench.vocab import XSD, compact
@@ -60,9 +59,9 @@ def spoilt(store: ox.Store, mutant: Mutant) -> Iterator[bool]:
 
 def all_mutants() -> list[Mutant]:
     """Two mutants of each constraint: the tests of the shapes have pySHACL refuse all of them."""
-    data = shapes.rdflib_graph(SAMPLE)
+    data = with_pyshacl.rdflib_graph(SAMPLE)
     with quiet():
-        made = mutants(shapes.shapes_for(data, "results"), data)
+        made = mutants(with_pyshacl.shapes_for(data, "results"), data)
         return [mutant for _, found in made for mutant in found[:2]]
 
 

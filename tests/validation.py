@@ -16,8 +16,8 @@ from pyshacl.validator import Validator
 from rdflib import SH, Graph
 from rdflib.term import Node
 
-from kgbench import shapes
 from kgbench.store.embedded import EmbeddedStore
+from kgbench.validation import with_pyshacl
 
 _SHOWN = 20
 
@@ -36,13 +36,13 @@ def assert_conforms(store: Any) -> None:
 def all_graphs(store: Any) -> Graph:
     """The named graphs of ``store`` as one."""
     triples = store.query("CONSTRUCT { ?s ?p ?o } WHERE { GRAPH ?g { ?s ?p ?o } }")
-    return shapes.rdflib_graph(triples)
+    return with_pyshacl.rdflib_graph(triples)
 
 
 def violations(data: Graph) -> list[str]:
     """What the result shapes say of everything in ``data`` that is not as declared."""
     validator = Validator(
-        DataGraph.from_rdflib(data), shacl_graph=shapes.shapes_for(data, "results")
+        DataGraph.from_rdflib(data), shacl_graph=with_pyshacl.shapes_for(data, "results")
     )
     loaded = validator.shacl_graph.shapes
     executor = validator.make_executor()

@@ -46,7 +46,7 @@ FLOORS = (
         "names, data, rules",
         (
             *("errors", "nearest", "vocab", "tool_calls", "outcomes", "model", "on_demand"),
-            *("resources", "rdf", "shapes", "characters", "files", "validation"),
+            *("resources", "rdf", "characters", "files", "validation"),
             *("secrets", "signing", "write_ahead", "children", "net", "reasoning"),
         ),
     ),

@@ -19,9 +19,9 @@ from kgbench.config.graphs import ConfigurationGraph, key_of, terms
 from kgbench.config.trees import below
 from kgbench.errors import Finding
 from kgbench.nearest import nearest
-from kgbench.shapes import rdflib_graph
 from kgbench.validation import Shape, compiled, complaints, declared_shapes
 from kgbench.validation.data import Term
+from kgbench.validation.with_pyshacl import rdflib_graph
 from kgbench.vocab import RDF, SH, XSD
 
 if TYPE_CHECKING:

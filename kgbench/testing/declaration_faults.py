@@ -11,12 +11,12 @@ from typing import NamedTuple
 
 import pyoxigraph as ox
 
-from kgbench import shapes
 from kgbench.errors import ResourceError
 from kgbench.nearest import nearest
 from kgbench.rdf.declared import quads, shipped
-from kgbench.shapes import Violation
 from kgbench.tasks import declaration
+from kgbench.validation import with_pyshacl
+from kgbench.validation.with_pyshacl import Violation
 from kgbench.vocab import KGB, RDF, RDFS, SKOS, compact
 
 _LONGEST = 300  # characters of a validator's message that are shown
@@ -52,7 +52,7 @@ def check_declaration(path: Path) -> DeclarationFaults:
         return DeclarationFaults([Fault(f"it cannot be read: {error}")])
     unknown = {iri for triple in triples for iri in _own_terms(triple)} - terms()
     levels, shape = [], []
-    for violation in shapes.validate(shapes.rdflib_graph(triples), "tasks"):
+    for violation in with_pyshacl.validate(with_pyshacl.rdflib_graph(triples), "tasks"):
         if violation.path in {compact(iri) for iri in unknown}:
             continue  # reported as an unknown term
         allowed = _allowed_values().get(violation.path or "")
@@ -86,7 +86,7 @@ def _allowed_values() -> Mapping[str, tuple[str, ...]]:
     from rdflib import SH
     from rdflib.collection import Collection
 
-    declared_shapes = shapes.shapes_for(rdflib.Graph(), "tasks")
+    declared_shapes = with_pyshacl.shapes_for(rdflib.Graph(), "tasks")
     return {
         compact(str(path)): tuple(map(str, Collection(declared_shapes, values)))
         for node, values in declared_shapes.subject_objects(SH["in"])

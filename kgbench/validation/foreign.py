@@ -22,12 +22,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pyoxigraph as ox
 
 from kgbench.errors import ResourceError
-from kgbench.shapes import rdflib_graph
 from kgbench.validation import components
 from kgbench.validation.checking import complaints
 from kgbench.validation.compiling import TARGETS, Shape, compiled
 from kgbench.validation.data import Data, Memory, Term
 from kgbench.validation.literals import KNOWN_DATATYPES
+from kgbench.validation.with_pyshacl import rdflib_graph
 from kgbench.vocab import RDF, RDFS, SH, XSD, compact
 
 if TYPE_CHECKING:

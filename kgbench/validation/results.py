@@ -9,9 +9,9 @@ from functools import lru_cache
 import pyoxigraph as ox
 
 from kgbench import resources
-from kgbench.shapes import SHAPE_FILES, metric_shapes
 from kgbench.validation.compiling import Shape, compiled, declared_shapes
 from kgbench.validation.data import Data
+from kgbench.validation.with_pyshacl import SHAPE_FILES, metric_shapes
 from kgbench.vocab import DQV, SCHEMA, XSD
 
 _BOUNDS = (("sh:minInclusive", SCHEMA.minValue), ("sh:maxInclusive", SCHEMA.maxValue))

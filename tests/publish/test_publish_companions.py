@@ -10,10 +10,10 @@ import shutil
 import pyoxigraph as ox
 import pytest
 
-from kgbench import shapes
 from kgbench.publish.checks import graphs
 from kgbench.publish.checks.publication_files import PublicationFiles
 from kgbench.publish.signing import Signer
+from kgbench.validation import with_pyshacl
 from kgbench.vocab import (
     DCAT,
     DCTERMS,
@@ -88,7 +88,7 @@ def test_documents_conform_to_their_shapes(signed):
     }
     wanted = {KGB.Claim, LDES.EventStream, TREE.Node, SEC.Multikey, SEC.DataIntegrityProof}
     assert wanted <= kinds
-    assert shapes.report(whole, "companions") == []
+    assert with_pyshacl.report(whole, "companions") == []
     with PublicationFiles([signed]) as published:
         assert list(graphs.companions(published)) == []
 
@@ -124,7 +124,7 @@ def test_what_is_missing_or_wrong_is_told(signed, kind, prop, instead):
             whole.remove(quad)
             if instead is not None:
                 whole.add(ox.Quad(quad.subject, quad.predicate, instead))
-    assert shapes.report(whole, "companions")
+    assert with_pyshacl.report(whole, "companions")
 
 
 def test_the_check_names_the_document(signed, tmp_path):

@@ -9,8 +9,9 @@ from pathlib import Path
 import pyoxigraph as ox
 import pytest
 
-from kgbench import resources, shapes
+from kgbench import resources
 from kgbench.store import Iris, open_store
+from kgbench.validation import with_pyshacl
 from kgbench.vocab import BASE
 
 PAGE = (Path(__file__).parents[2] / "docs" / "remote-store.md").read_text(encoding="utf-8")
@@ -20,7 +21,7 @@ KINDS = resources.text("store", "back-ends.ttl")
 
 def wrong(turtle):
     """What the shapes say of a description."""
-    return shapes.report(ox.parse(turtle, ox.RdfFormat.TURTLE, base_iri=BASE), "stores")
+    return with_pyshacl.report(ox.parse(turtle, ox.RdfFormat.TURTLE, base_iri=BASE), "stores")
 
 
 @pytest.mark.parametrize("text", [OURS, KINDS])
@@ -56,8 +57,8 @@ def test_a_lease_conforms(remote):
     with open_store(remote) as store:
         store._lease.note_loading(iris.mint("runGraph", run="x"))
         triples = list(store.triples(iris.mint("leaseGraph")))
-        assert shapes.report(triples, "stores") == []
+        assert with_pyshacl.report(triples, "stores") == []
         for triple in triples:
             left = [one for one in triples if one != triple]
             needed = not triple.predicate.value.endswith(("#loading", "#type"))
-            assert (shapes.report(left, "stores") != []) is needed
+            assert (with_pyshacl.report(left, "stores") != []) is needed

@@ -23,8 +23,8 @@ import pyoxigraph as ox
 
 from kgbench import resources
 from kgbench.errors import ImportRefused
-from kgbench.shapes import SHAPE_FILES
 from kgbench.store import layouts
+from kgbench.validation.with_pyshacl import SHAPE_FILES
 from kgbench.vocab import BASE, KGB, OUTCOME, PROV, RDF, compact
 
 ACTIVITY_KINDS = {

@@ -16,9 +16,9 @@ from kgbench.publish.checks.publication_files import PublicationFiles
 from kgbench.publish.checks.report import Fault
 from kgbench.publish.claims import PLACE as CLAIMS
 from kgbench.publish.signing import KEYS, SIGNATURE, SIGNED
-from kgbench.shapes import SHAPE_FILES
 from kgbench.validation import Data, Memory, compiled, complaints, declared_shapes, result_shapes
 from kgbench.validation.checking import Complaint
+from kgbench.validation.with_pyshacl import SHAPE_FILES
 
 _COMPANIONS = (f"{CLAIMS}.ttl", f"{CHANGES}.ttl", KEYS, SIGNATURE)
 _FileOf = Callable[[Any], str]
@@ -81,7 +81,7 @@ def official(quads: Iterable[ox.Quad], shapes: Path, file_of: _FileOf) -> Iterat
     import rdflib
     from rdflib import SH
 
-    from kgbench.shapes import rdflib_graph
+    from kgbench.validation.with_pyshacl import rdflib_graph
     from kgbench.vocab import compact
 
     graph = rdflib.Graph()

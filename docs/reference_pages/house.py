@@ -55,7 +55,7 @@ FLOORS = (
         ("scoring", "mapping", "tools", "policies", "variants", "worlds", "store", "datasets"),
     ),
     Floor("tasks, models, judging", ("tasks", "connectors", "tool_servers", "execution")),
-    Floor("tests of others", ("testing", "pytest_plugin")),
+    Floor("test support", ("testing", "pytest_plugin")),
     Floor("plans, records", ("record", "config", "software")),
     Floor(
         "runs, passes, imports",
@@ -65,7 +65,7 @@ FLOORS = (
         ),
     ),
     Floor(
-        "what is made of results",
+        "analyses, pages, exports",
         ("analysis", "plots", "pages", "publish", "harvest", "exports", "serve", "doctor"),
     ),
     Floor("commands and Python", ("api", "cli", "__main__")),
@@ -155,7 +155,7 @@ def page() -> str:
     lines = [
         INTRODUCTION,
         counts,
-        "| floor | room | for | modules | lines | longest |\n|---|---|---|---:|---:|---:|",
+        "| floor | room | purpose | modules | lines | longest |\n|---|---|---|---:|---:|---:|",
     ]
     for floor in reversed(FLOORS):
         for number, name in enumerate(reversed(floor.rooms)):

@@ -31,7 +31,7 @@ def page() -> str:
         lines.append(f"*keywords* {words}\n")
         parameters = sorted(found.objects(query, SH.parameter), key=str)
         if parameters:
-            lines.append("| parameter | meaning | needed |\n|---|---|---|")
+            lines.append("| parameter | meaning | required |\n|---|---|---|")
             for each in parameters:
                 needed = "no" if text(found, each, SH.optional) == "true" else "yes"
                 words = cell(text(found, each, SH.description))

@@ -55,7 +55,7 @@ def _properties(found: Graph) -> Iterator[str]:
 def _concepts(found: Graph) -> Iterator[str]:
     yield "## Outcomes\n"
     yield "How an answer or a call ended. Errors are counted separately from wrong answers.\n"
-    yield "| outcome | meaning | an error | asked again |\n|---|---|---|---|"
+    yield "| outcome | meaning | error | retried |\n|---|---|---|---|"
     for term in sorted(found.subjects(RDF.type, SKOS.Concept), key=str):
         flags = [text(found, term, each) for each in (KGB.isError, KGB.askAgain)]
         words = " | ".join("yes" if flag == "true" else "no" for flag in flags)

@@ -14,9 +14,9 @@ from kgbench.cli import app
 INTRODUCTION = """\
 # Command line
 
-Made from the commands themselves; `kgbench COMMAND --help` says the same. Every command takes
-`--help` (`-h`). Before the command, `kgbench` takes `--debug` (the traceback of an error),
-`--version`, and the options of [shell completion](../completion.md).
+This page is generated from the commands; `kgbench COMMAND --help` prints the same. Every command
+accepts `--help` (`-h`). Before the command, `kgbench` accepts `--debug` (which shows the traceback
+of an error), `--version`, and the options of [shell completion](../completion.md).
 
 | exit code | meaning |
 |---|---|

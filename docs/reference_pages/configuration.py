@@ -14,8 +14,8 @@ from docs.reference_pages.declared import KGB, cell, graph, short, text
 INTRODUCTION = """\
 # Configuration keys
 
-Made from `shapes/configuration.ttl`, which decides what a configuration may say. What the keys
-mean, with examples, is in [Configurations](../configuration.md).
+This page is generated from `shapes/configuration.ttl`, which defines the valid configurations.
+[Configurations](../configuration.md) explains the keys with examples.
 """
 
 

@@ -23,18 +23,19 @@ INTRODUCTION = """\
 # Families by level of difficulty
 
 Three baselines on all families of tasks about [generated worlds](../worlds.md): `baseline:oracle`
-knows the answers, `baseline:noisy` spoils eight of ten of them, `baseline:silent` says nothing. A
-panel is a kind of task, a point the mean of the main score over {cases} cases of a level. No level
-is difficult for a baseline: the oracle is to have 1.0 at each, silence 0, and noise something
-between, by chance 0 at times. The same figures of your own results are drawn by
+knows the answers, `baseline:noisy` damages eight of ten of them, and `baseline:silent` gives empty
+answers. Each panel is a kind of task, and each point is the mean of the main score over {cases}
+cases of a level. No level is difficult for a baseline: the oracle must have 1.0 at each, the silent
+baseline 0, and the noisy baseline a value between, sometimes 0 by chance. These commands draw the
+same figures of your own results:
 
 ```sh
 kgbench analyze difficulty
 kgbench plot difficulty
 ```
 
-Families are those task classes whose tasks have a parameter `level`. `make difficulty` measures the
-numbers of this page anew.
+Families are the task classes whose tasks have a parameter `level`. `make difficulty` measures the
+numbers of this page again.
 """
 
 

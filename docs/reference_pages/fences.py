@@ -9,15 +9,15 @@ INTRODUCTION = """\
 ## Fenced blocks
 
 RdfSyntaxFixList, the query tasks and Text2KGRdf judge the fenced blocks of an answer. All other
-task classes judge the whole answer: there a fence is text like any other. The first block counts in
-RdfSyntaxFixList, the first one that contains `SELECT` in the query tasks, and all of them in
-Text2KGRdf. The decisions below hold for all of them. *published*: published answers and scores
-settle it. *reader*: published answers leave it open, and the decision is what a reader of the
-answer sees. `⏎` is a line break.
+task classes judge the whole answer and treat a fence like any other text. RdfSyntaxFixList uses the
+first block, the query tasks use the first block that contains `SELECT`, and Text2KGRdf uses all
+blocks. The decisions below hold for all of these task classes. The ground *published* means that
+published answers and scores determine the decision. The ground *reader* means that they do not, and
+that the decision follows the impression of a reader. `⏎` is a line break.
 
-A fence is *plain* where nothing but white space, `>`, a list marker and an info string stand beside
-it. A block is *doubtful* where its closing fence is missing, where neither of its fences is plain,
-or where it stands on a single line.
+A fence is *plain* if its line contains only white space, `>`, a list marker and an info string
+besides the fence. A block is *doubtful* if its closing fence is missing, if neither of its fences
+is plain, or if it is on a single line.
 """
 
 
@@ -126,7 +126,7 @@ def table() -> str:
             f"| {one.form} | <code>{_escaped(example)}</code> | {one.rule} | {one.ground} |"
         )
     lines.append(
-        "\nDoubtful blocks count only where the answer has no other block. An opening fence with "
+        "\nDoubtful blocks count only if the answer has no other block. An opening fence with "
         "an info string ends a block that was never closed.\n"
     )
     return "\n".join(lines)

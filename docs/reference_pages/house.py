@@ -22,12 +22,12 @@ PACKAGE = Path(__file__).resolve().parents[2] / "kgbench"
 INTRODUCTION = """\
 # Rooms and floors
 
-The package `kgbench` has rooms, which are its folders and modules, on floors, which are rows of the
-picture. A room imports only from rooms that stand lower, or to its left in the list of its floor,
-and a test enforces it: so there is no circle, and whoever changes a room knows who may notice. An
-arrow is an import. Those that follow from others are left out: where `engine` imports `record`,
-and `record` imports `store`, no arrow says that `engine` imports `store`, too. Picture and table
-are made from the code when the site is built.
+The folders and modules of the package `kgbench` are called rooms. They are on floors, which are the
+rows of the picture. A room imports only from rooms on lower floors, or from rooms to its left in
+the list of its floor. A test enforces this rule, so there are no circular imports, and the rooms
+that a change can affect are known. An arrow is an import. Imports that follow from others are left
+out: if `engine` imports `record`, and `record` imports `store`, there is no arrow from `engine` to
+`store`. The picture and the table are generated from the code when the site is built.
 
 [![The rooms of kgbench on their floors, and the imports between them](house.svg)](house.svg)
 """
@@ -55,7 +55,7 @@ FLOORS = (
         ("scoring", "mapping", "tools", "policies", "variants", "worlds", "store", "datasets"),
     ),
     Floor("tasks, models, judging", ("tasks", "connectors", "tool_servers", "execution")),
-    Floor("tests of others", ("testing", "pytest_plugin")),
+    Floor("test support", ("testing", "pytest_plugin")),
     Floor("plans, records", ("record", "config", "software")),
     Floor(
         "runs, passes, imports",
@@ -65,7 +65,7 @@ FLOORS = (
         ),
     ),
     Floor(
-        "what is made of results",
+        "analyses, pages, exports",
         ("analysis", "plots", "pages", "publish", "harvest", "exports", "serve", "doctor"),
     ),
     Floor("commands and Python", ("api", "cli", "__main__")),
@@ -150,12 +150,12 @@ def page() -> str:
     modules = sum(room.modules for room in found.values())
     counts = (
         f"{len(found)} rooms, {modules} modules, {total:,} lines with comments and docstrings; the "
-        f"longest module has {largest.longest} and stands in `{largest.name}`. From the top:\n"
+        f"longest module has {largest.longest} lines and is in `{largest.name}`. From the top:\n"
     )
     lines = [
         INTRODUCTION,
         counts,
-        "| floor | room | for | modules | lines | longest |\n|---|---|---|---:|---:|---:|",
+        "| floor | room | purpose | modules | lines | longest |\n|---|---|---|---:|---:|---:|",
     ]
     for floor in reversed(FLOORS):
         for number, name in enumerate(reversed(floor.rooms)):

@@ -15,20 +15,20 @@ METRICS = """\
 # Metrics
 
 A metric belongs to a version of a task class: its IRI is
-`https://w3id.org/kgbench/metric/CLASS/VERSION/NAME`, and a change that can shift a score makes a
-new version. Metrics of one name in two task classes are two metrics. The formula is the
-definition; the range is what the formula can reach. Where a task class gives feedback, `last_`,
-`max_`, `mean_` and `meanExt_` stand before the metrics of whole dialogues, which are made of the
-values of the single answers. What counts as a block of code in an answer stands
-[below](#fenced-blocks).
+`https://w3id.org/kgbench/metric/CLASS/VERSION/NAME`, and a change that can alter a score creates a
+new version. Metrics with the same name in two task classes are two metrics. The formula is the
+definition; the range contains the values that the formula can give. If a task class gives feedback,
+the names of metrics of whole dialogues, which are computed from the values of the single answers,
+begin with `last_`, `max_`, `mean_` or `meanExt_`. The recognition of code blocks in an answer is
+described [below](#fenced-blocks).
 """
 
 TASKS = """\
 # Tasks
 
 A task class is declared in `tasks/CLASS/task.ttl`; a task label is a class with values for its
-parameters. `kgbench tasks list` lists the labels, `kgbench tasks show LABEL` shows one with an
-example. What the metrics mean is on [their page](metrics.md).
+parameters. `kgbench tasks list` lists the labels, and `kgbench tasks show LABEL` shows a label with
+an example. The metrics are explained on [their page](metrics.md).
 """
 
 

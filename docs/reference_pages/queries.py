@@ -11,10 +11,10 @@ from kgbench import resources
 INTRODUCTION = """\
 # Queries
 
-Every table and figure of kgbench is made from these queries. `kgbench query NAME` asks one,
-`kgbench query` lists them, and `kgbench query NAME --text` prints the text that would be sent. A
-parameter is given as `--param NAME=VALUE`; several values are alternatives. Which evaluation
-passes count is chosen by `--suite` and `--pass`, as everywhere.
+Every table and figure of kgbench is made from these queries. `kgbench query NAME` runs a query,
+`kgbench query` lists all queries, and `kgbench query NAME --text` prints the text that would be
+sent. Set a parameter with `--param NAME=VALUE`; several values are alternatives. As in other
+commands, `--suite` and `--pass` select the evaluation passes.
 """
 
 
@@ -31,7 +31,7 @@ def page() -> str:
         lines.append(f"*keywords* {words}\n")
         parameters = sorted(found.objects(query, SH.parameter), key=str)
         if parameters:
-            lines.append("| parameter | meaning | needed |\n|---|---|---|")
+            lines.append("| parameter | meaning | required |\n|---|---|---|")
             for each in parameters:
                 needed = "no" if text(found, each, SH.optional) == "true" else "yes"
                 words = cell(text(found, each, SH.description))

@@ -13,10 +13,11 @@ from docs.reference_pages.declared import KGB, SCHEMA, cell, graph, short, text
 INTRODUCTION = """\
 # Vocabulary
 
-The namespace is `https://w3id.org/kgbench/ns#`, its prefix `kgb`. Standard terms come first:
-PROV-O for what happened, DQV for metrics, Data Cube for tables, SKOS for concepts, Dublin Core
-and schema.org for the rest. Only what they lack is declared here, in `ontology/kgbench.ttl`, from
-which this page is made. How the terms are used together is in [the data model](../data-model.md).
+The namespace is `https://w3id.org/kgbench/ns#`, its prefix `kgb`. Standard terms have priority:
+PROV-O for activities, DQV for metrics, Data Cube for tables, SKOS for concepts, and Dublin Core
+and schema.org for the rest. `ontology/kgbench.ttl` declares only terms that these vocabularies
+lack. This page is generated from that file. [The data model](../data-model.md) shows how the terms
+are used together.
 
 [![The classes of results and the properties between them](vocabulary.svg)](vocabulary.svg)
 """
@@ -53,8 +54,8 @@ def _properties(found: Graph) -> Iterator[str]:
 
 def _concepts(found: Graph) -> Iterator[str]:
     yield "## Outcomes\n"
-    yield "How an answer or a call ended. Errors are not wrong answers: they count apart.\n"
-    yield "| outcome | meaning | an error | asked again |\n|---|---|---|---|"
+    yield "How an answer or a call ended. Errors are counted separately from wrong answers.\n"
+    yield "| outcome | meaning | error | retried |\n|---|---|---|---|"
     for term in sorted(found.subjects(RDF.type, SKOS.Concept), key=str):
         flags = [text(found, term, each) for each in (KGB.isError, KGB.askAgain)]
         words = " | ".join("yes" if flag == "true" else "no" for flag in flags)

@@ -60,7 +60,7 @@ def cleaned(folder: Path, *records: dict[str, Any]) -> tuple[list[str | None], l
     """How responses were cleaned, and which ids have facts that their texts do not have."""
     write(folder / RESPONSES, *records)
     (responses,) = text2kgbench.read(folder).sets
-    given = responses.given("bridge")
+    given = responses.read_ontology("bridge")
     odd = [one.about for one in given.problems if one.kind == "facts-differ"]
     return [one.cleaning for one in given.responses], odd
 

@@ -111,7 +111,7 @@ def _batch_standing(connector: str) -> Client:
 
         async def standing() -> Any:
             async with open_batches(setup_for(connector, "m", url), SECONDS) as opened:
-                return await opened.standing("batch-1")
+                return await opened.status("batch-1")
 
         return asyncio.run(standing())
 

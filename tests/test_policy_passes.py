@@ -205,7 +205,7 @@ def test_the_command_refuses_what_it_cannot_do(tmp_path: Path) -> None:
         pass
     for words, said in (
         (["--policy", "spinch"], "spinach"),
-        (["--variants", "1", "--endpoint", "http://127.0.0.1:9/"], "leave out --endpoint"),
+        (["--variants", "1", "--endpoint", "http://127.0.0.1:9/"], "omit --endpoint"),
     ):
         done = CliRunner().invoke(
             app, ["reevaluate", *words, "--store", str(tmp_path / "store")], env={"COLUMNS": "200"}

@@ -144,7 +144,7 @@ def test_rules_are_declared_for_task_classes():
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--variants", "2", "--policy", "grasp"], "leave out --policy"),
+        (["--variants", "2", "--policy", "grasp"], "omit --policy"),
         (["--policy", "rows-on-variants"], "--variants K"),
         (["--variants", "0"], "--variants"),
         (["--kind", "emptied"], "--variants K"),

@@ -108,12 +108,12 @@ def test_defaults_and_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 @pytest.mark.parametrize(
     ("name", "why"),
     [
-        ("2Gardens", "must begin with a letter"),
+        ("2Gardens", "begins with a letter"),
         ("Tea Garden", "only letters and digits"),
         ("Tea-Garden", "only letters and digits"),
         ("../Tea", "only letters and digits"),
         ("", "cannot be the name"),
-        ("T" * 65, "64 at most"),
+        ("T" * 65, "at most 64"),
         ("RdfFriendCount", "there is a task called RdfFriendCount already"),
         ("Json", "there is a Python module called json already"),
         ("Import", "there is a Python module called import already"),

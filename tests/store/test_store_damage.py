@@ -219,7 +219,7 @@ def test_a_child_that_does_not_come_to_its_end_is_a_finding(place, monkeypatch):
     """An examination that runs into its limits of time or memory finds damage."""
     monkeypatch.setattr(examination, "MEMORY", 1 << 20)
     (words,) = examination.examine(place / "data").damage
-    assert "ended with status" in words
+    assert "reading it ended with" in words
     monkeypatch.setattr(examination, "_SECONDS", 0.0)
     monkeypatch.setattr(examination, "_PER_BYTE", 0.0)
     (words,) = examination.examine(place / "data").damage

@@ -180,9 +180,9 @@ class Provider:
         """See Batches."""
         return self._next("find")
 
-    async def standing(self, _):
+    async def status(self, _):
         """See Batches."""
-        return self._next("standing")
+        return self._next("status")
 
     async def results(self, *_):
         """See Batches."""
@@ -225,7 +225,7 @@ def test_a_provider_that_refuses_is_not_asked_again():
         return [one async for one in following.results(BATCH, BatchStatus("ended", 2))]
 
     for asking, provider in (
-        (lambda one: one.ended(BATCH), Provider(standing=[DOWN, REFUSED])),
+        (lambda one: one.ended(BATCH), Provider(status=[DOWN, REFUSED])),
         (lambda one: one.found(BATCH, ()), Provider(find=[REFUSED])),
         (fetched, Provider(results=[None, REFUSED])),
     ):
@@ -235,11 +235,11 @@ def test_a_provider_that_refuses_is_not_asked_again():
 
 def test_a_provider_that_stays_away_is_given_up():
     """After an hour's worth of failures, one after the other, there is an end to looking."""
-    provider = Provider(standing=[DOWN] * 59 + [BatchStatus("running", 0)] + [DOWN])
+    provider = Provider(status=[DOWN] * 59 + [BatchStatus("running", 0)] + [DOWN])
     with pytest.raises(BatchesRefused, match="ProviderError: down"):
         asyncio.run(following(provider).ended(BATCH))
 
-    assert provider.asked == {"standing": 120}
+    assert provider.asked == {"status": 120}
 
 
 def test_results_that_break_off_are_each_given_once():
@@ -258,7 +258,7 @@ def test_giving_up_ends_every_wait():
     async def waiting():
         giving_up = asyncio.Event()
         giving_up.set()
-        provider = Provider(standing=[BatchStatus("running", 0)], find=[DOWN], submit=[DOWN])
+        provider = Provider(status=[BatchStatus("running", 0)], find=[DOWN], submit=[DOWN])
         one = following(provider, giving_up)
         with pytest.raises(CallAbandoned):
             await one.ended(BATCH)
@@ -266,7 +266,7 @@ def test_giving_up_ends_every_wait():
             await one.submitted(BATCH, [], ())
         return provider.asked
 
-    assert asyncio.run(waiting()) == {"standing": 1, "find": 1, "submit": 1}
+    assert asyncio.run(waiting()) == {"status": 1, "find": 1, "submit": 1}
 
 
 # --- judges ---------------------------------------------------------------------------------

@@ -53,14 +53,14 @@ def index(graph=GRAPH):
 )
 def test_words_find_resources(text, found):
     """Case, accents and percent-encoding do not matter; a text that names nothing finds nothing."""
-    assert [one.iri.removeprefix(EX) for one in index().found(text, None, 9)[0]] == found
+    assert [one.iri.removeprefix(EX) for one in index().search(text, None, 9)[0]] == found
 
 
 def test_kinds_of_resources():
     """Classes are those with instances, with a class above or below, or typed so; and so on."""
     made = index()
     kinds = {
-        name: made.found(name, None, 9)[0][0].kinds
+        name: made.search(name, None, 9)[0][0].kinds
         for name in ("city", "place", "unused", "mayor", "near", "bern")
     }
 
@@ -72,13 +72,13 @@ def test_kinds_of_resources():
         "near": ("property",),
         "bern": ("entity",),
     }
-    assert made.found("mayor", "entity", 9) == ([], 0)
+    assert made.search("mayor", "entity", 9) == ([], 0)
 
 
 def test_results_say_how_many_there_are():
     """What a limit leaves out is counted, and the order is that of IRIs where all else is equal."""
     lines = "".join(f'<{EX}{k:02}> <{EX}name> "same name" .\n' for k in range(30))
-    found, number = index(lines).found("name same", "entity", 3)
+    found, number = index(lines).search("name same", "entity", 3)
 
     assert [one.iri for one in found] == [f"{EX}{k:02}" for k in range(3)]
     assert number == 30
@@ -87,7 +87,7 @@ def test_results_say_how_many_there_are():
 def test_hostile_text_is_searched_for_in_time():
     """A text of a million words takes the time of a few."""
     started = time.process_time()
-    index().found(" ".join(f"w{k}" for k in range(300_000)), None, 9)
+    index().search(" ".join(f"w{k}" for k in range(300_000)), None, 9)
     words(["aB" * 500_000, "ä" * 500_000])
 
     assert time.process_time() - started < 30

@@ -222,7 +222,7 @@ def test_score_names_may_have_underscores() -> None:
 def test_aggregate_names_are_checked() -> None:
     """A name that is no aggregation is a defect, and is said."""
     for name in ("f1", "mean", "median_f1"):
-        with pytest.raises(ValueError, match=f"^'{name}' is no aggregation and score: expected"):
+        with pytest.raises(ValueError, match=f"^'{name}' is not an aggregation and a score"):
             aggregate([{"f1": 1.0}], [name], 3)
     assert aggregate([], ["mean_f1", "last_f1"], 3) == {}
 

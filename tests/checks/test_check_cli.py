@@ -143,7 +143,7 @@ def test_catalogues_that_overflow_parsers_are_faults(tmp_path: Path) -> None:
     [
         (0, ("SECONDS", 0.0), "keeps the parser busy for more than 0 seconds"),
         (2_000_000, ("SECONDS", 0.0), "keeps the parser busy for more than 0 seconds"),
-        (0, ("MEMORY", 1 << 20), "the parser ended with status 1"),
+        (0, ("MEMORY", 1 << 20), "the parser ended with exit status 1"),
     ],
 )
 def test_parsing_has_limits(

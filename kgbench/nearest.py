@@ -12,7 +12,7 @@ _NAMED = 12  # maximal number of names in a message
 def closest(name: str, among: Iterable[str]) -> str | None:
     """Return a phrase with the entries of ``among`` closest to ``name``; ``None`` if none is close.
 
-    >>> close("oracel", ["oracle", "noisy"])
+    >>> closest("oracel", ["oracle", "noisy"])
     'did you mean oracle?'
     """
     matches = get_close_matches(name, sorted(among), n=3, cutoff=0.5)

@@ -206,7 +206,7 @@ def test_answers_in_feedback_and_nested_fields_are_leaks(tmp_path: Path) -> None
     path.write_text(json.dumps(cases), encoding="utf-8")
     spoil(package, "judge.py", 'case.data["answer"]', 'case.data["gold"]["names"]')
     assert faults(package) == []
-    spoil(package, "judge.py", "feedback=words", "feedback=reference(case)")
+    spoil(package, "judge.py", "feedback=message", "feedback=reference(case)")
     spoil(package, "judge.py", 'question=case.data["question"]', 'question=str(case.data["gold"])')
     told = faults(package)
     assert {name for name, _ in told} == {"prompts", "hostile answers"}
@@ -267,7 +267,7 @@ def test_the_command(package: Path) -> None:
 def test_folders_without_declarations_are_refused(tmp_path: Path) -> None:
     """Where nothing is declared there is nothing to pass."""
     for place in (tmp_path, tmp_path / "nowhere"):
-        with pytest.raises(ResourceError, match=r"has no task\.ttl|is no folder"):
+        with pytest.raises(ResourceError, match=r"has no task\.ttl|is not a folder"):
             list(check_folder(place))
 
 
@@ -276,7 +276,7 @@ def test_a_copy_of_a_class_is_not_taken_for_it(tmp_path: Path) -> None:
     shutil.copytree(catalogue.folder("RdfFriendCount"), tmp_path / "RdfFriendCount")
     code = [check for check in check_folder(tmp_path) if check.skipped]
     assert {check.name for check in code} == set(NAMES[5:])
-    assert "lies in" in str(code[0].skipped)
+    assert "is used, from" in str(code[0].skipped)
 
 
 @pytest.mark.slow

@@ -33,9 +33,9 @@ _MARKDOWN = re.compile(r"[\\`*_\[\]|~]")  # starts emphasis, code, links and cel
 def format_value(value: Value, column: Column) -> str:
     """Format a value for people; an absent one is a dash.
 
-    >>> shown(0.12345, Column("score", "Score", Kind.SCORE))
+    >>> format_value(0.12345, Column("score", "Score", Kind.SCORE))
     '0.123'
-    >>> shown(0.25, Column("rate", "Rate", Kind.SHARE))
+    >>> format_value(0.25, Column("rate", "Rate", Kind.SHARE))
     '25.0 %'
     """
     if value is None:

@@ -107,7 +107,7 @@ def show_line(scored: ScoredDialogue, location: str | None, *, model: bool = Fal
     ``location`` is the location of the store, ``None`` for the default store. With ``model``, the
     comment names the model.
 
-    >>> show_line(Scored("Pick", "f1", None, 0, 0.5, "run/1/m/Pick/0", "m"), "my store")
+    >>> show_line(ScoredDialogue("Pick", "f1", None, 0, 0.5, "run/1/m/Pick/0", "m"), "my store")
     "kgbench show run/1/m/Pick/0 --store 'my store'  # 0.500 f1 of Pick"
     """
     where = f" --store {shlex.quote(location)}" if location is not None else ""

@@ -205,8 +205,10 @@ def may_load(update: str, read: Sequence[Token] | None = None, most: int | None 
 
     The arguments are those of :func:`refusal`.
 
-    >>> loads("LOADSILENT<http://example.org/> INTO GRAPH <urn:a>"), loads("CLEAR GRAPH ex:load")
-    (True, False)
+    >>> may_load("LOADSILENT<http://example.org/> INTO GRAPH <urn:a>")
+    True
+    >>> may_load("CLEAR GRAPH ex:load")
+    False
     """
     return any(
         _may_find("load", tokens(text, most) if known is None else known)

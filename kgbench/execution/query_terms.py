@@ -31,7 +31,7 @@ def significant(query: str) -> list[Token]:
 def terms_of(query: str, prefixes: Mapping[str, str]) -> QueryTerms:
     """Return the terms in ``query``, except the numbers of LIMIT and OFFSET.
 
-    >>> found = written('SELECT * { <urn:a> rdf:value "b", 3 } LIMIT 2', {})
+    >>> found = terms_of('SELECT * { <urn:a> rdf:value "b", 3 } LIMIT 2', {})
     >>> sorted(found.iris), sorted(found.texts)
     (['http://www.w3.org/1999/02/22-rdf-syntax-ns#value', 'urn:a'], ['3', 'b'])
     """

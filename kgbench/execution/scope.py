@@ -43,7 +43,7 @@ def without_scope_errors(query: str) -> str:
     Each variable of a SELECT clause, and each variable after AS, becomes a new variable; variables
     in the expressions of a SELECT clause become numbers.
 
-    >>> freed("SELECT ?a (COUNT(?b) AS ?c) { BIND(?d AS ?a) }")
+    >>> without_scope_errors("SELECT ?a (COUNT(?b) AS ?c) { BIND(?d AS ?a) }")
     'SELECT (1 AS ?free0) (COUNT(1) AS ?free1) { BIND(?d AS ?free2) }'
     """
     pieces: list[str] = []

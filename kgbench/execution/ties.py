@@ -96,7 +96,7 @@ def tie_groups(unlimited: QueryResult, ranking: Ranking) -> tuple[TieGroup, ...]
 def parse_ranking(query: str) -> Ranking | None:
     """Return the parts of a SELECT that determine ties; ``None`` if it is not sorted or limited.
 
-    >>> ranked("SELECT ?x { ?x ?p ?y } ORDER BY DESC(?y) LIMIT 2").unlimited
+    >>> parse_ranking("SELECT ?x { ?x ?p ?y } ORDER BY DESC(?y) LIMIT 2").unlimited
     'SELECT ?x (( ?y ) AS ?kgbenchTie0) { ?x ?p ?y } ORDER BY DESC(?y)  '
     """
     read = [token for token in tokens(query) if token.kind not in _SILENT]

@@ -71,7 +71,7 @@ def range_error(metric: Metric | None, value: float) -> str | None:
     Undeclared metrics (``None``) have no range.
 
     >>> f1 = declared_class("RdfFriendCount", "4.4").metrics["f1"]
-    >>> out_of_reach(f1, 1.7)
+    >>> range_error(f1, 1.7)
     'is 1.7, which f1 cannot be: it is declared from 0 to 1'
     """
     if metric is None:

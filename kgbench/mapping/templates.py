@@ -53,7 +53,7 @@ class Template(NamedTuple):
 def parse_template(text: str) -> Template:
     r"""Parse a template.
 
-    >>> parsed(r"a{b}\{c\}").pieces
+    >>> parse_template(r"a{b}\{c\}").pieces
     ('a', '{c}')
 
     Raises :class:`~kgbench.mapping.limits.MappingError` for braces that do not match, empty
@@ -79,7 +79,7 @@ def parse_template(text: str) -> Template:
 def encode_for_iri(value: str) -> str:
     """Percent-encode all characters of a value except those unreserved in IRIs (RFC 3987).
 
-    >>> encoded("Zoë/K")
+    >>> encode_for_iri("Zoë/K")
     'Zoë%2FK'
     """
     if value.isascii():

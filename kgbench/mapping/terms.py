@@ -118,7 +118,7 @@ class Terms:
 def normalise_constant(term: str) -> str:
     """Normalise a constant: its language tag becomes lower case.
 
-    >>> written('"a"@EN')
+    >>> normalise_constant('"a"@EN')
     '"a"@en'
     """
     head, quote, tail = term.rpartition('"')

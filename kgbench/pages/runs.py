@@ -66,9 +66,9 @@ def display_name(label: str, kinds: Iterable[str], models: Sequence[str]) -> str
 
     Imported runs of published results are labelled by a file, so they are named after their models.
 
-    >>> called("results_all_20x", ["published"], ["GPT 4o", "Haiku", "Flash"])
+    >>> display_name("results_all_20x", ["published"], ["GPT 4o", "Haiku", "Flash"])
     'GPT 4o, Haiku and 1 more'
-    >>> called("quick-start", ["live"], ["GPT 4o"])
+    >>> display_name("quick-start", ["live"], ["GPT 4o"])
     'quick-start'
     """
     if "published" not in kinds or not models:

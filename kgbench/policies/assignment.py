@@ -16,7 +16,7 @@ def assign_columns(gains: Sequence[Sequence[int]], available: int) -> tuple[int 
     Each line has ``available`` columns. If there are fewer columns than lines, the lines that gain
     least get ``None``.
 
-    >>> assigned([[2, 3], [1, 3]], 2), assigned([[1], [5]], 1)
+    >>> assign_columns([[2, 3], [1, 3]], 2), assign_columns([[1], [5]], 1)
     ((0, 1), (None, 0))
     """
     lines = len(gains)

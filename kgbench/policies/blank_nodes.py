@@ -77,7 +77,7 @@ def row_texts(rows: Iterable[Row]) -> list[str]:
 def pair_blank_nodes(expected: Iterable[Row], given: Iterable[Row]) -> dict[str, str]:
     """Pair blank nodes of ``given`` with blank nodes of ``expected``, one to one.
 
-    >>> paired({("_:a", "<p>", '"1"')}, {("_:x", "<p>", '"1"'), ("_:y", "<p>", '"2"')})
+    >>> pair_blank_nodes({("_:a", "<p>", '"1"')}, {("_:x", "<p>", '"1"'), ("_:y", "<p>", '"2"')})
     {'_:x': '_:a'}
     """
     expected_rows, given_rows = _with_blanks(expected), _with_blanks(given)

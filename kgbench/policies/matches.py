@@ -19,7 +19,7 @@ class Match(NamedTuple):
 def match_summary(hits: float, expected: int, given: int, what: str) -> str:
     """Describe how many of ``what`` were expected, given, and found.
 
-    >>> found(2, 3, 4, "rows")
+    >>> match_summary(2, 3, 4, "rows")
     '2 of 3 expected rows found, 4 given'
     """
     hit_count = f"{hits:.4g}" if hits != int(hits) else f"{int(hits):,}"

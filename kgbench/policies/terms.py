@@ -29,8 +29,10 @@ class Term(NamedTuple):
 def parse_term(term: str) -> Term:
     """Parse an N-Triples term; text that is neither IRI nor literal is a blank node's label.
 
-    >>> read('"1"^^<http://e.org/i>'), read("<http://e.org/a>").kind, read("_:b0").value
-    (Term(kind='literal', value='1', language=None, datatype='http://e.org/i'), 'uri', 'b0')
+    >>> parse_term('"1"^^<http://e.org/i>')
+    Term(kind='literal', value='1', language=None, datatype='http://e.org/i')
+    >>> parse_term("<http://e.org/a>").kind, parse_term("_:b0").value
+    ('uri', 'b0')
     """
     if term.startswith("<<("):
         return Term("triple", term)

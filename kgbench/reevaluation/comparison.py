@@ -151,7 +151,7 @@ class Comparison:
 def is_same_value(before: float, after: float, decimals: int | None = None) -> bool:
     """Whether two values are equal, or equal when rounded to the ``decimals`` of ``before``.
 
-    >>> same(0.33, 1 / 3), same(0.33, 1 / 3, decimals=2)
+    >>> is_same_value(0.33, 1 / 3), is_same_value(0.33, 1 / 3, decimals=2)
     (False, True)
     """
     if decimals is not None and f"{before:.{decimals}f}" == f"{after:.{decimals}f}":

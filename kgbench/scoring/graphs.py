@@ -15,7 +15,7 @@ _TERM = re.compile(r'<[^<>"]*>|"(?:[^"\\]|\\.)*"|(?P<blank>_:[^\s<>"]+)')
 def with_uniform_blank_nodes(line: str) -> str:
     """Replace every blank node in an N-Triples line by ``_:b``.
 
-    >>> alike('_:b7 <http://e.org/p> "_:b7" .')
+    >>> with_uniform_blank_nodes('_:b7 <http://e.org/p> "_:b7" .')
     '_:b <http://e.org/p> "_:b7" .'
     """
     if "_:" not in line:

@@ -26,8 +26,10 @@ def bound_rows(rows: Iterable[Row]) -> int:
 def term_value(term: str, prefixes: Mapping[str, str]) -> str:
     r"""Convert an N-Triples term to a value: IRIs by prefix if one fits, literals by lexical form.
 
-    >>> written("<http://e.org/a>", {"": "http://e.org/"}), written('"1"^^<http://e.org/i>', {})
-    (':a', '1')
+    >>> term_value("<http://e.org/a>", {"": "http://e.org/"})
+    ':a'
+    >>> term_value('"1"^^<http://e.org/i>', {})
+    '1'
     """
     if term.startswith("<"):
         return shorten_iri(term[1:-1], prefixes)

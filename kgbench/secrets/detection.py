@@ -6,7 +6,7 @@ four layers of these), in base64 (both alphabets, padded or not, wrapped or not,
 text at any of its three alignments), and in hexadecimal digits (with or without separators); also
 in base64 or hexadecimal digits that are escaped themselves.
 
->>> echoes = Echoes(["a+key/with=signs"])
+>>> echoes = SecretDetector(["a+key/with=signs"])
 >>> echoes.hide("key a%2Bkey%2Fwith%3Dsigns, in JSON a\\u002bkey\\/with=signs")
 'key [hidden], in JSON [hidden]'
 >>> echoes.hide("Basic bWU6YStrZXkvd2l0aD1zaWducw==")

@@ -8,10 +8,12 @@ One table of patterns serves three purposes, which differ in how much of a key m
 * ``published_keys`` finds keys in publications, including the texts of models, in which words often
   begin like a key.
 
->>> hide("the key sk-proj-****wxyz of https://me:pw@host/v1?key=1 is wrong", "[hidden]")
+>>> hide_keys("the key sk-proj-****wxyz of https://me:pw@host/v1?key=1 is wrong", "[hidden]")
 'the key [hidden] of https://[hidden]@host/v1?key=[hidden] is wrong'
->>> is_pasted("desk-research-questions-2026"), is_pasted("openai:sk-Ab3dEf6hIj9k")
-(False, True)
+>>> contains_pasted_key("desk-research-questions-2026")
+False
+>>> contains_pasted_key("openai:sk-Ab3dEf6hIj9k")
+True
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ _SHORTEST: Final = 8  # characters; hiding shorter values would hide ordinary wo
 def is_secret_field(name: str) -> bool:
     """Return whether a configuration field called ``name`` is meant for a secret.
 
-    >>> is_for_a_secret("openaiApiKey"), is_for_a_secret("max_tokens")
+    >>> is_secret_field("openaiApiKey"), is_secret_field("max_tokens")
     (True, False)
     """
     return _FIELD.fullmatch(_HUMP.sub("_", name)) is not None

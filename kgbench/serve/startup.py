@@ -24,7 +24,8 @@ _PATIENCE = 2  # seconds for answers in progress when the server shuts down
 def host_names(host: str, public: str | None) -> frozenset[str]:
     """Return the host names that clients may use for a server that listens at ``host``.
 
-    >>> sorted(names("results.example", "https://example.org/bench/") - names("::1", None))
+    >>> local = host_names("::1", None)
+    >>> sorted(host_names("results.example", "https://example.org/bench/") - local)
     ['example.org', 'results.example']
     """
     own = socket.gethostname().lower()

@@ -89,7 +89,7 @@ def answer_jobs(handle: Callable[[Mapping[str, Any], BinaryIO], None]) -> None:
 class OpenSnapshots(Generic[_Snapshot]):
     """Cache of open snapshots: the current one, and a newer one that is being prepared.
 
-    >>> opened = Opened(str.upper)
+    >>> opened = OpenSnapshots(str.upper)
     >>> [opened.get(path) for path in ("a", "b", "a", "b")], list(opened.kept)
     (['A', 'B', 'A', 'B'], ['b'])
     """

@@ -9,19 +9,19 @@ import converts them back to paths; it also reads publications from before Decem
 each dialogue had a document.
 
 >>> dialogue = "https://example.org/run/r1/oracle/Spell/0-d1d1d1d1"
->>> published(dialogue, {})
+>>> published_iri(dialogue, {})
 'https://example.org/run/r1/oracle/Spell#0-d1d1d1d1'
->>> published(f"{dialogue}/0/call/1", {})
+>>> published_iri(f"{dialogue}/0/call/1", {})
 'https://example.org/run/r1/oracle/Spell#0-d1d1d1d1-0-call-1'
 >>> evaluation = "https://example.org/pass/p1/oracle/Spell/0-d1d1d1d1/0"
 >>> runs = {"https://example.org/pass/p1": "https://example.org/run/r1"}
->>> published(evaluation, runs)
+>>> published_iri(evaluation, runs)
 'https://example.org/run/r1/oracle/Spell#0-d1d1d1d1-0-evaluation-p1'
->>> recorded(published(evaluation, runs)) == evaluation
+>>> recorded_iri(published_iri(evaluation, runs)) == evaluation
 True
->>> published(f"{evaluation}/verdict/1", runs)
+>>> published_iri(f"{evaluation}/verdict/1", runs)
 'https://example.org/run/r1/oracle/Spell#0-d1d1d1d1-0-judged-1-p1'
->>> published("https://example.org/pass/p2/verdict/v1", {})
+>>> published_iri("https://example.org/pass/p2/verdict/v1", {})
 'https://example.org/pass/p2#verdict-v1'
 """
 

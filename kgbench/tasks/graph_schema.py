@@ -73,7 +73,7 @@ def schema_text(profile: Profile) -> str:
     Each property is followed by the classes of its objects, or datatypes of its literals.
 
     >>> data = '<urn:x:a> a <urn:x:Cat> . <urn:x:a> <urn:x:name> "Tom" .'
-    >>> print(summarised(profile(data)))
+    >>> print(schema_text(profile(data)))
     <urn:x:Cat> (instances: 1)
       <urn:x:name> -> xsd:string
     <BLANKLINE>
@@ -86,7 +86,7 @@ def schema_with_counts(profile: Profile) -> str:
     """Like :func:`schema_text`, with the label of each property and its number of triples.
 
     >>> data = '<urn:x:a> a <urn:x:Cat> . <urn:x:a> <urn:x:name> "Tom", "Tim" .'
-    >>> print(counted(profile(data)).splitlines()[1])
+    >>> print(schema_with_counts(profile(data)).splitlines()[1])
       <urn:x:name> (triples: 2) -> xsd:string
     """
 

@@ -7,7 +7,7 @@ value, or an error.
 
 >>> outcome("Got no rows and 2 columns")
 <ToolOutcome.EMPTY: 'empty'>
->>> shown("Got 1,000 rows and 3 columns, showing the first 10 rows below:")
+>>> parse_result("Got 1,000 rows and 3 columns, showing the first 10 rows below:")
 1000
 """
 

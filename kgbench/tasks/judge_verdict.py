@@ -51,7 +51,7 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:  #
 def stated_verdict(answer: str) -> str | None:
     r"""The verdict in the last line of an answer, in lower case; ``None`` if there is none.
 
-    >>> stated("The answer says VERDICT: right, but it is not.\n**VERDICT: wrong**\n")
+    >>> stated_verdict("The answer says VERDICT: right, but it is not.\n**VERDICT: wrong**\n")
     'wrong'
     """
     last = answer.rstrip()[-400:].splitlines()[-1:]

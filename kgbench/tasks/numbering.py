@@ -21,7 +21,7 @@ _TOKEN = re.compile(
 def translate_names(text: str, numbers: Mapping[str, str]) -> str:
     """Replace the prefixed names in Turtle, a query or a value by those in ``numbers``.
 
-    >>> translated('SELECT ?x { :bob foaf:name ?x }', {":bob": ":1234"})
+    >>> translate_names('SELECT ?x { :bob foaf:name ?x }', {":bob": ":1234"})
     'SELECT ?x { :1234 foaf:name ?x }'
     """
 

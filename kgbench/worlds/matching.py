@@ -41,7 +41,7 @@ def only_difference(first: frozenset[Row], second: frozenset[Row], most: int) ->
 def is_isomorphic(first: frozenset[Row], second: frozenset[Row]) -> bool | None:
     """Return whether two graphs are isomorphic; ``None`` if the search takes too many steps.
 
-    >>> isomorphic(frozenset({("_:a", "<p>", '"1"')}), frozenset({("_:x", "<p>", '"1"')}))
+    >>> is_isomorphic(frozenset({("_:a", "<p>", '"1"')}), frozenset({("_:x", "<p>", '"1"')}))
     True
     """
     if len(first) != len(second):
@@ -55,7 +55,7 @@ def is_rigid(rows: frozenset[Row]) -> bool:
 
     Also ``False`` if the search takes too many steps.
 
-    >>> rigid(frozenset({("_:a", "<p>", '"1"'), ("_:b", "<p>", '"1"')}))
+    >>> is_rigid(frozenset({("_:a", "<p>", '"1"'), ("_:b", "<p>", '"1"')}))
     False
     """
     search = _searched(rows, rows, 0)

@@ -122,4 +122,4 @@ def test_headers_without_end_are_told(client, monkeypatch):
     with Server("endless 100 Continue", 1 << 40) as server:
         said = clients.said(client, server.url)
 
-    assert any(word in said for word in ("more than 128 KB of headers", "Unreadable")), said
+    assert any(word in said for word in ("more than 128 KB of headers", "InvalidResponse")), said

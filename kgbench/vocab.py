@@ -55,6 +55,9 @@ LDES = Namespace("https://w3id.org/ldes#")
 TREE = Namespace("https://w3id.org/tree#")
 NP = Namespace("http://www.nanopub.org/nschema#")
 NPX = Namespace("http://purl.org/nanopub/x/")
+CSVW = Namespace("http://www.w3.org/ns/csvw#")
+VCARD = Namespace("http://www.w3.org/2006/vcard/ns#")
+FORMATS = Namespace("http://www.w3.org/ns/formats/")
 
 PREFIXES: dict[str, str] = {
     "kgb": KGB,

@@ -30,8 +30,11 @@ from kgbench.reevaluation.variant_outcomes import command
 from kgbench.store.protocol import Store
 
 COLUMNS: Final = (
-    *(Column("finding", "Finding"), Column("dataset", "Data set"), Column("model", "Model")),
-    *(Column("about", "About"), Column("metric", "Score")),
+    Column("finding", "Finding"),
+    Column("dataset", "Data set"),
+    Column("model", "Model"),
+    Column("about", "About"),
+    Column("metric", "Score"),
     Column("published", "Published", Kind.SCORE),
     Column("here", "Here", Kind.SCORE),
     Column("explanation", "Explanation"),
@@ -112,8 +115,14 @@ def _means(published: Table) -> Iterator[tuple[Value, ...]]:
                     f"; rank {row['rank_published']} as published, {row['rank_mean']} by means"
                 )
             yield (
-                *("mean", row["dataset"], row["model"], "all languages", row["metric"]),
-                *(row["published"], row["mean"], explanation),
+                "mean",
+                row["dataset"],
+                row["model"],
+                "all languages",
+                row["metric"],
+                row["published"],
+                row["mean"],
+                explanation,
             )
 
 
@@ -129,8 +138,14 @@ def _cells(answers: Sequence[_Answer], models: fetch.Models) -> Iterator[tuple[V
     for (dataset, model), judged in sorted(of_system.items()):
         differing = [answer for answer in judged if not _agrees(answer)]
         yield (
-            *("cells", dataset, model, "answers with all scores as published", "n"),
-            *(len(judged), len(judged) - len(differing), ""),
+            "cells",
+            dataset,
+            model,
+            "answers with all scores as published",
+            "n",
+            len(judged),
+            len(judged) - len(differing),
+            "",
         )
         for answer in differing:
             assert answer.here is not None
@@ -167,7 +182,13 @@ def _questions(answers: Sequence[_Answer]) -> Iterator[tuple[Value, ...]]:
             affected[answer.dataset, "order"].add(_question(answer.case))
     for (dataset, kind), questions in sorted(affected.items()):
         yield (
-            *("question", dataset, None, kind, "n", None, len(questions)),
+            "question",
+            dataset,
+            None,
+            kind,
+            "n",
+            None,
+            len(questions),
             f"{_RULES[kind]}: {', '.join(sorted(questions))}",
         )
 
@@ -202,8 +223,14 @@ def _constants(
                 else f"fails on {tested.variant}"
             )
             yield (
-                *("constant", answer.dataset, tested.model, _question(answer.case), "set_F"),
-                *(answer.published.get("set_F"), None, f"{why}; {command(tested)}"),
+                "constant",
+                answer.dataset,
+                tested.model,
+                _question(answer.case),
+                "set_F",
+                answer.published.get("set_F"),
+                None,
+                f"{why}; {command(tested)}",
             )
 
 

@@ -104,6 +104,12 @@ def _statistics(
 ) -> tuple[Value, ...]:
     score = mean(part.mean for part in parts.values() if part.mean is not None)
     return (
-        *(len(parts), all_values.n, score, all_values.sd),
-        *(claimed.number, claimed.mean, claimed.low, claimed.high),
+        len(parts),
+        all_values.n,
+        score,
+        all_values.sd,
+        claimed.number,
+        claimed.mean,
+        claimed.low,
+        claimed.high,
     )

@@ -16,8 +16,12 @@ from kgbench.rdf import queries
 from kgbench.store.protocol import Store
 
 QUERIES = (
-    *("list-passes", "list-suites", "list-tasks", "list-models"),
-    *("failed-dialogues", *counting.OUTCOMES),
+    "list-passes",
+    "list-suites",
+    "list-tasks",
+    "list-models",
+    "failed-dialogues",
+    *counting.OUTCOMES,
 )
 COLUMNS = (
     Column("task", "Task"),

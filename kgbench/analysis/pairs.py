@@ -155,8 +155,14 @@ def _compared(
         Verdict.of(p_independent, p_clustered, alpha),
         on_tasks,
         (
-            *(differences.n, differences.mean, p_independent, claim.get("clusters"), claimed.mean),
-            *(claim.get("ci_low"), claim.get("ci_high"), p_clustered),
+            differences.n,
+            differences.mean,
+            p_independent,
+            claim.get("clusters"),
+            claimed.mean,
+            claim.get("ci_low"),
+            claim.get("ci_high"),
+            p_clustered,
         ),
     )
 

@@ -118,8 +118,11 @@ def ranks(store: Store, selection: Selection) -> Table:
         rows,
         notes=tuple(notes),
         queries=(
-            *("policy-passes", "policy-verdicts", "score-rows"),
-            *("dialogue-counts", "failed-dialogues"),
+            "policy-passes",
+            "policy-verdicts",
+            "score-rows",
+            "dialogue-counts",
+            "failed-dialogues",
         ),
         context=selection.context,
         iris={"model": {models.name(model): model for model in of_models}},
@@ -158,10 +161,13 @@ def cells(store: Store, selection: Selection) -> Table:
         entries.append((spread, row))
     entries.sort(key=lambda item: (-item[0], item[1][:4]))
     columns = (
-        *(Column("task", "Task"), Column("case", "Case"), Column("model", "Model")),
+        Column("task", "Task"),
+        Column("case", "Case"),
+        Column("model", "Model"),
         Column("dialogue", "Dialogue"),
         *(Column(policy.name, policy.label, Kind.SCORE) for policy in judging),
-        *(Column("answer", "Answer"), Column("reasons", "Reasons")),
+        Column("answer", "Answer"),
+        Column("reasons", "Reasons"),
     )
     return Table(
         "Answers that comparison policies score differently",

@@ -26,8 +26,11 @@ from kgbench.store.protocol import Store
 QUERIES: Final = ("published-means", "score-rows")
 POLICY: Final = "text2sparql-2025"
 COLUMNS: Final = (
-    *(Column("model", "Model"), Column("dataset", "Data set"), Column("language", "Language")),
-    *(Column("metric", "Score"), Column("n", "n", Kind.COUNT)),
+    Column("model", "Model"),
+    Column("dataset", "Data set"),
+    Column("language", "Language"),
+    Column("metric", "Score"),
+    Column("n", "n", Kind.COUNT),
     Column("published", "Published", Kind.SCORE),
     Column("mean", "Mean", Kind.SCORE),
     Column("with_average", "Mean with the average row", Kind.SCORE),
@@ -105,14 +108,15 @@ def published_means(store: Store, selection: Selection) -> Table:
         columns=COLUMNS,
         rows=tuple(
             (
-                *(
-                    models.name(row.model),
-                    row.dataset,
-                    row.language,
-                    row.metric,
-                    row.n,
-                ),
-                *(row.published, row.mean, row.with_average, row.equals),
+                models.name(row.model),
+                row.dataset,
+                row.language,
+                row.metric,
+                row.n,
+                row.published,
+                row.mean,
+                row.with_average,
+                row.equals,
                 *ranks.get((row.dataset, row.model, row.metric, row.language), (None, None)),
             )
             for row in rows

@@ -29,8 +29,12 @@ COLUMNS: Final = (
     Column("cost_per_right", "USD per right", Kind.SCORE),
 )
 QUERIES: Final = (
-    *(*fetch.CHOOSING, "tool-calls", "dialogue-counts", *fetch.HISTOGRAMS),
-    *("dialogue-usage", "run-prices"),
+    *fetch.CHOOSING,
+    "tool-calls",
+    "dialogue-counts",
+    *fetch.HISTOGRAMS,
+    "dialogue-usage",
+    "run-prices",
 )
 NOTE: Final = (
     "Score: mean of the metric over judged dialogues. Right: dialogues that reach the success "
@@ -81,10 +85,17 @@ def tool_success(store: Store, selection: Selection, metric: str | None = None) 
             dialogues = max(begun[key], values.n)
             rows.append(
                 (
-                    *(tasks[score.task].name, models.name(model), score_name(score, metrics)),
-                    *(dialogues, values.mean, right, calls / dialogues),
-                    *(_per(tokens, dialogues), _per(cost, dialogues)),
-                    *(_per(tokens, right), _per(cost, right)),
+                    tasks[score.task].name,
+                    models.name(model),
+                    score_name(score, metrics),
+                    dialogues,
+                    values.mean,
+                    right,
+                    calls / dialogues,
+                    _per(tokens, dialogues),
+                    _per(cost, dialogues),
+                    _per(tokens, right),
+                    _per(cost, right),
                 )
             )
     return Table(

@@ -7,8 +7,16 @@ import os
 import sys
 
 _PASSED_ON = (
-    *("PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "VIRTUAL_ENV", "SYSTEMROOT"),
-    *("KGBENCH_DATASETS", "XDG_DATA_HOME"),  # where installed graphs lie
+    "PATH",
+    "HOME",
+    "LANG",
+    "LC_ALL",
+    "LC_CTYPE",
+    "TMPDIR",
+    "VIRTUAL_ENV",
+    "SYSTEMROOT",
+    "KGBENCH_DATASETS",
+    "XDG_DATA_HOME",  # where installed graphs lie
 )
 
 

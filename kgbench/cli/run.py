@@ -176,9 +176,8 @@ def run(
         print_estimate(plan, store, run_name, endpoint=endpoint is not None, json_=json_)
         return
     with make_executor(executor) as judges:
-        start_children(
-            judges, JudgeLimits(engine=engine)
-        )  # workers start while the configuration is read
+        # Worker processes start while the configuration is read.
+        start_children(judges, JudgeLimits(engine=engine))
         plan = _plan(config, store, overrides)
         for passed_over in () if json_ else plan.passed_over:
             typer.echo(f"passed over: {passed_over}")

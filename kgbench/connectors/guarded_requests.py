@@ -100,9 +100,8 @@ class _Source(io.RawIOBase):
     """A raw stream over a socket whose reads have limits."""
 
     def __init__(self, sock: socket.socket, reads: ReadLimits) -> None:
-        self._raw = sock.makefile(
-            "rb", buffering=0
-        )  # holds a reference, so that the socket stays open
+        # The file holds a reference, so that the socket stays open.
+        self._raw = sock.makefile("rb", buffering=0)
         self._socket = sock
         self._reads = reads
 

@@ -14,6 +14,7 @@ from typing import NamedTuple, TypeAlias
 import pyoxigraph as ox
 
 from kgbench.errors import ImportRefused
+from kgbench.vocab import RDF
 
 _PARTS = ("rdf/rdf12", "sparql/sparql12")
 _MF = "http://www.w3.org/2001/sw/DataAccess/tests/test-manifest#"
@@ -21,7 +22,7 @@ _QT = "http://www.w3.org/2001/sw/DataAccess/tests/test-query#"
 _UT = "http://www.w3.org/2009/sparql/tests/test-update#"
 _Subject: TypeAlias = ox.NamedNode | ox.BlankNode | ox.Triple
 _Term: TypeAlias = _Subject | ox.Literal
-_TYPE = ox.NamedNode("http://www.w3.org/1999/02/22-rdf-syntax-ns#type")
+_TYPE = ox.NamedNode(RDF.type)
 
 
 class Entry(NamedTuple):

@@ -37,9 +37,8 @@ class Journal:
         self._secrets = secret_names.secrets_in_environment()
         if path is not None:
             try:
-                self._file = path.open(
-                    "ab", buffering=0
-                )  # a write that fails raises here, not in close()
+                # Unbuffered: a write that fails raises here, not in close().
+                self._file = path.open("ab", buffering=0)
             except OSError as error:
                 raise StoreError(f"the log {path} cannot be written: {error.strerror}") from None
         self.silent = path is None and say is None

@@ -349,9 +349,8 @@ class _Work:
         session = self._session
         recorder = session.recorder
         known = (planned, session.store, recorder.run_graph, recorder.pass_graph)
-        if (
-            planned.digest in self._found.states
-        ):  # queries: in a thread, so that replies are read meanwhile
+        # In a thread, because it executes queries while replies must be read.
+        if planned.digest in self._found.states:
             stored = await asyncio.to_thread(self._found.stored, *known)
         else:
             stored = self._found.stored(*known)

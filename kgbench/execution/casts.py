@@ -18,9 +18,18 @@ from kgbench.vocab import XSD
 
 _INTEGER: Final = ox.NamedNode(XSD.integer)
 _DERIVED: Final = (
-    *("int", "long", "short", "byte", "nonNegativeInteger", "positiveInteger"),
-    *("unsignedInt", "unsignedLong", "unsignedShort", "unsignedByte"),
-    *("nonPositiveInteger", "negativeInteger"),
+    "int",
+    "long",
+    "short",
+    "byte",
+    "nonNegativeInteger",
+    "positiveInteger",
+    "unsignedInt",
+    "unsignedLong",
+    "unsignedShort",
+    "unsignedByte",
+    "nonPositiveInteger",
+    "negativeInteger",
 )
 _LONGEST: Final = 40  # digits of a value; values with huge exponents would fill the memory
 

@@ -30,6 +30,7 @@ from kgbench.variants import mentions, triples
 from kgbench.variants.generator import VERSION, Recipe, opaque_codes, variant
 from kgbench.variants.kinds import VariantKind
 from kgbench.variants.rules import NO_RULES, Rules, make_plan
+from kgbench.vocab import XSD
 
 VARIANTS_KEY: Final = "onVariants"
 """The key of a case's data with the variants to judge on."""
@@ -291,7 +292,7 @@ def _outcome(
 
 def _writes_out(terms: QueryTerms, values: set[str]) -> bool:
     """Return whether a query contains all expected values as constants."""
-    texts = {by_value(f'"{text}"^^<{_DECIMAL}>') for text in terms.texts} | terms.texts
+    texts = {by_value(f'"{text}"^^<{XSD.decimal}>') for text in terms.texts} | terms.texts
     return bool(values) and all(_is_written(cell, terms.iris, texts) for cell in values)
 
 
@@ -357,6 +358,3 @@ def _read(value: Json) -> Variants:
             rules["share"],
         ),
     )
-
-
-_DECIMAL: Final = "http://www.w3.org/2001/XMLSchema#decimal"

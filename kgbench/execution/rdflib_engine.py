@@ -22,6 +22,7 @@ from kgbench.execution.graphs import GraphCache, GraphText, InstalledGraphs
 from kgbench.execution.oxigraph import MOST_VALUES, TRIPLE
 from kgbench.execution.prefixes import complete
 from kgbench.model import ParsedGraph, QueryResult
+from kgbench.vocab import XSD
 
 if TYPE_CHECKING:
     from rdflib import Graph
@@ -229,7 +230,7 @@ def _graph(graph: GraphText) -> Graph:
             elif value.language is not None:
                 node = Literal(value.value, lang=value.language)
             else:
-                plain = value.datatype.value == "http://www.w3.org/2001/XMLSchema#string"
+                plain = value.datatype.value == XSD.string
                 datatype = None if plain else URIRef(value.datatype.value)
                 node = Literal(value.value, datatype=datatype)
             terms[value] = node

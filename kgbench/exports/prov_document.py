@@ -173,7 +173,11 @@ def _resources(run: OutgoingRun, about: dict[str, list[tuple[str, Any]]]) -> set
 
 def _leads_on(predicate: str) -> bool:
     return predicate in _RELATIONS or predicate in (
-        *(DCTERMS.isPartOf, KGB.text, KGB.extracted, KGB.reasoning, KGB.providerState),
+        DCTERMS.isPartOf,
+        KGB.text,
+        KGB.extracted,
+        KGB.reasoning,
+        KGB.providerState,
     )
 
 

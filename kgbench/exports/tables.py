@@ -48,8 +48,16 @@ def rows(run: OutgoingRun) -> Iterator[Sequence[object]]:
             for metric, value in verdict.scores.items():
                 name, _ = run.metrics[metric]
                 yield (
-                    *(dialogue.iri, model, task, dialogue.case, dialogue.iteration),
-                    *(round_, verdict.outcome, metric, name, repr(value)),
+                    dialogue.iri,
+                    model,
+                    task,
+                    dialogue.case,
+                    dialogue.iteration,
+                    round_,
+                    verdict.outcome,
+                    metric,
+                    name,
+                    repr(value),
                 )
 
 

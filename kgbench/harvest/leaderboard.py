@@ -286,7 +286,7 @@ def _p_differ(parts: Iterable[Histogram]) -> float | None:
             p_values.append(1.0 if one.mean == other.mean else 0.0)
             continue
         test = stats.ttest_ind_from_stats(
-            *(one.mean, one.sd, one.n, other.mean, other.sd, other.n), equal_var=False
+            one.mean, one.sd, one.n, other.mean, other.sd, other.n, equal_var=False
         )
         p_values.append(float(test.pvalue))
     corrected = [p for p in holm(p_values) if p is not None]

@@ -33,8 +33,21 @@ from kgbench.store.iris import id_from
 from kgbench.store.protocol import Block, Store
 
 COLUMNS: Final = (
-    *("verdict", "reviewer", "rubric", "dialogue", "other", "order", "chosen", "executed"),
-    *("decided", "seconds", "why", "queue", "seed", "revises", "adjudicates"),
+    "verdict",
+    "reviewer",
+    "rubric",
+    "dialogue",
+    "other",
+    "order",
+    "chosen",
+    "executed",
+    "decided",
+    "seconds",
+    "why",
+    "queue",
+    "seed",
+    "revises",
+    "adjudicates",
 )
 """The columns of CSV files; ``other`` is the second dialogue of a pair."""
 REQUIRED: Final = ("reviewer", "rubric", "dialogue", "chosen", "decided")

@@ -31,8 +31,12 @@ _NAME: Final = re.compile(r"(?P<system>.+)_output_(?P<split>[A-Za-z0-9]+)\.json"
 _DATASETS: Final = "datasets"
 _KNOWN: Final = frozenset(
     (
-        *("question", "predicted_sparql", "gold_sparql", "f1"),
-        *("predicted_answer_tuple", "gold_answer_tuple"),
+        "question",
+        "predicted_sparql",
+        "gold_sparql",
+        "f1",
+        "predicted_answer_tuple",
+        "gold_answer_tuple",
     )
 )
 

@@ -22,8 +22,13 @@ from kgbench.model import Json
 from kgbench.scoring.relation_triples import CLEANINGS, Triple, cleanings_of
 
 METRICS = (
-    *("precision", "recall", "f1", "onto_conf"),
-    *("rel_halluc", "sub_halluc", "obj_halluc"),
+    "precision",
+    "recall",
+    "f1",
+    "onto_conf",
+    "rel_halluc",
+    "sub_halluc",
+    "obj_halluc",
 )
 _MOST_DECIMALS = 6  # values with more decimals were not rounded
 _NAME = re.compile(r"(?:ont_)?\d+_([A-Za-z]+?)(?:_.*)?\.jsonl")

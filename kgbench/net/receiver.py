@@ -132,9 +132,8 @@ class Receiver:
         """End soon, because the next session waits for this process."""
         if self.orphaned:
             loop = asyncio.get_running_loop()
-            loop.call_soon(
-                loop.call_later, 0.0, self._finished.set
-            )  # data that has arrived is read first
+            # Data that has arrived is read before the loop ends.
+            loop.call_soon(loop.call_later, 0.0, self._finished.set)
 
 
 def main(arguments: list[str]) -> None:

@@ -55,8 +55,12 @@ class ResponseLog:
         if seal is not None:
             data = seal(data, name)
         content = b'{"exchange":%d,"piece":%d,"sealed":%s,"at":%.6f,"about":%s,"data":"%s"}' % (
-            *(number, piece, b"false" if seal is None else b"true", time.time()),
-            *(about if piece == 0 else b"null", b64encode(data)),
+            number,
+            piece,
+            b"false" if seal is None else b"true",
+            time.time(),
+            about if piece == 0 else b"null",
+            b64encode(data),
         )
         try:
             if self._log is None:

@@ -158,9 +158,9 @@ def _set_difference(reference: list[str], actual: list[str]) -> Difference:
     missing, surplus = sorted(want - have), sorted(have - want)
     note = None
     if is_cut:  # values that seem to be missing may be in the truncated part
-        missing, note = [], "Only the beginning of the answer's values was recorded."
+        missing, note = [], "Only the first values of the answer were recorded."
     elif len(missing) + len(surplus) > _MOST_VALUES:
-        note = f"{len(missing):,} values are missing and {len(surplus):,} are too many."
+        note = f"{len(missing):,} values are missing and {len(surplus):,} are unexpected."
     return Difference(
         "Difference from the reference values",
         is_equal=not (missing or surplus or is_cut),

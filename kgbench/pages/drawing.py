@@ -163,9 +163,14 @@ def svg(drawing: Drawing, href: Callable[[str], str | None]) -> Markup:
     arrows = "".join(_ARROW.format(*arrow) for arrow in drawing.arrows)
     nodes = "".join(
         _NODE.format(
-            *(escape(href(node.iri) or "#"), node.x, node.y),
-            *(3 if node.kind == "activity" else HIGH // 2, node.kind),
-            *(node.x + WIDE // 2, node.y + 25, node.text),
+            escape(href(node.iri) or "#"),
+            node.x,
+            node.y,
+            3 if node.kind == "activity" else HIGH // 2,
+            node.kind,
+            node.x + WIDE // 2,
+            node.y + 25,
+            node.text,
         )
         for node in drawing.nodes
     )

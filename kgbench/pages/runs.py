@@ -88,7 +88,7 @@ def run_times(view: View, run: str) -> dict[str, Any]:
         "began": moment(started),
         "day": day(started),
         "ended": ended,
-        "took": "under way" if ended is None else "" if seconds is None else duration(seconds),
+        "took": "in progress" if ended is None else "" if seconds is None else duration(seconds),
     }
 
 

@@ -134,7 +134,9 @@ def box_plot(table: Table, size: Size | None = None) -> Figure:
                 height = _TALL * count / greatest
                 axes.bar(value, -height, width=gap / 2, bottom=foot, color=_BAR, zorder=2)
                 axes.text(
-                    *(value, foot - height - 0.02, f"{count:,}"),
+                    value,
+                    foot - height - 0.02,
+                    f"{count:,}",
                     ha="center",
                     va="bottom",
                     fontsize=chosen.points(5.5),

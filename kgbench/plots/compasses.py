@@ -207,7 +207,8 @@ class _Frame:
             )
             side = "center" if abs(x) < _UPRIGHT else "left" if x > 0 else "right"
             axes.text(
-                *((1 + self._gap) * x, (1 + self._gap) * y),
+                (1 + self._gap) * x,
+                (1 + self._gap) * y,
                 f"{name}\n{self._missing}" if missing else name,
                 ha=side,
                 va="center" if abs(y) < 0.5 else "bottom" if y > 0 else "top",  # noqa: PLR2004

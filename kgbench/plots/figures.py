@@ -28,9 +28,19 @@ PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 MARKERS = "osD^vPX*"
 DASHES = ("-", "--", "-.", ":")
 _SCALED = (
-    *("font.size", "axes.titlesize", "axes.labelsize", "xtick.labelsize", "ytick.labelsize"),
-    *("legend.fontsize", "figure.titlesize", "lines.linewidth", "lines.markersize"),
-    *("grid.linewidth", "axes.linewidth", "xtick.major.size", "ytick.major.size"),
+    "font.size",
+    "axes.titlesize",
+    "axes.labelsize",
+    "xtick.labelsize",
+    "ytick.labelsize",
+    "legend.fontsize",
+    "figure.titlesize",
+    "lines.linewidth",
+    "lines.markersize",
+    "grid.linewidth",
+    "axes.linewidth",
+    "xtick.major.size",
+    "ytick.major.size",
 )
 _WITHOUT_DATE: Mapping[str, Mapping[str, Any]] = {
     "png": {"Software": None},

@@ -61,7 +61,9 @@ def standings_figure(table: Table, size: Size | None = None) -> Figure:
             line = positions[complete] - 0.5 - gap / 2
             axes.axhline(line, color="#777777", linewidth=chosen.points(0.8), linestyle="--")
             axes.text(
-                *(0.0, line + 0.1, " not ranked: not scored on all tasks"),
+                0.0,
+                line + 0.1,
+                " not ranked: not scored on all tasks",
                 transform=axes.get_yaxis_transform(),
                 va="top",
                 fontsize=chosen.points(6.5),

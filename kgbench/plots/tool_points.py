@@ -102,7 +102,7 @@ def _points(axes: Any, name: str, rows: list[dict[str, Any]], looks: _Looks, siz
             zorder=3,
         )
     if not plotted:
-        axes.text(*(0.5, 0.5, "unknown"), transform=axes.transAxes, ha="center", color="#555555")
+        axes.text(0.5, 0.5, "unknown", transform=axes.transAxes, ha="center", color="#555555")
     if all(0.0 <= row["score"] <= 1.0 for row in rows):
         axes.set_ylim(-0.03, 1.03)
     greatest = max((row[name] for row in plotted), default=0.0)
@@ -119,7 +119,8 @@ def _handles(looks: _Looks, *, others: bool) -> list[Any]:
     ]
     handles += [
         Line2D(
-            *([], []),
+            [],
+            [],
             color="#555555",
             marker=shape,
             fillstyle="none",

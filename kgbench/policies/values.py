@@ -19,9 +19,22 @@ _LARGEST: Final = 400  # a power of ten beyond all doubles: huge exponents would
 NUMERIC: Final = frozenset(
     f"{XSD}{name}"
     for name in (
-        *("integer", "decimal", "double", "float", "int", "long", "short", "byte"),
-        *("nonNegativeInteger", "positiveInteger", "nonPositiveInteger", "negativeInteger"),
-        *("unsignedInt", "unsignedLong", "unsignedShort", "unsignedByte"),
+        "integer",
+        "decimal",
+        "double",
+        "float",
+        "int",
+        "long",
+        "short",
+        "byte",
+        "nonNegativeInteger",
+        "positiveInteger",
+        "nonPositiveInteger",
+        "negativeInteger",
+        "unsignedInt",
+        "unsignedLong",
+        "unsignedShort",
+        "unsignedByte",
     )
 )
 

@@ -30,8 +30,16 @@ from kgbench.vocab import BASE
 
 RECORDED = frozenset(
     (
-        *("run", "pass", "analysis", "invalidation", "import", "software", "graph", "agent"),
-        *("reviewer", "tool-server"),
+        "run",
+        "pass",
+        "analysis",
+        "invalidation",
+        "import",
+        "software",
+        "graph",
+        "agent",
+        "reviewer",
+        "tool-server",
     )
 )
 #: Names at the root that the site itself uses, so that no document may have them as path.

@@ -11,16 +11,31 @@ import pyoxigraph as ox
 from kgbench import __version__
 from kgbench.publish import registers
 from kgbench.publish.companions import Companion
-from kgbench.publish.description import VCARD, Agent, DatasetDescription
+from kgbench.publish.description import Agent, DatasetDescription, contact_statements
 from kgbench.publish.dumps import MEDIA, Packing, kind
 from kgbench.publish.manifest import Dump, Version
 from kgbench.publish.redaction import RedactionLevel
 from kgbench.publish.signing import KEYS, SIGNATURE
 from kgbench.rdf.statements import moment, node, number, statements_about, text, type_statements
-from kgbench.vocab import DCAT, DCTERMS, DQV, FOAF, IT6, KGB, PROV, RDFS, SD, SKOS, SPDX, VOID, XSD
+from kgbench.vocab import (
+    DCAT,
+    DCTERMS,
+    DQV,
+    FOAF,
+    IT6,
+    KGB,
+    PROV,
+    RDFS,
+    SCHEMA,
+    SD,
+    SKOS,
+    SPDX,
+    VOID,
+    XSD,
+)
 
-_SHA256 = "http://spdx.org/rdf/terms#checksumAlgorithm_sha256"
-_REPLACED = "are left out; commitments stand in their places."
+_SHA256 = SPDX.checksumAlgorithm_sha256
+_REPLACED = "are left out; commitments replace them."
 _LEFT_OUT = {
     RedactionLevel.NONE: "Nothing is left out.",
     RedactionLevel.GOLD: f"Reference answers {_REPLACED}",
@@ -118,10 +133,7 @@ class Publication:
             *statements_about(
                 catalog,
                 (DCTERMS["title"], text(f"Catalogue: {self.about.title}", "en")),
-                (
-                    DCTERMS.description,
-                    text("A data set of measurements.", "en"),
-                ),
+                (DCTERMS.description, text("A data set of measurements.", "en")),
                 (DCTERMS.license, self.about.licence),
                 (DCTERMS.language, registers.ENGLISH),
                 (DCTERMS.issued, moment(self.versions[0].date)),
@@ -215,15 +227,12 @@ class Publication:
             quads += statements_about(self.dataset, *sources)
         versions = ((DCAT.hasVersion, self.version(version)) for version in self.versions)
         quads += statements_about(self.dataset, *versions)
-        quads += statements_about(
-            self.dataset,
-            *(("https://schema.org/variableMeasured", iri) for iri, _ in self.measured),
-        )
+        measured = ((SCHEMA.variableMeasured, iri) for iri, _ in self.measured)
+        quads += statements_about(self.dataset, *measured)
         if about.contact is not None:
-            quads += statements_about(
-                self.dataset, (DCAT.contactPoint, node(self.base + "#contact"))
-            )
-            quads += self._contact(about.contact)
+            contact = node(self.base + "#contact")
+            quads += statements_about(self.dataset, (DCAT.contactPoint, contact))
+            quads += contact_statements(contact, about.contact)
         return quads
 
     def _common(self, dataset: ox.NamedNode) -> list[ox.Quad]:
@@ -286,16 +295,6 @@ class Publication:
                 keys,
                 (DCTERMS["title"], text("Keys of the signer", "en")),
                 (DCTERMS["format"], registers.FORMATS["jsonld"]),
-            ),
-        ]
-
-    def _contact(self, contact: Agent) -> list[ox.Quad]:
-        property_name = "hasEmail" if (contact.iri or "").startswith("mailto:") else "hasURL"
-        subject = node(self.base + "#contact")
-        return [
-            *type_statements(subject, VCARD + "Kind"),
-            *statements_about(
-                subject, (VCARD + "fn", text(contact.name)), (VCARD + property_name, contact.iri)
             ),
         ]
 

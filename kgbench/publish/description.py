@@ -17,9 +17,9 @@ import pyoxigraph as ox
 
 from kgbench.errors import PublicationRefused, ResourceError
 from kgbench.rdf.declared import Declared
-from kgbench.vocab import DCAT, DCTERMS, FOAF, RDFS, SCHEMA
+from kgbench.rdf.statements import statements_about, text, type_statements
+from kgbench.vocab import DCAT, DCTERMS, FOAF, RDFS, SCHEMA, VCARD
 
-VCARD = "http://www.w3.org/2006/vcard/ns#"
 _SPDX = re.compile(r"[A-Za-z0-9.+-]+")
 _CREATOR = re.compile(r"(?P<name>[^<>]*?)\s*(?:<(?P<iri>[^<>\s]+)>)?")
 TITLE = "Results recorded by kgbench"
@@ -63,6 +63,17 @@ class DatasetDescription:
             what = "creator" if self.publisher else "creator or publisher"
             notes.append(f"no {what} is named: add --creator 'Name <IRI>'")
         return tuple(notes)
+
+
+def contact_statements(subject: ox.NamedNode, contact: Agent) -> list[ox.Quad]:
+    """Return the description of a contact point, in vCard as DCAT requires."""
+    property_name = "hasEmail" if (contact.iri or "").startswith("mailto:") else "hasURL"
+    return [
+        *type_statements(subject, VCARD.Kind),
+        *statements_about(
+            subject, (VCARD.fn, text(contact.name)), (VCARD[property_name], contact.iri)
+        ),
+    ]
 
 
 def read(path: Path) -> DatasetDescription:
@@ -129,8 +140,8 @@ class _Description:
         """Return the contact for a text, an address or a vCard; ``None`` for an empty one."""
         if isinstance(value, ox.Literal):
             return Agent(value.value)
-        addresses = _iris([*self._values(value, VCARD + "hasEmail", VCARD + "hasURL"), value])
-        names = [v.value for v in self._values(value, VCARD + "fn", FOAF.name, RDFS.label)]
+        addresses = _iris([*self._values(value, VCARD.hasEmail, VCARD.hasURL), value])
+        names = [v.value for v in self._values(value, VCARD.fn, FOAF.name, RDFS.label)]
         return next(
             (Agent(name, addresses[0] if addresses else None) for name in (*names, *addresses)),
             None,

@@ -62,7 +62,7 @@ class DialogueQuads:
     def left_out(self, text: str) -> str:
         """Return the words in place of a text (its IRI) that was left out."""
         commitment = self.value(text, KGB.commitment)
-        return f"[the text was left out; the commitment to it is {commitment}]"
+        return f"[the text is left out; its commitment is {commitment}]"
 
 
 def dialogue_quads(
@@ -112,8 +112,16 @@ def dialogue_quads(
     texts |= {q.object: None for call in tool_calls for q in pattern(call, _USED, None)}
     servers = {q.object: None for call in tool_calls for q in pattern(call, _AGENT, None)}
     parts = (
-        *(*calls, *prompts, *answers, *tool_calls, *tool_results),
-        *(*evaluations, *verdicts, *judged, *texts, *servers),
+        *calls,
+        *prompts,
+        *answers,
+        *tool_calls,
+        *tool_results,
+        *evaluations,
+        *verdicts,
+        *judged,
+        *texts,
+        *servers,
     )
     described = sorted(
         filter(None, map(outgoing.about, parts)), key=lambda of_part: str(of_part[0].subject)

@@ -23,6 +23,7 @@ from kgbench.publish.dumps import MEDIA, kind
 from kgbench.publish.folder import Folder
 from kgbench.publish.page_renderer import FORMATS
 from kgbench.publish.signing import KEYS, SIGNATURE, SIGNED
+from kgbench.vocab import SCHEMA
 
 LINKSET = "linkset.json"
 SITEMAP = "sitemap.xml"
@@ -62,8 +63,8 @@ def signposts(published: Publication) -> Iterator[Signpost]:
     """Yield the links of the landing page to identifier, authors, licence, metadata and content."""
     base = published.base
     yield Signpost("cite-as", published.dataset.value)
-    yield Signpost("type", "https://schema.org/AboutPage")
-    yield Signpost("type", "https://schema.org/Dataset")
+    yield Signpost("type", SCHEMA.AboutPage)
+    yield Signpost("type", SCHEMA.Dataset)
     for creator in published.about.creators:
         if creator.iri is not None:
             yield Signpost("author", creator.iri)

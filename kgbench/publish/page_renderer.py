@@ -27,7 +27,7 @@ _SITE = {
     "navigation": [("Leaderboard", "leaderboard/"), ("Downloads", "#downloads")],
     "footer": [("catalogue", "catalog.ttl"), ("VoID", "void.ttl"), ("vocabulary", "ns/")],
     "formats": FORMATS,
-    "more": "the dumps have all.",
+    "more": "the dumps contain all.",
     "revealing": False,
     "live": False,
 }

@@ -24,8 +24,17 @@ from kgbench.vocab import BASE, KGB, PROV, RDF, SH, SKOS
 _TYPE = ox.NamedNode(RDF.type)
 _TERMS = (ox.NamedNode(KGB.commitment), ox.NamedNode(KGB.recordedAs))
 RUN_LEVEL = (
-    *(KGB.Run, KGB.Session, KGB.Configuration, KGB.TaskExecution, KGB.Price, KGB.Batch),
-    *(PROV.SoftwareAgent, PROV.Association, KGB.EvaluationPass, KGB.Model, KGB.Suite),
+    KGB.Run,
+    KGB.Session,
+    KGB.Configuration,
+    KGB.TaskExecution,
+    KGB.Price,
+    KGB.Batch,
+    PROV.SoftwareAgent,
+    PROV.Association,
+    KGB.EvaluationPass,
+    KGB.Model,
+    KGB.Suite,
 )
 _REVIEWER, _JUDGED = ox.NamedNode(KGB.reviewer), ox.NamedNode(KGB.judgedItem)
 

@@ -28,7 +28,7 @@ from kgbench.publish.scrubbing import Scrubber, is_private, is_public
 from kgbench.rdf import canonical_json
 from kgbench.record.run_ends import run_end
 from kgbench.secrets.commitments import Commitments
-from kgbench.vocab import KGB, PROV, RDF, RDFS, SCHEMA, XSD
+from kgbench.vocab import CSVW, KGB, OWL, PROV, RDF, RDFS, SCHEMA, SH, SKOS, XSD
 
 _MOST_KEPT = 200_000  # entries of a cache, so that memory does not grow with the store
 _TYPE = ox.NamedNode(RDF.type)
@@ -47,23 +47,30 @@ _QUOTING = frozenset((SCHEMA.error, KGB.rationale))
 _DIGESTED = frozenset((KGB.Case, KGB.Dialogue, KGB.Configuration))
 #: Types whose recorded IRI is published if it was changed, because others refer to them.
 _LINKED = frozenset(
-    (
-        *(KGB.Run, KGB.TaskExecution, KGB.Dialogue, KGB.EvaluationPass),
-        *(KGB.Analysis, KGB.Invalidation),
-    )
+    (KGB.Run, KGB.TaskExecution, KGB.Dialogue, KGB.EvaluationPass, KGB.Analysis, KGB.Invalidation)
 )
-_WRITTEN_BY_HAND = frozenset(  # types of declarations, whose texts were written for publication
+#: Types of declarations, whose texts were written for publication.
+_WRITTEN_BY_HAND = frozenset(
     (
-        *(KGB.Metric, KGB.TaskClass, KGB.Parameter, KGB.LabelledTask, KGB.Setting, KGB.IriPattern),
-        *(KGB.Compass, KGB.ScoreSet, KGB.ScoreSelector, KGB.FormatComparison, KGB.StoreLayout),
-        "http://www.w3.org/2002/07/owl#Class",
-        "http://www.w3.org/2002/07/owl#Ontology",
-        "http://www.w3.org/2002/07/owl#DatatypeProperty",
-        "http://www.w3.org/2002/07/owl#ObjectProperty",
-        "http://www.w3.org/ns/shacl#SPARQLExecutable",
-        "http://www.w3.org/ns/shacl#Parameter",
-        "http://www.w3.org/2004/02/skos/core#Concept",
-        "http://www.w3.org/ns/csvw#Column",
+        KGB.Metric,
+        KGB.TaskClass,
+        KGB.Parameter,
+        KGB.LabelledTask,
+        KGB.Setting,
+        KGB.IriPattern,
+        KGB.Compass,
+        KGB.ScoreSet,
+        KGB.ScoreSelector,
+        KGB.FormatComparison,
+        KGB.StoreLayout,
+        OWL.Class,
+        OWL.Ontology,
+        OWL.DatatypeProperty,
+        OWL.ObjectProperty,
+        SH.SPARQLExecutable,
+        SH.Parameter,
+        SKOS.Concept,
+        CSVW.Column,
     )
 )
 _NAMED = frozenset((PROV.Agent, PROV.Person))  # types of people and accounts, not of software

@@ -13,15 +13,24 @@ from kgbench.vocab import KGB
 
 #: User agents of crawlers that collect training texts.
 COLLECTORS = (
-    *("GPTBot", "CCBot", "ClaudeBot", "anthropic-ai", "Google-Extended", "Applebot-Extended"),
-    *(
-        "Bytespider",
-        "meta-externalagent",
-        "FacebookBot",
-        "Amazonbot",
-        "cohere-training-data-crawler",
-    ),
-    *("Diffbot", "omgili", "PanguBot", "AI2Bot", "img2dataset", "Timpibot", "DeepSeekBot"),
+    "GPTBot",
+    "CCBot",
+    "ClaudeBot",
+    "anthropic-ai",
+    "Google-Extended",
+    "Applebot-Extended",
+    "Bytespider",
+    "meta-externalagent",
+    "FacebookBot",
+    "Amazonbot",
+    "cohere-training-data-crawler",
+    "Diffbot",
+    "omgili",
+    "PanguBot",
+    "AI2Bot",
+    "img2dataset",
+    "Timpibot",
+    "DeepSeekBot",
 )
 
 
@@ -29,7 +38,7 @@ def text(base: str) -> str:
     """Return ``robots.txt`` for a site at ``base``; crawlers read only the one at a host's root."""
     path = urlsplit(base).path or "/"
     lines = [
-        "# Benchmark data: please keep prompts and cases out of training texts (see canary.txt).",
+        "# Benchmark data: please exclude prompts and cases from training data (see canary.txt).",
         *(f"User-agent: {agent}" for agent in COLLECTORS),
         f"Disallow: {path}",
         "",
@@ -44,7 +53,7 @@ def text(base: str) -> str:
 
 def canary_text(lines: Iterable[str]) -> str:
     """Return the file that lists and explains canaries."""
-    why = "These stand in all files with prompts or cases: leave such files out of training texts."
+    why = "All files with prompts or cases contain these lines: exclude such files from training data."
     return "".join(f"{line}\n" for line in lines) + f"\n{why}\n"
 
 

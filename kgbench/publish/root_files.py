@@ -119,7 +119,7 @@ class RootFiles:
 
     def _empty_board(self) -> str:
         context: dict[str, Any] = {
-            "label_of_suite": "nothing was scored yet",
+            "label_of_suite": "no scores yet",
             "others": [],
             "here": "",
             "board": None,

@@ -32,8 +32,17 @@ _CHUNK = 1 << 20
 _TYPE, _USED = ox.NamedNode(RDF.type), ox.NamedNode(PROV.used)
 IN_DIALOGUES = frozenset(
     (
-        *(KGB.Dialogue, KGB.ModelCall, KGB.Prompt, KGB.Answer, KGB.Text, KGB.Evaluation),
-        *(KGB.ToolCall, KGB.ToolResult, KGB.Verdict, KGB.CalibrationVerdict, KGB.JudgedItem),
+        KGB.Dialogue,
+        KGB.ModelCall,
+        KGB.Prompt,
+        KGB.Answer,
+        KGB.Text,
+        KGB.Evaluation,
+        KGB.ToolCall,
+        KGB.ToolResult,
+        KGB.Verdict,
+        KGB.CalibrationVerdict,
+        KGB.JudgedItem,
     )
 )
 

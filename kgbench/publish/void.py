@@ -13,9 +13,7 @@ from kgbench.publish.catalog import Publication
 from kgbench.publish.manifest import Unit
 from kgbench.rdf.statements import node, statements_about, text, type_statements
 from kgbench.rdf.void import counts, partitions
-from kgbench.vocab import DCTERMS, FOAF, PREFIXES, RDF, VOID
-
-_FORMATS = "http://www.w3.org/ns/formats/"
+from kgbench.vocab import DCTERMS, FOAF, FORMATS, PREFIXES, RDF, VOID
 
 
 class Statistics:
@@ -63,9 +61,9 @@ def void(
             (VOID.uriSpace, text(base)),
             (VOID.sparqlEndpoint, publication.endpoint),
             (VOID.exampleResource, next(iter(runs.values()), None)),
-            (VOID.feature, _FORMATS + "N-Quads"),
-            (VOID.feature, _FORMATS + "TriG"),
-            (VOID.feature, _FORMATS + "JSON-LD"),
+            (VOID.feature, FORMATS["N-Quads"]),
+            (VOID.feature, FORMATS.TriG),
+            (VOID.feature, FORMATS["JSON-LD"]),
         ),
     ]
     totals = _sum(unit.facts for unit in units.values())

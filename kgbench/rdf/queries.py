@@ -29,9 +29,7 @@ from kgbench.errors import QueryError, ResourceError
 from kgbench.nearest import nearest
 from kgbench.rdf import terms
 from kgbench.rdf.declared import Declared
-from kgbench.vocab import DCTERMS, PREFIXES, RDFS, SCHEMA, SH, SKOS, XSD, Namespace
-
-CSVW = Namespace("http://www.w3.org/ns/csvw#")
+from kgbench.vocab import CSVW, DCTERMS, PREFIXES, RDFS, SCHEMA, SH, SKOS, XSD
 
 Value: TypeAlias = str | int | float | bool | ox.NamedNode | ox.Literal
 """A value of a parameter; strings are parsed according to the parameter's datatype."""

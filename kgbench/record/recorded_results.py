@@ -25,9 +25,15 @@ from kgbench.store.protocol import Store
 from kgbench.tasks import catalogue, typed_answers
 
 _KEPT = (
-    *("answerSet", "answerSetWhole", "answerSetSize", "answerResultLength"),
-    *("EvaluationException", "refused", "limit"),
-    *("result", "publishedResultSet"),
+    "answerSet",
+    "answerSetWhole",
+    "answerSetSize",
+    "answerResultLength",
+    "EvaluationException",
+    "refused",
+    "limit",
+    "result",
+    "publishedResultSet",
 )
 _RESULTS = ("answerSet", "result", "publishedResultSet")  # each says what a query found
 

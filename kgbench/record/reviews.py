@@ -206,9 +206,26 @@ def _time(review: Review) -> tuple[datetime, str]:
 
 
 _COLUMNS = (
-    *("verdict", "reviewer", "run", "rubric", "chosen", "executed", "order", "decided", "seconds"),
-    *("why", "queue", "seed", "revises", "adjudicates", "place"),
-    *("dialogue", "model", "task", "case", "characters"),
+    "verdict",
+    "reviewer",
+    "run",
+    "rubric",
+    "chosen",
+    "executed",
+    "order",
+    "decided",
+    "seconds",
+    "why",
+    "queue",
+    "seed",
+    "revises",
+    "adjudicates",
+    "place",
+    "dialogue",
+    "model",
+    "task",
+    "case",
+    "characters",
 )
 
 

@@ -14,8 +14,18 @@ from dataclasses import dataclass
 from functools import cached_property
 
 _MONTHS = (
-    *("january", "february", "march", "april", "may", "june", "july"),
-    *("august", "september", "october", "november", "december"),
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
 )
 _MONTH_NUMBERS = {form: k for k, m in enumerate(_MONTHS, 1) for form in (m, m[:3])} | {"sept": 9}
 _WORD = re.compile(r"[^\W_]+")

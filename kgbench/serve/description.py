@@ -14,12 +14,11 @@ from kgbench.rdf.statements import node, statements_about, text, type_statements
 from kgbench.rdf.void import counts, partitions
 from kgbench.serve.service import Service
 from kgbench.serve.snapshot_follower import View
-from kgbench.vocab import DCAT, DCTERMS, FOAF, RDFS, SD, VOID
+from kgbench.vocab import DCAT, DCTERMS, FOAF, FORMATS, RDFS, SD, VOID
 
 _MOST_GRAPHS = 1_000
 _RESULTS = ("SPARQL_Results_JSON", "SPARQL_Results_XML", "SPARQL_Results_CSV", "SPARQL_Results_TSV")
 _GRAPH_FORMATS = ("Turtle", "N-Triples", "JSON-LD", "RDF_XML", "N-Quads", "TriG")
-_FORMAT_BASE = "http://www.w3.org/ns/formats/"
 
 
 def service_description(service: Service, root: str) -> list[ox.Quad]:
@@ -40,7 +39,7 @@ def service_description(service: Service, root: str) -> list[ox.Quad]:
             (SD.defaultDataset, dataset),
             (DCAT.servesDataset, dataset),
             (RDFS.seeAlso, root + query_examples.SITE_PATH),
-            *((SD.resultFormat, _FORMAT_BASE + name) for name in (*_RESULTS, *_GRAPH_FORMATS)),
+            *((SD.resultFormat, FORMATS[name]) for name in (*_RESULTS, *_GRAPH_FORMATS)),
         ),
         *type_statements(dataset, SD.Dataset),
         *statements_about(dataset, (SD.defaultGraph, default)),

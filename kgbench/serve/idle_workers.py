@@ -75,9 +75,8 @@ class IdleWorkers:
         """Start a new worker in the background."""
 
         async def work() -> None:
-            with contextlib.suppress(
-                StoreError
-            ):  # the next job starts a worker itself, or reports why not
+            # The next job starts a worker itself, or reports why that fails.
+            with contextlib.suppress(StoreError):
                 worker = await self.new()
                 if len(self.idle) < self._count:
                     self.idle.append(worker)

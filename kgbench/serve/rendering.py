@@ -33,7 +33,7 @@ _SITE = {
     "formats": [
         (form.name, form.media) for form in map(formats.named, ("ttl", "jsonld", "nt", "rdf"))
     ],
-    "more": "ask the SPARQL endpoint for all.",
+    "more": "query the SPARQL endpoint for all.",
     "revealing": True,
     "live": True,
 }

@@ -34,9 +34,8 @@ class Service:
         self.settings = settings
         self.pool = Pool(settings.limits)
         page_limits = replace(settings.limits, quick=2, quick_seconds=_QUICK_PAGE, heavy=1)
-        self.analysts = Pool(
-            page_limits, ANALYSES
-        )  # workers are started when a page first needs one
+        # Worker processes are started when a page first needs one.
+        self.analysts = Pool(page_limits, ANALYSES)
         self.readers = RequestReaders(settings.limits)  # likewise, for the first large request
         self.following = SnapshotFollower(settings.location, settings.base)
         self.preparations: list[Callable[[View], Awaitable[object]]] = [self._prepare_workers]

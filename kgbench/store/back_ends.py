@@ -22,7 +22,7 @@ import pyoxigraph as ox
 from kgbench.errors import StoreError
 from kgbench.rdf.declared import shipped
 from kgbench.store.iris import slug
-from kgbench.vocab import KGB, RDF, SH, SKOS
+from kgbench.vocab import DCTERMS, KGB, RDF, RDFS, SH, SKOS
 
 VARIABLES = {
     "query": "KGBENCH_STORE_QUERY_URL",
@@ -198,9 +198,14 @@ def _kinds() -> dict[str, _Values]:
 _NEEDED = (KGB.queryEndpoint, KGB.updateEndpoint)
 _ALLOWED = {
     *_NEEDED,
-    *(RDF.type, KGB.dataEndpoint, KGB.ofKind, KGB.requestLimit, KGB.resultFormat, KGB.exactDouble),
+    RDF.type,
+    KGB.dataEndpoint,
+    KGB.ofKind,
+    KGB.requestLimit,
+    KGB.resultFormat,
+    KGB.exactDouble,
 }
-_OTHERS = ("http://www.w3.org/2000/01/rdf-schema#", "http://purl.org/dc/terms/", SKOS)
+_OTHERS = (RDFS, DCTERMS, SKOS)
 
 
 def _described(path: Path) -> BackEnd:

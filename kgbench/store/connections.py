@@ -92,9 +92,8 @@ class Connections:
             now = time.monotonic()
             away_since = now if away_since is None else away_since
             left = away_since + self._patience - now
-            exists = (
-                self._has_answered or wish is not None
-            )  # a server that sends Retry-After exists
+            # A server that sends Retry-After exists.
+            exists = self._has_answered or wish is not None
             if left <= 0 or not exists or self._gave_up or self._closed.is_set():
                 self._gave_up = True
                 raise StoreUnreachable(_unreachable(url, trouble, now - away_since))
@@ -104,7 +103,9 @@ class Connections:
                 noticed = True
                 _log.warning(
                     "the server at %s does not answer (%s): waiting for it, up to %.0f seconds",
-                    *(_origin(url), trouble, left),
+                    _origin(url),
+                    trouble,
+                    left,
                 )
             wait = max(wish or 0.0, pause * random.uniform(0.75, 1.0))  # noqa: S311
             self._closed.wait(min(left, wait))

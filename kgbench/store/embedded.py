@@ -184,9 +184,8 @@ class EmbeddedStore(Database):
         error = exception[1] if exception else None
         with suppress(StoreError) if error is not None else nullcontext():
             self.close()  # its failure must not hide the original error
-        if isinstance(error, BaseException) and is_damage(
-            error
-        ):  # found while rows were read lazily
+        # Damage found while rows are read lazily.
+        if isinstance(error, BaseException) and is_damage(error):
             raise damaged(self.location, error) from error
 
     def _changed(self) -> None:

@@ -98,12 +98,8 @@ def _fault(store: Watched) -> str | None:
 
     try:
         folder = store.to_examine()
-    except (
-        KgbenchError,
-        OSError,
-        RuntimeError,
-    ):  # closed or removed meanwhile, or the disk is full
-        return None
+    except (KgbenchError, OSError, RuntimeError):
+        return None  # the store was closed or removed meanwhile, or the disk is full
     fault = next(checksums.faults(folder), None)
     if fault is None and not checksums.is_proof(folder):
         fault = next(iter(examine(folder).damage), None)

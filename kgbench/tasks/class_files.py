@@ -25,8 +25,22 @@ from kgbench.vocab import KGB, RDF
 #: Suffixes of files that task classes read; other files in folders are ignored.
 DATA: Final = frozenset(
     (
-        *(".csv", ".tsv", ".txt", ".md", ".html", ".xml", ".json", ".jsonl", ".jsonld"),
-        *(".ttl", ".nt", ".n3", ".rdf", ".owl", ".rq", ".sparql"),
+        ".csv",
+        ".tsv",
+        ".txt",
+        ".md",
+        ".html",
+        ".xml",
+        ".json",
+        ".jsonl",
+        ".jsonld",
+        ".ttl",
+        ".nt",
+        ".n3",
+        ".rdf",
+        ".owl",
+        ".rq",
+        ".sparql",
     )
 )
 _CODE: Final = frozenset((".py", ".pyc", ".so", ".sh", ".ipynb"))
@@ -35,8 +49,15 @@ _CONFIGURATION: Final = frozenset(
 )
 _KEYS: Final = frozenset((".key", ".pem", ".gpg", ".asc"))
 _ABOUT_PACKAGES: Final = (
-    *("changelog", "citation", "contributing", "licence", "license"),
-    *("notice", "package.json", "readme", "requirements"),
+    "changelog",
+    "citation",
+    "contributing",
+    "licence",
+    "license",
+    "notice",
+    "package.json",
+    "readme",
+    "requirements",
 )
 _BUILT: Final = frozenset(("build", "dist", "node_modules"))
 

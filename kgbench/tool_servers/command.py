@@ -61,9 +61,8 @@ async def _read(process: asyncio.subprocess.Process, incoming: Any) -> None:
     """Forward each line as a message until the command ends or a line is too long."""
     assert process.stdout is not None
     async with incoming:
-        with contextlib.suppress(
-            *_ERRORS, ValueError
-        ):  # readline raises ValueError for a line beyond the limit, which ends the stream
+        # readline() raises ValueError for a line beyond the limit, which ends the stream.
+        with contextlib.suppress(*_ERRORS, ValueError):
             while line := await process.stdout.readline():
                 try:
                     message: Any = SessionMessage(jsonrpc_message_adapter.validate_json(line))

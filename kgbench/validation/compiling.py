@@ -29,14 +29,23 @@ _TYPE, _CLASS = ox.NamedNode(RDF.type), ox.NamedNode(RDFS.Class)
 _FALSE = ox.Literal(value=False)
 TARGETS = ("targetClass", "targetNode", "targetSubjectsOf", "targetObjectsOf")
 """The parameters that select the target nodes of a shape."""
-_NOT_CONSTRAINTS = (
-    frozenset(  # parameters without a constraint, or read together with another parameter
-        SH[name]
-        for name in (
-            *("path", "property", "message", "name", "description", "order", "group", "severity"),
-            *("deactivated", "ignoredProperties", "flags", "qualifiedValueShape", "defaultValue"),
-        )
-    )
+# Parameters without a constraint, or read together with another parameter.
+_NOT_CONSTRAINTS = frozenset(
+    {
+        SH.path,
+        SH.property,
+        SH.message,
+        SH.name,
+        SH.description,
+        SH.order,
+        SH.group,
+        SH.severity,
+        SH.deactivated,
+        SH.ignoredProperties,
+        SH.flags,
+        SH.qualifiedValueShape,
+        SH.defaultValue,
+    }
 )
 
 

@@ -262,9 +262,8 @@ def _by_pyshacl(shapes: rdflib.Graph, data: Sequence[ox.Triple]) -> list[Finding
     from rdflib import SH as NAMES
 
     with warnings.catch_warnings():
-        warnings.simplefilter(
-            "ignore"
-        )  # about ill-typed values (these are results) and recursion (refused above)
+        # Warnings of ill-typed values (reported as results) and of recursion (refused above).
+        warnings.simplefilter("ignore")
         try:
             conforms, results, text = pyshacl.validate(
                 rdflib_graph(data), shacl_graph=shapes, do_owl_imports=False, inference="none"

@@ -17,10 +17,10 @@ Path: TypeAlias = Callable[[Data, Term], list[Term]]
 
 _FIRST, _REST, _NIL = (ox.NamedNode(RDF[name]) for name in ("first", "rest", "nil"))
 _INVERSE, _ALTERNATIVE = ox.NamedNode(SH.inversePath), ox.NamedNode(SH.alternativePath)
-_REPEATED = {
-    ox.NamedNode(SH.zeroOrMorePath): (True, True),
-    ox.NamedNode(SH.oneOrMorePath): (False, True),
-    ox.NamedNode(SH.zeroOrOnePath): (True, False),
+_QUANTIFIERS = {
+    ox.NamedNode(SH.zeroOrMorePath): "*",
+    ox.NamedNode(SH.oneOrMorePath): "+",
+    ox.NamedNode(SH.zeroOrOnePath): "?",
 }
 
 
@@ -59,11 +59,10 @@ def path(shapes: Data, node: Term) -> tuple[Path, str]:
         return _alternative([way for way, _ in alternatives]), "|".join(
             name for _, name in alternatives
         )
-    for predicate, (zero, more) in _REPEATED.items():
+    for predicate, quantifier in _QUANTIFIERS.items():
         for inner in shapes.values(node, predicate):
             step, name = path(shapes, inner)
-            mark = {(True, True): "*", (False, True): "+"}.get((zero, more), "?")
-            return _repeated(step, zero=zero, more=more), f"({name}){mark}"
+            return _repeated(step, quantifier), f"({name}){quantifier}"
     raise ResourceError(f"the shapes hold a path that cannot be followed, at {node}")
 
 
@@ -89,14 +88,16 @@ def _alternative(ways: list[Path]) -> Path:
     return lambda data, node: list({value: None for way in ways for value in way(data, node)})
 
 
-def _repeated(step: Path, *, zero: bool, more: bool) -> Path:
+def _repeated(step: Path, quantifier: str) -> Path:
+    """Return the path that repeats ``step`` as often as ``*``, ``+`` or ``?`` allows."""
+
     def follow(data: Data, node: Term) -> list[Term]:
-        result: dict[Term, None] = {node: None} if zero else {}
+        result: dict[Term, None] = {} if quantifier == "+" else {node: None}
         nodes = [node]
         while nodes:
             fresh = {v: None for current in nodes for v in step(data, current) if v not in result}
             result.update(fresh)
-            nodes = list(fresh) if more else []
+            nodes = [] if quantifier == "?" else list(fresh)
         return list(result)
 
     return follow

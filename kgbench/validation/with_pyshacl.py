@@ -24,8 +24,14 @@ if TYPE_CHECKING:
 
 SHAPE_FILES = {
     "results": (
-        *("results.ttl", "aggregates.ttl", "analyses.ttl", "benchmarks.ttl", "catalogue.ttl"),
-        *("tasks.ttl", "queries.ttl", "policies.ttl"),
+        "results.ttl",
+        "aggregates.ttl",
+        "analyses.ttl",
+        "benchmarks.ttl",
+        "catalogue.ttl",
+        "tasks.ttl",
+        "queries.ttl",
+        "policies.ttl",
     ),
     "queries": ("queries.ttl",),
     "tasks": ("tasks.ttl",),

@@ -19,6 +19,7 @@ from typing import Any, TypeAlias
 
 from kgbench.variants.profile import Facet, Profile
 from kgbench.variants.triples import literal, words
+from kgbench.vocab import DCTERMS, FOAF, RDFS, SCHEMA, SKOS, VCARD
 
 COINCIDENCE = 0.001
 _SAMPLE = 500  # instances of a kind that are examined
@@ -283,27 +284,27 @@ def _same_parts(profile: Profile) -> Iterator[tuple[Facet, ...]]:
 _NAMING = frozenset(
     f"<{iri}>"
     for iri in (
-        "http://www.w3.org/2000/01/rdf-schema#label",
-        "http://www.w3.org/2000/01/rdf-schema#comment",
-        "http://www.w3.org/2004/02/skos/core#prefLabel",
-        "http://www.w3.org/2004/02/skos/core#altLabel",
-        "http://www.w3.org/2004/02/skos/core#notation",
-        "http://xmlns.com/foaf/0.1/name",
-        "http://xmlns.com/foaf/0.1/givenName",
-        "http://xmlns.com/foaf/0.1/firstName",
-        "http://xmlns.com/foaf/0.1/familyName",
-        "http://xmlns.com/foaf/0.1/surname",
-        "http://xmlns.com/foaf/0.1/lastName",
-        "http://xmlns.com/foaf/0.1/mbox",
-        "http://www.w3.org/2006/vcard/ns#fn",
-        "http://www.w3.org/2006/vcard/ns#hasEmail",
-        "https://schema.org/name",
+        RDFS.label,
+        RDFS.comment,
+        SKOS.prefLabel,
+        SKOS.altLabel,
+        SKOS.notation,
+        FOAF.name,
+        FOAF.givenName,
+        FOAF.firstName,
+        FOAF.familyName,
+        FOAF.surname,
+        FOAF.lastName,
+        FOAF.mbox,
+        VCARD.fn,
+        VCARD.hasEmail,
+        SCHEMA.name,
         "http://schema.org/name",
-        "https://schema.org/identifier",
+        SCHEMA.identifier,
         "http://schema.org/identifier",
-        "http://purl.org/dc/terms/title",
+        DCTERMS["title"],
         "http://purl.org/dc/elements/1.1/title",
-        "http://purl.org/dc/terms/identifier",
+        DCTERMS.identifier,
         "http://purl.org/dc/elements/1.1/identifier",
     )
 )

@@ -11,13 +11,14 @@ from typing import NamedTuple, TypeAlias
 import pyoxigraph as ox
 
 from kgbench.scoring import ntriples, result_sets
+from kgbench.vocab import XSD
 
 Triple: TypeAlias = tuple[str, str, str]
 """Subject, predicate and object, each in N-Triples syntax."""
 
 _LABEL = re.compile(r'"(?:[^"\\]|\\.)*"|<[^<>\s]*>|(_:[^\s<>"]+)')
 _WORD = re.compile(r"[^\W_]+")
-_STRINGS = ("http://www.w3.org/2001/XMLSchema#string", "@")
+_STRINGS = (XSD.string, "@")
 
 
 class TypedLiteral(NamedTuple):

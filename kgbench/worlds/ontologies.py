@@ -157,8 +157,15 @@ Step = tuple[list[Axiom], list[Axiom]]
 """Axioms, and the facts that they need as premises."""
 _CONCLUDING: Final[Mapping[str, tuple[str, ...]]] = {
     "type": (
-        *("subclass", "equivalent", "domain", "range", "intersection"),
-        *("union", "some", "with", "all"),
+        "subclass",
+        "equivalent",
+        "domain",
+        "range",
+        "intersection",
+        "union",
+        "some",
+        "with",
+        "all",
     ),
     "link": ("subproperty", "inverse", "symmetric", "transitive", "chain", "value"),
     "same": ("functional", "inverse-functional", "most"),

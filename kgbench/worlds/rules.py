@@ -77,8 +77,16 @@ class RuleContext(NamedTuple):
         def build(breaks: Change, keeps: Change | None = None) -> Rule:
             path = self.term(prop.iri)
             return Rule(
-                *(component, words, self.target, path, constraint, group or component),
-                *((self.kind,), (prop.iri,), breaks, keeps),
+                component,
+                words,
+                self.target,
+                path,
+                constraint,
+                group or component,
+                (self.kind,),
+                (prop.iri,),
+                breaks,
+                keeps,
             )
 
         return build

@@ -41,8 +41,14 @@ _LARGEST: Final = 4  # most triples that a fault may change
 
 _CORE: Final = ("MinCount", "MaxCount", "Datatype", "Class")
 _VALUES: Final = (
-    *("MinInclusive", "MaxInclusive", "MinExclusive", "MaxExclusive"),
-    *("MinLength", "MaxLength", "Pattern", "NodeKind"),
+    "MinInclusive",
+    "MaxInclusive",
+    "MinExclusive",
+    "MaxExclusive",
+    "MinLength",
+    "MaxLength",
+    "Pattern",
+    "NodeKind",
 )
 _WIDER: Final = ("UniqueLang", "LanguageIn", "Closed", "subjects", "objects", "inverse")
 _LOGIC: Final = ("Or", "Xone", "Not", "QualifiedMinCount", "QualifiedMaxCount")

@@ -68,8 +68,16 @@ def inverse(context: RuleContext) -> Rule | None:
     breaks = scene_changes.shared(context.kind, prop, most + 1)
     keeps = scene_changes.shared(context.kind, prop, most)
     return Rule(
-        *("MaxCount", words, target, path, f"sh:maxCount {most}", "MaxCount"),
-        *((context.kind,), (prop.iri,), breaks, keeps),
+        "MaxCount",
+        words,
+        target,
+        path,
+        f"sh:maxCount {most}",
+        "MaxCount",
+        (context.kind,),
+        (prop.iri,),
+        breaks,
+        keeps,
     )
 
 
@@ -91,8 +99,15 @@ def _logical(component: str) -> RuleDrawer:
         if component == "Xone" and context.chance.between(0, 1):
             breaks = scene_changes.both_of(context.kind, first, second)
         return Rule(
-            *(component, words, context.target, "", f"sh:{component.lower()} ( {parts} )"),
-            *(f"{component} {parts}", (context.kind,), (first.iri, second.iri), breaks),
+            component,
+            words,
+            context.target,
+            "",
+            f"sh:{component.lower()} ( {parts} )",
+            f"{component} {parts}",
+            (context.kind,),
+            (first.iri, second.iri),
+            breaks,
             scene_changes.only(context.kind, first, second),
         )
 
@@ -139,8 +154,15 @@ def _qualified(context: RuleContext, *, least: bool) -> Rule | None:
     )
     component = "QualifiedMinCount" if least else "QualifiedMaxCount"
     return Rule(
-        *(component, words, context.target, path, constraint, component),
-        *((context.kind, prop.range), (prop.iri,), breaks),
+        component,
+        words,
+        context.target,
+        path,
+        constraint,
+        component,
+        (context.kind, prop.range),
+        (prop.iri,),
+        breaks,
     )
 
 
@@ -170,12 +192,15 @@ def _two_steps(component: str) -> RuleDrawer:
             path, constraint = first, f"sh:node [ sh:property [ sh:path {second} ; {bound} ] ]"
         iris = (prop.iri, last.iri)
         return Rule(
-            *(component, words, context.target, path, constraint, f"{component} {second}"),
-            *(
-                (context.kind,),
-                iris,
-                scene_changes.valued_beyond(context.kind, prop, last, limit - 1),
-            ),
+            component,
+            words,
+            context.target,
+            path,
+            constraint,
+            f"{component} {second}",
+            (context.kind,),
+            iris,
+            scene_changes.valued_beyond(context.kind, prop, last, limit - 1),
             scene_changes.valued_beyond(context.kind, prop, last, limit),
         )
 

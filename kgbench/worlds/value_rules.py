@@ -150,13 +150,16 @@ def _of_names(
         sentence = f"The name (rdfs:label) of every {context.label} {words}."
         kinds = (context.kind,)
         return Rule(
-            *(component, sentence, context.target, "rdfs:label", constraint, component),
-            *(
-                kinds,
-                (RDFS.label,),
-                scene_changes.change_name(breaks, context.kind),
-                scene_changes.change_name(keeps, context.kind),
-            ),
+            component,
+            sentence,
+            context.target,
+            "rdfs:label",
+            constraint,
+            component,
+            kinds,
+            (RDFS.label,),
+            scene_changes.change_name(breaks, context.kind),
+            scene_changes.change_name(keeps, context.kind),
         )
 
     return draw

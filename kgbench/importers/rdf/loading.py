@@ -124,9 +124,8 @@ def _skip_known_originals(store: Store, contents: Contents, summary: Summary) ->
         is_stored = _catalogue_has(store, f"?graph <{KGB.describes}> <{origin}> .")
         if is_stored:
             summary.elsewhere.append((activity, origin))
-            contents.targets[activity] = TargetGraph(
-                target.graph, target.activity, "analysis"
-            )  # left out
+            # Graphs of this kind are not loaded.
+            contents.targets[activity] = TargetGraph(target.graph, target.activity, "analysis")
 
 
 def _is_registered(store: Store, target: TargetGraph) -> bool:

@@ -34,19 +34,37 @@ from kgbench.vocab import BASE, KGB, OUTCOME, OWL, RDF, RDFS, SCHEMA, SKOS, comp
 
 _DEFINING_PROPERTIES = frozenset(
     (
-        *(RDF.type, RDFS.range),
-        *(SKOS.notation, SKOS.inScheme, SCHEMA.version, SCHEMA.softwareVersion),
-        *(SCHEMA.minValue, SCHEMA.maxValue, KGB.higherIsBetter, KGB.unbounded),
-        *(KGB.aggregation, KGB.aggregationOf, KGB.mainMetric, KGB.maxRounds),
-        *(KGB.protected, KGB.isError, KGB.askAgain),
+        RDF.type,
+        RDFS.range,
+        SKOS.notation,
+        SKOS.inScheme,
+        SCHEMA.version,
+        SCHEMA.softwareVersion,
+        SCHEMA.minValue,
+        SCHEMA.maxValue,
+        KGB.higherIsBetter,
+        KGB.unbounded,
+        KGB.aggregation,
+        KGB.aggregationOf,
+        KGB.mainMetric,
+        KGB.maxRounds,
+        KGB.protected,
+        KGB.isError,
+        KGB.askAgain,
     )
 )
 """Properties that define the meaning of a declared resource; labels may be worded otherwise."""
 
 _FIXED_CLASSES = frozenset(
     (
-        *(OWL.Class, OWL.ObjectProperty, OWL.DatatypeProperty, RDF.Property, SKOS.Concept),
-        *(KGB.Metric, KGB.TaskClass, KGB.Suite),
+        OWL.Class,
+        OWL.ObjectProperty,
+        OWL.DatatypeProperty,
+        RDF.Property,
+        SKOS.Concept,
+        KGB.Metric,
+        KGB.TaskClass,
+        KGB.Suite,
     )
 )
 """Classes of declared resources whose meaning results depend on."""

@@ -27,8 +27,14 @@ _IANA = re.compile(r"https?://www\.iana\.org/assignments/media-types/")
 _LEADS = [
     ox.NamedNode(iri)
     for iri in (
-        *(DCAT.downloadURL, DCAT.accessURL, DCAT.landingPage, DCAT.previousVersion),
-        *(DCAT.hasVersion, FOAF.homepage, FOAF.page, VOID.dataDump),
+        DCAT.downloadURL,
+        DCAT.accessURL,
+        DCAT.landingPage,
+        DCAT.previousVersion,
+        DCAT.hasVersion,
+        FOAF.homepage,
+        FOAF.page,
+        VOID.dataDump,
     )
 ]
 
@@ -105,9 +111,8 @@ def _sums(published: PublicationFiles, digest: Any) -> Iterator[Fault]:
         if name in listed or name in (_SUMS, _SIGNATURE):
             continue
         first = name.partition("/")[0]
-        advice = own_names.isdisjoint(
-            (first, first.partition(".")[0])
-        )  # it lies beside the publication, not in it
+        # Only advice for a file or folder that the publication never writes.
+        advice = own_names.isdisjoint((first, first.partition(".")[0]))
         remedy = "Remove it unless you put it there." if advice else _AGAIN
         yield Fault("checksum", "", name, f"The file is not in {_SUMS}.", remedy, advice)
 

@@ -40,7 +40,15 @@ _is_private = cache(is_private)  # for the part of an IRI before the path
 _PLACES = (
     _Finder(
         "a local path",
-        (*("/home/", "/Users/", "/root/", "/mnt/", "/srv/", "file:/", "\\Users\\"),),
+        (
+            "/home/",
+            "/Users/",
+            "/root/",
+            "/mnt/",
+            "/srv/",
+            "file:/",
+            "\\Users\\",
+        ),
         re.compile(
             r"(?<![\w/.])/(?:home|Users|root|mnt|srv)/[\w.@+-]+|\b[A-Za-z]:\\+Users\\+[\w.@+-]+"
             r"|\bfile:///?[\w.~-]"

@@ -23,7 +23,7 @@ _AGAIN = "Publish again."
 _WITHHOLD = "Publish with --redact prompts, or name the suite with --unprotected."
 #: Fields of a protected suite's case data that identify the case and may be in the clear.
 _IDENTITY = frozenset(
-    (*("uid", "taskUid", "graphFormat", "kgInfoFormat", "kgInfoType", "graphName", "version"), "n")
+    ("uid", "taskUid", "graphFormat", "kgInfoFormat", "kgInfoType", "graphName", "version", "n")
 )
 
 

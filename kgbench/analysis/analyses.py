@@ -78,7 +78,7 @@ def leaderboard(
             "score set. Implies --significance.",
         ),
     ] = None,
-    about: Annotated[
+    estimand: Annotated[
         str | None,
         Option(
             "--estimand",
@@ -109,7 +109,7 @@ def leaderboard(
     declared_text = contents(declared)
     options: dict[str, Any] = {
         "test": test,
-        "about": about,
+        "estimand": estimand,
         "alpha": alpha,
         "samples": samples,
         "seed": seed,
@@ -133,7 +133,7 @@ def tasks(
     *,
     metric: Metric = None,
     answers: Round = None,
-    about: About = "cases",
+    estimand: About = "cases",
     common: Common = False,
     aspects: Annotated[
         bool,
@@ -151,7 +151,7 @@ def tasks(
     from kgbench.analysis.common import of_common_tasks
     from kgbench.analysis.task_scores import task_scores
 
-    options: dict[str, Any] = {"metric": metric, "answers": answers, "about": about}
+    options: dict[str, Any] = {"metric": metric, "answers": answers, "estimand": estimand}
 
     def compute(store: Store, selection: Selection) -> Table:
         if not aspects:
@@ -250,7 +250,7 @@ def sizes(
             "student (Student's t over single dialogues, as in DL4KG 2023).",
         ),
     ] = "score",
-    about: About = "cases",
+    estimand: About = "cases",
 ) -> AnalysisRequest:
     """Show a score against problem size, with 95 % intervals.
 
@@ -265,7 +265,7 @@ def sizes(
         "metric": metric,
         "answers": answers,
         "interval": interval,
-        "about": about,
+        "estimand": estimand,
     }
     return AnalysisRequest(
         lambda store, selection: computed.sizes(
@@ -277,7 +277,7 @@ def sizes(
 
 
 @analysis("dialogue", explained=True)
-def dialogue(*, about: About = "cases") -> AnalysisRequest:
+def dialogue(*, estimand: About = "cases") -> AnalysisRequest:
     """Compare the first answer of each dialogue with its best answer after feedback.
 
     >>> results = kgbench.open("kgbench-results")
@@ -289,15 +289,15 @@ def dialogue(*, about: About = "cases") -> AnalysisRequest:
 
     return AnalysisRequest(
         lambda store, selection: feedback_gains(
-            store, selection, tasks=selection.tasks, models=selection.models, about=about
+            store, selection, tasks=selection.tasks, models=selection.models, estimand=estimand
         ),
-        {"about": about},
+        {"estimand": estimand},
         parts=lambda store, selection: explain.of_answers(store, selection.tasks),
     )
 
 
 @analysis("characterization", explained=True)
-def characterization(*, about: About = "cases") -> AnalysisRequest:
+def characterization(*, estimand: About = "cases") -> AnalysisRequest:
     """Show scores by cognitive process, knowledge dimension and relational complexity.
 
     >>> results = kgbench.open("kgbench-results")
@@ -308,8 +308,8 @@ def characterization(*, about: About = "cases") -> AnalysisRequest:
     from kgbench.analysis import explain
 
     return AnalysisRequest(
-        lambda store, selection: computed.characterization(store, selection, about=about),
-        {"about": about},
+        lambda store, selection: computed.characterization(store, selection, estimand=estimand),
+        {"estimand": estimand},
         lambda store, _: explain.of_characteristics(store),
     )
 

@@ -119,7 +119,7 @@ def pairs(
     *,
     metric: Metric = None,
     answers: Round = None,
-    about: Annotated[str, ESTIMAND] = "cases",
+    estimand: Annotated[str, ESTIMAND] = "cases",
     alpha: Annotated[
         float,
         Option("--alpha", min=0, max=1, help="Two models differ if the uncorrected p is below."),
@@ -133,7 +133,12 @@ def pairs(
     """
     from kgbench.analysis.pairs import pairs as computed
 
-    options: dict[str, Any] = {"metric": metric, "answers": answers, "about": about, "alpha": alpha}
+    options: dict[str, Any] = {
+        "metric": metric,
+        "answers": answers,
+        "estimand": estimand,
+        "alpha": alpha,
+    }
     return AnalysisRequest(lambda store, selection: computed(store, selection, **options), options)
 
 
@@ -142,7 +147,7 @@ def contamination(
     *,
     metric: Metric = None,
     answers: Round = None,
-    about: Annotated[str, ESTIMAND] = "cases",
+    estimand: Annotated[str, ESTIMAND] = "cases",
 ) -> AnalysisRequest:
     """Compare scores on published cases with those on generated twins under new names.
 
@@ -152,7 +157,7 @@ def contamination(
     """
     from kgbench.analysis.contamination import contamination as computed
 
-    options: dict[str, Any] = {"metric": metric, "answers": answers, "about": about}
+    options: dict[str, Any] = {"metric": metric, "answers": answers, "estimand": estimand}
     return AnalysisRequest(lambda store, selection: computed(store, selection, **options), options)
 
 
@@ -205,7 +210,7 @@ def difficulty(
     *,
     metric: Metric = None,
     answers: Round = None,
-    about: Annotated[str, ESTIMAND] = "cases",
+    estimand: Annotated[str, ESTIMAND] = "cases",
 ) -> AnalysisRequest:
     """Show a score against the level of difficulty of tasks, by family, with 95 % intervals.
 
@@ -216,7 +221,7 @@ def difficulty(
     from kgbench.analysis import difficulty as computed
     from kgbench.analysis import explain
 
-    options: dict[str, Any] = {"metric": metric, "answers": answers, "about": about}
+    options: dict[str, Any] = {"metric": metric, "answers": answers, "estimand": estimand}
     return AnalysisRequest(
         lambda store, selection: computed.difficulty(
             store, selection, tasks=selection.tasks, models=selection.models, **options

@@ -43,27 +43,27 @@ class Claim(NamedTuple):
 
 
 def claim(
-    about: Estimand,
+    estimand: Estimand,
     cases: Mapping[Item, Histogram],
     bounds: Bounds,
     weights: Mapping[str, float] | None = None,
 ) -> Claim:
-    """Estimate the mean of values by item, with an interval for the estimand ``about``.
+    """Estimate the mean of values by item, with an interval for ``estimand``.
 
     ``bounds`` is the range of the values. ``weights`` has the weight of the values of each task
     (IRI); by default all values weigh the same.
     """
-    if not about.clustered:
+    if not estimand.clustered:
         pooled = Histogram.pooled(cases.values())
         interval = score_interval(pooled, bounds)
         if interval is None:
             return Claim(pooled.n, pooled.mean, missing="one dialogue" if pooled.n else None)
         return Claim(pooled.n, pooled.mean, pooled.standard_error, interval.low, interval.high)
-    clusters = Clusters.of(_values(about, cases, weights or {}))
+    clusters = Clusters.of(_values(estimand, cases, weights or {}))
     interval = clusters.interval(bounds)
     if interval is not None:
         return Claim(clusters.number, clusters.mean, clusters.error, interval.low, interval.high)
-    missing = _missing(about, clusters)
+    missing = _missing(estimand, clusters)
     return Claim(clusters.number, clusters.mean, clusters.error, missing=missing)
 
 
@@ -82,10 +82,10 @@ class Claims:
         weights: Mapping[str, float] | None = None,
     ) -> Claim:
         """Make the claim of a row by :func:`claim`, and record its method or missing interval."""
-        claimed = claim(self._inference.about, cases, bounds, weights)
+        claimed = claim(self._inference.estimand, cases, bounds, weights)
         if claimed.missing is not None and cases:
             self._missing[claimed.missing] += 1
-        if claimed.low is not None and not self._inference.about.clustered:
+        if claimed.low is not None and not self._inference.estimand.clustered:
             self._methods.add(bounds.method(Histogram.pooled(cases.values())))
         return claimed
 
@@ -119,22 +119,22 @@ def by_task(reached: Repetitions) -> dict[tuple[str, str], dict[Item, Histogram]
 
 
 def _values(
-    about: Estimand, cases: Mapping[Item, Histogram], weights: Mapping[str, float]
+    estimand: Estimand, cases: Mapping[Item, Histogram], weights: Mapping[str, float]
 ) -> Iterator[Value]:
     for item, values in cases.items():
         weight = weights.get(item.task, 1.0)
-        stratum = {"task": item.task, "case": item, None: None}[about.fixed]
-        if about.sampled in ("task", "case"):  # one value stands for all of the case
-            cluster = item.task if about.sampled == "task" else item
+        stratum = {"task": item.task, "case": item, None: None}[estimand.fixed]
+        if estimand.sampled in ("task", "case"):  # one value stands for all of the case
+            cluster = item.task if estimand.sampled == "task" else item
             yield Value(stratum, cluster, values.mean or 0.0, weight * values.n)
         else:
             for number, value in enumerate(values.values()):
                 yield Value(stratum, (item, number), value, weight)
 
 
-def _missing(about: Estimand, clusters: Clusters) -> str:
+def _missing(estimand: Estimand, clusters: Clusters) -> str:
     if clusters.number == 0:
-        return f"one {about.sampled}"
+        return f"one {estimand.sampled}"
     if clusters.number < FEWEST_FOR_INTERVAL:
-        return f"fewer than {FEWEST_FOR_INTERVAL} {about.sampled}s"
-    return f"metric without a range, and fewer than 10 {about.sampled}s or no variance"
+        return f"fewer than {FEWEST_FOR_INTERVAL} {estimand.sampled}s"
+    return f"metric without a range, and fewer than 10 {estimand.sampled}s or no variance"

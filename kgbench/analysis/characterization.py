@@ -42,16 +42,16 @@ COLUMNS = (
 QUERIES = (*fetch.CHOOSING, *fetch.CASES, "task-characteristics")
 
 
-def characterization(store: Store, selection: Selection, *, about: str = CASES) -> Table:
+def characterization(store: Store, selection: Selection, *, estimand: str = CASES) -> Table:
     """Tabulate main scores by characteristic of tasks: one row per characteristic, level and model.
 
     The score is the mean of the task means; the deviation is that of all values together. The
-    interval is that of :func:`~kgbench.analysis.case_means.claim` for the estimand ``about``;
+    interval is that of :func:`~kgbench.analysis.case_means.claim` for ``estimand``;
     ``ci_score`` is the score over the tasks that the interval covers. A task with several levels
     of a characteristic counts in each of them. Raises :class:`~kgbench.errors.QueryError` where
     no scored task class is characterised, and for an unknown estimand.
     """
-    claims = Claims(inference(about))
+    claims = Claims(inference(estimand))
     tasks, levels, metrics = fetch.tasks(store), levels_of(store), fetch.metrics(store)
     chosen = chosen_scores(store, "*", None)
     parts: dict[tuple[str, str, str], dict[str, dict[Item, Histogram]]] = defaultdict(

@@ -90,7 +90,7 @@ def compare(
     a: Side,
     b: Side,
     *,
-    about: str = CASES,
+    estimand: str = CASES,
     margin: float | None = None,
     solved: float = SOLVED,
     samples: int = 10_000,
@@ -99,7 +99,7 @@ def compare(
     """Compare two sides: one row per task and one over all tasks.
 
     Rows have means, difference, tests, effect size, and the numbers of pairs that only one side
-    solved. ``about`` names the estimand of intervals and tests, by default cases of this kind: see
+    solved. ``estimand`` is that of intervals and tests, by default cases of this kind: see
     :mod:`kgbench.analysis.clusters`. A task that supports no such claim (one with a single case)
     has no test in its row; a further row is then about all tasks that do support one. With a
     ``margin`` the sides are tested for equivalence, too. P is corrected over the tasks by Holm and
@@ -110,13 +110,13 @@ def compare(
     single case). The effect size is Cohen's dz or d. A dialogue counts as solved if its score is at
     least ``solved``.
     """
-    inference_ = inference(about)
-    estimand = inference_.about
-    equal = estimand.clustered and margin is not None
+    inference_ = inference(estimand)
+    target = inference_.estimand
+    equal = target.clustered and margin is not None
 
     def row_of(name: str, several: list[Match]) -> dict[str, Value]:
-        if estimand.clustered:
-            return _row(name, several, solved, cluster_test(several, estimand, margin))
+        if target.clustered:
+            return _row(name, several, solved, cluster_test(several, target, margin))
         return _row(name, several, solved, _independent(several, samples, seed))
 
     rows = [row_of(task, [match]) for task, match in matches.items()]
@@ -126,19 +126,19 @@ def compare(
     all_tasks = list(matches.values())
     if len(matches) > 1:
         rows.append(row_of(ALL_TASKS, all_tasks))
-    left_out, claimed = _left_out(all_tasks, estimand), supporting_matches(all_tasks, estimand)
+    left_out, claimed = _left_out(all_tasks, target), supporting_matches(all_tasks, target)
     if left_out and claimed:
-        rows.append(row_of(estimand.informative, claimed))
+        rows.append(row_of(target.informative, claimed))
     notes = [f"A is {a.kind} {a.name}, B is {b.kind} {b.name}.", inference_.note]
-    notes += _notes(matches, estimand, len(left_out), margin)
+    notes += _notes(matches, target, len(left_out), margin)
     if any(row.get("no_claim") for row in rows):
         notes.append(
             "No claim: the reason why a row cannot tell A from B at p < 0.05, whatever its values."
         )
-    tested = _CLUSTERED if estimand.clustered else _INDEPENDENT
+    tested = _CLUSTERED if target.clustered else _INDEPENDENT
     columns = (*_MEANS, *tested, *(_EQUIVALENT if equal else ()), *_EFFECTS)
     options: dict[str, Value] = (
-        {"margin": margin} if estimand.clustered else {"samples": samples, "seed": seed}
+        {"margin": margin} if target.clustered else {"samples": samples, "seed": seed}
     )
     return Table(
         title=f"{a.name} against {b.name}",
@@ -151,19 +151,19 @@ def compare(
 
 
 def _notes(
-    matches: Mapping[str, Match], about: Estimand, left_out: int, margin: float | None
+    matches: Mapping[str, Match], estimand: Estimand, left_out: int, margin: float | None
 ) -> Iterator[str]:
     if left_out:
         yield (
-            f"Number of {about.fixed}s with one {about.sampled}: {left_out}. They support no "
-            f"claim about {about.label}. The row '{about.informative}' is about the others."
+            f"Number of {estimand.fixed}s with one {estimand.sampled}: {left_out}. They support no "
+            f"claim about {estimand.label}. The row '{estimand.informative}' is about the others."
         )
-    if margin is not None and about.clustered:
+    if margin is not None and estimand.clustered:
         yield (
             f"p (equal): two one-sided t-tests that A and B differ by less than {margin:g}; "
             f"they need at least {FEWEST_FOR_T} clusters."
         )
-    if not about.clustered:
+    if not estimand.clustered:
         yield DIFFERENCE_NOTE
     unpaired = [task for task, match in matches.items() if not match.paired]
     partly = sum(len(m.rest_a) + len(m.rest_b) for m in matches.values() if m.paired)
@@ -197,45 +197,47 @@ def _row(
 
 
 def _values(matches: list[Match]) -> tuple[list[float], list[float]]:
-    used = [match.used() for match in matches]
+    used = [match.compared_rows() for match in matches]
     return [i.value for rows_a, _ in used for i in rows_a], [i.value for _, b in used for i in b]
 
 
-def _sides(matches: list[Match], about: Estimand) -> tuple[Clusters, ...]:
+def _sides(matches: list[Match], estimand: Estimand) -> tuple[Clusters, ...]:
     """Return the clusters of the differences of pairs, or else those of each side."""
     if all(match.paired for match in matches):
-        return (about.clusters((p.a, p.difference) for match in matches for p in match.pairs),)
-    used = [match.used() for match in matches]
+        return (estimand.clusters((p.a, p.difference) for match in matches for p in match.pairs),)
+    used = [match.compared_rows() for match in matches]
     return (
-        about.clusters((i, i.value) for rows_a, _ in used for i in rows_a),
-        about.clusters((i, i.value) for _, rows_b in used for i in rows_b),
+        estimand.clusters((i, i.value) for rows_a, _ in used for i in rows_a),
+        estimand.clusters((i, i.value) for _, rows_b in used for i in rows_b),
     )
 
 
-def supporting_matches(matches: list[Match], about: Estimand) -> list[Match]:
+def supporting_matches(matches: list[Match], estimand: Estimand) -> list[Match]:
     """Return the tasks, or their parts, that support a claim about an estimand."""
-    left_out = _left_out(matches, about)
-    reduced = [match.without(lambda row: about.stratum(row) in left_out) for match in matches]
+    left_out = _left_out(matches, estimand)
+    reduced = [match.without(lambda row: estimand.stratum(row) in left_out) for match in matches]
     return [match for match in reduced if match.pairs or (match.rest_a and match.rest_b)]
 
 
-def _left_out(matches: list[Match], about: Estimand) -> frozenset[object]:
+def _left_out(matches: list[Match], estimand: Estimand) -> frozenset[object]:
     """Return the names of the strata that support no claim."""
-    if not about.clustered:
+    if not estimand.clustered:
         return frozenset()
-    return frozenset(name for side in _sides(matches, about) for name in side.left_out)
+    return frozenset(name for side in _sides(matches, estimand) for name in side.left_out)
 
 
-def cluster_test(matches: list[Match], about: Estimand, margin: float | None) -> dict[str, Value]:
+def cluster_test(
+    matches: list[Match], estimand: Estimand, margin: float | None
+) -> dict[str, Value]:
     """Test some tasks together by clusters; without a test where a part of them supports no claim.
 
     The cells are those of the columns ``clusters``, ``ci_low``, ``ci_high``, ``p``,
     ``p_equivalent`` and ``no_claim`` of :func:`compare`.
     """
-    clusters = _sides(matches, about)
+    clusters = _sides(matches, estimand)
     bounds = Bounds.around(match.bounds for match in matches)
     test = clusters[0] if len(clusters) == 1 else UnpairedDifference(*clusters)
-    claim = about.no_claim(test)
+    claim = estimand.no_claim(test)
     if test.lone:
         return {"clusters": None, "p": None, "no_claim": claim}
     between = test.interval(bounds.differences if len(clusters) == 1 else bounds)
@@ -269,7 +271,9 @@ def _independent(matches: list[Match], samples: int, seed: int) -> dict[str, Val
             for x, y in zip(
                 *(
                     bootstrap_means(
-                        _units([(i, i.value) for match in matches for i in match.used()[side]]),
+                        _units(
+                            [(i, i.value) for match in matches for i in match.compared_rows()[side]]
+                        ),
                         samples=samples,
                         seed=seed + side,
                     )

@@ -79,8 +79,8 @@ def compass(name: str = DEFAULT, file: Path | None = None) -> Compass:
         name=name,
         label=declared.required(node, RDFS.label),
         axes=axes,
-        band=declared.needed(node, KGB.bandWidth, float),
-        population=declared.needed(node, KGB.deviationKind, _population),
+        band=declared.required_as(node, KGB.bandWidth, float),
+        population=declared.required_as(node, KGB.deviationKind, _population),
         file=file,
     )
 

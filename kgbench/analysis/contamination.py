@@ -69,21 +69,21 @@ def contamination(
     *,
     metric: str | None = None,
     answers: str | None = None,
-    about: str = CASES,
+    estimand: str = CASES,
 ) -> Table:
     """Compare tasks with their twins: one row per model, published task and task with twins.
 
     ``metric`` and ``answers`` are as in :func:`~kgbench.analysis.task_scores.task_scores`;
-    ``about`` names the estimand of intervals and tests. Values are paired where a case and a twin
+    ``estimand`` is that of intervals and tests. Values are paired where a case and a twin
     have the same name, in order where either was repeated; a published case is a cluster. Where no
     names are shared the sides are compared unpaired, and the cases of both sides are clusters.
 
     Only metrics of the same name are compared. Raises :class:`~kgbench.errors.QueryError` where
     no task or metric matches, and for an estimand without clusters.
     """
-    inference_ = inference(about)
-    if not inference_.about.clustered:
-        raise QueryError(f"'{about}' treats dialogues as independent: name another estimand")
+    inference_ = inference(estimand)
+    if not inference_.estimand.clustered:
+        raise QueryError(f"'{estimand}' treats dialogues as independent: name another estimand")
     chosen = chosen_scores(store, selection.tasks, metric, answers)
     tasks, metrics, models = fetch.tasks(store), fetch.metrics(store), fetch.models(store)
     relations = [relation for relation in declared(store) if _comparable(relation, chosen, metrics)]
@@ -113,7 +113,7 @@ def contamination(
                     "names": relation.names,
                     "metric": score_name(score, metrics),
                 }
-                rows.append(labels | _cells(match, inference_.about))
+                rows.append(labels | _cells(match, inference_.estimand))
     ps = [row["p"] if isinstance(row["p"], float) else None for row in rows]
     for cells, corrected in zip(rows, holm(ps), strict=True):
         cells["p_holm"] = corrected
@@ -178,8 +178,8 @@ def _match(
     return match_rows(published, renamed, {task: metric.bounds}, key)[task]
 
 
-def _cells(match: Match, about: Estimand) -> dict[str, Value]:
-    published_rows, twin_rows = match.used()
+def _cells(match: Match, estimand: Estimand) -> dict[str, Value]:
+    published_rows, twin_rows = match.compared_rows()
     published = Histogram.of(row.value for row in published_rows)
     twins = Histogram.of(row.value for row in twin_rows)
     assert published.mean is not None
@@ -191,7 +191,7 @@ def _cells(match: Match, about: Estimand) -> dict[str, Value]:
         "mean_published": published.mean,
         "mean_twin": twins.mean,
         "difference": published.mean - twins.mean,
-        **cluster_test([match], about, None),
+        **cluster_test([match], estimand, None),
     }
 
 

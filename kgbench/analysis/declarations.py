@@ -38,7 +38,7 @@ class ScoreSet:
 
     With groups, the combined score is the weighted mean over groups of the mean over the scores of
     each, and the deviation is pooled with the same weights. ``test`` is the test against the best
-    model that its source uses, one of :data:`TESTS`, and ``about`` the name of the estimand of
+    model that its source uses, one of :data:`TESTS`, and ``estimand`` the name of the estimand of
     intervals and tests. ``file`` is the user's file that declares the set, ``None`` for a shipped
     one.
     """
@@ -49,7 +49,7 @@ class ScoreSet:
     selectors: tuple[Selector, ...] = ()
     groups: tuple[ScoreGroup, ...] = ()
     test: str = TESTS[0]
-    about: str = CASES
+    estimand: str = CASES
     file: Path | None = None
 
     @property
@@ -158,7 +158,7 @@ def score_set(name: str, file: Path | None = None) -> ScoreSet:
             for axis in source.ordered(node, KGB.axis)
         ),
         test=source.read(node, KGB.significanceTest, _test) or TESTS[0],
-        about=source.read(node, KGB.estimand, _estimand) or CASES,
+        estimand=source.read(node, KGB.estimand, _estimand) or CASES,
         file=file,
     )
 

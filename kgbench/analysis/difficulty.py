@@ -102,14 +102,14 @@ def difficulty(
     answers: str | None = None,
     tasks: str = "*",
     models: str = "*",
-    about: str = CASES,
+    estimand: str = CASES,
 ) -> Table:
     """Tabulate scores: one row per family, series, model and level, with the mean and its interval.
 
-    ``about`` is the estimand of the 95 % intervals (:func:`~kgbench.analysis.case_means.claim`).
+    ``estimand`` is the estimand of the 95 % intervals (:func:`~kgbench.analysis.case_means.claim`).
     Raises :class:`~kgbench.errors.QueryError` for an unknown metric or estimand.
     """
-    claims = Claims(inference(about))
+    claims = Claims(inference(estimand))
     chosen = chosen_scores(store, tasks, metric, answers)
     steps_of_tasks = {task: step for task, step in task_levels(store).items() if task in chosen}
     metrics, names = fetch.metrics(store), fetch.models(store)

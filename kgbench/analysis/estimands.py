@@ -77,7 +77,7 @@ class Estimand:
         return f"{clusters.number} {self.sampled}s: p is never below {least:g}"
 
 
-def estimand(name: str = CASES) -> Estimand:
+def find_estimand(name: str = CASES) -> Estimand:
     """Return the declared estimand ``name``.
 
     Raises :class:`~kgbench.errors.QueryError` where there is none.

@@ -74,18 +74,18 @@ def feedback_gains(
     *,
     tasks: str = "*",
     models: str = "*",
-    about: str = CASES,
+    estimand: str = CASES,
 ) -> Table:
     """Compare first and best answers: one row per task, model and kind of first feedback.
 
     There is a further row over all dialogues of a task and model. The score is the metric of single
     answers that the task's main metric aggregates. Interval and test of the gain are paired, for
-    the estimand ``about``. ``improved`` is the share of dialogues whose best answer is better than
+    ``estimand``. ``improved`` is the share of dialogues whose best answer is better than
     their first. ``tasks`` and ``models`` are globs over labels and model ids. Raises
     :class:`~kgbench.errors.QueryError` where no matching task has several rounds, and for an
     unknown estimand.
     """
-    inference_ = inference(about)
+    inference_ = inference(estimand)
     all_tasks, watched = fetch.tasks(store), metrics_of_answers(store, tasks)
     if not watched:
         raise QueryError(
@@ -108,7 +108,7 @@ def feedback_gains(
             names.name(model),
             kind,
             watched[task].name,
-            *_statistics(courses, _gains(watched[task]), inference_.about),
+            *_statistics(courses, _gains(watched[task]), inference_.estimand),
         )
         for (task, model, kind), courses in groups.items()
         if names.fits(model, models)
@@ -121,7 +121,7 @@ def feedback_gains(
         notes=(
             "Only answers that need feedback get it: the rows of a kind have harder dialogues.",
             inference_.note,
-            *([] if inference_.about.clustered else [DIFFERENCE_NOTE]),
+            *([] if inference_.estimand.clustered else [DIFFERENCE_NOTE]),
         ),
         queries=QUERIES,
         context={**selection.context, **inference_.context},
@@ -180,7 +180,7 @@ def _gains(metric: MetricInfo) -> Bounds:
 
 
 def _statistics(
-    courses: Sequence[ScoreHistory], bounds: Bounds, about: Estimand
+    courses: Sequence[ScoreHistory], bounds: Bounds, estimand: Estimand
 ) -> tuple[Value, ...]:
     gains = [course.best - course.first for course in courses]
     return (
@@ -188,21 +188,21 @@ def _statistics(
         mean(course.first for course in courses),
         mean(course.best for course in courses),
         Histogram.of(gains).mean,
-        *_claim(courses, gains, bounds, about),
+        *_claim(courses, gains, bounds, estimand),
         sum(gain != 0 for gain in gains) / len(courses),
         sum(course.worse_at_end for course in courses) / len(courses),
     )
 
 
 def _claim(
-    courses: Sequence[ScoreHistory], gains: Sequence[float], bounds: Bounds, about: Estimand
+    courses: Sequence[ScoreHistory], gains: Sequence[float], bounds: Bounds, estimand: Estimand
 ) -> tuple[Value, ...]:
     """Return clusters, both ends of the interval, p, and the reason for a missing claim."""
-    if about.clustered:
+    if estimand.clustered:
         rows = (course.row for course in courses)
-        clusters: Clusters = about.clusters(zip(rows, gains, strict=True))
+        clusters: Clusters = estimand.clusters(zip(rows, gains, strict=True))
         ends: Interval | tuple[None, None] = clusters.interval(bounds) or (None, None)
-        return (clusters.number, *ends, clusters.p, about.no_claim(clusters))
+        return (clusters.number, *ends, clusters.p, estimand.no_claim(clusters))
     test, interval = paired_test(gains), score_interval(Histogram.of(gains), bounds)
     ends = interval or (None, None)
     return (len(gains), *ends, None if test is None else test.p, None)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kgbench.analysis.clusters import FEWEST_FOR_INTERVAL, FEWEST_FOR_T
-from kgbench.analysis.estimands import CASES, USER_ESTIMANDS, Estimand, estimand
+from kgbench.analysis.estimands import CASES, USER_ESTIMANDS, Estimand, find_estimand
 from kgbench.analysis.intervals import CONFIDENCE
 from kgbench.analysis.tables import Table, Value
 from kgbench.errors import QueryError
@@ -38,7 +38,7 @@ class Inference:
     none.
     """
 
-    about: Estimand
+    estimand: Estimand
     method: Method
     confidence: float | None = CONFIDENCE
     alpha: float | None = None
@@ -48,8 +48,8 @@ class Inference:
         """The part of a table's context from which stored and published statements are made."""
         levels = {"confidence": self.confidence, "alpha": self.alpha}
         return {
-            "estimand": self.about.name,
-            "estimand_label": self.about.label,
+            "estimand": self.estimand.name,
+            "estimand_label": self.estimand.label,
             "method": self.method.name,
             "method_label": self.method.label,
             **{name: level for name, level in levels.items() if level is not None},
@@ -58,18 +58,19 @@ class Inference:
     @property
     def note(self) -> str:
         """A note for people about estimand and method."""
-        about = self.about
+        estimand = self.estimand
         if self.method.name != CLUSTERED:
             return (
-                f"Intervals and tests are about {about.label}, by the method "
+                f"Intervals and tests are about {estimand.label}, by the method "
                 f"'{self.method.name}' ({self.method.label}): {self.method.description}"
             )
-        within = "" if about.fixed is None else f" within {about.fixed}s"
+        within = "" if estimand.fixed is None else f" within {estimand.fixed}s"
         return (
-            f"Intervals and tests are about {about.label}. Clusters are {about.sampled}s{within}: "
-            f"cluster-robust standard errors and t, below {FEWEST_FOR_T} clusters exact sign flips "
-            f"of clusters, and no interval below {FEWEST_FOR_INTERVAL}. 95 % intervals stay inside "
-            "the range of the scores (Korn and Graubard 1998)."
+            f"Intervals and tests are about {estimand.label}. "
+            f"Clusters are {estimand.sampled}s{within}: cluster-robust standard errors and t, "
+            f"below {FEWEST_FOR_T} clusters exact sign flips of clusters, and no interval below "
+            f"{FEWEST_FOR_INTERVAL}. 95 % intervals stay inside the range of the "
+            "scores (Korn and Graubard 1998)."
         )
 
 
@@ -93,7 +94,7 @@ def method(name: str) -> Method:
 
 
 def inference(
-    about: str = CASES,
+    estimand: str = CASES,
     by: str | None = None,
     *,
     confidence: float | None = CONFIDENCE,
@@ -101,19 +102,22 @@ def inference(
 ) -> Inference:
     """Return the inference for an estimand by a method, both given by name.
 
-    The default method depends on the estimand. The fixed estimand of a method takes precedence over
-    ``about``. Raises :class:`~kgbench.errors.QueryError` for an estimand that users cannot choose,
-    and for an unknown method.
+    The default method depends on the estimand. The fixed estimand of a method takes precedence.
+    Raises :class:`~kgbench.errors.QueryError` for an estimand that users cannot choose, and for an
+    unknown method.
     """
-    if about not in USER_ESTIMANDS:
-        hint = f" ({near})" if (near := closest(about, USER_ESTIMANDS)) else ""
+    if estimand not in USER_ESTIMANDS:
+        hint = f" ({near})" if (near := closest(estimand, USER_ESTIMANDS)) else ""
         raise QueryError(
-            f"'{about}' is not an estimand to choose; there are: {', '.join(USER_ESTIMANDS)}{hint}"
+            f"'{estimand}' is not an estimand to choose; "
+            f"there are: {', '.join(USER_ESTIMANDS)}{hint}"
         )
     if by is None:
-        by = INDEPENDENT if not estimand(about).clustered else CLUSTERED
+        by = INDEPENDENT if not find_estimand(estimand).clustered else CLUSTERED
     chosen_method = method(by)
-    return Inference(estimand(chosen_method.estimand or about), chosen_method, confidence, alpha)
+    return Inference(
+        find_estimand(chosen_method.estimand or estimand), chosen_method, confidence, alpha
+    )
 
 
 def inference_statements(node: str, table: Table) -> Iterator[str]:
@@ -124,7 +128,7 @@ def inference_statements(node: str, table: Table) -> Iterator[str]:
     estimand_name, method_name = table.context.get("estimand"), table.context.get("method")
     if estimand_name is None or method_name is None:
         return
-    yield f"<{node}> <{KGB.estimand}> <{estimand(str(estimand_name)).iri}> ."
+    yield f"<{node}> <{KGB.estimand}> <{find_estimand(str(estimand_name)).iri}> ."
     yield f"<{node}> <{KGB.inferenceMethod}> <{method(str(method_name)).iri}> ."
     for name, term in (("confidence", KGB.confidenceLevel), ("alpha", KGB.significanceLevel)):
         level = table.context.get(name)

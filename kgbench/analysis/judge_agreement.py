@@ -170,7 +170,7 @@ def _row(
     alarms, misses = _errors(items, raters[0]) if raters[1] == EXECUTION else (None, None)
     judges = [rater for rater in raters if rater != EXECUTION]
     asked = [
-        (judgement, judge) for judgement in items for judge in judges if _asked(judgement, judge)
+        (judgement, judge) for judgement in items for judge in judges if _is_asked(judgement, judge)
     ]
     return (
         agreed.items,
@@ -188,7 +188,7 @@ def _row(
     )
 
 
-def _asked(judgement: Judgement, judge: str) -> bool:
+def _is_asked(judgement: Judgement, judge: str) -> bool:
     return any(verdict.judge == judge for verdict in judgement.given)
 
 

@@ -51,7 +51,7 @@ def arguments(
     *,
     answers: str | None = None,
     test: str | None = None,
-    about: str | None = None,
+    estimand: str | None = None,
     alpha: float = ALPHA,
     samples: int = SAMPLES,
     seed: int = SEED,
@@ -67,7 +67,7 @@ def arguments(
         "declared": declared,
         "round": answers,
         "test": test,
-        "estimand": about,
+        "estimand": estimand,
         "alpha": alpha,
         "samples": samples,
         "seed": seed,
@@ -81,7 +81,7 @@ def leaders(
     combined: ScoreSet | None = None,
     *,
     test: str | None = None,
-    about: str | None = None,
+    estimand: str | None = None,
     alpha: float = ALPHA,
     samples: int = SAMPLES,
     seed: int = SEED,
@@ -92,8 +92,8 @@ def leaders(
     Each ranked model has p against the best model by ``test`` (``clustered`` and ``bootstrap`` with
     Holm's correction, or ``paired``; default: the test of the score set), whether it is a leader
     (not significantly worse at ``alpha``), a 95 % interval and a range of ranks. Unranked models
-    have only an interval. ``about`` is the estimand of the test ``clustered``, by default that of
-    the score set; ``clusters`` is the number of clusters, ``ci_score`` the score over the tasks
+    have only an interval. ``estimand`` is that of the test ``clustered``, by default that of the
+    score set; ``clusters`` is the number of clusters, ``ci_score`` the score over the tasks
     that support a claim, and ``group`` has a letter for each group of models that the tests do not
     distinguish. ``samples`` and ``seed`` are those of the bootstrap, which the tests ``bootstrap``
     and ``paired`` use for intervals and ranks. With ``common``, only tasks count that all models
@@ -114,13 +114,13 @@ def leaders(
     table = table_of(store, selection, combined, all_standings, common=common)
     units = _units(store, selection, weights)
     if test == "clustered":
-        inference_ = inference(about or combined.about, "clustered", alpha=alpha)
+        inference_ = inference(estimand or combined.estimand, "clustered", alpha=alpha)
         bounds = Bounds.around(metrics[score.metric].bounds for score in units)
         rivals = Rivals(
             units,
             weights,
             [standing.model for standing in all_standings if standing.parts],
-            inference_.about,
+            inference_.estimand,
         )
         extra = _clustered(all_standings, rivals, bounds, alpha)
         notes = _claims(inference_, rivals, alpha)
@@ -202,7 +202,7 @@ def _resampled(
 
 
 def _claims(inference_: Inference, rivals: Rivals, alpha: float) -> Iterable[str]:
-    about = inference_.about
+    estimand = inference_.estimand
     yield (
         f"Leads: not significantly worse than the best model (clustered t-test, p corrected by "
         f"Holm; alpha {alpha:g})."
@@ -210,9 +210,9 @@ def _claims(inference_: Inference, rivals: Rivals, alpha: float) -> Iterable[str
     yield inference_.note
     if rivals.left_out:
         yield (
-            f"Number of {about.fixed}s with one {about.sampled}: {rivals.left_out}. They support "
-            f"no claim about {about.label}. Number of tasks that score of interval, tests and "
-            f"ranks cover: {rivals.tasks}."
+            f"Number of {estimand.fixed}s with one {estimand.sampled}: {rivals.left_out}. They "
+            f"support no claim about {estimand.label}. Number of tasks that score of interval, "
+            f"tests and ranks cover: {rivals.tasks}."
         )
     yield (
         "Ranges of ranks hold simultaneously, from tests of all pairs corrected by Holm. Models "

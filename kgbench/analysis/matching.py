@@ -45,7 +45,7 @@ class Match:
         """Whether there are any pairs."""
         return bool(self.pairs)
 
-    def used(self) -> tuple[list[ScoreRow], list[ScoreRow]]:
+    def compared_rows(self) -> tuple[list[ScoreRow], list[ScoreRow]]:
         """Return the values of both sides that are compared: the pairs, or else all values."""
         if self.paired:
             return [p.a for p in self.pairs], [p.b for p in self.pairs]

@@ -77,22 +77,22 @@ def pairs(
     *,
     metric: str | None = None,
     answers: str | None = None,
-    about: str = CASES,
+    estimand: str = CASES,
     alpha: float = 0.05,
 ) -> Table:
     """Compare every two models that share cases: p over all tasks, and verdicts on single tasks.
 
     ``p_independent`` is that of the paired t-test that treats dialogues as independent; ``p`` and
-    the interval are for the estimand ``about``, over the tasks that support a claim (``ci_score``
+    the interval are for ``estimand``, over the tasks that support a claim (``ci_score``
     is the difference on these). Models differ where p is below ``alpha``, uncorrected, because the
     rows show the effect of the method alone. ``metric`` and ``answers`` are as in
     :func:`~kgbench.analysis.task_scores.task_scores`. Raises
     :class:`~kgbench.errors.QueryError` where no two models share a case and iteration, and for an
     estimand without clusters.
     """
-    inference_ = inference(about, alpha=alpha)
-    if not inference_.about.clustered:
-        raise QueryError(f"'{about}' is the baseline of this comparison: name another estimand")
+    inference_ = inference(estimand, alpha=alpha)
+    if not inference_.estimand.clustered:
+        raise QueryError(f"'{estimand}' is the baseline of this comparison: name another estimand")
     chosen = chosen_scores(store, selection.tasks, metric, answers)
     models, metrics = fetch.models(store), fetch.metrics(store)
     bounds = {task: metrics[score.metric].bounds for task, score in chosen.items()}
@@ -107,7 +107,7 @@ def pairs(
         matches = {task: match for task, match in matches.items() if match.paired}
         if not matches:
             continue
-        verdict, on_tasks, cells = _compared(matches, inference_.about, alpha)
+        verdict, on_tasks, cells = _compared(matches, inference_.estimand, alpha)
         verdicts.append(verdict)
         tasks += on_tasks
         counted = Counter(task.verdict for task in on_tasks)
@@ -140,14 +140,14 @@ def pairs(
 
 
 def _compared(
-    matches: Mapping[str, Match], about: Estimand, alpha: float
+    matches: Mapping[str, Match], estimand: Estimand, alpha: float
 ) -> tuple[Verdict, list[_Task], tuple[Value, ...]]:
     """Return the verdict on all tasks together, the verdict on each, and the cells of the row."""
-    on_tasks = [_on_task(match, about, alpha) for match in matches.values()]
+    on_tasks = [_on_task(match, estimand, alpha) for match in matches.values()]
     all_matches = list(matches.values())
     p_independent = _independent(all_matches)
-    supporting = supporting_matches(all_matches, about)
-    claim = cluster_test(supporting, about, None) if supporting else {}
+    supporting = supporting_matches(all_matches, estimand)
+    claim = cluster_test(supporting, estimand, None) if supporting else {}
     p_clustered = _number(claim.get("p"))
     differences = Histogram.of(pair.difference for match in all_matches for pair in match.pairs)
     claimed = Histogram.of(pair.difference for match in supporting for pair in match.pairs)
@@ -167,10 +167,10 @@ def _compared(
     )
 
 
-def _on_task(match: Match, about: Estimand, alpha: float) -> _Task:
+def _on_task(match: Match, estimand: Estimand, alpha: float) -> _Task:
     p_independent = _independent([match])
-    clusters = about.clusters((pair.a, pair.difference) for pair in match.pairs)
-    reason = about.no_claim(clusters, alpha)
+    clusters = estimand.clusters((pair.a, pair.difference) for pair in match.pairs)
+    reason = estimand.no_claim(clusters, alpha)
     p_clustered = clusters.p if reason is None else None
     return _Task(Verdict.of(p_independent, p_clustered, alpha), reason, clusters.p_of_t)
 

@@ -128,7 +128,7 @@ def _row(items: Sequence[Judgement], chosen: Rule, included: Included) -> tuple[
         if votes:
             judges |= votes.keys()
             unanimous += len(set(votes.values())) == 1
-            settled.append((judgement, chosen.settled(list(votes.values()), judgement.rubric)))
+            settled.append((judgement, chosen.combine(list(votes.values()), judgement.rubric)))
     if not settled:
         return None
     reasons = Counter(result.why for _, result in settled)

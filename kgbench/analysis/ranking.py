@@ -31,7 +31,7 @@ class Rivals:
         units: Units,
         weights: Mapping[Score, Fraction],
         models: Sequence[str],
-        about: Estimand,
+        estimand: Estimand,
     ) -> None:
         import numpy as np
 
@@ -51,10 +51,10 @@ class Rivals:
         scores = [score for score, _, _ in cells]
         self._scores = _numbered(scores)
         self._weights = np.array([float(weights[score]) for score in scores])
-        strata = [_unit(about.fixed, score, case) for score, case, _ in cells]
+        strata = [_unit(estimand.fixed, score, case) for score, case, _ in cells]
         self._clusters = _numbered(
             [
-                (stratum, _unit(about.sampled, score, case))
+                (stratum, _unit(estimand.sampled, score, case))
                 for stratum, (score, case, _) in zip(strata, cells, strict=True)
             ]
         )

@@ -157,7 +157,7 @@ class Analysis(Generic[P]):
             ]
         )
 
-    def asked(self, *args: P.args, **kwargs: P.kwargs) -> AnalysisRequest:
+    def build_request(self, *args: P.args, **kwargs: P.kwargs) -> AnalysisRequest:
         """Check the arguments and return the request for the analysis.
 
         Raises :class:`OptionRefused` for a value that the command line would refuse, too.

@@ -55,17 +55,17 @@ def sizes(
     tasks: str = "*",
     models: str = "*",
     interval: str = "score",
-    about: str = CASES,
+    estimand: str = CASES,
 ) -> Table:
     """Tabulate scores by size: one row per series of tasks, model and size, with mean and interval.
 
     ``interval`` is the method of the 95 % interval: ``score`` (inside the range of the metric, for
-    the estimand ``about``: :func:`~kgbench.analysis.case_means.claim`) or ``student`` (Student's t
+    ``estimand``: :func:`~kgbench.analysis.case_means.claim`) or ``student`` (Student's t
     over single dialogues, as in DL4KG 2023, which can leave the range). Only tasks with a declared
     size count, and only series of at least two sizes. Raises :class:`~kgbench.errors.QueryError`
     for an unknown interval or estimand.
     """
-    claims = Claims(inference(about, "student" if interval == "student" else None))
+    claims = Claims(inference(estimand, "student" if interval == "student" else None))
     if interval not in INTERVALS:
         raise QueryError(f"there is no interval '{interval}'; there are: {', '.join(INTERVALS)}")
     chosen = chosen_scores(store, tasks, metric, answers)

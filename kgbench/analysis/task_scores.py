@@ -44,7 +44,7 @@ def task_scores(
     answers: str | None = None,
     tasks: str = "*",
     models: str = "*",
-    about: str = CASES,
+    estimand: str = CASES,
 ) -> Table:
     """Tabulate scores: one row per task and model with distribution, interval and errors.
 
@@ -52,10 +52,10 @@ def task_scores(
     answers of dialogues count (see :class:`~kgbench.analysis.score_selectors.Selector`). ``tasks``
     and ``models`` are globs over labels and model ids. The 95 % interval of the mean stays inside
     the range of the metric; it is that of :func:`~kgbench.analysis.case_means.claim` for the
-    estimand ``about``. Raises :class:`~kgbench.errors.QueryError` when no task or metric matches,
+    ``estimand``. Raises :class:`~kgbench.errors.QueryError` when no task or metric matches,
     and for an unknown estimand.
     """
-    claims = Claims(inference(about))
+    claims = Claims(inference(estimand))
     chosen = chosen_scores(store, tasks, metric, answers)
     names = fetch.models(store)
     values = by_task(repetitions(store, selection, chosen))

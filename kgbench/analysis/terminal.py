@@ -107,14 +107,14 @@ def lay_out(grid: Grid, width: int | None) -> Layout:
     ]
     names, free = _names(grid.texts), _NUMBERS
     if names == len(columns):
-        narrow = _narrowed(widths, minimal, width)
+        narrow = _narrow(widths, minimal, width)
         if _space(narrow, _CLOSE) <= width or names == 1:
             return Layout([list(enumerate(narrow))])
         names, free = 1, width // 2
     crowded = _space(widths[:names], _CLOSE) > width - free
     grouped = names > 1 and crowded and _repeats(grid)
     first, room = (1, width - _INDENTED) if grouped else (0, width)
-    keys = _narrowed(widths[first:names], minimal[first:names], room - free)
+    keys = _narrow(widths[first:names], minimal[first:names], room - free)
     room = max(room - _space(keys, _CLOSE), _LEAST)
     groups = [
         [
@@ -123,7 +123,7 @@ def lay_out(grid: Grid, width: int | None) -> Layout:
         ]
         for group in _groups(grid.heads, names)
     ]
-    blocks = _evened(groups, room)
+    blocks = _pack_evenly(groups, room)
     return Layout([[*enumerate(keys, first), *block] for block in blocks], grouped=grouped)
 
 
@@ -165,7 +165,7 @@ def _packed(groups: list[Block], room: int) -> list[Block]:
     return blocks
 
 
-def _evened(groups: list[Block], room: int) -> list[Block]:
+def _pack_evenly(groups: list[Block], room: int) -> list[Block]:
     """Pack columns into the fewest blocks that fit, of about the same width."""
     blocks = narrower = _packed(groups, room)
     while len(narrower) == len(blocks) and len(blocks) not in {1, len(groups)}:
@@ -179,7 +179,7 @@ def _space(widths: Sequence[int], gap: int) -> int:
     return sum(widths) + gap * (len(widths) - 1) + _AROUND
 
 
-def _narrowed(widths: Sequence[int], minimal: Sequence[int], width: int) -> list[int]:
+def _narrow(widths: Sequence[int], minimal: Sequence[int], width: int) -> list[int]:
     """Reduce the widths of text columns until they fit, if possible, the widest first."""
     narrowed = list(widths)
     while _space(narrowed, _CLOSE) > width:

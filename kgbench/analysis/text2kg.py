@@ -163,7 +163,7 @@ def ontologies(store: Store, selection: Selection) -> Table:  # noqa: ARG001 - o
 def overview(store: Store, selection: Selection) -> Table:
     """Make table 2: means over ontologies for each model and split, and the printed means."""
     groups = _grouped(store, selection)
-    printed = _printed("text2kg-table-2", "collection", "model", "split")
+    printed = _printed_values("text2kg-table-2", "collection", "model", "split")
     rows: list[tuple[Value, ...]] = []
     for (collection, model, split, task_class), group in sorted(groups.items()):
         key = (collection, model, split)
@@ -184,7 +184,7 @@ def overview(store: Store, selection: Selection) -> Table:
 
 def per_ontology(store: Store, selection: Selection) -> Table:
     """Make table 3: means over the sentences of each ontology, and the printed means."""
-    printed = _printed("text2kg-table-3", "collection", "model", "split", "ontology")
+    printed = _printed_values("text2kg-table-3", "collection", "model", "split", "ontology")
     rows: list[tuple[Value, ...]] = []
     all_results = results(store, selection)
     for result in all_results:
@@ -256,7 +256,7 @@ TABLES = {
 """The tables by name."""
 
 
-def _printed(name: str, *keys: str) -> dict[tuple[str, ...], tuple[float, ...]]:
+def _printed_values(name: str, *keys: str) -> dict[tuple[str, ...], tuple[float, ...]]:
     """Return the printed values of each metric in a table, by the values of its key columns."""
     return {
         tuple(row[key] for key in keys): tuple(float(row[metric]) for metric in METRICS)

@@ -162,7 +162,7 @@ def judgements(decided: Iterable[JudgeVerdict]) -> list[Judgement]:
         Judgement(
             rubric=group[0].rubric,
             given=tuple(group),
-            by_judge=dict(_settled(group)),
+            by_judge=dict(_settled_verdicts(group)),
             executed=group[0].unordered(group[0].executed),
         )
         for _, group in sorted(grouped.items())
@@ -200,11 +200,11 @@ def own_verdict(judgement: Judgement, judge: str) -> str | None:
         for verdict in judgement.given
         if verdict.judge == judge
     ]
-    settled = rule(SAMPLES).settled(votes, judgement.rubric)
+    settled = rule(SAMPLES).combine(votes, judgement.rubric)
     return judgement.rubric.undecided if settled.why is NoVerdictReason.CANNOT_TELL else None
 
 
-def _settled(group: Sequence[JudgeVerdict]) -> Iterator[tuple[str, str]]:
+def _settled_verdicts(group: Sequence[JudgeVerdict]) -> Iterator[tuple[str, str]]:
     by_judge: dict[str, list[JudgeVerdict]] = defaultdict(list)
     for verdict in group:
         by_judge[verdict.judge].append(verdict)
@@ -213,7 +213,7 @@ def _settled(group: Sequence[JudgeVerdict]) -> Iterator[tuple[str, str]]:
         if len(of_judge[0].items) > 1 and len(set(votes)) > 1:
             yield judge, "tie"
             continue
-        settled = rule(SAMPLES).settled(votes, of_judge[0].rubric)
+        settled = rule(SAMPLES).combine(votes, of_judge[0].rubric)
         if settled.option is not None:
             yield judge, settled.option
 

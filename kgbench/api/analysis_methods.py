@@ -44,7 +44,7 @@ class AnalysisMethod(Generic[P]):
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Table:
         """Return the table of the analysis, as ``kgbench analyze --format json`` prints it."""
-        request = self._declared.asked(*args, **kwargs)
+        request = self._declared.build_request(*args, **kwargs)
         store, selection = self._results.store, self._results.selection
         table, *_ = stored_or_computed(
             store,

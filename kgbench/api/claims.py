@@ -48,7 +48,7 @@ class Claims(SelectedScores):
         pairs = matches(self.store, chosen, a, b, metric=metric, answers=answers)
         if flips:
             return analysis.flips(pairs, a, b, solved=solved)
-        options: dict[str, Any] = {"about": estimand, "margin": margin, "solved": solved}
+        options: dict[str, Any] = {"estimand": estimand, "margin": margin, "solved": solved}
         return analysis.compare(pairs, a, b, samples=samples, seed=seed, **options)
 
     def plan(

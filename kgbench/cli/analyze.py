@@ -152,7 +152,12 @@ def _combined(
     for name, value in values.items():
         if name not in accepted and value != shared[name].default:
             raise typer.BadParameter("it cannot be used with --sources", param_hint=name)
-    if arguments["significance"] or arguments["test"] or arguments["about"] or arguments["common"]:
+    if (
+        arguments["significance"]
+        or arguments["test"]
+        or arguments["estimand"]
+        or arguments["common"]
+    ):
         raise typer.BadParameter(
             "it cannot be combined with tests or --common", param_hint="--sources"
         )

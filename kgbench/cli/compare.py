@@ -38,7 +38,7 @@ def compare(
     solved: Annotated[
         float, typer.Option("--solved", help="The minimum score of a solved dialogue.")
     ] = 0.5,
-    about: Annotated[
+    estimand: Annotated[
         str,
         typer.Option(
             "--estimand",
@@ -92,7 +92,7 @@ def compare(
                 pairs,
                 a,
                 b,
-                about=about,
+                estimand=estimand,
                 margin=margin,
                 solved=solved,
                 samples=samples,

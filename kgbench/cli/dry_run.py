@@ -45,7 +45,7 @@ def print_estimate(
             require(model)
 
     complete = set() if run is None else _complete(plan, location, run)
-    asked = _asked(plan, location, endpoint=endpoint)
+    asked = _planned_exercises(plan, location, endpoint=endpoint)
     models = list(model_estimates(plan, complete, declared(plan.prices), asked.exercises))
     left_out = [*plan.passed_over, *asked.passed_over]
     detectable = _detectable(plan, asked, location)
@@ -146,7 +146,7 @@ def _repetitions(plan: Plan, asked: PlanExercises) -> dict[str, list[int]]:
     return {label: list(counts.values()) for label, counts in by_label.items()}
 
 
-def _asked(plan: Plan, location: str | None, *, endpoint: bool) -> PlanExercises:
+def _planned_exercises(plan: Plan, location: str | None, *, endpoint: bool) -> PlanExercises:
     """Return the exercises of each task label; only suites of imported results need a store."""
     from kgbench.config.names import suites_of_results
     from kgbench.engine import planning

@@ -53,9 +53,9 @@ def new(
     now = datetime.now(UTC)
     key = SigningKey.new()
     if after is None:
-        history = KeyHistory.begun(key.public, now)
+        history = KeyHistory.start(key.public, now)
     else:
-        history = KeyHistory.read(after).followed(SigningKey.read(after), key.public, now)
+        history = KeyHistory.read(after).with_successor(SigningKey.read(after), key.public, now)
     key.keep(file)
     history.keep(file)
     typer.echo(key.public)

@@ -83,7 +83,7 @@ def list_(
     shown = [
         {**entry, "id": "" if entry["id"] == entry["model"] else entry["id"]} for entry in entries
     ]
-    rows = tuple(tuple(_shown(entry[column.name]) for column in columns) for entry in shown)
+    rows = tuple(tuple(_display_value(entry[column.name]) for column in columns) for entry in shown)
     typer.echo(render(Table("Models", columns, rows), "table"), nl=False)
 
 
@@ -132,5 +132,5 @@ def _published(record: ModelRecord | None) -> dict[str, Json]:
     }
 
 
-def _shown(value: Json) -> Value:
+def _display_value(value: Json) -> Value:
     return value if isinstance(value, int | float | str) else ""

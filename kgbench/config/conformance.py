@@ -131,7 +131,7 @@ def _finding(configuration: ConfigurationGraph, report: Graph, result: Node) -> 
         )
     if name is not None and value is not None:
         pointer = _member_pointer(configuration, focus, str(name), value)
-        return configuration.finding(pointer, f"found {_shown(value)}; allowed: {allowed}")
+        return configuration.finding(pointer, f"found {_value_text(value)}; allowed: {allowed}")
     return configuration.finding(pointer, f"needed: {allowed}")
 
 
@@ -189,7 +189,7 @@ def _member_pointer(configuration: ConfigurationGraph, focus: Node, name: str, v
     return pointer
 
 
-def _shown(value: Node) -> str:
+def _value_text(value: Node) -> str:
     from rdflib import Literal, URIRef
 
     if not isinstance(value, Literal):

@@ -248,10 +248,10 @@ def _walk(graph: ConfigurationGraph) -> None:
         graph.places[node] = pointer
         for predicate, value in graph.statements(node):
             if predicate != TYPE.value:
-                pending += _reached(graph, value, below(pointer, key_of(predicate)))
+                pending += _members(graph, value, below(pointer, key_of(predicate)))
 
 
-def _reached(graph: ConfigurationGraph, value: Term, pointer: str) -> list[tuple[Term, str]]:
+def _members(graph: ConfigurationGraph, value: Term, pointer: str) -> list[tuple[Term, str]]:
     """Return ``value``, or the members of a list, whose cells get the pointer of the list."""
     cells = graph.cells(value)
     if not cells:

@@ -55,8 +55,8 @@ class GuardedClient(httpx2.AsyncClient):
         for _ in range(REDIRECTS + 1):
             request.headers["Accept-Encoding"] = "gzip"
             exchange = EXCHANGE.get()
-            if exchange is not None and exchange.given is not None:
-                response = _as_httpx(exchange.given, request)
+            if exchange is not None and exchange.replay is not None:
+                response = _as_httpx(exchange.replay, request)
             else:
                 response = await super().send(request, stream=True, **options)
             following = response.next_request

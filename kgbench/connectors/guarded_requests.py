@@ -58,7 +58,7 @@ class _Guarded(HTTPAdapter):
             body = BodyDecoder(response.headers.pop("Content-Encoding", None), meter)
             content = io.BytesIO()
             while data := raw.read1(1 << 16, decode_content=False):
-                meter.received(len(data))
+                meter.count_received(len(data))
                 content.writelines(body.pieces(data))
             body.end()
         except urllib3.exceptions.HTTPError as error:
@@ -119,7 +119,7 @@ class _Source(io.RawIOBase):
         except TimeoutError:
             self._reads.wait()  # raises TooSlow if the limit of the whole response is exceeded
             raise
-        self._reads.came(size or 0)
+        self._reads.count_received(size or 0)
         return size
 
     def close(self) -> None:

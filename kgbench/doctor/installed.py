@@ -199,13 +199,13 @@ def _importing(names: Sequence[str]) -> dict[str, str]:
     import_errors: dict[str, str] = {}
     remaining = sorted(modules)
     while remaining:
-        tried = _tried(remaining)
+        tried = _import_results(remaining)
         import_errors |= {modules[module]: error for module, error in tried.items()}
         remaining = [module for module in remaining if module not in tried]
     return import_errors
 
 
-def _tried(modules: Sequence[str]) -> dict[str, str]:
+def _import_results(modules: Sequence[str]) -> dict[str, str]:
     command = [sys.executable, "-c", _TRY, *modules]
     try:
         done = subprocess.run(  # noqa: S603 - fixed words

@@ -15,7 +15,7 @@ from kgbench.doctor.conditions import Condition, State
 from kgbench.errors import ModelSpecError
 from kgbench.net import web
 from kgbench.net.limits import Limits, Misbehaviour
-from kgbench.store.back_ends import shown
+from kgbench.store.back_ends import public_url
 
 _OURS = "KGBENCH_"
 _LIMIT = 5.0  # seconds
@@ -67,7 +67,7 @@ def servers() -> Iterator[Condition]:
 
 
 def _answers(variable: str, url: str) -> Condition:
-    address = hidden(shown(url))
+    address = hidden(public_url(url))
     advice = f"start the server, or correct {variable}"
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname or "@" in parts.netloc:

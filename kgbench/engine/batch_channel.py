@@ -84,7 +84,7 @@ class BatchChannel:
         setup: ModelSetup,
         provider: Batches,
         run: BatchContext,
-        patience: RetryPolicy,
+        retry_policy: RetryPolicy,
         *,
         scale: float,
         told: Callable[[int], None],
@@ -92,7 +92,7 @@ class BatchChannel:
         self.refused: str | None = None
         self._setup = setup
         self._run = run
-        self._patience = patience
+        self._retry_policy = retry_policy
         self._report = told
         self._giving_up = asyncio.Event()
         self._following = BatchClient(provider, run.journal, self._giving_up, scale)
@@ -113,13 +113,13 @@ class BatchChannel:
 
     # --- for dialogues --------------------------------------------------------------------
 
-    async def arrived(self, request: Request, dialogue: str) -> None:
+    async def recover(self, request: Request, dialogue: str) -> None:
         """Return ``None``: providers keep the results of batches, so no log is needed."""
 
     async def call(self, request: Request, dialogue: str) -> Call:
         """See :class:`~kgbench.engine.calls.Channel`."""
         key = digest(canonical_json([dialogue, *request.messages]))[:_KEY]
-        self._patience.begun()
+        self._retry_policy.count_call()
         failures = refusals = 0
         while True:
             answer, batch = await self._answer(_Waiting(key, request, dialogue, _future()))
@@ -127,13 +127,13 @@ class BatchChannel:
             if isinstance(answer, Reply):
                 retries = failures + refusals
                 call = Call(batch.started, now, answer, retries=retries, batch=batch.iri)
-                self._run.replies.received(call, request, dialogue)
+                self._run.replies.log_call(call, request, dialogue)
                 k = len(request.messages) // 2
                 self._run.journal.reply(answer, dialogue=dialogue, round=k, batch=batch.id)
                 return call
             refusals += isinstance(answer, RateLimited)
             failures += not isinstance(answer, RateLimited)
-            wait = self._patience.wait(failures, refusals, answer)
+            wait = self._retry_policy.wait(failures, refusals, answer)
             error = f"{type(answer).__name__}: {answer}"
             self._run.journal.note("failure", dialogue=dialogue, error=error, wait=wait)
             if wait is None or self._run.stop.requested:
@@ -198,7 +198,7 @@ class BatchChannel:
             self.refused = stopped.why
             self.give_up()
             while self._busy:
-                await self._settled()
+                await self._wait_until_idle()
             await self._close_delivered()
         finally:
             for task in (*self._holding, *self._follows):
@@ -217,7 +217,7 @@ class BatchChannel:
             self._quiet.clear()
             self._held += len(planned.exercise.prompt)
             self._holding.add(asyncio.create_task(self._hold_one(planned, hold)))
-        await self._settled()
+        await self._wait_until_idle()
         await self._close_delivered()
         if self._gathered:
             await self._submit()
@@ -243,7 +243,7 @@ class BatchChannel:
             self._held -= len(planned.exercise.prompt)
             self._count_waiting()
 
-    async def _settled(self) -> None:
+    async def _wait_until_idle(self) -> None:
         """Wait until every dialogue waits for an answer or has ended."""
         while self._busy:
             await self._quiet.wait()
@@ -359,7 +359,7 @@ class BatchChannel:
     async def _collect_one(self, batch: Batch) -> None:
         try:
             if batch.id is None:
-                known = await self._following.found(batch, self._known)
+                known = await self._following.find(batch, self._known)
                 if known is None:
                     await self._close(batch, batches.NOT_SUBMITTED)
                     return

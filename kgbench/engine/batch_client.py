@@ -73,7 +73,7 @@ class BatchClient:
             except ProviderError as error:
                 self._journal.note("batch-failure", iri=batch.iri, error=str(error))
                 if not isinstance(error, RateLimited):
-                    known = await self.found(batch, others)
+                    known = await self.find(batch, others)
                     if known is not None:
                         return known
                 last = error
@@ -86,7 +86,7 @@ class BatchClient:
                 return batch
         raise BatchNotCreated(f"{type(last).__name__}: {last}")
 
-    async def found(self, batch: Batch, others: Collection[str]) -> Batch | None:
+    async def find(self, batch: Batch, others: Collection[str]) -> Batch | None:
         """Return ``batch`` with its id if the provider has it and the id is not in ``others``."""
         polls = 0
         while True:

@@ -24,7 +24,7 @@ from kgbench.errors import (
 )
 from kgbench.model import Call, Outcome, Reply, Request
 from kgbench.net.limits import LONGEST_WAIT as LONGEST_PAUSE
-from kgbench.net.receiver_process import given
+from kgbench.net.receiver_process import replay
 
 FIRST_WAIT = 1.0  # seconds
 LONGEST_WAIT = 60.0
@@ -53,7 +53,7 @@ class Channel(Protocol):
         """
         ...
 
-    async def arrived(self, request: Request, dialogue: str) -> Call | None:
+    async def recover(self, request: Request, dialogue: str) -> Call | None:
         """Return a call of an earlier session whose response arrived but was not read, if any."""
         ...
 
@@ -72,7 +72,7 @@ class RetryPolicy:
         self._scale = scale
         self._left = _SPARE
 
-    def begun(self) -> None:
+    def count_call(self) -> None:
         """Count a call that is made for the first time."""
         self._left += 1
 
@@ -107,8 +107,8 @@ class ModelClient:
     def __init__(
         self,
         connector: Connector,
-        pace: RateLimiter,
-        patience: RetryPolicy,
+        rate_limiter: RateLimiter,
+        retry_policy: RetryPolicy,
         *,
         deadline: float,
         journal: Journal,
@@ -116,9 +116,9 @@ class ModelClient:
         replies: Replies | None = None,
         waiting: Callable[[Wait], None] = lambda _: None,
     ) -> None:
-        self.pace = pace
+        self.rate_limiter = rate_limiter
         self._connector = connector
-        self._patience = patience
+        self._retry_policy = retry_policy
         self._deadline = deadline
         self._journal = journal
         self._stopping = stopping
@@ -127,19 +127,19 @@ class ModelClient:
         self._caller: Caller | None = getattr(connector, "caller", None)
         self._secret = next(iter(self._caller.secrets), "") if self._caller is not None else ""
 
-    async def arrived(self, request: Request, dialogue: str) -> Call | None:
+    async def recover(self, request: Request, dialogue: str) -> Call | None:
         """See :class:`Channel`."""
-        logged_reply = self._replies.arrived(request, dialogue)
+        logged_reply = self._replies.take_response(request, dialogue)
         if logged_reply is None:
             return None
         logged, response = logged_reply
-        with given(response):
+        with replay(response):
             try:
                 reply = await self._connector.ask(request)
             except ProviderError:  # the response is not an answer: the model is asked again
                 return None
         call = Call(logged.started, logged.ended, reply, retries=logged.retries)
-        self._replies.received(call, request, dialogue)
+        self._replies.log_call(call, request, dialogue)
         return call
 
     async def call(self, request: Request, dialogue: str) -> Call:
@@ -150,8 +150,8 @@ class ModelClient:
         attempt has begun.
         """
         tokens = sum(map(len, request.messages)) // CHARACTERS_PER_TOKEN + 1
-        others = await self.pace.enter(tokens)
-        self._patience.begun()
+        others = await self.rate_limiter.enter(tokens)
+        self._retry_policy.count_call()
         started = datetime.now(UTC)
         about = {"dialogue": dialogue, "round": len(request.messages) // 2}
         failures = refusals = 0
@@ -161,8 +161,8 @@ class ModelClient:
                 **about,
                 attempt=failures + refusals,
                 characters=sum(map(len, request.messages)),
-                under_way=self.pace.under_way,
-                limit=self.pace.limit,
+                under_way=self.rate_limiter.under_way,
+                limit=self.rate_limiter.limit,
             )
             retries = failures + refusals
             logged = self._replies.exchange(request, dialogue, started, retries, self._secret)
@@ -171,21 +171,21 @@ class ModelClient:
             ended = datetime.now(UTC)
             if isinstance(result, Reply):
                 call = Call(started, ended, result, retries=failures + refusals)
-                self._replies.received(call, request, dialogue, exchange)
+                self._replies.log_call(call, request, dialogue, exchange)
                 await asyncio.sleep(0)  # lets other replies that have arrived be logged first
                 seconds = round((ended - started).total_seconds(), 6)
                 self._journal.reply(result, **about, seconds=seconds)
                 return call
-            self._replies.dropped(exchange)
+            self._replies.drop_responses(exchange)
             refusals += isinstance(result, RateLimited)
             failures += not isinstance(result, RateLimited)
-            wait = self._patience.wait(failures, refusals, result)
+            wait = self._retry_policy.wait(failures, refusals, result)
             self._journal.note(
                 "failure",
                 **about,
                 error=f"{type(result).__name__}: {result}",
                 wait=wait,
-                limit=self.pace.limit,
+                limit=self.rate_limiter.limit,
             )
             if wait is not None:
                 self._waiting(Wait(self._describe(result), time.monotonic() + wait))
@@ -206,20 +206,20 @@ class ModelClient:
             async with asyncio.timeout(self._deadline):
                 reply = await self._connector.ask(request)
         except TimeoutError:
-            self.pace.failed()
+            self.rate_limiter.release_failed()
             return ProviderTimeout(f"no answer within {self._deadline:g} seconds")
         except RateLimited as error:
-            self.pace.refused(error, others)
+            self.rate_limiter.release_refused(error, others)
             return error
         except ProviderError as error:
-            self.pace.failed()
+            self.rate_limiter.release_failed()
             return error
         except BaseException:
-            self.pace.failed()
+            self.rate_limiter.release_failed()
             raise
         used = reply.usage
         known = None if used.input is None else used.input + (used.output or 0)
-        self.pace.answered(tokens, known)
+        self.rate_limiter.release_answered(tokens, known)
         return reply
 
     def _describe(self, error: ProviderError) -> str:
@@ -236,11 +236,13 @@ class ModelClient:
             return None
         try:
             if not isinstance(error, RateLimited) or error.retry_after is None:
-                if isinstance(error, RateLimited) and not self.pace.under_way:
-                    self.pace.pause(wait)  # refused although it was the only call: pause all calls
+                if isinstance(error, RateLimited) and not self.rate_limiter.under_way:
+                    self.rate_limiter.pause(
+                        wait
+                    )  # refused although it was the only call: pause all calls
                 elif await self._stopped_within(wait):
                     return None
-            return await self.pace.enter(tokens, first=True)
+            return await self.rate_limiter.enter(tokens, first=True)
         except CallAbandoned:
             return None
 

@@ -113,23 +113,23 @@ class Conversations:
         self._counts = counts
 
     async def hold(
-        self, planned: PlannedDialogue, line: Channel, stored: StoredDialogue
+        self, planned: PlannedDialogue, channel: Channel, stored: StoredDialogue
     ) -> DialogueResult:
         """Hold one dialogue until it ends, a call fails for good, or the run stops."""
         if not planned.tools:
-            return await self._hold(planned, None, line, stored)
+            return await self._hold(planned, None, channel, stored)
         began = datetime.now(UTC)
         try:
             planned, tools = await self._with_tools(planned)
         except ProviderError as error:
             return await self._record_tool_failure(planned, stored, error, began)
-        return await self._hold(planned, tools, line, stored)
+        return await self._hold(planned, tools, channel, stored)
 
     async def _hold(
         self,
         planned: PlannedDialogue,
         tools: ToolTurns | None,
-        line: Channel,
+        channel: Channel,
         stored: StoredDialogue,
     ) -> DialogueResult:
         """Ask, use tools, judge. An answer with tool calls gets their results and is not judged."""
@@ -148,10 +148,10 @@ class Conversations:
             else:
                 model_request = _request(planned, dialogue, prompt)
                 call = self._replies.take(model_request, dialogue.iri)
-                call = call or await line.arrived(model_request, dialogue.iri)
+                call = call or await channel.recover(model_request, dialogue.iri)
                 recovered += call is not None
                 try:
-                    call = call or await self._call(model_request, dialogue, line)
+                    call = call or await self._call(model_request, dialogue, channel)
                 except CallAbandoned:
                     await self._writer.put([])
                     return _result(Ending.OPEN, calls, recovered)
@@ -241,10 +241,10 @@ class Conversations:
             tool_protocol=_protocol(planned),
         )
 
-    async def _call(self, request: Request, dialogue: Dialogue, line: Channel) -> Call:
+    async def _call(self, request: Request, dialogue: Dialogue, channel: Channel) -> Call:
         known = self._earlier.take(dialogue.model, request.messages)
         if known is None:
-            return await line.call(request, dialogue.iri)
+            return await channel.call(request, dialogue.iri)
         now = datetime.now(UTC)
         return Call(now, now, known[1], reused=known[0])
 
@@ -259,7 +259,7 @@ class Conversations:
             lines = self._recorder.dialogue_start(dialogue, started) + lines
         turn = f"{dialogue.iri}/{k}"
         blocks.append(Block(self._recorder.run_graph, lines))
-        self._writer.post(blocks, lambda: self._replies.stored(turn))
+        self._writer.post(blocks, lambda: self._replies.remove_stored(turn))
 
     def _write_uses(
         self, dialogue: Dialogue, uses: Sequence[ToolUse], stored: StoredDialogue

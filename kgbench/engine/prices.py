@@ -103,12 +103,12 @@ def _entries(path: Path, *, own: bool = False) -> list[Entry]:
 
 
 def _entry(declared: Declared, node: Any) -> Entry:
-    read = declared.needed(node, KGB.inputPrice, _usd)
+    read = declared.required_as(node, KGB.inputPrice, _usd)
     cached = declared.read(node, KGB.cachedPrice, _usd)
     batch = declared.read(node, KGB.batchFactor, _usd)
     price = Price(
         read,
-        declared.needed(node, KGB.outputPrice, _usd),
+        declared.required_as(node, KGB.outputPrice, _usd),
         read if cached is None else cached,
         date=declared.required(node, DCTERMS.date),
         source=declared.required(node, DCTERMS.source),

@@ -114,7 +114,7 @@ class RateLimiter:
                 self._free()
             raise
 
-    def answered(self, estimated: int, used: int | None) -> None:
+    def release_answered(self, estimated: int, used: int | None) -> None:
         """Free the slot of a call whose answer cost ``used`` tokens; this may raise the limit."""
         if self._tokens is not None and used is not None:
             self._tokens.take(used - estimated)
@@ -125,11 +125,11 @@ class RateLimiter:
             self._raise()
         self._free()
 
-    def failed(self) -> None:
+    def release_failed(self) -> None:
         """Free the slot of a call that failed for a reason other than a rate limit."""
         self._free()
 
-    def refused(self, error: RateLimited, others: int) -> None:
+    def release_refused(self, error: RateLimited, others: int) -> None:
         """Free the slot of a rate-limited call, and lower the limit to ``others``.
 
         ``others`` is the number of calls that were under way when it began. A wait that the
@@ -194,13 +194,13 @@ class RateLimiter:
             self.under_way += 1
             if self._passes:
                 self._left = self._passes
-                asyncio.get_running_loop().call_soon(self._passed)
+                asyncio.get_running_loop().call_soon(self._count_iteration)
 
-    def _passed(self) -> None:
+    def _count_iteration(self) -> None:
         """Count an iteration of the event loop."""
         self._left -= 1
         if self._left:
-            asyncio.get_running_loop().call_soon(self._passed)
+            asyncio.get_running_loop().call_soon(self._count_iteration)
         else:
             self._admit()
 

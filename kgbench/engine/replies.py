@@ -63,7 +63,7 @@ class Replies:
         """Return the number of unstored replies in the log, those of earlier sessions included."""
         return 0 if self._log is None else len(self._log)
 
-    def received(
+    def log_call(
         self, call: Call, request: Request, dialogue: str, exchange: Exchange | None = None
     ) -> None:
         """Log a call that was just answered, and drop the raw response of its ``exchange``.
@@ -81,7 +81,7 @@ class Replies:
         except WriteFailed as error:  # the store may still be writable
             self._failed(error)
         else:
-            self.dropped(exchange)
+            self.drop_responses(exchange)
 
     def take(self, request: Request, dialogue: str) -> Call | None:
         """Remove and return a call of an earlier session that answered this request, if any."""
@@ -94,7 +94,9 @@ class Replies:
         del self._waiting[turn]
         return reply.call
 
-    def arrived(self, request: Request, dialogue: str) -> tuple[UnparsedResponse, Response] | None:
+    def take_response(
+        self, request: Request, dialogue: str
+    ) -> tuple[UnparsedResponse, Response] | None:
         """Remove and return a response to this request that an earlier session did not read.
 
         A response that is encrypted with a key that this session does not have is left alone.
@@ -123,13 +125,13 @@ class Replies:
         about = write_ahead_entries.log_fields(self._run, turn, asked, started, retries)
         return receiver_process.exchange(about, secret)
 
-    def dropped(self, exchange: Exchange | None) -> None:
+    def drop_responses(self, exchange: Exchange | None) -> None:
         """Tell the receiver that it need not keep the responses of an exchange any longer."""
         receiver = RECEIVER.get()
         if receiver is not None and exchange is not None:
             receiver.done(exchange.number)
 
-    def stored(self, turn: str) -> None:
+    def remove_stored(self, turn: str) -> None:
         """Remove a turn (IRI) that is stored now; may be called from another thread."""
         if self._log is not None:
             self._log.done((turn,))

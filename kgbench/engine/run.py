@@ -122,11 +122,11 @@ async def run_plan(
                 plan,
                 settings,
                 dialogues=dialogues,
-                prices=spending.taken(plan.models),
+                prices=spending.prices_to_record(plan.models),
                 later_metrics=selection.later_metrics,
                 judged=selection.judged,
                 servers=servers,
-                failed=stop.failed,
+                failed=stop.fail,
                 costs={iri: p.cost for iri, p in spending.prices.items() if p is not None},
             )
         )
@@ -192,7 +192,9 @@ class _Work:
         ``connectors`` are for models called directly, ``providers`` for models asked in batches.
         """
         setups = {setup.iri: setup for setup in self._plan.models}
-        lines = {iri: self._line(setups[iri], connector) for iri, connector in connectors.items()}
+        clients = {
+            iri: self._client(setups[iri], connector) for iri, connector in connectors.items()
+        }
         batching = {iri: self._batching(setups[iri], work) for iri, work in providers.items()}
         tasks = []
         for setup in self._plan.models:
@@ -200,14 +202,14 @@ class _Work:
             if setup.iri in batching:
                 works = [self._work_in_batches(setup, todo, batching)]
             else:
-                line = lines[setup.iri]
+                client = clients[setup.iri]
                 holders = self._plan.concurrency * _HOLDERS
-                works = [self._worker(todo, line) for _ in range(holders)]
+                works = [self._worker(todo, client) for _ in range(holders)]
             tasks += [asyncio.create_task(self._stopping_all(work)) for work in works]
 
         def stopping() -> None:
-            for line in lines.values():
-                line.pace.close(at_once=self._stop.failure is not None)
+            for client in clients.values():
+                client.rate_limiter.close(at_once=self._stop.failure is not None)
             for work in batching.values() if self._stop.reason is None else ():
                 work.give_up()
 
@@ -227,7 +229,7 @@ class _Work:
         try:
             await work
         except Exception as error:
-            self._stop.failed(error)
+            self._stop.fail(error)
             raise
 
     def _explained(self, failure: BaseException) -> BaseException:
@@ -242,7 +244,7 @@ class _Work:
         error.__cause__ = failure
         return error
 
-    def _line(self, setup: ModelSetup, connector: Connector) -> ModelClient:
+    def _client(self, setup: ModelSetup, connector: Connector) -> ModelClient:
         settings, plan = self._settings, self._plan
         free = setup.connector in WITHOUT_PROVIDER  # repeating its calls costs nothing
 
@@ -292,9 +294,9 @@ class _Work:
             settings.journal,
             self._stop,
         )
-        patience = RetryPolicy(self._plan.max_retries, settings.patience_scale)
+        retry_policy = RetryPolicy(self._plan.max_retries, settings.patience_scale)
         return BatchChannel(
-            setup, provider, run, patience, scale=settings.patience_scale, told=report
+            setup, provider, run, retry_policy, scale=settings.patience_scale, told=report
         )
 
     async def _work_in_batches(
@@ -315,7 +317,7 @@ class _Work:
         if channel.refused is not None:
             self._progress.stopped_models[setup.label] = channel.refused
 
-    async def _worker(self, todo: Iterator[PlannedDialogue], line: ModelClient) -> None:
+    async def _worker(self, todo: Iterator[PlannedDialogue], client: ModelClient) -> None:
         for planned in todo:
             if self._stop.requested:
                 return
@@ -324,7 +326,7 @@ class _Work:
                 await self._room()
             if not begun:
                 return
-            await self._hold(planned, line)
+            await self._hold(planned, client)
 
     def _may_begin(self, planned: PlannedDialogue, read: int, written: int = 0) -> bool | None:
         """Return whether a dialogue of about these tokens may begin; ``None`` means not yet.

@@ -142,7 +142,7 @@ class Spending:
         """Wait until a dialogue ends, which may have used less than was reserved for it."""
         return self._ended.wait()
 
-    def taken(self, models: Sequence[ModelSetup]) -> list[SessionPrice]:
+    def prices_to_record(self, models: Sequence[ModelSetup]) -> list[SessionPrice]:
         """Return the prices to record: those of models with a provider and a known price."""
         paid = []
         for model in models:
@@ -162,7 +162,7 @@ class Spending:
             return None
         self._under_way[model] = self._under_way.get(model, 0) + 1
         self._now[model].estimate = (read, written)
-        reached = self._reached(model)
+        reached = self._limit_for(model)
         if reached is not None:
             self._under_way[model] -= 1
         return reached
@@ -203,7 +203,7 @@ class Spending:
                 return _option(limits.max_cost)
         return None
 
-    def _reached(self, model: str) -> str | None:
+    def _limit_for(self, model: str) -> str | None:
         limits = self._limits
         under_way = {iri: number for iri, number in self._under_way.items() if number}
         if limits.max_tokens is not None:

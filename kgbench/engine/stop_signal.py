@@ -37,7 +37,7 @@ class StopSignal:
             self.reason = reason
             self._begin()
 
-    def failed(self, failure: BaseException) -> None:
+    def fail(self, failure: BaseException) -> None:
         """Stop the run because of an error; only the first error is kept."""
         if self.failure is None:
             self.failure, self.reason = failure, None

@@ -99,7 +99,7 @@ class ToolTurns:
             return TurnResult(uses, None)
         spent = budget.spent(dialogue.turns, self._cost)
         self._exhausted = self._budget.exhausted(self._calls, spent)
-        note = self._budget.left(self._calls, spent)
+        note = self._budget.remaining(self._calls, spent)
         if self._exhausted:
             only_calls = self._exhausted == ("tool calls",)
             note = _LAST if only_calls else _SPENT.format(" and ".join(self._exhausted))

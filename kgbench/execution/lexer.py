@@ -356,7 +356,7 @@ def _may_find(keyword: str, read: Iterable[Token]) -> bool:
             return True
         if keyword == "load" and not brackets and _begins_with_load(token, previous):
             return True
-        if keyword == "service" and token.text == "{" and _glued(previous, before_that):
+        if keyword == "service" and token.text == "{" and _may_be_service(previous, before_that):
             return True
         if token.kind is Kind.IRI and _is_ambiguous(token, previous, brackets):
             return True
@@ -368,7 +368,7 @@ def _may_find(keyword: str, read: Iterable[Token]) -> bool:
     return False
 
 
-def _glued(name: Token, before: Token) -> bool:
+def _may_be_service(name: Token, before: Token) -> bool:
     """Return whether ``name`` before ``{`` may be SERVICE and a prefixed name without a blank."""
     prefix = name.text.partition(":")[0].lower()
     return name.kind is Kind.NAME and "service" in prefix and before.text.upper() != "GRAPH"

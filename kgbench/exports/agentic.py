@@ -22,7 +22,7 @@ def arguments_of(run: OutgoingRun, task: str) -> dict[str, Json]:
     parameters = run.catalogue.data(task, KGB.parameters)
     if budget.CALLS not in parameters:
         return {}
-    offered = _offered(run, task)
+    offered = _offered_tools(run, task)
     if not offered:
         return {}
     limits = budget.of(parameters)
@@ -40,7 +40,7 @@ def arguments_of(run: OutgoingRun, task: str) -> dict[str, Json]:
     }
 
 
-def _offered(run: OutgoingRun, task: str) -> list[Json]:
+def _offered_tools(run: OutgoingRun, task: str) -> list[Json]:
     label = run.catalogue.required(task, SKOS.notation)
     version = run.catalogue.value(run.class_of(task), SCHEMA.softwareVersion)
     known = catalogue.labelled_tasks().get(label)

@@ -246,8 +246,10 @@ def _uncertainty(cell: Cell, bounds: Bounds) -> Json:
     if cell.values.sd is not None:
         uncertainty["standard_deviation"] = cell.values.sd
     how = inference()
-    claimed = claim(how.about, cell.cases, bounds)
-    method = f"{how.method.label}, about {how.about.label}, {claimed.number} {how.about.sampled}s"
+    claimed = claim(how.estimand, cell.cases, bounds)
+    method = (
+        f"{how.method.label}, about {how.estimand.label}, {claimed.number} {how.estimand.sampled}s"
+    )
     if claimed.error is not None:
         uncertainty["standard_error"] = {"value": claimed.error, "method": method}
     if claimed.low is not None and claimed.high is not None:

@@ -33,7 +33,7 @@ class Limits:
     def __post_init__(self) -> None:
         self._ends = time.monotonic() + self.seconds
 
-    def left(self) -> float:
+    def remaining(self) -> float:
         """Return the remaining seconds, more than 0.
 
         Raises :class:`~kgbench.errors.ImportRefused` if no time is left.
@@ -90,7 +90,7 @@ class Source:
         if not _NAME.fullmatch(name):
             raise ImportRefused(f"it lists an unsafe file name: {name[:100]!r}")
         allowed = limits.bytes if most is None else min(most, limits.bytes)
-        left = limits.left()
+        left = limits.remaining()
         if "://" in self.address:
             try:
                 fetch(urljoin(self.address, name), target, allowed, follow=False, patience=left)

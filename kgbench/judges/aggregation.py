@@ -61,7 +61,7 @@ class Rule:
     tie_gives: str
     least_verdicts: int
 
-    def settled(self, votes: Sequence[str], rubric: Rubric) -> AggregatedVerdict:
+    def combine(self, votes: Sequence[str], rubric: Rubric) -> AggregatedVerdict:
         """Combine ``votes``, names of options of a rubric, in any order."""
         decided = [vote for vote in votes if vote != rubric.undecided]
         if self.decides_by == "median":
@@ -126,7 +126,7 @@ def _rule(declared: Declared, node: Any) -> Rule:
         least_share=declared.read(node, KGB.leastShare, float) or 0.0,
         cannot_tell_counts=bool(declared.required_value(node, KGB.cannotTellCounts)),
         tie_gives=declared.required(node, KGB.tieGives),
-        least_verdicts=declared.needed(node, KGB.leastVerdicts, int),
+        least_verdicts=declared.required_as(node, KGB.leastVerdicts, int),
     )
     if result.decides_by not in _DECISION_METHODS or result.tie_gives not in _TIES:
         raise ResourceError(

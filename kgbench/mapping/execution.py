@@ -86,7 +86,7 @@ class _Execution:
 
     def _record(self, triples_map: TriplesMap, record: Record) -> None:
         base = triples_map.base or self._base
-        subjects = self._terms.made(triples_map.subject, record, base)
+        subjects = self._terms.make_terms(triples_map.subject, record, base)
         if not subjects:
             return
         own = list(self._graphs(triples_map.graphs, record, base))
@@ -97,7 +97,7 @@ class _Execution:
             predicates = [
                 term
                 for predicate in part.predicates
-                for term in self._terms.made(predicate, record, base)
+                for term in self._terms.make_terms(predicate, record, base)
             ]
             objects = [
                 term
@@ -119,14 +119,14 @@ class _Execution:
     def _graphs(self, maps: Iterable[TermMap], record: Record, base: str | None) -> Iterator[str]:
         """Yield the names of graphs; the default graph has the name ``""``."""
         for graph_map in maps:
-            for name in self._terms.made(graph_map, record, base):
+            for name in self._terms.make_terms(graph_map, record, base):
                 yield "" if is_default_graph(name[1:-1]) else name
 
     def _objects(
         self, object_map: TermMap | Reference, record: Record, base: str | None
     ) -> list[str]:
         if isinstance(object_map, TermMap):
-            terms = self._terms.made(object_map, record, base)
+            terms = self._terms.make_terms(object_map, record, base)
             return (
                 [normalise_constant(term) for term in terms]
                 if object_map.expression.constant
@@ -134,7 +134,7 @@ class _Execution:
             )
         parent = self._maps[object_map.parent]
         if not object_map.joins:
-            return self._terms.made(parent.subject, record, parent.base or self._base)
+            return self._terms.make_terms(parent.subject, record, parent.base or self._base)
         joined = self._join_index(parent, tuple(side for _, side in object_map.joins))
         values = [self._terms.texts(side, record) for side, _ in object_map.joins]
         result: list[str] = []
@@ -150,7 +150,7 @@ class _Execution:
         if key not in self._join_indexes:
             subjects_by_values: JoinIndex = {}
             for record in self._sources.records(parent.source):
-                subjects = self._terms.made(parent.subject, record, parent.base or self._base)
+                subjects = self._terms.make_terms(parent.subject, record, parent.base or self._base)
                 for values in product(*(self._terms.texts(side, record) for side in sides)):
                     self._budget.spend("terms", 1 + len(subjects))
                     subjects_by_values.setdefault(values, []).extend(subjects)

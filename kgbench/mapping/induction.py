@@ -52,7 +52,7 @@ class Rule(NamedTuple):
         """Whether the rule states a class."""
         return not self.object.references
 
-    def made(self) -> set[ox.Triple]:
+    def triples(self) -> set[ox.Triple]:
         """Return the triples that the rule produces."""
         result: set[ox.Triple] = set()
         for record in self.listing.records:
@@ -87,7 +87,7 @@ def induce_rules(graph: Iterable[ox.Triple], listings: Sequence[Listing]) -> Ind
     beyond: set[ox.Triple] = set()
     for key in sorted(groups, key=repr):
         group = groups[key]
-        candidates = [(rule, rule.made()) for rule in _candidates(group, listings)]
+        candidates = [(rule, rule.triples()) for rule in _candidates(group, listings)]
         correct = sorted((pair for pair in candidates if pair[1] <= group), key=_cost)
         missing = set(group)
         while correct and missing:

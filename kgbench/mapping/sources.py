@@ -124,7 +124,7 @@ class _XmlPart:
         self._nulls = nulls
 
     def values(self, reference: str) -> list[Value]:
-        texts = (xml_path.text(node) for node in self._document.found(reference, self._element))
+        texts = (xml_path.text(node) for node in self._document.select(reference, self._element))
         return [Value(text) for text in texts if text and text not in self._nulls]
 
 
@@ -174,7 +174,7 @@ def _json_parts(document: Any, source: LogicalSource, budget: Budget) -> Iterato
 def _xml_parts(
     document: xml_path.Document, source: LogicalSource, _budget: Budget
 ) -> Iterator[Record]:
-    nodes = document.found(source.iterator or "", document.root)
+    nodes = document.select(source.iterator or "", document.root)
     return (_XmlPart(document, node, source.nulls) for node in nodes if isinstance(node, Element))
 
 

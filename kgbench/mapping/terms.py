@@ -35,7 +35,7 @@ class Terms:
         self._fresh = 0
         self._templates: dict[str, templates.Template] = {}
 
-    def made(self, term_map: TermMap, record: Record, base: str | None) -> list[str]:
+    def make_terms(self, term_map: TermMap, record: Record, base: str | None) -> list[str]:
         """Return the terms of a term map for a record; there are none if a reference has no value.
 
         Raises :class:`~kgbench.mapping.limits.MappingError` for invalid RDF: relative IRIs without

@@ -52,7 +52,7 @@ class Document:
         self.root.append(element)
         self._parents = {child: parent for parent in self.root.iter() for child in parent}
 
-    def found(self, path: str, context: Element) -> list[Node]:
+    def select(self, path: str, context: Element) -> list[Node]:
         """Return the elements, attribute values and text nodes that a path selects.
 
         Elements occur once each. Raises :class:`~kgbench.mapping.limits.MappingError` if the path

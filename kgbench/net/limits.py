@@ -82,7 +82,7 @@ class Meter:
         self.decoded = 0
         self._began = time.monotonic()
 
-    def left(self) -> float:
+    def remaining(self) -> float:
         """Return the seconds until the time limit; zero or less means that it is exceeded.
 
         Raises nothing, so that the caller chooses the error.
@@ -90,15 +90,15 @@ class Meter:
         earned = self.encoded / self.limits.slowest if self.limits.slowest else 0.0
         return self._began + self.limits.seconds + earned - time.monotonic()
 
-    def received(self, size: int) -> None:
+    def count_received(self, size: int) -> None:
         """Count bytes received; raises :class:`ResponseTooLarge` or :class:`ResponseTooSlow`."""
         self.encoded += size
         if self.encoded > self.limits.encoded:
             raise ResponseTooLarge(f"the response has more than {_size(self.limits.encoded)}")
-        if self.left() <= 0:
+        if self.remaining() <= 0:
             raise ResponseTooSlow(f"the response was not whole after {self.limits.seconds:g} s")
 
-    def unpacked(self, size: int) -> None:
+    def count_decoded(self, size: int) -> None:
         """Count bytes after decompression. Raises :class:`ResponseTooLarge`."""
         self.decoded += size
         if self.decoded > self.limits.decoded:
@@ -125,14 +125,14 @@ class ReadLimits:
 
     def wait(self) -> float:
         """Return the timeout of the next read (seconds); raises :class:`ResponseTooSlow`."""
-        left = self.meter.left()
+        left = self.meter.remaining()
         if left <= 0:
             raise ResponseTooSlow(
                 f"the response was not whole after {self.meter.limits.seconds:g} s"
             )
         return min(left, self._idle)
 
-    def came(self, size: int) -> None:
+    def count_received(self, size: int) -> None:
         """Count bytes received; raises :class:`InvalidResponse` if the head is too long."""
         if self._head is not None:
             self._head += size
@@ -166,7 +166,7 @@ class BodyDecoder:
     def pieces(self, data: bytes) -> Iterator[bytes]:
         """Decode ``data`` from the network, in pieces of at most :data:`PIECE` bytes."""
         if self._member is None:
-            self._meter.unpacked(len(data))
+            self._meter.count_decoded(len(data))
             yield data
             return
         self._begun = self._begun or bool(data)
@@ -177,7 +177,7 @@ class BodyDecoder:
                 piece = self._member.decompress(data, PIECE)
             except zlib.error as error:
                 raise InvalidResponse(f"the compressed response is damaged: {error}") from None
-            self._meter.unpacked(len(piece))
+            self._meter.count_decoded(len(piece))
             if piece:
                 yield piece
             data = self._member.unconsumed_tail or self._member.unused_data
@@ -194,7 +194,7 @@ class BodyDecoder:
         if self._member is None or self._member.eof:
             return b""
         piece = self._member.decompress(b"", PIECE)
-        self._meter.unpacked(len(piece))
+        self._meter.count_decoded(len(piece))
         return piece
 
 

@@ -186,7 +186,7 @@ class Link(asyncio.Protocol):
 
     # --- from the server ------------------------------------------------------------------------
 
-    def arrived(self, data: bytes) -> None:
+    def receive(self, data: bytes) -> None:
         """Log ``data`` from the server, then pass it on to the run."""
         if self._number:
             self._size += len(data)
@@ -246,7 +246,7 @@ class Upstream(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Pass on data from the server."""
-        self._link.arrived(data)
+        self._link.receive(data)
 
     def connection_lost(self, _: Exception | None) -> None:
         """Note that the server has closed the connection."""

@@ -31,14 +31,14 @@ _numbers = count(1)
 class Exchange:
     """The exchange that the calls of an asyncio task belong to; the receiver logs its ``number``.
 
-    ``about`` describes the request (JSON), ``secret`` is its API key, if any. A ``given`` response
+    ``about`` describes the request (JSON), ``secret`` is its API key, if any. A ``replay`` response
     replaces the call.
     """
 
     number: int
     about: Any
     secret: str = ""
-    given: Response | None = None
+    replay: Response | None = None
 
     def frame(self) -> bytes:
         """Return the frame that announces the request to the receiver."""
@@ -151,16 +151,16 @@ EXCHANGE: ContextVar[Exchange | None] = ContextVar("exchange", default=None)
 
 
 @contextmanager
-def given(response: Response) -> Iterator[Exchange]:
+def replay(response: Response) -> Iterator[Exchange]:
     """Use ``response`` in place of calls inside the ``with`` block."""
-    with exchange(None, given=response) as exchange_:
+    with exchange(None, replay=response) as exchange_:
         yield exchange_
 
 
 @contextmanager
-def exchange(about: Any, secret: str = "", *, given: Response | None = None) -> Iterator[Exchange]:
+def exchange(about: Any, secret: str = "", *, replay: Response | None = None) -> Iterator[Exchange]:
     """Make calls inside the ``with`` block belong to ``about``."""
-    current = Exchange(next(_numbers), about, secret, given)
+    current = Exchange(next(_numbers), about, secret, replay)
     before = EXCHANGE.set(current)
     try:
         yield current

@@ -145,14 +145,14 @@ class MeasuredBody(httpx2.SyncByteStream, httpx2.AsyncByteStream):
     def __iter__(self) -> Iterator[bytes]:
         body = BodyDecoder(self._coding, self._meter)
         for data in self._inner:
-            self._meter.received(len(data))
+            self._meter.count_received(len(data))
             yield from body.pieces(data)
         body.end()
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         body = BodyDecoder(self._coding, self._meter)
         async for data in self._inner:
-            self._meter.received(len(data))
+            self._meter.count_received(len(data))
             for piece in body.pieces(data):
                 yield piece
         body.end()
@@ -228,7 +228,7 @@ class _Stream(httpcore2.NetworkStream):
         except httpcore2.ReadTimeout:
             reads.wait()  # raises TooSlow if the limit of the whole response is exceeded
             raise
-        reads.came(len(data))
+        reads.count_received(len(data))
         return data
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:

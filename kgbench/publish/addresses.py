@@ -89,7 +89,7 @@ class Addresses:
 
     def published(self, iri: str) -> str:
         """Return the published form of ``iri``."""
-        return self.within(self.moved(iri))
+        return self.within(self.rebase(iri))
 
     def within(self, iri: str) -> str:
         """Return the IRI of a part (below the published base) as a fragment of its document."""
@@ -97,9 +97,9 @@ class Addresses:
 
     @cached_property
     def _runs(self) -> dict[str, str]:
-        return {self.moved(pass_): self.moved(run) for pass_, run in (self.runs or {}).items()}
+        return {self.rebase(pass_): self.rebase(run) for pass_, run in (self.runs or {}).items()}
 
-    def moved(self, iri: str) -> str:
+    def rebase(self, iri: str) -> str:
         """Return ``iri`` with the base under which it is published."""
         if not iri.startswith(self.store):
             # Cases have IRIs below the base of kgbench in every store.
@@ -112,7 +112,7 @@ class Addresses:
         """Return the IRI that dumps and documents have for an IRI in the database."""
         return self.published(iri)
 
-    def held(self, iri: str) -> str:
+    def stored_iri(self, iri: str) -> str:
         """Return the IRI that the database has for ``iri`` of the store."""
         return iri
 

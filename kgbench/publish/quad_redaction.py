@@ -102,7 +102,7 @@ class QuadRedactor:
         self._gold: dict[str, frozenset[str]] = {}
         self._left_out: dict[tuple[RedactionLevel, str], bool] = {}
         self.base, self.store = addresses.base, addresses.store
-        self.document_path, self.held = addresses.document_path, addresses.held
+        self.document_path, self.held = addresses.document_path, addresses.stored_iri
 
     def graph(self, name: str) -> Iterator[list[ox.Quad]]:
         """Yield the published quads of a graph by subject, in the order of the database."""
@@ -163,7 +163,7 @@ class QuadRedactor:
         addresses, veil = self._addresses, self._addresses.veil
         level = self._rules.page_level
         if veil is not None and veil.names_text(iri) and self._is_left_out(iri, level):
-            return addresses.within(veil.text(addresses.moved(iri)))
+            return addresses.within(veil.text(addresses.rebase(iri)))
         return addresses.outgoing(iri)
 
     # --- one subject ------------------------------------------------------------------------

@@ -72,9 +72,8 @@ def query_files(
         if not isinstance(text, BoundQuery):
             continue
         published_text = _IRI.sub(lambda match: f"<{published(match.group(1))}>", text)
-        published_text = (
-            f"# {text.name}, with the parameters of this data set: run it on data/all.nq.\n{published_text}"
-        )
+        header = f"# {text.name}, with the parameters of this data set: run it on data/all.nq."
+        published_text = f"{header}\n{published_text}"
         digest = hashlib.sha256(published_text.encode("utf-8")).hexdigest()[:10]
         files[f"queries/{text.name}-{digest}.rq"] = (text.name, published_text)
     return files

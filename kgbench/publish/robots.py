@@ -53,7 +53,10 @@ def text(base: str) -> str:
 
 def canary_text(lines: Iterable[str]) -> str:
     """Return the file that lists and explains canaries."""
-    why = "All files with prompts or cases contain these lines: exclude such files from training data."
+    why = (
+        "All files with prompts or cases contain these lines: "
+        "exclude such files from training data."
+    )
     return "".join(f"{line}\n" for line in lines) + f"\n{why}\n"
 
 

@@ -48,7 +48,7 @@ def write(
     that the texts of a large run are never in memory together.
     """
     pages = []
-    base = f"{renderer.addresses.moved(run)}/text/"
+    base = f"{renderer.addresses.rebase(run)}/text/"
     for digit in "0123456789abcdef":
         page_iri = f"{base}{digit}"
         occurrences: dict[str, list[Any]] = {

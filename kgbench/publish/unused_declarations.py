@@ -32,7 +32,7 @@ def unused_declarations(
         if isinstance(quad.object, ox.NamedNode):
             references.add(quad.object.value)
 
-    def reached(start: Iterable[str]) -> set[str]:
+    def reachable(start: Iterable[str]) -> set[str]:
         waiting = [iri for iri in start if iri in names]
         known = set(waiting)
         while waiting:
@@ -46,10 +46,10 @@ def unused_declarations(
         for quad in database.quads_for_pattern(None, _TYPE, ox.NamedNode(KGB.TaskClass), graph)
     }
     used_classes = {quad.object for quad in database.quads_for_pattern(None, _CLASS, None, graph)}
-    doubtful = reached(node.value for node in classes - used_classes)
+    doubtful = reachable(node.value for node in classes - used_classes)
     referenced = {
         str(getattr(quad.object, "value", ""))
         for other in others
         for quad in database.quads_for_pattern(None, None, None, ox.NamedNode(other))
     }
-    return frozenset(doubtful - reached((names.keys() - doubtful) | referenced))
+    return frozenset(doubtful - reachable((names.keys() - doubtful) | referenced))

@@ -144,7 +144,7 @@ class Declared:
                 f"{self.file}: the <{predicate}> of {node} cannot be '{text}': {error}"
             ) from error
 
-    def needed(self, node: Node, predicate: str, kind: Callable[[str], T]) -> T:
+    def required_as(self, node: Node, predicate: str, kind: Callable[[str], T]) -> T:
         """Return the required value of a property, converted by ``kind``; see :meth:`read`."""
         self.required(node, predicate)
         value = self.read(node, predicate, kind)

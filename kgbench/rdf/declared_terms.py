@@ -144,15 +144,15 @@ def _paths() -> dict[str, frozenset[str]]:
     """Return the properties that each shape mentions, by the name of the shape."""
     graph = _read(*(resources.path("shapes", name) for name in _SHAPES))
     return {
-        shape: frozenset(_mentioned(graph, ox.NamedNode(f"{BASE}shapes/{shape}")))
+        shape: frozenset(_mentioned_iris(graph, ox.NamedNode(f"{BASE}shapes/{shape}")))
         for shape in {*_PARTS.values(), *_KINDS.values()}
     }
 
 
-def _mentioned(graph: ox.Store, node: ox.NamedNode | ox.BlankNode) -> Iterator[str]:
+def _mentioned_iris(graph: ox.Store, node: ox.NamedNode | ox.BlankNode) -> Iterator[str]:
     for quad in graph.quads_for_pattern(node, None, None):
         if isinstance(quad.object, ox.BlankNode):
-            yield from _mentioned(graph, quad.object)
+            yield from _mentioned_iris(graph, quad.object)
         elif quad.predicate.value in (SH.path, RDF.first):
             yield str(quad.object.value) if isinstance(quad.object, ox.NamedNode) else ""
 

@@ -109,7 +109,7 @@ class Aggregates:
                 for cell, reached in waiting.cells():
                     counts_of[waiting.part].score(cell, reached)
         if counts_of:
-            lines = [line for part, counts in counts_of.items() for line in counts.taken(part)]
+            lines = [line for part, counts in counts_of.items() for line in counts.take(part)]
             self._store.write([Block(self.graph, lines), *self._sealed()])
         if marked:
             self._sweep()
@@ -169,7 +169,7 @@ class Aggregates:
         return {int(row["stamp"].value) for row in self._store.query(text)}
 
     def _gathered(self) -> list[Block]:
-        lines = self._counts.taken(self._next)
+        lines = self._counts.take(self._next)
         self._parts += 1
         return [*self._opening(), Block(self.graph, lines)] if lines else []
 

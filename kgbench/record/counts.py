@@ -96,7 +96,7 @@ class Counts:
         """Whether the counts take much memory and should be written."""
         return self._held >= _MOST_COUNTS or len(self._cases) >= _MOST_CASES
 
-    def taken(self, node: str) -> list[str]:
+    def take(self, node: str) -> list[str]:
         """Return the counts as triples about ``node`` (IRI) and IRIs below it, and reset them."""
         scores, outcomes, cases = self._scores, self._outcomes, self._cases
         self._scores, self._outcomes, self._cases, self._held = {}, Counter(), set(), 0

@@ -161,7 +161,7 @@ def as_recorded(
     """
     if not any(_depends_on_answer(case) for _, case in todo):
         return list(todo)
-    noted = _noted(store, passes, execution)
+    noted = _notes(store, passes, execution)
     return [
         (dialogue, _recorded_case(case, noted.get(dialogue.iri, ()))) for dialogue, case in todo
     ]
@@ -182,11 +182,11 @@ def _recorded_case(case: Case, infos: Sequence[Mapping[str, Json]]) -> Case:
 
 def recorded(store: Store, passes: Sequence[str], execution: Execution) -> dict[str, Results]:
     """Return the results that ``passes`` recorded about a task execution, by dialogue."""
-    noted = _noted(store, passes, execution)
+    noted = _notes(store, passes, execution)
     return {dialogue: _by_query(infos) for dialogue, infos in noted.items()}
 
 
-def _noted(
+def _notes(
     store: Store, passes: Sequence[str], execution: Execution
 ) -> dict[str, list[Mapping[str, Json]]]:
     noted: dict[str, list[Mapping[str, Json]]] = {}

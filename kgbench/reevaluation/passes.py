@@ -246,7 +246,7 @@ class _Work:
                 label = self._models.get(dialogue.model, dialogue.model)
                 if self._variants is not None:
                     self.result.on_variants.append(
-                        self._variants.seen(dialogue, label, task.label, judged_verdicts)
+                        self._variants.last_outcome(dialogue, label, task.label, judged_verdicts)
                     )
                 entry = self.result.comparison.add(
                     dialogue.iri,
@@ -304,7 +304,7 @@ class _Work:
             if self._policy is not None:
                 todo = typed_answers.judgeable(self._policy, todo, self._pass_over)
             if self._variants is not None:
-                todo = self._variants.asked(todo)
+                todo = self._variants.with_variants(todo)
             for part in split_parts(todo):
                 yield recorded, part
 

@@ -38,7 +38,7 @@ class VariantPass:
         self._asked = asked
         self._named: dict[tuple[str, str], frozenset[str]] = {}
 
-    def asked(self, todo: Sequence[tuple[Dialogue, Case]]) -> list[tuple[Dialogue, Case]]:
+    def with_variants(self, todo: Sequence[tuple[Dialogue, Case]]) -> list[tuple[Dialogue, Case]]:
         """``todo`` with the variants to judge on in the data of each case."""
         prepared: dict[tuple[str, str], Case] = {}
         for _, case in todo:
@@ -64,7 +64,7 @@ class VariantPass:
             ]
         return Block(recorder.pass_graph, lines)
 
-    def seen(
+    def last_outcome(
         self, dialogue: Dialogue, model: str, task: str, verdicts: Sequence[Verdict]
     ) -> AnswerOnVariants:
         """The outcome of the last answer of a dialogue; ``model`` and ``task`` are labels."""

@@ -88,7 +88,7 @@ def _choices(view: View, suite: str | None) -> dict[str, Any]:
 
     All first passes are one choice, ``first``.
     """
-    passes = [(FIRST, "First, live or as published"), (LATEST, "Latest of each dialogue")]
+    passes = [(FIRST, "First (live or published)"), (LATEST, "Latest of each dialogue")]
     for iri, _, kind, started, _, _, of_suite in queries.rows(view, "list-passes"):
         if of_suite == suite and kind not in reading.ORIGINAL:
             label = str(kind).replace("reevaluation", "Re-evaluation")

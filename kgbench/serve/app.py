@@ -190,7 +190,7 @@ class MethodRoute(Route):
     def __init__(self, path: str, handler: Handler, methods: str | None = None) -> None:
         async def answer(request: Request) -> Response:
             if methods is None and request.method not in ("GET", "HEAD"):
-                raise Refused(405, "this is read only", {"Allow": READING})
+                raise Refused(405, "this resource is read-only", {"Allow": READING})
             return await handler(request)
 
         super().__init__(path, answer)

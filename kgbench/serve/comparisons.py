@@ -85,7 +85,7 @@ def _tasks(comparisons: Sequence[Mapping[str, Match]]) -> list[dict[str, Any]]:
     shared = [task for task in comparisons[0] if all(task in other for other in comparisons)]
     rows = []
     for task in shared:
-        used = [match[task].used() for match in comparisons]
+        used = [match[task].compared_rows() for match in comparisons]
         means = [_mean(used[0][0]), *(_mean(theirs) for _, theirs in used)]
         known = [mean for mean in means if mean is not None]
         rows.append(

@@ -65,9 +65,9 @@ class DialogueSearch:
             below = float(texts["below"]) if "below" in texts else None
             page = int(texts.get("page", "1"))
         except ValueError:
-            return replace(search, sort=sort, problem="a score and a page are numbers")
+            return replace(search, sort=sort, problem="the score and the page must be numbers")
         if (below is not None and not math.isfinite(below)) or not 1 <= page <= 10**9:
-            return replace(search, sort=sort, problem="a score and a page are numbers")
+            return replace(search, sort=sort, problem="the score and the page must be numbers")
         return replace(search, sort=sort, below=below, page=page)
 
     @property

@@ -40,7 +40,7 @@ class Endpoint:
     async def __call__(self, request: Request) -> Response:
         """Answer one request; raises :class:`~kgbench.serve.refusals.Refused`."""
         if request.method not in ("GET", "HEAD", "POST"):
-            raise Refused(405, f"{request.method} is not known here", {"Allow": METHODS})
+            raise Refused(405, f"{request.method} is not supported", {"Allow": METHODS})
         content = b""
         if request.method == "POST":
             content = await body(request, self._service.settings.limits)
@@ -73,7 +73,7 @@ class Endpoint:
         if chosen is formats.HTML:
             return RedirectResponse(self._service.root(request) + "editor", 303, _VARY)
         if chosen is None:
-            raise Refused(400, "the request has no query, and no description is acceptable")
+            raise Refused(400, "the request has no query, and accepts no format of descriptions")
         quads = service_description(self._service, self._service.root(request))
         return graph_response(quads, chosen, {**_VARY, "Cache-Control": "no-cache"})
 
@@ -130,7 +130,7 @@ async def stream_response(
     task = asyncio.create_task(_with_first_chunk(work))
     await asyncio.wait({task}, timeout=quick)
     if not task.done():
-        disconnected = asyncio.create_task(_disconnected(request))
+        disconnected = asyncio.create_task(_wait_for_disconnect(request))
         try:
             await asyncio.wait({task, disconnected}, return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -146,7 +146,7 @@ async def stream_response(
     return StreamingResponse(_chunks(answer, first), headers=headers)
 
 
-async def _disconnected(request: Request) -> None:
+async def _wait_for_disconnect(request: Request) -> None:
     """Wait until the client of a request disconnects."""
     while (await request.receive())["type"] != "http.disconnect":
         pass

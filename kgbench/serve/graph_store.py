@@ -61,7 +61,7 @@ class GraphStore:
             raise Refused(400, "the URL is not URL-encoded UTF-8, or has too many fields") from None
         named = fields.get("graph", [])
         if len(named) + ("default" in fields) > 1:
-            raise Refused(400, "name one graph, either default or graph")
+            raise Refused(400, "name one graph, by either ?default or ?graph=")
         if not named:
             return DEFAULT if "default" in fields else None
         _check(named[0])
@@ -110,7 +110,7 @@ class GraphStore:
     async def write(self, request: Request, graph: str | None) -> Response:
         """Answer PUT, POST or DELETE; a POST without a graph creates a new one."""
         if request.method not in ("PUT", "POST", "DELETE"):
-            raise Refused(405, f"{request.method} is not known here", {"Allow": self.methods})
+            raise Refused(405, f"{request.method} is not supported", {"Allow": self.methods})
         require_permission(self._service.settings, request)
         assert self._updates is not None
         new = graph is None

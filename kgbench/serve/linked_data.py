@@ -59,7 +59,7 @@ class LinkedData:
             return await self._store.write(request, view.iris.base + path)
         resolved = resolve(view, path)
         if resolved is None:
-            raise Refused(404, f"there is nothing about <{view.iris.base}{unquote(path)}> here")
+            raise Refused(404, f"no statements about <{view.iris.base}{unquote(path)}> exist")
         is_graph = self._store.exists(resolved.iri)
         offered = _OFFERED_FOR_GRAPHS if is_graph else _OFFERED
         chosen = resolved.chosen or formats.negotiate(request.headers.get("accept"), offered)

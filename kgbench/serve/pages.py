@@ -31,7 +31,7 @@ _LONGEST_SEARCH = 200
 _LONGEST_NAME = 2_000  # characters
 _MOST_SHOWN = 10  # models and runs on the front page
 _PATIENCE = 5.0  # seconds that the overview waits for its leaderboard
-_KEEP = "`kgbench analyze leaderboard --significance --keep` keeps it in the store"
+_KEEP = "`kgbench analyze leaderboard --significance --keep` stores the leaderboard"
 
 
 class Pages:
@@ -47,11 +47,11 @@ class Pages:
     async def overview(self, request: Request) -> Response:
         """Return the overview: leaderboard and newest runs of a suite, and counts of everything."""
         view = self._service.view
-        if (kept := self._rendering.kept(request, view)) is not None:
+        if (kept := self._rendering.cached(request, view)) is not None:
             return kept
         context = dict(await self._computing.get(view, "overview"))
         newest = next((run["suite"] for run in context["runs"]), None)
-        suite = _known(context["suites"], request, newest)
+        suite = _suite_iri(context["suites"], request, newest)
         board: dict[str, Any] = {"board": None, "heat": None, "waiting": False}
         if suite is not None:
             task = asyncio.ensure_future(self._computing.get(view, "leaderboard", suite=suite))
@@ -67,7 +67,7 @@ class Pages:
     async def leaderboard(self, request: Request) -> Response:
         """Return the leaderboard of a suite by a score set and a pass, and the scores by task."""
         view = self._service.view
-        if (kept := self._rendering.kept(request, view)) is not None:
+        if (kept := self._rendering.cached(request, view)) is not None:
             return kept
         try:
             return await self._leaderboard(view, request)
@@ -107,7 +107,7 @@ class Pages:
     async def compare(self, request: Request) -> Response:
         """Return the comparison of models, runs or passes: differing cases, then tasks."""
         view = self._service.view
-        if (kept := self._rendering.kept(request, view)) is not None:
+        if (kept := self._rendering.cached(request, view)) is not None:
             return kept
         suite, suites = await self._suite(view, request)
         wanted = [request.query_params.get(name, "")[:_LONGEST_NAME] for name in SIDES]
@@ -133,7 +133,7 @@ class Pages:
     async def dialogues(self, request: Request) -> Response:
         """Return a page of dialogues by model, task, outcome, score and text."""
         view = self._service.view
-        if (kept := self._rendering.kept(request, view)) is not None:
+        if (kept := self._rendering.cached(request, view)) is not None:
             return kept
         suite, suites = await self._suite(view, request)
         search = DialogueSearch.read(request.query_params)
@@ -192,7 +192,7 @@ class Pages:
         self, request: Request, view: View, iri: str, headers: Mapping[str, str]
     ) -> Response:
         """Return the page of the resource ``iri``, by its kind."""
-        if (kept := self._rendering.kept(request, view)) is not None:
+        if (kept := self._rendering.cached(request, view)) is not None:
             return kept
         reveal = request.query_params.get("reveal") == "1"
         template, build = contents.template(things.kinds(view, iri))
@@ -227,10 +227,12 @@ class Pages:
     ) -> tuple[str | None, list[tuple[str, str, str]]]:
         """Return the suite (IRI) that a request names, or the first one, and all suites."""
         suites = await self._computing.get(view, "suites")
-        return _known(suites, request, suites[0][0] if suites else None), suites
+        return _suite_iri(suites, request, suites[0][0] if suites else None), suites
 
 
-def _known(suites: list[tuple[str, str, str]], request: Request, default: str | None) -> str | None:
+def _suite_iri(
+    suites: list[tuple[str, str, str]], request: Request, default: str | None
+) -> str | None:
     """Return the IRI of the suite that a request names by IRI or name, or ``default``."""
     wanted = request.query_params.get("suite")
     if wanted is None:

@@ -145,7 +145,7 @@ class Pool:
                 worker.send(job)
                 pieces, done = await _collect(worker, self.limits.quick_seconds)
             except BaseException as error:
-                await self._failed(worker, error)
+                await self._handle_failure(worker, error)
                 raise
             self.costs.note(key, light=done)
             if done:
@@ -202,14 +202,14 @@ class Pool:
                     worker.send(job)
                     _, done = await _collect(worker, self.limits.seconds)
                 except BaseException as error:
-                    await self._failed(worker, error)
+                    await self._handle_failure(worker, error)
                     raise
                 if done:
                     self.seats.give_back(worker)
                 else:
                     await self.seats.replace(worker)
 
-    async def _failed(self, worker: Worker, error: BaseException) -> None:
+    async def _handle_failure(self, worker: Worker, error: BaseException) -> None:
         if isinstance(error, Refused) and worker.alive:  # the worker reported the error itself
             self.seats.give_back(worker)
         else:
@@ -311,8 +311,8 @@ async def _frame(worker: Worker, seconds: float) -> Frame | None:
     try:
         frame = await worker.frame(seconds)
     except WorkerEnded as gone:
-        reason = "needs more memory than it may use" if gone.memory else "ended its worker"
-        raise Refused(503, f"the query {reason}: ask for less") from None
+        reason = "exceeded the memory limit" if gone.memory else "ended its worker process"
+        raise Refused(503, f"the query {reason}: request less data") from None
     if frame is not None and frame.tag == worker_protocol.FAILED:
         raise _refusal(json.loads(frame.payload))
     return frame

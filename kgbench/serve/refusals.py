@@ -36,7 +36,7 @@ def too_slow(seconds: float) -> Refused:
     """Return a 503 with a long Retry-After, because the query exceeded the time limit."""
     return Refused(
         503,
-        f"the query was ended after {seconds:g} seconds, the time limit of this server: "
-        "ask for less, or download the data",
+        f"the query exceeded the time limit of this server ({seconds:g} seconds): "
+        "request less data, or download it",
         {"Retry-After": "60"},
     )

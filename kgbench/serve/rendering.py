@@ -100,7 +100,7 @@ class PageRenderer:
             self._cache.keep(view, self._address(request), page)
         return response
 
-    def kept(self, request: Request, view: View) -> Response | None:
+    def cached(self, request: Request, view: View) -> Response | None:
         """Return the cached page for the same URL and view, or ``None``."""
         page = self._cache.get(view, self._address(request))
         return None if page is None else Response(page.body, headers=page.headers)

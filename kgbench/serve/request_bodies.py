@@ -61,7 +61,7 @@ async def body(request: Request, limits: Limits) -> bytes:
                 if len(pieces) > limits.request_bytes:
                     raise _too_large(limits)
     except TimeoutError:
-        raise Refused(408, "the request's body came too slowly", {"Connection": "close"}) from None
+        raise Refused(408, "the request body arrived too slowly", {"Connection": "close"}) from None
     except ClientDisconnect:
         raise Refused(400, "the request ended early") from None
     return bytes(pieces)

@@ -193,7 +193,7 @@ def parser_message(error: BaseException) -> str:
 
 def _error_message(error: BaseException) -> dict[str, str]:
     if isinstance(error, LimitReached):
-        return {"kind": "limit", "message": "the answer is larger than this server sends"}
+        return {"kind": "limit", "message": "the answer exceeds the size limit of this server"}
     if isinstance(error, QueryError):  # raised by an analysis, whose queries are ours
         return {"kind": "missing", "message": str(error)}
     if isinstance(error, SyntaxError | ValueError | RuntimeError):

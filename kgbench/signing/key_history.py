@@ -52,7 +52,7 @@ class KeyHistory:
         self.entries = {entry.key: entry for entry in entries}
 
     @classmethod
-    def begun(cls, key: str, now: datetime) -> KeyHistory:
+    def start(cls, key: str, now: datetime) -> KeyHistory:
         """Start a history with a first key."""
         return cls([KeyEntry(key, _text(now))])
 
@@ -84,7 +84,7 @@ class KeyHistory:
         except OSError as error:
             raise SignatureError(f"{history_path} cannot be written: {error.strerror}") from None
 
-    def followed(self, old: SigningKey, new: str, now: datetime) -> KeyHistory:
+    def with_successor(self, old: SigningKey, new: str, now: datetime) -> KeyHistory:
         """Return the history in which ``new`` replaces ``old``, whose private key endorses it."""
         created = _text(now)
         secured = proofs.secure(_succession(old.public, new), old, _own_method(old.public), now)

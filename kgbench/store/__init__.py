@@ -88,8 +88,8 @@ def embedded_only(location: str, purpose: str) -> Path:
     """
     if back_ends.is_remote(location):
         raise StoreError(
-            f"the store {back_ends.shown(location)} is on a server: {purpose} needs an embedded "
-            f"store (`kgbench store copy` makes an embedded copy)"
+            f"the store {back_ends.public_url(location)} is on a server: {purpose} needs an "
+            f"embedded store (`kgbench store copy` makes an embedded copy)"
         )
     if location == "memory:":
         raise StoreError(

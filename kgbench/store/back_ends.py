@@ -97,11 +97,11 @@ def checked(url: str, source: str) -> str:
     """Return ``url`` if it is an http(s) URL without credentials, else raise ``StoreError``."""
     parts = _split(url.strip(), source)
     if parts.fragment:
-        raise StoreError(f"{source}: the address {shown(url)} may have no fragment")
+        raise StoreError(f"{source}: the address {public_url(url)} may have no fragment")
     return urlunsplit(parts)
 
 
-def shown(url: str) -> str:
+def public_url(url: str) -> str:
     """Return ``url`` without user and password, for messages."""
     return re.sub(r"(?<=//)[^/?#]*@", "", url)
 
@@ -114,16 +114,16 @@ def _split(url: str, source: str) -> SplitResult:
         parts = urlsplit(url)
         _ = parts.port
     except ValueError as error:
-        raise StoreError(f"{source}: {shown(url)} is not a URL: {error}") from None
+        raise StoreError(f"{source}: {public_url(url)} is not a URL: {error}") from None
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise StoreError(f"{source}: {shown(url)} is not an http or https URL")
+        raise StoreError(f"{source}: {public_url(url)} is not an http or https URL")
     if "@" in parts.netloc:
         raise StoreError(
-            f"{source}: {shown(url)} was given with a user or password, which a location never "
-            "holds: set KGBENCH_STORE_USER and KGBENCH_STORE_PASSWORD instead"
+            f"{source}: {public_url(url)} was given with a user or password, which a location "
+            "never holds: set KGBENCH_STORE_USER and KGBENCH_STORE_PASSWORD instead"
         )
     if re.search(r"[\x00-\x20\x7f]", url):
-        raise StoreError(f"{source}: {shown(url)!r} holds blanks or control characters")
+        raise StoreError(f"{source}: {public_url(url)!r} holds blanks or control characters")
     # Requests are ASCII only; existing escapes are kept.
     path, query = quote(parts.path, safe=_AS_IT_IS), quote(parts.query, safe=_AS_IT_IS)
     return parts._replace(path=path, query=query)
@@ -189,7 +189,7 @@ def _kinds() -> dict[str, _Values]:
             for quad in source.graph.quads_for_pattern(kind, None, None)
             if isinstance(quad.object, (ox.NamedNode, ox.Literal))
         }
-        for kind in sorted(kinds, key=lambda kind: source.needed(kind, SH.order, int))
+        for kind in sorted(kinds, key=lambda kind: source.required_as(kind, SH.order, int))
     }
 
 

@@ -20,7 +20,7 @@ from kgbench import __version__
 from kgbench.errors import QueryError, StoreError
 from kgbench.secrets.detection import SecretDetector
 from kgbench.store import query_forms, quirks
-from kgbench.store.back_ends import BackEnd, shown
+from kgbench.store.back_ends import BackEnd, public_url
 from kgbench.store.connections import Answer, Connections
 from kgbench.store.credentials import PASSWORD, TOKEN, USER, Credentials
 from kgbench.store.templates import fill
@@ -142,7 +142,7 @@ class Client:
             _log.warning(
                 "%s rounds the doubles in results of CONSTRUCT and DESCRIBE, and may silently "
                 "truncate them at its limit of rows: use SELECT, or query a copy, to be sure",
-                shown(self.back_end.query),
+                public_url(self.back_end.query),
             )
         answer = self._query(text, quirks.ACCEPT_GRAPH)
         body, shape = self._triples(answer)
@@ -208,9 +208,9 @@ class Client:
         if answer.status == 404:  # noqa: PLR2004 - no such graph (Graph Store Protocol, section 5.2)
             if self.query(fill("has.rq", catalogue=graph, pattern="?s ?p ?o")):
                 raise StoreError(
-                    f"{shown(self.back_end.data)} does not have the graph {graph}, in which "
-                    f"{shown(self.back_end.query)} finds triples: check that the addresses for "
-                    "queries and whole graphs belong to the same server"
+                    f"{public_url(self.back_end.data)} does not have the graph {graph}, in which "
+                    f"{public_url(self.back_end.query)} finds triples: check that the addresses "
+                    "for queries and whole graphs belong to the same server"
                 )
             return
         self._check(answer)
@@ -250,7 +250,7 @@ class Client:
 
     def _check(self, answer: Answer) -> None:
         """Raise :class:`StoreError` if the status is not a success."""
-        status, place = answer.status, shown(answer.url.partition("?")[0])
+        status, place = answer.status, public_url(answer.url.partition("?")[0])
         if 200 <= status < 300:  # noqa: PLR2004 - servers use any status of success
             return
         if status in (401, 403):
@@ -261,7 +261,8 @@ class Client:
         if 300 <= status < 400:  # noqa: PLR2004
             to = self._clean(answer.headers.get("location", "nowhere"))
             raise StoreError(
-                f"{place} redirects to {shown(to)}: use that address, redirects are not followed"
+                f"{place} redirects to {public_url(to)}: use that address, "
+                "redirects are not followed"
             )
         if status == 413:  # noqa: PLR2004
             raise StoreError(
@@ -273,7 +274,7 @@ class Client:
 
     def _unreadable(self, address: str, error: Exception) -> StoreError:
         reason = self._clean(str(error))  # which may quote the answer
-        return StoreError(f"the server at {shown(address)} gave no readable answer: {reason}")
+        return StoreError(f"the server at {public_url(address)} gave no readable answer: {reason}")
 
     def _clean(self, text: str) -> str:
         return " ".join(self._echoes.hide(text, "[secret]").split())[:500]

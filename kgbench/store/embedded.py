@@ -98,13 +98,13 @@ class EmbeddedStore(Database):
                     content=content,
                 )
             )
-        self._changed()
+        self._report_write()
 
     def update(self, text: str) -> None:
         """Run one of the maintenance updates in ``store/``, atomically."""
         with self._writing, self._converted_errors():
             self._store.update(text)
-        self._changed()
+        self._report_write()
 
     def bulk_load(self, blocks: Iterable[Block]) -> None:
         """See :meth:`~kgbench.store.protocol.Store.bulk_load`."""
@@ -117,7 +117,7 @@ class EmbeddedStore(Database):
                 self._load(waiting)
                 waiting, size = {}, 0
         self._load(waiting)
-        self._changed()
+        self._report_write()
 
     def _load(self, waiting: dict[str, list[str]]) -> None:
         with self._converted_errors():
@@ -138,7 +138,7 @@ class EmbeddedStore(Database):
             )
             for graph in graphs:
                 self._stamps.pop(graph, None)
-        self._changed()
+        self._report_write()
 
     def _sweep(self) -> None:
         """Remove graphs that a killed process loaded in bulk without registering them."""
@@ -152,7 +152,7 @@ class EmbeddedStore(Database):
         """Compact the database; aggregates become about twice as fast."""
         with self._converted_errors():
             self._store.optimize()
-        self._changed()  # the newest snapshot still has the old files
+        self._report_write()  # the newest snapshot still has the old files
 
     def close(self) -> None:
         """See :meth:`~kgbench.store.protocol.Store.close`."""
@@ -188,9 +188,9 @@ class EmbeddedStore(Database):
         if isinstance(error, BaseException) and is_damage(error):
             raise damaged(self.location, error) from error
 
-    def _changed(self) -> None:
+    def _report_write(self) -> None:
         if self._publisher is not None:
-            self._publisher.changed()
+            self._publisher.report_write()
 
     def publish_soon(self) -> None:
         """See :meth:`~kgbench.store.protocol.Store.publish_soon`."""

@@ -37,7 +37,7 @@ def current() -> int:
     """Return the layout version that this code writes, from ``store/layout.ttl``."""
     declared = shipped("store", "layout.ttl")
     for node in declared.subjects(KGB.layoutVersion):
-        return declared.needed(node, KGB.layoutVersion, int)
+        return declared.required_as(node, KGB.layoutVersion, int)
     raise LayoutError("store/layout.ttl declares no kgb:layoutVersion")
 
 

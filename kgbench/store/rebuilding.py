@@ -133,7 +133,7 @@ def rebuild(path: Path, scratch: Path) -> RebuiltStore:
     readable = [source.found for source in rebuilt.sources if source.found.graphs]
     if not readable:
         raise StoreError(f"nothing of the store {path} can be read: restore it from a backup")
-    graphs = _wanted(rebuilt, readable)
+    graphs = _graphs_to_recover(rebuilt, readable)
     for source, file in zip(rebuilt.sources, files, strict=True):
         rebuilt.add_part(source.found, file, graphs)
         for graph in source.found.whole & graphs:
@@ -143,7 +143,7 @@ def rebuild(path: Path, scratch: Path) -> RebuiltStore:
     return rebuilt
 
 
-def _wanted(rebuilt: RebuiltStore, readable: list[SalvageResult]) -> set[str]:
+def _graphs_to_recover(rebuilt: RebuiltStore, readable: list[SalvageResult]) -> set[str]:
     """Return the graphs to recover: those up to the newest part with a readable catalogue.
 
     Graphs that only older parts have were dropped since, or are completely unreadable.

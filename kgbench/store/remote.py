@@ -139,7 +139,7 @@ class RemoteStore:
     def write(self, blocks: Sequence[Block]) -> None:
         """See :meth:`~kgbench.store.protocol.Store.write`."""
         with self._writing:
-            self._held()
+            self._confirm_lease()
             remaining = blocks
             if batching.size(blocks) > self._limit:
                 self._stamp_separately({block.graph for block in blocks})
@@ -159,14 +159,14 @@ class RemoteStore:
     def update(self, text: str) -> None:
         """Run one of the maintenance updates in ``store/``, which must be idempotent."""
         with self._writing:
-            self._held()
+            self._confirm_lease()
             self._client.update(text)
 
     def bulk_load(self, blocks: Iterable[Block]) -> None:
         """See :meth:`~kgbench.store.protocol.Store.bulk_load`."""
         for graph, lines in batching.by_graph(blocks, self._limit):
             with self._writing:
-                lease = self._held()
+                lease = self._confirm_lease()
                 if graph not in self._loaded and graph != self.iris.catalogue:
                     self._loaded.add(graph)
                     lease.note_loading(graph)
@@ -217,7 +217,7 @@ class RemoteStore:
         with suppress(StoreError):
             self.close()
 
-    def _held(self) -> Lease:
+    def _confirm_lease(self) -> Lease:
         if self._closed or self._lease is None:
             raise StoreError(f"the store {self.location} is closed")
         self._lease.hold()

@@ -170,7 +170,7 @@ class Publisher:
         self._thread = threading.Thread(target=self._work, name="kgbench-snapshots", daemon=True)
         self._thread.start()
 
-    def changed(self) -> None:
+    def report_write(self) -> None:
         """Report a write that is to be published."""
         with self._condition:
             if not self._new:  # later writes in the same interval need not wake the thread

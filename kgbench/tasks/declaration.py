@@ -36,7 +36,7 @@ def _task_class(declared: Declared) -> TaskClass:
     main_name = next((m.name for m in metrics.values() if m.iri == main), None)
     if main_name is None:
         raise ValueError(f"the main metric {main} is not among its metrics")
-    rounds = declared.needed(node, KGB.maxRounds, int)
+    rounds = declared.required_as(node, KGB.maxRounds, int)
     if rounds > 1 and metrics[main_name].aggregation is None:
         raise ValueError(
             f"the main metric {main_name} is a score of each round, but a dialogue has up to "

@@ -34,7 +34,7 @@ def prompt(case: Case, asked: str, tools: Sequence[Tool], *, native: bool) -> st
 
     With native tool calling, the tools are sent separately from the messages.
     """
-    limits = budget.of(case.parameters).left(0, Spent())
+    limits = budget.of(case.parameters).remaining(0, Spent())
     if native:
         return texts.shared_filled(_FOLDER, "native.txt", prompt=asked, budget=limits)
     listed = "\n".join(

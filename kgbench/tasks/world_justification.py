@@ -53,7 +53,7 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
     read = turtle_answers.read(answer, executor)
     given, others = ontology_answers.answer_axioms(case, read.triples or ())
     holds = bool(given) and _entails(case, given)
-    needed = _needed(case, given) if holds else ()
+    needed = _minimal_axioms(case, given) if holds else ()
     spare = len(given) - len(needed)
     scores = {
         "answerParse": float(read.triples is not None),
@@ -92,7 +92,7 @@ def _entails(case: Case, axioms: Sequence[str]) -> bool:
     return entails(parse_lines(axioms), statement)
 
 
-def _needed(case: Case, axioms: Sequence[str]) -> tuple[str, ...]:
+def _minimal_axioms(case: Case, axioms: Sequence[str]) -> tuple[str, ...]:
     """The axioms that remain when needless ones are removed one by one."""
     kept = list(axioms)
     for axiom in axioms:

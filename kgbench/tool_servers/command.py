@@ -87,13 +87,13 @@ async def _end(process: asyncio.subprocess.Process) -> None:
     process.stdin.close()
     with contextlib.suppress(TimeoutError, OSError):
         async with asyncio.timeout(_PATIENCE):
-            await _drained(process)
+            await _drain(process)
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
     # A process outside the group may hold the pipe open, so the wait has a timeout.
     with contextlib.suppress(TimeoutError, OSError):
         async with asyncio.timeout(_PATIENCE):
-            await _drained(process)
+            await _drain(process)
     # The event loop may end before it has seen the end of the pipe, so close its transport here.
     # There is no public way to do so; the SDK does the same.
     transport = getattr(process, "_transport", None)
@@ -102,7 +102,7 @@ async def _end(process: asyncio.subprocess.Process) -> None:
     await asyncio.sleep(0)
 
 
-async def _drained(process: asyncio.subprocess.Process) -> None:
+async def _drain(process: asyncio.subprocess.Process) -> None:
     """Drain the output and wait for the exit, which asyncio reports only after the last output."""
     assert process.stdout is not None
     while await process.stdout.read(LONGEST):

@@ -54,7 +54,7 @@ class Budget:
         )
         return tuple(name for name, limit, used in limits if limit is not None and used >= limit)
 
-    def left(self, calls: int, spent: Spent) -> str:
+    def remaining(self, calls: int, spent: Spent) -> str:
         """Return a message for the model about the rest of the budget."""
         parts = [f"{max(self.calls - calls, 0)} of {self.calls} tool calls"]
         if self.tokens is not None:

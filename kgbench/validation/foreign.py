@@ -157,7 +157,7 @@ def _refuse_triple_terms(triples: list[ox.Triple]) -> None:
 
 def _refuse_ill_formed(graph: Data) -> None:
     faults = [
-        f"{_shown(result.focus)}{'' if result.path is None else f', {result.path}'}"
+        f"{_node_text(result.focus)}{'' if result.path is None else f', {result.path}'}"
         f": {result.message}"
         + ("" if result.value is None or result.value.startswith("_:") else f" ({result.value})")
         for result in complaints(graph, _syntax_rules())
@@ -188,8 +188,8 @@ def _refuse_recursion(graph: Data) -> None:
                 del path[node]
             elif inner in path:
                 raise IllFormedShapes(
-                    f"the shape {_shown(inner)} refers to itself, and SHACL does not define what "
-                    "recursive shapes mean"
+                    f"the shape {_node_text(inner)} refers to itself, and SHACL does not define "
+                    "what recursive shapes mean"
                 )
             else:
                 path[inner] = _inner(graph, inner)
@@ -295,5 +295,5 @@ def _read(results: rdflib.Graph, names: Any) -> Iterator[Finding]:
         )
 
 
-def _shown(node: Term) -> str:
+def _node_text(node: Term) -> str:
     return compact(node.value) if isinstance(node, ox.NamedNode) else "a node without an IRI"

@@ -51,14 +51,14 @@ def variant_triples(triples: tuple[Triple, ...], recipe: Recipe) -> Iterable[Tri
     named = {f"<{iri}>" for iri in recipe.named}
     if recipe.kind in _EXCHANGING:
         if recipe.kind is VariantKind.DOUBLED:
-            plan = _doubled(triples, recipe.rules)
+            plan = _plan_twins(triples, recipe.rules)
         draw = _Draw(recipe.seed)
         shuffled = [*plan.profile.fixed, *_shuffled(plan, draw)]
         return omit_instances(plan, shuffled, named, draw.order, draw.fraction)
     if recipe.kind is VariantKind.DISTRACTORS:
         return {*triples, *_distractors(plan, triples, _Draw(recipe.seed))}
     if recipe.kind is VariantKind.EMPTIED:
-        return _emptied(plan, triples, named, _Draw(recipe.seed))
+        return _without_property(plan, triples, named, _Draw(recipe.seed))
     codes = opaque_codes(triples, recipe)
     return [(codes.get(s, s), codes.get(p, p), codes.get(o, o)) for s, p, o in triples]
 
@@ -71,14 +71,14 @@ def opaque_codes(triples: tuple[Triple, ...], recipe: Recipe) -> Mapping[str, st
     standard = tuple(f"<{namespace}" for namespace in (RDF, RDFS, OWL))
     properties = {p for _, p, _ in triples if not p.startswith(standard)}
     instances = {s for s in plan.profile.kinds if s.startswith("<")}
-    return {term: _coded(term, draw) for term in sorted(instances | properties)}
+    return {term: _opaque(term, draw) for term in sorted(instances | properties)}
 
 
 @lru_cache(maxsize=4)
-def _doubled(triples: tuple[Triple, ...], rules: Rules) -> Plan:
+def _plan_twins(triples: tuple[Triple, ...], rules: Rules) -> Plan:
     """The plan for the graph with twins, the same for all seeds."""
     draw = _Draw(0)
-    return plan_with_twins(make_plan(triples, rules), triples, lambda term: _coded(term, draw))
+    return plan_with_twins(make_plan(triples, rules), triples, lambda term: _opaque(term, draw))
 
 
 class _Draw:
@@ -190,19 +190,19 @@ def _copies(plan: Plan, facts: Mapping[str, Sequence[Triple]], draw: _Draw) -> d
             count = max(round(plan.share * len(members)), 1)
             free = [member for member in members if member not in profile.anchored]
             copies |= {
-                instance: _coded(instance, draw)
+                instance: _opaque(instance, draw)
                 for instance in draw.order(free, "copy", kind)[:count]
             }
     waiting = list(copies)
     while waiting:
         for _, _, o in facts.get(waiting.pop(), ()):
             if profile.kinds.get(o) in plan.parts and o not in copies:
-                copies[o] = _coded(o, draw)
+                copies[o] = _opaque(o, draw)
                 waiting.append(o)
     return copies
 
 
-def _emptied(
+def _without_property(
     plan: Plan, triples: Sequence[Triple], named: Collection[str], draw: _Draw
 ) -> list[Triple]:
     """The graph without the facts of one of the ``named`` properties and redundant ones.
@@ -224,7 +224,7 @@ def _emptied(
     ]
 
 
-def _coded(term: str, draw: _Draw) -> str:
+def _opaque(term: str, draw: _Draw) -> str:
     """An opaque IRI in the namespace of ``term``; for a blank node, another blank node."""
     code = draw.digest("code", term).hex()
     if term.startswith("_:"):

@@ -72,7 +72,7 @@ def make_plan(triples: tuple[Triple, ...], rules: Rules = NO_RULES) -> Plan:
         for facet in profile.facets()
         if len(profile.values(facet)) == len(profile.members[facet.kind])
     )
-    needed, parts = _needed(profile)
+    needed, parts = _required_properties(profile)
     classes = {_term(iri) for iri in rules.whole}
     whole = frozenset(kind for kind in profile.members if classes & set(kind.split(" ")))
     return Plan(profile, frozenset(kept), components, total, needed, parts, whole, rules.share)
@@ -94,7 +94,7 @@ def read(source: Declared, node: Any) -> Rules:
     )
 
 
-def _needed(profile: Profile) -> tuple[frozenset[tuple[str, str]], frozenset[str]]:
+def _required_properties(profile: Profile) -> tuple[frozenset[tuple[str, str]], frozenset[str]]:
     """Properties that refer to every instance of a kind, and kinds of parts.
 
     Many links reach a few instances anyway, so a property counts only if random links would

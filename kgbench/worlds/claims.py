@@ -104,13 +104,13 @@ def draw_claim(world: World, level: int, number: int, members: int) -> Claim:
         words_and_triples = _DRAWINGS[level](part, verdict)
         if words_and_triples is not None:
             words, triples = words_and_triples
-            return Claim(words, triples, verdict, tuple(_shown(part, triples)))
+            return Claim(words, triples, verdict, tuple(_visible_triples(part, triples)))
     raise TaskError(
         f"a world of {world.instances} instances gives no claim of level {level}: ask for more"
     )
 
 
-def _shown(part: Part, claim: tuple[str, ...]) -> Iterator[str]:
+def _visible_triples(part: Part, claim: tuple[str, ...]) -> Iterator[str]:
     """Yield all triples about the members, and the names of the other things that occur in them."""
     member_lines = [line for instance in part.members for line in lines(part.graph, instance)]
     yield from member_lines

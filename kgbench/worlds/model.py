@@ -164,7 +164,7 @@ def _property(document: Declared, shape: Node, property_shape: Node) -> Property
         domain,
         value_range,
         document.read(property_shape, SH.minCount, int) or 0,
-        document.needed(property_shape, SH.maxCount, int),
+        document.required_as(property_shape, SH.maxCount, int),
         document.read(property_shape, SH.minInclusive, bound) or 0,
         document.read(property_shape, SH.maxInclusive, bound) or 0,
         OWL.TransitiveProperty in document.texts(path, RDF.type),

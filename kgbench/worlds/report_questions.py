@@ -177,7 +177,7 @@ def _rows(store: ox.Store, query: str) -> list[tuple[str, ...]]:
 _NAME: Final = "?x rdfs:label ?name ."
 
 
-def _reported(scene: Scene) -> Form:
+def _reported_names(scene: Scene) -> Form:
     prop, source = scene.chance.one(scene.properties), scene.chance.one(scene.sources)
     return Form(
         f"By the reports of {source.label}, what has something as {prop.label}? Give the names.",
@@ -281,7 +281,7 @@ def _directed(scene: Scene) -> Form:
 
 
 _FORMS: Final[dict[int, tuple[Callable[[Scene], Form], ...]]] = {
-    1: (_reported, _sources),
+    1: (_reported_names, _sources),
     2: (_bounded, _counted),
     3: (_open, _agreed),
     4: (_about, _directed),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Follows what is under way: the part of a page with data-live is fetched again after so many
-// seconds, and replaced where it has changed, until the page has no such part any more.
+// Updates pages about work in progress: fetches the element with data-live (an interval in seconds)
+// again and replaces it if it has changed, until the page has no such element.
 (() => {
   "use strict";
   const part = () => document.querySelector("[data-live]");
@@ -29,7 +29,7 @@
           }
         }
       } catch {
-        // The server is away; the next look may find it.
+        // The server is unreachable; the next request may succeed.
       }
     }
     wait();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sorts tables by a click on a heading, and filters their rows by a text, without a reload.
-// A table says that it can be sorted by data-sortable, and what its rows are called by
-// data-filterable. Cells may say what they are sorted by with data-value.
+// data-sortable marks sortable tables; data-filterable marks filterable ones and names their rows.
+// A cell's data-value, if present, is its sort key.
 (() => {
   "use strict";
   const collator = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
@@ -40,7 +40,7 @@
     [...headings].forEach((heading, column) => {
       if ("unsorted" in heading.dataset) return;
       if (heading.querySelector("a")) {
-        // The link stays a link; a mark beside it sorts.
+        // The heading keeps its link; a button beside the link sorts.
         const mark = document.createElement("button");
         mark.className = "sort";
         mark.type = "button";

@@ -120,12 +120,12 @@ def _sums(published: PublicationFiles, digest: Any) -> Iterator[Fault]:
 def _distributions(published: PublicationFiles, digest: Any) -> Iterator[Fault]:
     store = published.catalogue
 
-    def stated(node: Any, predicate: str) -> Any:
+    def object_of(node: Any, predicate: str) -> Any:
         quads = store.quads_for_pattern(node, ox.NamedNode(predicate), None)
         return next((quad.object for quad in quads), None)
 
     def value(node: Any, predicate: str) -> str | None:
-        return getattr(stated(node, predicate), "value", None)
+        return getattr(object_of(node, predicate), "value", None)
 
     for quad in store.quads_for_pattern(None, ox.NamedNode(DCAT.downloadURL), None):
         path = published.path(getattr(quad.object, "value", ""))
@@ -137,7 +137,7 @@ def _distributions(published: PublicationFiles, digest: Any) -> Iterator[Fault]:
         if size is not None and size != str(path.stat().st_size):
             message = f"The catalogue says {size} bytes, but the file has {path.stat().st_size}."
             yield Fault("distribution-size", iri, name, message, _AGAIN)
-        checksum_node = stated(node, SPDX.checksum)
+        checksum_node = object_of(node, SPDX.checksum)
         checksum = None if checksum_node is None else value(checksum_node, SPDX.checksumValue)
         if checksum is not None and checksum.lower() != digest(path):
             message = "The checksum in the catalogue is not that of the file."

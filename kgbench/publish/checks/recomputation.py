@@ -146,7 +146,7 @@ class _PublishedAddresses(Addresses):
         """Return the IRI itself."""
         return iri
 
-    def held(self, iri: str) -> str:
+    def stored_iri(self, iri: str) -> str:
         """Return the published IRI of a part, which the database has."""
         return self.within(iri)
 

@@ -135,7 +135,7 @@ class _Pages:
     async def item(self, request: Request) -> Response:
         """Return an item to judge, or to judge again."""
         visitor, entry = self._visitor_and_entry(request)
-        given = self._queue.given(entry, visitor.name or "")
+        given = self._queue.review_by(entry, visitor.name or "")
         return await self._item(visitor, entry, given)
 
     async def mine(self, request: Request) -> Response:
@@ -218,13 +218,13 @@ class _Pages:
 
     async def decide(self, request: Request) -> Response:
         """Record a verdict, and redirect to the next item."""
-        return await self._taken(request, adjudicating=False)
+        return await self._take_verdict(request, adjudicating=False)
 
     async def settle(self, request: Request) -> Response:
         """Take a verdict that settles those of people, and go on to the next such item."""
-        return await self._taken(request, adjudicating=True)
+        return await self._take_verdict(request, adjudicating=True)
 
-    async def _taken(self, request: Request, *, adjudicating: bool) -> Response:
+    async def _take_verdict(self, request: Request, *, adjudicating: bool) -> Response:
         visitor, entry = self._visitor_and_entry(request)
         assert visitor.name is not None
         form = await self._form(request, visitor)
@@ -280,7 +280,7 @@ class _Pages:
 
     def _progress(self, reviewer: str) -> dict[str, Any]:
         decided = sum(
-            self._queue.given(entry, reviewer) is not None for entry in self._queue.entries
+            self._queue.review_by(entry, reviewer) is not None for entry in self._queue.entries
         )
         return {
             "done": decided,

@@ -84,15 +84,15 @@ class ReviewQueue:
             for entry in waiting:
                 if entry.name == after:
                     break
-        return next((entry for entry in waiting if self.given(entry, reviewer) is None), None)
+        return next((entry for entry in waiting if self.review_by(entry, reviewer) is None), None)
 
     def decided(self, reviewer: str) -> list[tuple[Entry, Review]]:
         """Return the items that a reviewer has decided, the latest first."""
-        pairs = [(entry, self.given(entry, reviewer)) for entry in self.entries]
+        pairs = [(entry, self.review_by(entry, reviewer)) for entry in self.entries]
         reviewed = [(entry, review) for entry, review in pairs if review is not None]
         return sorted(reviewed, key=lambda pair: pair[1].decided, reverse=True)
 
-    def given(self, entry: Entry, reviewer: str) -> Review | None:
+    def review_by(self, entry: Entry, reviewer: str) -> Review | None:
         """Return a reviewer's current verdict on an item, or ``None``."""
         return self._reviews.get(entry.about, {}).get(reviewer)
 
@@ -134,7 +134,7 @@ class ReviewQueue:
             raise StoreError(f"the rubric {self.rubric.name} has no verdict '{option[:60]}'")
         with self._writing:
             about = entry.about
-            earlier = self._settled.get(about) if adjudicating else self.given(entry, reviewer)
+            earlier = self._settled.get(about) if adjudicating else self.review_by(entry, reviewer)
             if adjudicating and len(self._verdicts(about)) < 2:  # noqa: PLR2004 - two disagree
                 raise StoreError("there is no disagreement on this item to settle")
             if earlier is not None and earlier.reviewer != reviewer:

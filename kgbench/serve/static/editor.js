@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Turns the query page into YASGUI, where the build has put it beside this file.
+// Replaces the plain query form by YASGUI, if the build includes it.
 (() => {
   "use strict";
   const place = document.getElementById("yasgui");
   if (!place || typeof Yasgui === "undefined") return;
   const endpoint = new URL(place.dataset.endpoint, window.location.href).href;
   const prefixes = JSON.parse(place.dataset.prefixes);
-  // Suggestions come from this store only: no request leaves for other hosts.
+  // Suggestions come from this store only, without requests to other hosts.
   Yasgui.Yasqe.defaults.autocompleters = ["prefixes", "variables"];
   Yasgui.Yasqe.Autocompleters.prefixes.get = () =>
     Promise.resolve(Object.entries(prefixes).map(([name, iri]) => `${name}: <${iri}>`).sort());

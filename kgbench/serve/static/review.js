@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keys for the review of an item. Without this script the form works by Tab, arrows and Enter.
+// Keyboard shortcuts for the review of an item. Without this script, Tab, arrows and Enter work.
 (() => {
   "use strict";
   const form = document.getElementById("verdict");

@@ -31,9 +31,21 @@ class Claims(SelectedScores):
     ) -> Table:
         """Compare two models, two runs or two evaluation passes, task by task.
 
-        ``metric`` and ``answers`` are those of :meth:`tasks`; the other options are those of
-        ``kgbench compare``. Raises :class:`~kgbench.errors.QueryError` if the two cannot be
-        compared.
+        Args:
+            first: A model (id or name), a run (id, IRI or label) or an evaluation pass (IRI).
+            second: The other one, of the same kind.
+            metric: As for :meth:`tasks`.
+            answers: As for :meth:`tasks`.
+            flips: Return the cases that only one of the two solved, instead of means.
+            estimand: The population of intervals and tests: ``cases``, ``repetitions``, ``tasks``
+                or ``dialogues`` (as if independent).
+            margin: Largest difference that counts as equivalent, for a test of equivalence.
+            solved: Least score of a solved dialogue.
+            samples: Number of bootstrap samples, for ``dialogues``.
+            seed: Seed of the bootstrap.
+
+        Raises:
+            QueryError: The two cannot be compared.
 
         >>> results = kgbench.open("kgbench-results")
         >>> table = results.compare("oracle", "noisy")
@@ -66,11 +78,21 @@ class Claims(SelectedScores):
     ) -> Table:
         """Calculate how many cases and repetitions detect a difference, and their effort.
 
-        ``detect`` is the difference of means. Variances and effort are estimated from the selected
-        scores, as by ``kgbench plan --from``; ``between``, ``within`` and ``correlation`` replace
-        estimates. ``metric`` and ``answers`` are those of :meth:`tasks`. Raises
-        :class:`~kgbench.errors.QueryError` if no task has several cases, or if no test can support
-        the claim.
+        Variances and effort are estimated from the selected scores, as by ``kgbench plan --from``.
+
+        Args:
+            detect: The difference of means to detect.
+            power: Probability of detecting it, between 0 and 1.
+            alpha: Significance level, between 0 and 1.
+            between: Variance of means between cases, instead of the estimate.
+            within: Variance within a case, instead of the estimate.
+            correlation: Correlation of two models over cases, instead of the estimate.
+            repetitions: Numbers of dialogues per case to tabulate.
+            metric: As for :meth:`tasks`.
+            answers: As for :meth:`tasks`.
+
+        Raises:
+            QueryError: No task has several cases, or no test can support the claim.
 
         >>> results = kgbench.open("kgbench-results")
         >>> results.plan(0.2, repetitions=[1]).column("cases")

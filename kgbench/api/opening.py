@@ -19,9 +19,16 @@ def open(  # noqa: A001 - the public name is kgbench.open
 ) -> Results:
     """Open the results in a store; another process may write to it at the same time.
 
-    ``location`` is a folder, ``memory:`` or the URL of a SPARQL server; the default is that of the
-    command line. The first run creates a store. The selectors are those of
-    :meth:`kgbench.Results.select`.
+    The first run creates a store.
+
+    Args:
+        location: A folder, ``memory:`` or the URL of a SPARQL server; default: as on the command
+            line.
+        suite: As for :meth:`kgbench.Results.select`, like the other selectors.
+        choice: The evaluation pass to use: ``first``, ``latest`` or an IRI.
+        run: Id, IRI or label of the only run to use.
+        tasks: Glob over task labels.
+        models: Glob over model ids or names.
 
     >>> results = kgbench.open("kgbench-results", models="*oracle")
     >>> results.leaderboard().column("score")

@@ -3,30 +3,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from decimal import Decimal
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from kgbench.analysis import analyses
 from kgbench.analysis.selection import ALL, FIRST, Selection, select
 from kgbench.analysis.tables import Table
 from kgbench.api.analysis_methods import analysis_method
-from kgbench.api.claims import Claims
 from kgbench.api.connection import Connection
+from kgbench.api.recording import Recording
 from kgbench.store.protocol import Store
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from kgbench.api.dialogues import Dialogues
-    from kgbench.api.reevaluations import Reevaluation
-    from kgbench.api.runs import Run
-    from kgbench.engine import Progress
     from kgbench.model import Outcome
 
 
-class Results(Claims):
+class Results(Recording):
     """The results in a store; another process may write to it at the same time.
 
     Analyses and searches use one suite and one evaluation pass per dialogue, as narrowed by
@@ -66,10 +60,14 @@ class Results(Claims):
     ) -> Results:
         """Return the results of the same store with a narrower selection of scores.
 
-        ``suite`` is a name or IRI, needed if the store has several suites. ``choice`` is the
-        evaluation pass to use: ``first``, ``latest`` or an IRI. ``run`` is the id, IRI or label of
-        the only run to use. ``tasks`` and ``models`` are globs over task labels and over model ids
-        or names. ``None`` keeps the current value.
+        Args:
+            suite: Name or IRI of a suite; needed if the store has several.
+            choice: The evaluation pass to use: ``first``, ``latest`` or an IRI.
+            run: Id, IRI or label of the only run to use.
+            tasks: Glob over task labels.
+            models: Glob over model ids or names.
+
+        ``None`` keeps the current value.
 
         >>> results = kgbench.open("kgbench-results")
         >>> results.select(models="*oracle").tasks().column("mean")
@@ -141,8 +139,12 @@ class Results(Claims):
     ) -> dict[str, Figure]:
         """Draw a box plot per task label, with the values of every model, as matplotlib figures.
 
-        ``metric`` and ``answers`` are those of :meth:`tasks`; ``size``, ``title`` and ``top`` are
-        those of the method ``figure`` of analyses.
+        Args:
+            metric: As for :meth:`tasks`.
+            answers: As for :meth:`tasks`.
+            size: Name of a size or width and height in inches; see :meth:`kgbench.Table.figure`.
+            title: Title of each figure.
+            top: Number of the best models to draw; default: all.
 
         >>> results = kgbench.open("kgbench-results")
         >>> list(results.box_plots(metric="f1"))
@@ -157,9 +159,15 @@ class Results(Claims):
     def query(self, name: str, **parameters: Any) -> Table:
         """Run a declared query by name, or a SELECT query by its text.
 
-        Numbers and booleans become Python values, other terms text. A declared query takes
-        ``parameters``; graphs default to those of the selection. In a text, the common prefixes are
-        predeclared. Raises :class:`~kgbench.errors.QueryError` for an unknown or invalid query.
+        Numbers and booleans become Python values, other terms text. In a text, the common prefixes
+        are predeclared.
+
+        Args:
+            name: Name of a query in ``queries/``, or the text of a SELECT query.
+            parameters: Values for a declared query; graphs default to those of the selection.
+
+        Raises:
+            QueryError: For an unknown or invalid query.
 
         >>> results = kgbench.open("kgbench-results")
         >>> sum(results.query("outcome-counts").column("count"))
@@ -197,9 +205,12 @@ class Results(Claims):
     ) -> Dialogues:
         """Find judged dialogues of the selection, as :class:`kgbench.Dialogue` objects.
 
-        ``outcome`` is the outcome of an answer, ``below`` an upper bound of the main score, and
-        ``search`` a text in an answer (case-insensitive). ``sort`` is ``score`` (the lowest first),
-        ``task``, ``model`` or ``outcome``. ``limit`` is the maximum number of dialogues.
+        Args:
+            outcome: Only dialogues with an answer of this outcome.
+            below: Only dialogues whose main score is lower.
+            search: Only dialogues with this text in an answer (case-insensitive).
+            sort: ``score`` (the lowest first), ``task``, ``model`` or ``outcome``.
+            limit: Maximum number of dialogues; default: all.
 
         >>> results = kgbench.open("kgbench-results")
         >>> for dialogue in results.dialogues(below=0.5, limit=1):
@@ -220,122 +231,6 @@ class Results(Claims):
         )
         return Dialogues(self._connection, table)
 
-    # --- what writes ----------------------------------------------------------------------
-
-    def run(
-        self,
-        config: str | Path | None = None,
-        *,
-        models: str | Sequence[str] | None = None,
-        tasks: str | Sequence[str] | None = None,
-        iterations: int | None = None,
-        suite: str | None = None,
-        run: str | None = None,
-        new: bool = False,
-        concurrency: int | None = None,
-        call_timeout: float | None = None,
-        requests_per_minute: float | None = None,
-        tokens_per_minute: float | None = None,
-        max_cost: float | None = None,
-        max_tokens: int | None = None,
-        prices: Path | None = None,
-        batch: bool | None = None,
-        tool_protocol: str | None = None,
-        retry_errors: bool = True,
-        redo_invalidated: bool = False,
-        reuse_answers: bool = False,
-        preflight: bool = True,
-        engine: str = "oxigraph",
-        executor: str = "local",
-        endpoint: str | None = None,
-        watch: Callable[[Progress], None] | None = None,
-    ) -> Run:
-        """Run a benchmark, or continue it without requesting stored answers again.
-
-        The options are those of ``kgbench run``: without ``config``, the quick start runs.
-        ``models`` are specifications or globs, ``tasks`` globs over labels. The same call continues
-        the newest run of the same name; ``new`` starts another. ``call_timeout`` is in seconds,
-        ``max_cost`` in US dollars. ``watch`` is called with the progress after each step. An
-        interrupt stops the run in order. Raises :class:`~kgbench.errors.ConfigurationError`,
-        :class:`~kgbench.errors.ProviderError` or :class:`~kgbench.errors.StoreError` before the
-        first dialogue.
-
-        >>> results = kgbench.open("memory:")
-        >>> run = results.run(models=["baseline:oracle"], tasks=["RdfFriendCount-turtle-*"])
-        >>> run.finished, run.complete
-        (True, 10)
-        """
-        from kgbench.api.runs import run_benchmark
-
-        overrides = {
-            "tasks": _several(tasks) or None,
-            "models": _several(models) or None,
-            "iterations": iterations,
-            "suite": suite,
-            "concurrency": concurrency,
-            "call_timeout": call_timeout,
-            "requests_per_minute": requests_per_minute,
-            "tokens_per_minute": tokens_per_minute,
-            "max_cost": None if max_cost is None else Decimal(str(max_cost)),
-            "max_tokens": max_tokens,
-            "prices": prices,
-            "batch": batch,
-            "tool_protocol": tool_protocol,
-        }
-        settings = {
-            "retry_errors": retry_errors,
-            "redo_invalidated": redo_invalidated,
-            "reuse_answers": reuse_answers,
-            "preflight": preflight,
-            "engine": engine,
-            "executor": executor,
-            "endpoint": endpoint,
-        }
-        return run_benchmark(
-            self._connection, config, overrides, settings, run=run, new=new, watch=watch
-        )
-
-    def reevaluate(
-        self,
-        run: str | None = None,
-        *,
-        tasks: str | Sequence[str] = (),
-        models: str | Sequence[str] = (),
-        against: str = "first",
-        timeout: float = 30.0,
-        engine: str = "oxigraph",
-        executor: str = "local",
-        endpoint: str | None = None,
-        watch: Callable[[int], None] | None = None,
-    ) -> Reevaluation:
-        """Judge stored dialogues again in a new evaluation pass, without calling a model.
-
-        The options are those of ``kgbench reevaluate``: ``run`` is an id, IRI or label (default:
-        all runs), ``tasks`` and ``models`` are globs, ``against`` is the pass to compare with, and
-        ``timeout`` the time limit for judging one answer in seconds. ``watch`` is called with the
-        number of judged dialogues. Raises :class:`~kgbench.errors.StoreError` or
-        :class:`~kgbench.errors.TaskError` if nothing matches.
-
-        >>> results = kgbench.open("kgbench-results")
-        >>> again = results.reevaluate(tasks=["RdfFriendCount-turtle-*"])
-        >>> again.report["dialogues_compared"], again.report["dialogues_differing"]
-        (16, [])
-        """
-        from kgbench.api.reevaluations import judge_again
-        from kgbench.execution.judging import JudgeLimits
-        from kgbench.run_selection import Selection as Stored
-
-        return judge_again(
-            self._connection,
-            executor,
-            JudgeLimits(seconds=timeout, engine=engine),
-            run=run,
-            selection=Stored(_several(tasks), _several(models)),
-            against=against,
-            endpoint=endpoint,
-            watch=watch,
-        )
-
     # --- opening and closing --------------------------------------------------------------
 
     def close(self) -> None:
@@ -350,8 +245,3 @@ class Results(Claims):
 
     def __exit__(self, *exception: object) -> None:
         self.close()
-
-
-def _several(texts: str | Sequence[str] | None) -> tuple[str, ...]:
-    """Return one text or several texts as a tuple; a text is not split into characters."""
-    return (texts,) if isinstance(texts, str) else tuple(texts or ())

@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Methods of results that write to the store: running a benchmark, and judging again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kgbench.api.claims import Claims
+from kgbench.api.connection import Connection
+
+if TYPE_CHECKING:
+    from kgbench.api.reevaluations import Reevaluation
+    from kgbench.api.runs import Run
+    from kgbench.engine import Progress
+
+
+class Recording(Claims):
+    """Methods of :class:`kgbench.Results` that write to the store."""
+
+    _connection: Connection
+
+    def run(
+        self,
+        config: str | Path | None = None,
+        *,
+        models: str | Sequence[str] | None = None,
+        tasks: str | Sequence[str] | None = None,
+        iterations: int | None = None,
+        suite: str | None = None,
+        run: str | None = None,
+        new: bool = False,
+        concurrency: int | None = None,
+        call_timeout: float | None = None,
+        requests_per_minute: float | None = None,
+        tokens_per_minute: float | None = None,
+        max_cost: float | None = None,
+        max_tokens: int | None = None,
+        prices: Path | None = None,
+        batch: bool | None = None,
+        tool_protocol: str | None = None,
+        retry_errors: bool = True,
+        redo_invalidated: bool = False,
+        reuse_answers: bool = False,
+        preflight: bool = True,
+        engine: str = "oxigraph",
+        executor: str = "local",
+        endpoint: str | None = None,
+        watch: Callable[[Progress], None] | None = None,
+    ) -> Run:
+        """Run a benchmark, or continue it without requesting stored answers again.
+
+        The same call continues the newest run of the same name. An interrupt stops the run in
+        order. ``None`` keeps what the configuration says.
+
+        Args:
+            config: Configuration (YAML, JSON or Turtle); default: the quick start.
+            models: Specifications of models, or globs over those of the configuration.
+            tasks: Globs over task labels.
+            iterations: Dialogues per task label, at least 1.
+            suite: Name of a suite of published results in the store, whose cases are run.
+            run: Id, IRI or label of the run to continue.
+            new: Start a new run even if one could be continued.
+            concurrency: Maximum number of concurrent calls per model, at least 1.
+            call_timeout: Timeout of one call in seconds.
+            requests_per_minute: Rate limit of calls, per model.
+            tokens_per_minute: Rate limit of tokens, per model.
+            max_cost: US dollars at which the run stops.
+            max_tokens: Number of tokens at which the run stops.
+            prices: A price table (Turtle) instead of the declared one.
+            batch: Whether to use the batch APIs of providers.
+            tool_protocol: ``native`` (tool calling of the provider) or ``text`` (in the prompt).
+            retry_errors: Whether to retry dialogues whose calls failed in an earlier session.
+            redo_invalidated: Whether to run invalidated dialogues again.
+            reuse_answers: Whether to reuse answers to identical requests from other runs.
+            preflight: Whether to make a short test call to each model first.
+            engine: The engine that parses RDF and executes SPARQL: ``oxigraph`` or ``rdflib``.
+            executor: Where answers are judged: ``local``, ``local:N`` or ``dask:ADDRESS``.
+            endpoint: SPARQL endpoint for published cases whose graph is not available as a file.
+            watch: Called with the progress after each step.
+
+        Raises:
+            ConfigurationError: The configuration is invalid; nothing has run.
+            ProviderError: A model cannot be called; nothing has run.
+            StoreError: The store cannot be opened for writing; nothing has run.
+
+        >>> results = kgbench.open("memory:")
+        >>> run = results.run(models=["baseline:oracle"], tasks=["RdfFriendCount-turtle-*"])
+        >>> run.finished, run.complete
+        (True, 10)
+        """
+        from kgbench.api.runs import run_benchmark
+
+        overrides = {
+            "tasks": _several(tasks) or None,
+            "models": _several(models) or None,
+            "iterations": iterations,
+            "suite": suite,
+            "concurrency": concurrency,
+            "call_timeout": call_timeout,
+            "requests_per_minute": requests_per_minute,
+            "tokens_per_minute": tokens_per_minute,
+            "max_cost": None if max_cost is None else Decimal(str(max_cost)),
+            "max_tokens": max_tokens,
+            "prices": prices,
+            "batch": batch,
+            "tool_protocol": tool_protocol,
+        }
+        settings = {
+            "retry_errors": retry_errors,
+            "redo_invalidated": redo_invalidated,
+            "reuse_answers": reuse_answers,
+            "preflight": preflight,
+            "engine": engine,
+            "executor": executor,
+            "endpoint": endpoint,
+        }
+        return run_benchmark(
+            self._connection, config, overrides, settings, run=run, new=new, watch=watch
+        )
+
+    def reevaluate(
+        self,
+        run: str | None = None,
+        *,
+        tasks: str | Sequence[str] = (),
+        models: str | Sequence[str] = (),
+        against: str = "first",
+        timeout: float = 30.0,
+        engine: str = "oxigraph",
+        executor: str = "local",
+        endpoint: str | None = None,
+        watch: Callable[[int], None] | None = None,
+    ) -> Reevaluation:
+        """Judge stored dialogues again in a new evaluation pass, without calling a model.
+
+        Args:
+            run: Id, IRI or label of a run; default: all runs.
+            tasks: Globs over task labels.
+            models: Globs over model ids or names.
+            against: The evaluation pass to compare with: ``first``, ``latest`` or an IRI.
+            timeout: Time limit for judging one answer, in seconds.
+            engine: As for :meth:`run`.
+            executor: As for :meth:`run`.
+            endpoint: As for :meth:`run`.
+            watch: Called with the number of judged dialogues.
+
+        Raises:
+            StoreError: The store has no such run, or cannot be opened for writing.
+            TaskError: No stored dialogue matches.
+
+        >>> results = kgbench.open("kgbench-results")
+        >>> again = results.reevaluate(tasks=["RdfFriendCount-turtle-*"])
+        >>> again.report["dialogues_compared"], again.report["dialogues_differing"]
+        (16, [])
+        """
+        from kgbench.api.reevaluations import judge_again
+        from kgbench.execution.judging import JudgeLimits
+        from kgbench.run_selection import Selection as Stored
+
+        return judge_again(
+            self._connection,
+            executor,
+            JudgeLimits(seconds=timeout, engine=engine),
+            run=run,
+            selection=Stored(_several(tasks), _several(models)),
+            against=against,
+            endpoint=endpoint,
+            watch=watch,
+        )
+
+
+def _several(texts: str | Sequence[str] | None) -> tuple[str, ...]:
+    """Return one text or several texts as a tuple; a text is not split into characters."""
+    return (texts,) if isinstance(texts, str) else tuple(texts or ())

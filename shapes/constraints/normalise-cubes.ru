@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# Spelling out what a Data Cube may leave unsaid, before the integrity constraints are asked: the
-# types of things, the two steps of component properties, what the vocabulary says of its own
-# dimension, and what is attached to a data set or slice.
+# Normalises Data Cubes before their integrity constraints are checked. Adds implied types, both
+# steps of component properties, the range of qb:measureType, and the values that observations and
+# slices inherit from their data set or slice.
 PREFIX qb:   <http://purl.org/linked-data/cube#>
 PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#>
 

@@ -65,7 +65,7 @@ def application(settings: Settings, queue: ReviewQueue, access: Access) -> ASGIA
         return pages.refusal(404, "there is no such page here")
 
     async def method(_: Request, __: Exception) -> Response:
-        return pages.refusal(405, "this address does not take such requests")
+        return pages.refusal(405, "this address does not accept this method")
 
     async def failed(_: Request, error: Exception) -> Response:
         words = str(error) if isinstance(error, KgbenchError) else "its log says more"

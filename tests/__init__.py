@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tests of kgbench, and the servers they run against."""
+"""The tests of kgbench and their servers."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Small result files in the three published formats of LLM-KG-Bench; the contents are our own."""
+"""Small result files in the three published formats of LLM-KG-Bench, with invented contents."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
-START = datetime(2024, 12, 19, 6, 29, 39, 34515)  # noqa: DTZ001 - published times name no zone
+START = datetime(2024, 12, 19, 6, 29, 39, 34515)  # noqa: DTZ001 - published times have no time zone
 
 Record = dict[str, Any]
 
 
 def interactions(texts: Sequence[str], start: datetime = START) -> list[list[str]]:
-    """Prompts and responses in turn, one second apart."""
+    """Return alternating prompts and responses, one second apart."""
     roles = ("prompt", "response")
     return [
         [roles[k % 2], (start + timedelta(seconds=k)).isoformat(), text]
@@ -34,7 +34,7 @@ def record_v1(
     info: dict[str, Any] | None = None,
     texts: Sequence[str] = ("Who?", "The fourth."),
 ) -> Record:
-    """A record of 2023: no label, no task data, flat scores."""
+    """Return a record of 2023: no label, no task data, flat scores."""
     friends = {
         "persons": 6,
         "triples": 19,
@@ -61,7 +61,7 @@ def record_v2(
     data: dict[str, Any] | None = None,
     **others: Any,
 ) -> Record:
-    """A record of May 2024: a label, task data and sizes beside what 2023 had."""
+    """Return a record of May 2024: as in 2023, with a label, task data and sizes."""
     found = record_v1(task, version=version, **{"info": {"answerSet": [":a"]}, **others})
     found["taskInfo"]["taskLabel"] = label
     found["reevalOriginalTime"] = None
@@ -80,7 +80,7 @@ def record_v3(
     parameters: dict[str, Any] | None = None,
     **others: Any,
 ) -> Record:
-    """A record of December 2024: task parameters and condensed task data too."""
+    """Return a record of December 2024: with task parameters and condensed task data too."""
     given = {
         "info": {"persons": 6, "personsInAnswer": ["4"]},
         "data": {"n": 6, "specialIndex": 3, "graphFormat": "turtle", "version": "4.4"},
@@ -95,7 +95,7 @@ def record_v3(
 
 
 def dialogue_v3(**others: Any) -> Record:
-    """A dialogue of two answers in the format of December 2024; the first cannot be parsed."""
+    """Return a dialogue of two answers in the format of December 2024; the first is unparsable."""
     broken = {"brevity": 1.0, "parsableSyntax": 0, "combined": 0.25}
     mended = {"brevity": 1.0, "parsableSyntax": 1, "combined": 1.0}
     given = {
@@ -131,18 +131,18 @@ def dialogue_v3(**others: Any) -> Record:
 
 
 def as_json(records: Any) -> bytes:
-    """A result file's bytes; texts may hold lone surrogates."""
+    """Return the bytes of a result file; texts may contain lone surrogates."""
     return json.dumps(records).encode("ascii")
 
 
 def write_json(path: Path, records: Any) -> Path:
-    """A plain result file."""
+    """Write a plain result file and return its path."""
     path.write_bytes(as_json(records))
     return path
 
 
 def write_zip(path: Path, members: dict[str, bytes], password: str | None = None) -> Path:
-    """An archive of ``members``, AES-encrypted where a password is given."""
+    """Write an archive of ``members``, AES-encrypted if a password is given; return its path."""
     if password is None:
         with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
             for name, content in members.items():

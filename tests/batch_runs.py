@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs in batches against servers with a batch interface, as several tests want them."""
+"""Batch runs against servers with a batch interface, shared by several tests."""
 
 from __future__ import annotations
 
@@ -36,22 +36,22 @@ class Provider:
 
     @property
     def desk(self):
-        """What the server knows of batches."""
+        """Return the server's record of batches."""
         return self.speech.desk
 
     def plan(self, iterations=4, label=ONE, **rest):
-        """A run of this model in batches."""
+        """Return the plan of a batch run with this model."""
         spec = self._spec.format(url=self.server.url)
         plan = config.quick_start(tasks=[label], models=[spec], iterations=iterations)
         return replace(plan, batch=True, max_retries=2, call_timeout=60.0, **rest)
 
     def created(self):
-        """How often a batch was handed in, as far as the server has seen."""
+        """Return how often a batch was submitted, according to the server."""
         return sum(e.method == "POST" and e.path == CREATED[self.kind] for e in self.server.ledger)
 
 
 def started(kind, monkeypatch):
-    """A fixture that makes started servers of one kind."""
+    """Yield a function that starts servers of one kind; all are stopped at the end."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-planted-openai-0123456789")
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-planted-anthropic-0123456789")
     running = []
@@ -68,7 +68,7 @@ def started(kind, monkeypatch):
 
 
 def run(store, plan, stop=None, **settings):
-    """Run or continue a plan in batches, without waiting long."""
+    """Run or continue a plan in batches, with short waits."""
     chosen = Settings(
         run=run_to_continue(store, plan), patience_scale=0.005, executor="local:1", **settings
     )
@@ -76,12 +76,12 @@ def run(store, plan, stop=None, **settings):
 
 
 def open_batches(store):
-    """The batches of the only run that have no end."""
+    """Return the unended batches of the only run."""
     (info,) = reading.runs(store)
     return batches.unended_batches(store, info.graph)
 
 
 def asked_twice(made):
-    """The requests that the server was charged for more than once."""
+    """Return the requests that the server charged more than once."""
     counted = Counter(json.dumps(asked.body, sort_keys=True) for asked in made.desk.ledger)
     return [body for body, n in counted.items() if n > 1]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands of kgbench in the process of a test."""
+"""Commands of kgbench run in the test's process."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from kgbench.cli import app
 
 
 def printed(*words: object, env: Mapping[str, str] | None = None, code: int = 0) -> str:
-    """What a command that ends with ``code`` prints on standard output; its errors are raised."""
+    """Return the standard output of a command that exits with ``code``; exceptions propagate."""
     result = CliRunner().invoke(app, [str(word) for word in words], env=env, catch_exceptions=False)
     assert result.exit_code == code, result.output
     return result.stdout
 
 
 def reported(*words: object) -> dict[str, Any]:
-    """What a command reports as JSON."""
+    """Return the JSON output of a command."""
     found: dict[str, Any] = json.loads(printed(*words, "--json"))
     return found

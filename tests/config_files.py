@@ -12,7 +12,7 @@ iterations: 2
 
 
 def write(folder, text, name="small.yaml"):
-    """The path of a new file in ``folder`` that holds ``text``."""
+    """Write ``text`` to a new file in ``folder`` and return its path."""
     path = folder / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
@@ -20,6 +20,6 @@ def write(folder, text, name="small.yaml"):
 
 
 def changed(old, new):
-    """The small configuration with one passage replaced."""
+    """Return the small configuration with one passage replaced."""
     assert old in GOOD
     return GOOD.replace(old, new)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What holds in every test: no network, no keys of the person who runs it, no silent gap.
+"""Rules for every test: no network, no keys of the user, no silent gap.
 
-* A socket to anything but this machine is refused, in this process by an audit hook and in
-  Python child processes by a proxy address at which nobody listens.
+* A socket to any other machine is refused, in this process by an audit hook and in
+  Python child processes by a proxy address at which nothing listens.
 * API keys and kgbench settings of the surrounding environment are removed.
-* No data set is installed, whatever the person who runs it has installed.
+* No data set is installed, even if the user has installed some.
 * Nothing is timed: a property that holds slowly on a busy machine holds.
 * With ``KGBENCH_EXTERNAL_DATA`` set, a test of published data that skips counts as failed.
 """
@@ -27,7 +27,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 EXTERNAL = "KGBENCH_EXTERNAL_DATA"
-#: What else tests are given: official shapes and schemas, which cannot be shipped.
+#: Settings that tests keep: folders of official shapes and schemas, which cannot be shipped.
 GIVEN = (EXTERNAL, "KGBENCH_CATALOGUE_SHAPES", "KGBENCH_RECORD_SCHEMA")
 NOBODY_LISTENS = "http://127.0.0.1:9"
 OUTGOING = ("socket.connect", "socket.sendto", "socket.sendmsg")
@@ -39,11 +39,11 @@ settings.load_profile("kgbench")
 
 
 class NetworkInTestError(RuntimeError):
-    """A test tried to reach another machine: let it start a server on 127.0.0.1 instead."""
+    """A test tried to reach another machine; it should start a server on 127.0.0.1 instead."""
 
 
 def is_loopback(host: object) -> bool:
-    """Whether ``host``, a name or an address, means this machine (``None`` and "" do)."""
+    """Return whether ``host``, a name or an address, is this machine (``None`` and "" are)."""
     if isinstance(host, bytes | bytearray):
         host = host.decode("ascii", errors="replace")
     if host is None or host in ("", "localhost", "ip6-localhost"):
@@ -56,7 +56,7 @@ def is_loopback(host: object) -> bool:
 
 
 def refuse_network(event: str, arguments: tuple[Any, ...]) -> None:
-    """The audit hook: raise :class:`NetworkInTestError` where a socket would leave this machine."""
+    """Audit hook: raise :class:`NetworkInTestError` if a socket would leave this machine."""
     if event in OUTGOING:
         address = arguments[1]
         # Only internet addresses are tuples; a path or a netlink number stays on the machine.
@@ -90,37 +90,37 @@ def pytest_configure(config: pytest.Config) -> None:
         named = os.environ.get(EXTERNAL)
         if named is not None and not Path(named).is_dir():
             raise pytest.UsageError(f"{EXTERNAL} names {named!r}, which is not a folder")
-    # The process that only hands tests to others opens no socket of its own either.
+    # The process that only distributes tests opens no socket of its own either.
     sys.addaudithook(refuse_network)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Every test that takes ``external_data`` is an external one, marked or not."""
+    """Mark every test that takes ``external_data`` as external."""
     for item in items:
         if "external_data" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.external)
 
 
-@pytest.hookimpl(tryfirst=True)  # before workers tell the process that hands out tests
+@pytest.hookimpl(tryfirst=True)  # before workers report to the process that distributes tests
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Files of few tests come first: those tests take longest, and others would wait at the end.
+    """Run files with few tests first: those tests take longest, and others would wait at the end.
 
-    What was loaded to collect the tests stays to the end: nobody need look for waste in it.
+    Objects loaded for collection live until the end, so the garbage collector skips them.
     """
     tests = Counter(item.path for item in session.items)
     session.items.sort(key=lambda item: tests[item.path])
     gc.collect()
     gc.freeze()
     runner = sys.modules.get("typer.testing")
-    if runner is not None:  # the commands of an app stay the same: building them takes 30 ms
+    if runner is not None:  # an app's commands never change; building them takes 30 ms
         runner.__dict__["_get_command"] = cache(runner.__dict__["_get_command"])
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Remove the state folder; save what a worker has measured for ``make coverage``.
+    """Remove the state folder; save a worker's measurements for ``make coverage``.
 
-    Who is slow to end is killed.
+    A worker that is slow to end is killed.
     """
     shutil.rmtree(os.environ["XDG_STATE_HOME"], ignore_errors=True)
     measuring = sys.modules.get("coverage")
@@ -135,7 +135,7 @@ def pytest_runtest_makereport(
     item: pytest.Item,
     call: pytest.CallInfo[None],
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Turn the skip of an external test into a failure where the published data is promised."""
+    """Turn the skip of an external test into a failure if the published data is promised."""
     report = yield
     promised = EXTERNAL in os.environ and item.get_closest_marker("external") is not None
     if promised and report.skipped and not hasattr(report, "wasxfail"):
@@ -147,7 +147,7 @@ def pytest_runtest_makereport(
 
 @pytest.fixture(scope="session")
 def external_data() -> Path:
-    """The folder of published data; skips where ``KGBENCH_EXTERNAL_DATA`` is not set."""
+    """Return the folder of published data; skip if ``KGBENCH_EXTERNAL_DATA`` is not set."""
     named = os.environ.get(EXTERNAL)
     if named is None:
         pytest.skip(f"needs published data: set {EXTERNAL} to its folder")
@@ -156,5 +156,5 @@ def external_data() -> Path:
 
 @pytest.fixture(scope="session")
 def repository() -> Path:
-    """The root of the checkout that the tests stand in."""
+    """Return the root of the checkout."""
     return Path(__file__).resolve().parent.parent

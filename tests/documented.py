@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pages of ``docs/`` as they are read: files to write, commands to give, outputs to expect.
+"""The pages of ``docs/`` as a reader follows them: files, commands and expected outputs.
 
-A block that is marked ``LANGUAGE file=NAME`` is a file. A block that is marked ``console`` is a
-session: commands after ``$``, with here documents and continued lines, then what they print. A
-line ``...`` of an output stands for any lines; a command without output must only succeed, and one
-that ends with ``&`` is a server, which runs until the page is done.
+A block marked ``LANGUAGE file=NAME`` is a file. A block marked ``console`` is a session: commands
+after ``$``, with here documents and continued lines, then their output. A line ``...`` of an output
+stands for any lines; a command without output must only succeed, and one that ends with ``&`` is a
+server, which runs until the end of the page.
 
-``python -m tests.documented PAGE ...`` writes the outputs of pages anew; where an output should be
-put in for the first time, the page has a line ``?``.
+``python -m tests.documented PAGE ...`` writes the outputs of pages anew; a line ``?`` in the page
+is a placeholder for a first output.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from tests.readme import lasting, tidy
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
 BLOCK = re.compile(r"^```([^\n`]+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-#: The folder and the port that a reader sees in place of those of a test.
+#: The folder and the port that the pages show instead of those of a test.
 SHOWN_FOLDER, SHOWN_PORT = "/path/to/folder", "8080"
 TIMES = re.compile(r"\d{4}-\d\d-\d\d(?:[T ][\d:.]+(?:Z|\+00:00| UTC))?")
 DIGESTS = re.compile(r"(?<=/)(\d+-)(?:[0-9a-f]{8}){1,2}\b")
@@ -38,9 +38,9 @@ IDENTIFIERS = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 def free_port() -> int:
-    """A port of the loopback interface that nobody listens on.
+    """Return a free port of the loopback interface.
 
-    It is below those that systems give to whoever asks for any, so it is still free much later.
+    It is below the range of ephemeral ports, so it is still free much later.
     """
     for port in random.SystemRandom().sample(range(20_000, 30_000), 100):
         with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
@@ -49,31 +49,31 @@ def free_port() -> int:
 
 
 class File(NamedTuple):
-    """A file that a page has its reader write."""
+    """A file that a page tells its reader to write."""
 
     name: str
     text: str
 
 
 class Command(NamedTuple):
-    """A command of a page: its lines after ``$``, and what the page says that it prints."""
+    """A command of a page: its lines after ``$``, and its output on the page."""
 
     text: str
     output: str
 
 
 def page(name: str) -> str:
-    """The text of the page ``docs/NAME``."""
+    """Return the text of the page ``docs/NAME``."""
     return (DOCS / name).read_text(encoding="utf-8")
 
 
 def blocks(text: str) -> list[tuple[str, str]]:
-    """The blocks of a page: how each is marked, and what it holds."""
+    """Return the blocks of a page: mark and content of each."""
     return BLOCK.findall(text)
 
 
 def steps(text: str) -> Iterator[File | Command]:
-    """The files and commands of a page, in their order."""
+    """Yield the files and commands of a page, in order."""
     for mark, body in blocks(text):
         named = re.fullmatch(r"\w+ file=(\S+)", mark)
         if named:
@@ -83,7 +83,7 @@ def steps(text: str) -> Iterator[File | Command]:
 
 
 def commands(body: str) -> Iterator[Command]:
-    """The commands of a session."""
+    """Yield the commands of a session."""
     lines = iter([*body.splitlines(keepends=True), ""])
     line = next(lines)
     while line:
@@ -102,10 +102,10 @@ def commands(body: str) -> Iterator[Command]:
 
 
 class Reader:
-    """Somebody who does what a page says, in an empty folder and with a store of their own.
+    """A reader who follows a page, in an empty folder and with a store of their own.
 
-    Where the page installs a package, an environment of its own is made, in which ``pip install``
-    builds its wheel and installs it. It sees kgbench and what kgbench needs where they are.
+    If the page installs a package, a virtual environment is made, in which ``pip install`` builds
+    and installs its wheel. That environment also sees kgbench and its dependencies.
     """
 
     def __init__(self, folder: Path, **variables: str) -> None:
@@ -127,7 +127,7 @@ class Reader:
         }
 
     def does(self, step: File | Command) -> str:
-        """Write the file, or give the command and hear what it prints."""
+        """Write the file, or run the command and return its output."""
         if isinstance(step, File):
             path = self.folder / step.name
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -139,10 +139,10 @@ class Reader:
         text = step.text.replace(SHOWN_PORT, self.port)
         said = self._begins(text) if text.rstrip().endswith("&") else self._gives(text)
         shown = said.replace(str(self.folder), SHOWN_FOLDER)
-        return tidy(shown.replace(f":{self.port}", f":{SHOWN_PORT}"))  # no part of an identifier
+        return tidy(shown.replace(f":{self.port}", f":{SHOWN_PORT}"))  # never part of an identifier
 
     def _write_programs(self, python: Path) -> None:
-        """The commands of the page, run by ``python``, which alone finds modules beside it."""
+        """Write the commands of the page as scripts; only ``python`` finds modules beside it."""
         offline = "--no-build-isolation --no-deps --no-index --disable-pip-version-check"
         for name, words, more in (
             ("kgbench", "-P -m kgbench", ""),
@@ -167,7 +167,7 @@ class Reader:
         return done.stdout
 
     def _begins(self, command: str) -> str:
-        """Start a server, and read what it says before it serves; its third line is the last."""
+        """Start a server and return its first three lines, which it prints before it serves."""
         started = subprocess.Popen(
             ["bash", "-c", f"exec {command.rstrip().removesuffix('&')}"],
             cwd=self.folder,
@@ -180,7 +180,7 @@ class Reader:
         return "".join(started.stdout.readline() for _ in range(3))
 
     def stops(self) -> None:
-        """End the servers that were started."""
+        """Stop the started servers."""
         for server in self._servers:
             server.terminate()
             server.communicate(timeout=60)
@@ -193,20 +193,20 @@ class Reader:
 
 
 def agrees(shown: str, said: str) -> bool:
-    """Whether a page shows what a command says, but for what every run makes anew."""
+    """Return whether a page shows the output of a command, apart from what differs in every run."""
     whole = re.split(r"^\.\.\.\n", masked(shown), flags=re.MULTILINE)
     parts = [re.escape(part).replace(r"\.\.\.", "[^\n]*") for part in whole]
     return re.fullmatch(r"(?:.*\n)*?".join(parts), masked(said)) is not None
 
 
 def masked(text: str) -> str:
-    """``text`` without identifiers, times and seconds."""
+    """Return ``text`` without identifiers, times and seconds."""
     text = TIMES.sub("...", IDENTIFIERS.sub("...", lasting(text)))
     return re.sub(r" +", " ", DIGESTS.sub(r"\1...", text))
 
 
 def renewed(text: str, folder: Path) -> str:
-    """A page with its outputs as they are now, where the page shows them whole."""
+    """Return a page with current outputs, except where it shows an output in part."""
     with Reader(folder) as reader:
         for step in steps(text):
             said = reader.does(step)
@@ -216,7 +216,7 @@ def renewed(text: str, folder: Path) -> str:
 
 
 def main() -> None:
-    """Rewrite the pages that are named."""
+    """Rewrite the named pages."""
     for name in sys.argv[1:]:
         with tempfile.TemporaryDirectory() as folder:
             text = renewed(page(name), Path(folder))

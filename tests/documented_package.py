@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The package that ``docs/new-task-class.md`` makes, written to a folder and put on the path."""
+"""The package of ``docs/new-task-class.md``, written to a folder and put on the path."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ _FILE = re.compile(r"^```\w+ file=(\S+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
 def files() -> dict[str, str]:
-    """The files that the page shows, by their path in the package that it begins with."""
+    """Return the files that the page shows, by their path in the package."""
     shown = _FILE.findall(PAGE.read_text(encoding="utf-8"))
     return {name.removeprefix("turtle-object-list/"): text for name, text in shown}
 
 
 def write(folder: Path) -> Path:
-    """Put the package into ``folder`` as pip would: the content of the wheel that is built of it.
+    """Put the package into ``folder`` as pip would: the content of its wheel.
 
-    The sources, with the test of the package, lie in ``source`` there.
+    The sources, with the test of the package, are in ``source`` there.
     """
     source = folder / "source"
     scaffold.make(NAME, source)
@@ -42,14 +42,14 @@ def write(folder: Path) -> Path:
 
 
 def wheel(source: Path) -> Path:
-    """Build the wheel of a package, without build isolation, hence without a network."""
+    """Build the wheel of a package without build isolation, and so without a network."""
     command = [sys.executable, "-P", "-m", "hatchling", "build", "-t", "wheel"]
     subprocess.run(command, cwd=source, check=True, capture_output=True)
     return next((source / "dist").glob("*.whl"))
 
 
 def environment(folder: Path) -> Path:
-    """Make an empty environment that sees what is installed here; its Python."""
+    """Make an empty environment that sees the packages installed here; return its Python."""
     venv.create(folder, with_pip=False, symlinks=True)
     here = Path(sysconfig.get_path("purelib"))
     packages = next(folder.glob("lib/python*/site-packages"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tests of generated families of tasks share: their cases, and what other processes make."""
+"""Shared by tests of generated task families: cases, and output of other processes."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _TELL = (
 
 
 def cases(label: str, count: int, seed: int = 7) -> list[Case]:
-    """The first cases of a labelled task."""
+    """Return the first cases of a labelled task."""
     task = catalogue.labelled_tasks()[label]
     return list(catalogue.module(task.task_class).cases(task, "own", seed, count))
 
 
 def answered(module: Any, judged: Callable[..., Verdict], found: list[Case], *scores: str) -> None:
-    """Cases and prompts differ; references reach 1.0 in ``scores`` (default: all), silence 0.0."""
+    """Assert that cases differ, and references score 1.0 and silence 0.0 (in ``scores`` or all)."""
     prompts = {module.prompt(case) for case in found}
     assert len({case.iri for case in found}) == len(prompts) == len(found)
     for case in found:
@@ -39,7 +39,7 @@ def answered(module: Any, judged: Callable[..., Verdict], found: list[Case], *sc
 
 
 def digest(labels: Iterable[str], count: int) -> str:
-    """A digest of the data of the first ``count`` cases of some labelled tasks."""
+    """Return a digest of the data of the first ``count`` cases of some labelled tasks."""
     found = hashlib.sha256()
     for label in labels:
         for case in cases(label, count):
@@ -48,12 +48,12 @@ def digest(labels: Iterable[str], count: int) -> str:
 
 
 def digests(labels: Iterable[str], count: int) -> list[str]:
-    """The digest of cases in each of two processes, whose hashes have other orders."""
+    """Return the digests of cases from two processes with different hash seeds."""
     return printed(_TELL, str(count), *labels)
 
 
 def printed(code: str, *arguments: str) -> list[str]:
-    """What Python code prints in each of two processes, whose hashes have other orders."""
+    """Return the output of Python code in two processes with different hash seeds."""
     return [
         subprocess.run(
             [sys.executable, "-c", code, *arguments],

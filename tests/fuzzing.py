@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fuzzing what meets foreign text: targets, mutated inputs, and the cases that once failed.
+"""Fuzzing of code that reads foreign text: targets, mutated inputs, and earlier failures.
 
-``make fuzz`` and the slow tests give each target an equal share of five minutes
-(``FUZZ_SECONDS``). An input that fails is shrunk by Hypothesis and written below
-``build/fuzz/TARGET``; moved to ``tests/fuzz_cases/TARGET`` it is tried again by every run of the
-tests.
+``make fuzz`` and the slow tests give each target an equal share of five minutes (``FUZZ_SECONDS``).
+Hypothesis shrinks an input that fails, and it is written below ``build/fuzz/TARGET``; moved to
+``tests/fuzz_cases/TARGET``, it is tried again in every run of the tests.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ _ROUND = 300  # inputs between two looks at the clock
 
 
 class Target(NamedTuple):
-    """What is attacked: inputs to begin with, and the check that must hold for any input."""
+    """A target: initial inputs, and the check that must hold for any input."""
 
     seeds: Sequence[bytes]
     check: Callable[[bytes], None]
@@ -65,8 +64,8 @@ def _lexer(data: bytes) -> None:
     query = _text(data)
     said = lexer.refusal(query)
     assert said is None or said.strip()
-    # What the lexer lets through asks nobody else, as the engine understands it. The engine's own
-    # stack ends some thousand brackets deep, and the process of the test with it.
+    # Queries that the lexer lets through contain no SERVICE as the engine parses them. The engine's
+    # stack overflows at some thousand brackets and would end the test process.
     if said is None and not lexer.is_deeper(query, DEEPEST):
         store = ox.Store()
         with suppress(SyntaxError, ValueError):
@@ -89,7 +88,7 @@ def _scores(label: str) -> Callable[[bytes], None]:
     def check(data: bytes) -> None:
         found = score(label, _text(data))
         for name, value in found.scores.items():
-            assert value == value, name  # noqa: PLR0124 - NaN is the only value that differs
+            assert value == value, name  # noqa: PLR0124 - only NaN differs from itself
 
     return check
 
@@ -187,7 +186,7 @@ TARGETS = {
 
 @st.composite
 def mutated(draw: st.DrawFn, seeds: Sequence[bytes]) -> bytes:
-    """One of ``seeds`` with pieces cut, repeated, moved, changed and put in."""
+    """Draw one of ``seeds`` with pieces cut, repeated, moved, changed and inserted."""
     data = bytearray(draw(st.sampled_from(seeds)))
     for _ in range(draw(st.integers(0, 6))):
         place = draw(st.integers(0, len(data)))
@@ -211,9 +210,9 @@ def mutated(draw: st.DrawFn, seeds: Sequence[bytes]) -> bytes:
 
 
 def attack(name: str, seconds: float) -> int:
-    """Try a target for some seconds with other inputs each time; gives how many were tried.
+    """Try a target with random inputs for some seconds; return the number of inputs.
 
-    Raises what the check of the target raised, after the shrunk input was written to a file.
+    Raises the error of the target's check, after the shrunk input was written to a file.
     """
     target = TARGETS[name]
     end, tried, last = time.monotonic() + seconds, 0, b""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Logs as Inspect AI writes them, of dialogues that are judged for real, without Inspect itself."""
+"""Logs in the format of Inspect AI, of dialogues with real verdicts, made without Inspect."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SUITE = "kgbench-1"
 
 
 def log(label, answers):
-    """A log with one sample for each list of answers, about the cases of ``label`` in turn."""
+    """Return a log with a sample for each list of answers, about the cases of ``label`` in turn."""
     task = catalogue.labelled_tasks()[label]
     samples = [_sample(task, index, given) for index, given in enumerate(answers)]
     header = {
@@ -89,7 +89,7 @@ def _turn(prompt, kind, answer, k):
 
 
 def write(folder: Path, content, form: str) -> Path:
-    """``content`` as ``log.json``, or as ``log.eval`` compressed in the way ``form`` names."""
+    """Write ``content`` as ``log.json``, or as ``log.eval`` with the compression ``form``."""
     if form == "json":
         path = folder / "log.json"
         path.write_text(json.dumps(content))
@@ -112,7 +112,7 @@ def write(folder: Path, content, form: str) -> Path:
 
 
 def _add_compressed(archive, name, data):
-    """Store what Zstandard made; the comment of the member keeps what else has to be patched."""
+    """Add a member compressed by Zstandard; its comment holds its real size and checksum."""
     import zstandard
 
     half = len(data) // 2
@@ -123,7 +123,7 @@ def _add_compressed(archive, name, data):
 
 
 def _marked(content):
-    """The archive with method 93, and the sizes and checksums of what was compressed."""
+    """Return the archive with method 93 and the real sizes and checksums of its members."""
     found = bytearray(content)
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         members = archive.infolist()

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Judging children that stay from one test to the next, because each takes half a second to start.
+"""Judging processes that are shared by tests, because each takes half a second to start.
 
-A test that asks for ``local`` or ``local:N`` is lent threads whose children were started like those
-that it would start itself: with the same environment, path, task classes and key. When it gives
-them back its work is done, and they wait for the next test. A test of children and pools themselves
-asks for the fixture ``own_judges``.
+A test that uses ``local`` or ``local:N`` gets threads whose processes have the environment, path,
+task classes and key that its own would have. When it shuts them down, its work is finished, and
+they wait for the next test. A test of processes and pools uses the fixture ``own_judges``.
 """
 
 from __future__ import annotations
@@ -20,11 +19,11 @@ from kgbench.children.commands import environment
 from kgbench.execution import pools
 from kgbench.tasks import keys
 
-_MOST_POOLS = 3  # that are kept; a child has some hundred megabytes
+_MOST_POOLS = 3  # to keep; each process has some hundred megabytes
 
 
 class Lent(Executor):
-    """Threads of a pool that somebody else keeps; giving them back waits for what they do."""
+    """Threads of a shared pool; ``shutdown`` only waits for the work of the borrower."""
 
     def __init__(self, pool: ThreadPoolExecutor) -> None:
         self._pool = pool
@@ -32,7 +31,7 @@ class Lent(Executor):
         self.given_back = False
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Have something done."""
+        """Submit a call to the pool."""
         if self.given_back:
             raise RuntimeError("cannot schedule new futures after shutdown")
         future = self._pool.submit(fn, *args, **kwargs)
@@ -51,18 +50,18 @@ class Lent(Executor):
             _wait(under_way)
 
 
-_wait = wait  # a parameter of shutdown has its name
+_wait = wait  # shutdown has a parameter of this name
 
 
 class Judges:
-    """The pools that were made last, by what their children were started with."""
+    """The newest pools, by the settings with which their processes were started."""
 
     def __init__(self) -> None:
         self._pools: dict[tuple[object, ...], ThreadPoolExecutor] = {}
         self._lent: list[tuple[tuple[object, ...], Lent]] = []
 
     def lend(self, workers: int, thread_name_prefix: str = "") -> Lent:
-        """Threads for a test; called in the place of :class:`ThreadPoolExecutor`."""
+        """Return threads for a test; a replacement for :class:`ThreadPoolExecutor`."""
         key = (workers, *surroundings())
         pool = self._pools.pop(key, None) or ThreadPoolExecutor(workers, thread_name_prefix)
         self._pools[key] = pool  # the newest is the last
@@ -75,13 +74,13 @@ class Judges:
         return self._lent[-1][1]
 
     def end(self) -> None:
-        """End all threads, and their children with them."""
+        """End all threads and their processes."""
         for pool in self._pools.values():
             pool.shutdown()
 
 
 def surroundings() -> tuple[object, ...]:
-    """What a child that is started now would know."""
+    """Return the settings that a process started now would have."""
     classes = {point.name for point in entry_points(group="kgbench.tasks")}
     variables = tuple(sorted(environment().items()))
     return variables, keys.user_key(), tuple(sorted(classes))
@@ -89,7 +88,7 @@ def surroundings() -> tuple[object, ...]:
 
 @pytest.fixture(scope="session", autouse=True)
 def lent_judges() -> Iterator[None]:
-    """Every test is lent what judges, except where it wants its own."""
+    """Lend shared judging processes to every test, except those with ``own_judges``."""
     judges = Judges()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pools, "ThreadPoolExecutor", judges.lend)
@@ -99,5 +98,5 @@ def lent_judges() -> Iterator[None]:
 
 @pytest.fixture
 def own_judges(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The test starts and ends its own children, as users do."""
+    """Let the test start and end its own processes, as users do."""
     monkeypatch.setattr(pools, "ThreadPoolExecutor", ThreadPoolExecutor)

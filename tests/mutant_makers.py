@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a graph is spoilt at one focus node so that one constraint is violated.
+"""Changes to a graph at one focus node, each of which violates one constraint.
 
-A maker gives changes: triples to remove, triples to add, and the node that is spoilt.
+A maker yields changes: triples to remove, triples to add, and the node at fault.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Maker = Callable[[Graph, Graph, Constraint, Node], Iterator[Change]]
 
 
 def _triples(shapes: Graph, data: Graph, focus: Node, path: Node | None) -> tuple[Triple, ...]:
-    """The triples whose objects are the values of ``path``, a property or a sequence of steps."""
+    """Return the triples whose objects are the values of ``path``, a property or a sequence."""
     assert path is not None
     whole = path_of(shapes, path)
     if isinstance(whole, URIRef):
@@ -71,7 +71,7 @@ def _doubled(shapes: Graph, data: Graph, constraint: Constraint, focus: Node) ->
 
 
 def _another(value: Node, number: int) -> Node:
-    """Another value of the same kind and datatype."""
+    """Return another value of the same kind and datatype."""
     if not isinstance(value, Literal):
         return URIRef(f"{value}-other-{number}")
     if value.datatype == XSD.boolean:
@@ -221,7 +221,7 @@ def _alternative(
 
 
 def _renamed(data: Graph, focus: Node, name: URIRef | BNode) -> Change:
-    """The focus node under another name, wherever it stands."""
+    """Return the change that renames the focus node everywhere."""
     old = set(data.triples((focus, None, None))) | set(data.triples((None, None, focus)))
     new = {tuple(name if part == focus else part for part in triple) for triple in old}
     return tuple(old), tuple(new), name  # type: ignore[arg-type]

@@ -2,11 +2,11 @@
 """Mutation testing of ``kgbench.scoring``: ``make mutants``.
 
 mutmut changes each function of the scorers in small ways, one at a time, and runs the tests of
-scoring against every change. A change that no test notices must stand in ``mutants.toml`` with the
-reason why none can; what stands there and is noticed, or no longer exists, must go.
+scoring against every change. ``mutants.toml`` must list each change that no test detects, with the
+reason why none can, and must list no other change.
 
-mutmut leaves out functions with decorators, so it is given a copy in which these are applied behind
-the function, which means the same. What stands outside of functions is not changed by it.
+mutmut skips functions with decorators, so it gets an equivalent copy that applies decorators after
+the function. It does not change code outside functions.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ JUSTIFIED = Path(__file__).with_suffix(".toml")
 SCORING = Path("kgbench") / "scoring"
 TESTS = ("test_scoring_*.py", "test_text2kg_scoring.py")
 NOTICED = ("killed", "timeout")
-MEMORY = 2 << 30  # bytes; a loop that a mutant made endless may collect things
+MEMORY = 2 << 30  # bytes; an endless loop of a mutant may allocate memory
 
 
 class Mutant(NamedTuple):
-    """A change of a function: the lines that it replaces, and what they become."""
+    """A change of a function: the lines that it replaces, and the new lines."""
 
     function: str
     was: str
@@ -42,7 +42,7 @@ class Mutant(NamedTuple):
 
 
 def undecorated(source: str) -> str:
-    """``source`` with each decorator applied behind its function: ``name = decorator(name)``."""
+    """Return ``source`` with decorators applied after each function: ``name = decorator(name)``."""
     lines = source.splitlines(keepends=True)
     nodes = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.FunctionDef)]
     for node in sorted(nodes, key=lambda node: node.lineno, reverse=True):
@@ -57,13 +57,13 @@ def undecorated(source: str) -> str:
 
 
 def justified() -> list[Mutant]:
-    """The mutants of ``mutants.toml``."""
+    """Return the mutants of ``mutants.toml``."""
     listed = tomllib.loads(JUSTIFIED.read_text(encoding="utf-8")).get("mutant", [])
     return [Mutant(each["function"], each["was"], each["becomes"]) for each in listed]
 
 
 def complaints(survivors: Iterable[Mutant], listed: Iterable[Mutant]) -> list[str]:
-    """What is wrong with the list of justified mutants, given those that survived."""
+    """Return the errors in the list of justified mutants, given the survivors."""
     found, named = Counter(survivors), Counter(listed)
     unlisted = [("survived and is not justified", each) for each in (found - named).elements()]
     stale = [("is justified and does not survive", each) for each in (named - found).elements()]
@@ -74,7 +74,7 @@ def complaints(survivors: Iterable[Mutant], listed: Iterable[Mutant]) -> list[st
 
 
 def prepare() -> None:
-    """Copy what mutmut works on to :data:`FOLDER`."""
+    """Copy mutmut's input to :data:`FOLDER`."""
     shutil.rmtree(FOLDER, ignore_errors=True)
     shutil.copytree(
         ROOT / "kgbench",
@@ -91,7 +91,7 @@ def prepare() -> None:
 
 
 def results() -> tuple[Counter[str], list[Mutant]]:
-    """How many mutants of :data:`FOLDER` ended how, and those that were not noticed."""
+    """Return the number of mutants in :data:`FOLDER` by status, and the surviving mutants."""
     from mutmut.mutation.diff_apply import get_diff_for_mutant
     from mutmut.stats import status_by_exit_code
     from mutmut.utils.format_utils import orig_function_and_class_names_from_key
@@ -116,7 +116,7 @@ def results() -> tuple[Counter[str], list[Mutant]]:
 
 
 def main(workers: str = "1") -> int:
-    """Run mutmut and say what it found; 1 where the list of justified mutants is not right."""
+    """Run mutmut and print the findings; return 1 if the list of justified mutants is wrong."""
     prepare()
     os.chdir(FOLDER)
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, resource.getrlimit(resource.RLIMIT_AS)[1]))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Notebooks of ``docs/`` as they are read: executed from top to bottom, in an empty folder.
+"""Notebooks of ``docs/`` as a reader uses them: executed from top to bottom in an empty folder.
 
 ``python -m tests.notebooks`` writes their outputs anew.
 """
@@ -21,12 +21,12 @@ _PATIENCE = 300  # seconds for one cell
 
 
 def read(path: Path) -> Any:
-    """The notebook at ``path``."""
+    """Return the notebook at ``path``."""
     return nbformat.read(path, as_version=4)
 
 
 def executed(path: Path, folder: Path) -> Any:
-    """The notebook after all its cells have run in ``folder``; raises where one fails."""
+    """Return the notebook after all its cells have run in ``folder``; raises if one fails."""
     notebook = read(path)
     own = {"PYTHONPATH": str(ROOT), "IPYTHONDIR": str(folder / ".ipython")}
     client = NotebookClient(
@@ -40,7 +40,7 @@ def executed(path: Path, folder: Path) -> Any:
 
 
 def outputs(notebook: Any) -> list[list[Any]]:
-    """What the cells show: texts as they are, of pictures only that there is one."""
+    """Return the outputs of the code cells; each image is replaced by "picture"."""
     return [
         [_shown(output) for output in cell.outputs]
         for cell in notebook.cells

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reading the published LLM-KG-Bench results that tests compare with, one archive at a time."""
+"""Reads the published LLM-KG-Bench results for comparison, one archive at a time."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ Record = dict[str, Any]
 
 
 def archives(external_data: Path, generation: str = "llm-kg-bench-v3") -> list[Path]:
-    """The archives of a generation, in the order of their names."""
+    """Return the archives of a generation, in order of their names."""
     return sorted((external_data / generation).glob("*.zip"))
 
 
 def records(archive: Path) -> Iterator[Record]:
-    """The result records of an archive, without writing any of it to disk."""
+    """Yield the result records of an archive, without writing any of it to disk."""
     passwords = json.loads((archive.parent.parent / "passwords.json").read_text())
     with pyzipper.AESZipFile(archive) as opened:
         opened.setpassword(passwords[archive.parent.name].encode())
@@ -29,17 +29,17 @@ def records(archive: Path) -> Iterator[Record]:
 
 
 def answers(record: Record) -> list[str]:
-    """The answers of a record's dialogue."""
+    """Return the answers of a record's dialogue."""
     return [text for kind, _, text, *_ in record["interactions"] if kind == "response"]
 
 
 def prompts(record: Record) -> list[str]:
-    """The prompts of a record's dialogue."""
+    """Return the prompts of a record's dialogue."""
     return [text for kind, _, text, *_ in record["interactions"] if kind == "prompt"]
 
 
 def rounds(record: Record) -> list[tuple[dict[str, float], dict[str, Any]]]:
-    """The published scores and infos of each answer."""
+    """Return the published scores and infos of each answer."""
     if "0" not in record["scores"]:
         return [(record["scores"], record["info"])]
     count = len(answers(record))
@@ -47,7 +47,7 @@ def rounds(record: Record) -> list[tuple[dict[str, float], dict[str, Any]]]:
 
 
 def aggregates(record: Record) -> dict[str, float]:
-    """The published scores of the whole dialogue, under names like ``mean_combined``."""
+    """Return the published scores of the whole dialogue, under names like ``mean_combined``."""
     found = {}
     for how in ("last", "mean", "max", "meanExt"):
         for name, value in record["scores"].get(how, {}).items():
@@ -56,5 +56,5 @@ def aggregates(record: Record) -> dict[str, float]:
 
 
 def openings(record: Record) -> list[str]:
-    """How each feedback prompt begins: one beginning for each kind of feedback."""
+    """Return the first words of each feedback prompt, which identify the kind of feedback."""
     return [" ".join(prompt.split()[:4]) for prompt in prompts(record)[1:]]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The results that the examples of ``docs/python.md``, its notebook and the docstrings read."""
+"""The results for the examples of ``docs/python.md``, its notebook and the docstrings."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ FILES = [step for step in documented.steps(PAGE) if isinstance(step, documented.
 
 
 def prepared(folder: Path) -> None:
-    """Write the files of the page to ``folder``, and there a store with the run of the page."""
+    """Write the files of the page to ``folder``, with a store that contains its run."""
     for file in FILES:
         (folder / file.name).write_text(file.text, encoding="utf-8")
     with kgbench.open(str(folder / "kgbench-results")) as results:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Mutants of a conforming graph, made by machine from the shapes it conforms to.
+"""Mutants of a conforming graph, generated from the shapes to which it conforms.
 
-For every constraint of every named node shape, one focus node is changed so that this constraint
-is violated: required properties are removed, single ones doubled, values retyped, moved out of
-range, cut loose from the class they must have. A mutant names the constraint that must complain.
+For every constraint of every named node shape, one focus node is changed so that this constraint is
+violated: required properties are removed, single ones doubled, values retyped, moved out of range,
+or removed from their class. A mutant names the constraint component that must report it.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ COMPONENTS = {
 
 
 class Mutant(NamedTuple):
-    """A change to a conforming graph, the node it spoils and the component that must complain."""
+    """A change to a conforming graph, the node at fault and the component that must report it."""
 
     name: str
     shape: URIRef
@@ -53,7 +53,7 @@ class Mutant(NamedTuple):
 
 
 def mutants(shapes: Graph, data: Graph) -> Iterator[tuple[Constraint, list[Mutant]]]:
-    """Each constraint with its mutants; an empty list where none could be made."""
+    """Yield each constraint with its mutants; the list is empty if none could be made."""
     for constraint in constraints(shapes):
         makers = NODE_MAKERS if constraint.path is None else MAKERS
         maker = makers.get(constraint.parameter)
@@ -66,5 +66,5 @@ def mutants(shapes: Graph, data: Graph) -> Iterator[tuple[Constraint, list[Mutan
                 component = COMPONENTS[constraint.parameter]
                 made.append(Mutant(name, constraint.shape, node, remove, add, component))
             if made:
-                break  # one focus node that the constraint bites on is enough
+                break  # one focus node that can violate the constraint is enough
         yield constraint, made

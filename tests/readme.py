@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The commands shown in README.md and what they print; ``make readme`` writes it anew.
+"""The commands in README.md and their outputs; ``make readme`` writes it anew.
 
-A block of README.md that is marked ``console`` is a session: a command after ``$``, with a here
-document where it has one, then its output. All sessions but ``make test`` are run, in order, on one
-fresh store.
+A block of README.md marked ``console`` is a session: a command after ``$``, possibly with a here
+document, then its output. All sessions but ``make test`` are run, in order, on one fresh store.
 """
 
 import os
@@ -19,9 +18,9 @@ from typing import NamedTuple
 README = Path(__file__).resolve().parent.parent / "README.md"
 BLOCK = re.compile(r"^```console\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 COMMAND = ".venv/bin/kgbench"
-#: What a reader sees in place of the folder that a test writes to.
+#: The folder that README.md shows instead of that of a test.
 SHOWN_STORE = "/path/to/kgbench/store/results"
-#: What differs from run to run: identifiers and how long it took, also on a slow machine.
+#: Parts that differ between runs: identifiers and durations, also on a slow machine.
 CHANGING = re.compile(
     r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}"
     r"|\b(?:\d+ min )?\d+(?:\.\d+)? s$",
@@ -38,7 +37,7 @@ class Session(NamedTuple):
 
 
 def sessions(text: str) -> Iterator[Session]:
-    """The sessions of a README, ``make test`` left out."""
+    """Yield the sessions of a README, except ``make test``."""
     for block in BLOCK.findall(text):
         first, _, rest = block.partition("\n")
         command = first.removeprefix("$ ")
@@ -54,7 +53,7 @@ def sessions(text: str) -> Iterator[Session]:
 
 
 def said(session: Session, store: Path) -> str:
-    """What the command of ``session`` prints, with ``store`` as the default store."""
+    """Return the output of the command of ``session``, with ``store`` as the default store."""
     command = session.command.replace(COMMAND, f"{shlex.quote(sys.executable)} -m kgbench", 1)
     environment = dict(os.environ, KGBENCH_STORE=str(store), COLUMNS="100", NO_COLOR="1")
     done = subprocess.run(
@@ -71,17 +70,17 @@ def said(session: Session, store: Path) -> str:
 
 
 def tidy(text: str) -> str:
-    """Without spaces at the ends of lines and empty lines at both ends."""
+    """Return ``text`` without trailing spaces and without empty lines at both ends."""
     return "\n".join(line.rstrip() for line in text.splitlines()).strip("\n") + "\n"
 
 
 def lasting(text: str) -> str:
-    """``text`` with what every run makes anew masked."""
+    """Return ``text`` with the parts that differ between runs masked."""
     return CHANGING.sub("...", text)
 
 
 def renewed(text: str, folder: Path) -> str:
-    """The README with every output as it is now; sessions run in the empty ``folder``."""
+    """Return the README with current outputs; sessions run in the empty ``folder``."""
     for session in sessions(text):
         old = session.head + session.output
         text = text.replace(old, session.head + said(session, folder / "results"), 1)

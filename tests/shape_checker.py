@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checking one node of a graph by one shape, again and again, with the graph spoilt and mended.
+"""Checks one node of a graph against one shape, repeatedly, with the graph modified and restored.
 
 A full validation of every mutant would take minutes; the shapes are loaded once, and only the
-shape that must complain runs, on the node that was spoilt.
+shape that must report a violation runs, on the modified node.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ Change = tuple[tuple[Triple, ...], tuple[Triple, ...]]
 
 
 class Checker:
-    """A graph that conforms to ``shapes``, to be spoilt and checked."""
+    """A graph that conforms to ``shapes``, to be modified and checked."""
 
     def __init__(self, data: Graph, shapes: Graph) -> None:
         self.data = data
         self.shapes = shapes
         self._validator = Validator(DataGraph.from_rdflib(data), shacl_graph=shapes)
-        assert self._validator.shacl_graph.shapes  # the getter loads them
+        assert self._validator.shacl_graph.shapes  # the property loads the shapes
         self._executor = self._validator.make_executor()
 
     def complaints(self, shape: Node, focus: Node, change: Change) -> set[Node]:
-        """The constraint components that ``shape`` reports at ``focus`` after ``change``."""
+        """Return the constraint components that ``shape`` reports at ``focus`` after ``change``."""
         with _changed(self.data, change), quiet():
             try:
                 return self._check(shape, focus)
-            except (TypeError, DeprecationWarning):  # sh:lessThanOrEquals: values without order
+            except (TypeError, DeprecationWarning):  # sh:lessThanOrEquals: unordered values
                 return self._check_without_order()
 
     def _check(self, shape: Node, focus: Node) -> set[Node]:
@@ -78,7 +78,7 @@ def _changed(data: Graph, change: Change) -> Iterator[None]:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Ill-typed literals are made on purpose here; rdflib need not tell."""
+    """Silence rdflib's warnings about ill-typed literals, which are deliberate here."""
     logger = logging.getLogger("rdflib.term")
     level = logger.level
     logger.setLevel(logging.CRITICAL)

@@ -17,7 +17,7 @@ _NO_CONSTRAINTS = {
 
 
 class Constraint(NamedTuple):
-    """One constraint of a shape: where it stands, on which path (``None``: the node itself)."""
+    """One constraint of a shape, with its path (``None``: the node itself)."""
 
     shape: URIRef
     path: Node | None
@@ -36,7 +36,7 @@ class Constraint(NamedTuple):
 
 
 def constraints(shapes: Graph) -> list[Constraint]:
-    """Every constraint of every named node shape, and of the property shapes it holds directly."""
+    """Return the constraints of all named node shapes and of their direct property shapes."""
     found = []
     named = {s for s in shapes.subjects(RDF.type, SH.NodeShape) if isinstance(s, URIRef)}
     for shape in sorted(named):
@@ -51,7 +51,7 @@ def constraints(shapes: Graph) -> list[Constraint]:
 
 
 def focus_nodes(shapes: Graph, data: Graph, shape: Node) -> list[Node]:
-    """The nodes of ``data`` that ``shape`` applies to, by its targets or through other shapes."""
+    """Return the nodes of ``data`` that ``shape`` applies to, by targets or via other shapes."""
     found: set[Node] = set()
     for cls in shapes.objects(shape, SH.targetClass):
         found |= set(data.subjects(RDF.type, cls))
@@ -70,7 +70,7 @@ def focus_nodes(shapes: Graph, data: Graph, shape: Node) -> list[Node]:
 
 
 def path_of(shapes: Graph, node: Node) -> URIRef | Path:
-    """A SHACL property path as rdflib evaluates it."""
+    """Return a SHACL property path in rdflib's form."""
     if isinstance(node, URIRef):
         return node
     inverse = shapes.value(node, SH.inversePath)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Texts of SPARQL that ask other endpoints, and pieces to make texts of no sense from."""
+"""SPARQL texts that query other endpoints, and fragments for random texts."""
 
-#: Oxigraph refuses to ask this port before it opens a connection, and says so.
+#: A port for which Oxigraph refuses a SERVICE call before it opens a connection.
 NOWHERE = "<http://127.0.0.1:9/>"
 
 ASKING = {

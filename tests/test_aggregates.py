@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables made from counts are those made from evaluations, and counts hold only while they do."""
+"""Tables from counts equal tables from evaluations; counts are valid only for their state."""
 
 from __future__ import annotations
 
@@ -57,40 +57,40 @@ def run(store, iterations=2):
 
 @pytest.fixture
 def store():
-    """A store with a complete run."""
+    """Yield a store with a complete run."""
     with open_store("memory:") as opened:
         run(opened)
         yield opened
 
 
 def passes(store):
-    """The graphs of all passes."""
+    """Return the graphs of all passes."""
     (info,) = reading.runs(store)
     return [one.graph for one in reading.passes(store, info)]
 
 
 def tables(store, choice="first"):
-    """Everything that tables say, by analysis."""
+    """Return all tables, by analysis."""
     chosen = select(store, choice=choice)
     return {make.__name__: make(store, chosen).as_json() for make in ANALYSES}
 
 
 def from_evaluations(store, choice="first"):
-    """What tables say where nothing is counted; the counts are gone afterwards."""
+    """Remove the counts and return all tables computed from evaluations."""
     store.drop([aggregates.graph_of(store.iris, graph) for graph in passes(store)])
     assert stored_counts.graphs(store) == {}
     return tables(store, choice)
 
 
 def assert_same(store, choice="first"):
-    """All passes are counted, and every table is what it is without counts."""
+    """Assert that all passes are counted, and that every table is the same without counts."""
     assert set(stored_counts.graphs(store)) == set(passes(store))
     found = tables(store, choice)
     assert found == from_evaluations(store, choice)
 
 
 def test_all_metrics_may_be_read(store, monkeypatch):
-    """Tables are the same where a query cannot name each pair of a pass and a metric."""
+    """Tables are the same if there are too many pairs of pass and metric to name in a query."""
     known = from_evaluations(store)
     monkeypatch.setattr(counting, "_MOST", 0)
     assert tables(store) == known
@@ -99,13 +99,13 @@ def test_all_metrics_may_be_read(store, monkeypatch):
 
 
 def test_run_is_counted(store):
-    """Each cell of each table is the same from counts and from evaluations."""
+    """All tables are the same from counts and from evaluations."""
     assert_conforms(store)
     assert_same(store)
 
 
 def test_continued_run_is_counted(store):
-    """What a second session adds is added to the counts of the first."""
+    """The dialogues of a second session are added to the counts of the first."""
     (before,) = stored_counts.graphs(store).values()
     lists = (
         "SELECT ?list WHERE { GRAPH <%s> { ?list a <https://w3id.org/kgbench/ns#CountedList> } }"
@@ -117,14 +117,14 @@ def test_continued_run_is_counted(store):
 
 
 def test_run_that_was_not_counted_is_counted_when_it_is_continued(store):
-    """A pass without counts, as an interruption leaves it, is counted as a whole."""
+    """A pass without counts is counted completely when its run is continued."""
     from_evaluations(store)
     run(store, iterations=3)
     assert_same(store)
 
 
 def test_many_counts_are_written_in_parts(monkeypatch):
-    """However little is held in memory, the sums are the same."""
+    """Counts in small parts have the same sums."""
     monkeypatch.setattr(counts, "_MOST_COUNTS", 5)
     monkeypatch.setattr(counts, "_ROWS", 2)
     with open_store("memory:") as store:
@@ -133,7 +133,7 @@ def test_many_counts_are_written_in_parts(monkeypatch):
 
 
 def test_reevaluation_is_counted(store):
-    """A new pass has counts of its own, which are read where it is chosen."""
+    """A new pass has its own counts, which are used when it is chosen."""
     (info,) = reading.runs(store)
     with executor("local:1") as pool:
         done = reevaluate(store, info, pool, JudgeLimits(), explain=False)
@@ -143,7 +143,7 @@ def test_reevaluation_is_counted(store):
 
 
 def test_invalidated_dialogue_is_not_counted(store):
-    """Counts hold after an invalidation, too, and without the dialogue."""
+    """Counts stay valid after an invalidation, and exclude the dialogue."""
     (info,) = reading.runs(store)
     states = reading.all_states(store, info.graph).values()
     first = min(one.iri for found in states for one in found)
@@ -156,7 +156,7 @@ def test_invalidated_dialogue_is_not_counted(store):
 
 @pytest.mark.parametrize("few", [500, 2], ids=["at once", "in parts"])
 def test_invalidated_run_leaves_nothing(store, monkeypatch, few):
-    """Where everything is invalid, counts are there, and empty."""
+    """If all results are invalid, the counts exist and are empty."""
     monkeypatch.setattr(aggregates, "_FEW", few)
     (info,) = reading.runs(store)
     invalidation.invalidate(store, info.iri, "another model answered", "Ada")
@@ -167,7 +167,7 @@ def test_invalidated_run_leaves_nothing(store, monkeypatch, few):
 
 
 def test_pass_that_changed_is_read_itself(store):
-    """Counts of an earlier state are not used, and are made anew by a check."""
+    """Counts of an earlier state are not used; a check recomputes them."""
     (graph,) = passes(store)
     store.write([Block(graph, [])])
     assert stored_counts.graphs(store) == {}
@@ -177,7 +177,7 @@ def test_pass_that_changed_is_read_itself(store):
 
 
 def test_what_was_counted_twice_is_counted_anew(store):
-    """A number of evaluations that is not that of the pass is noticed."""
+    """Counts with a wrong number of evaluations are detected and recomputed."""
     (graph,) = passes(store)
     recorder = Recorder(store.iris, "any", graph.rpartition("/")[2])
     kept = Aggregates(store, graph, recorder)
@@ -191,7 +191,7 @@ def test_what_was_counted_twice_is_counted_anew(store):
 
 
 def test_check_finds_wrong_counts(tmp_path):
-    """A value that no evaluation has is found, told with exit code 1, and counted anew."""
+    """A wrong count is reported with exit code 1 and recomputed."""
     with open_store(str(tmp_path / "store")) as store:
         run(store, iterations=1)
         (graph,) = passes(store)
@@ -218,14 +218,14 @@ def test_check_finds_wrong_counts(tmp_path):
 
 
 def test_counts_go_with_their_run(store):
-    """Nothing of a removed run is left in the store."""
+    """Dropping a run removes its counts."""
     (info,) = reading.runs(store)
     store.drop(removal(store, info).graphs)
     assert [graph for graph in store.graphs() if "/aggregates/" in graph] == []
 
 
 def test_killed_run_is_counted(store, monkeypatch):
-    """What a session leaves that never ended is read, and the next session goes on from it."""
+    """The marks of a killed session are used, and the next session continues from them."""
     monkeypatch.setattr(LiveCounts, "seal", lambda _: None)
     run(store, iterations=3)
     (kept,) = stored_counts.graphs(store).values()
@@ -242,7 +242,7 @@ def test_killed_run_is_counted(store, monkeypatch):
 
 
 def test_marks_of_a_killed_run_are_counted_by_a_check(store, monkeypatch):
-    """A check finds counts with marks right, and counts what is marked."""
+    """A check accepts counts with marks, and counts what is marked."""
     monkeypatch.setattr(LiveCounts, "seal", lambda _: None)
     run(store, iterations=3)
     assert len(aggregates.check(store).right) == 1

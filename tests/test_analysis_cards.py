@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Model cards, and the store from Python."""
+"""Model cards, and analyses of a store from Python."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.analysis_store import iri, owned, small
 
 
 class Tags(HTMLParser):
-    """Which tags a page opens and closes, and its links."""
+    """Collects the tags that a page opens and closes, and its links."""
 
     def __init__(self, page):
         super().__init__()
@@ -26,18 +26,18 @@ class Tags(HTMLParser):
         self.feed(page)
 
     def handle_starttag(self, tag, attrs):
-        """Note what opens."""
+        """Record an opened tag."""
         self.links += [value for name, value in attrs if name == "href"]
         if tag not in ("meta", "img"):
             self.open.append(tag)
 
     def handle_endtag(self, tag):
-        """Close what was opened last."""
+        """Close the tag that was opened last."""
         assert self.open.pop() == tag
 
 
 def test_card_has_place_scores_outcomes_and_evidence():
-    """A card says where the model stands, task by task, how answers ended, and where it is from."""
+    """A card has a model's ranks, its scores by task, the outcomes of answers, and their source."""
     made = card(small(), select(small()), "model-b")
     facts = dict(made.facts)
     assert (facts["Rank"], facts["Models on the leaderboard"]) == ("1", "2")
@@ -51,7 +51,7 @@ def test_card_has_place_scores_outcomes_and_evidence():
 
 
 def test_card_is_markdown_and_html():
-    """Both forms name every task; the page is well formed and links its evidence."""
+    """Markdown and HTML name every task; the page is well formed and links its evidence."""
     made = card(small(), select(small()), "Model A", figures=["a.svg"])
     markdown, page = as_markdown_card(made), as_html_card(made)
     for text in (markdown, page):
@@ -63,7 +63,7 @@ def test_card_is_markdown_and_html():
 
 
 def test_recorded_text_cannot_script_a_card():
-    """Names from a store are text in the page, whatever they contain."""
+    """Names from a store are escaped in the page, whatever they contain."""
     name = "<script>alert(1)</script>\x1b"
     table = Table(name, (Column("a", name),), ((name,),))
     made = Card(ModelInfo("urn:m", name, name), ((name, name),), (table,), (), ((name, "urn:x"),))
@@ -75,13 +75,13 @@ def test_recorded_text_cannot_script_a_card():
 
 
 def test_unknown_models_have_no_card():
-    """A name that no model has is refused with those there are."""
+    """An unknown model is refused with the names of known models."""
     with pytest.raises(QueryError, match=r"the store has no model 'zzz'.*Model A, Model B"):
         card(small(), select(small()), "zzz")
 
 
 def test_store_from_python(tmp_path):
-    """The same tables as on the command line, and queries with numbers as numbers."""
+    """Python gives the same tables as the command line, and numbers in queries as numbers."""
     location = str(tmp_path / "s")
     owned("analysis_scores", location).close()
     with kgbench.open(location) as results:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reliability, item analysis and planning on published results, computed a second time."""
+"""Reliability, item analysis and planning on published results, compared with a recomputation."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ from tests.test_analysis_published import imported
 
 @pytest.fixture(scope="module")
 def third(external_data):
-    """The results of December 2024."""
+    """Yield a store with the results of December 2024."""
     passwords = json.loads((external_data / "passwords.json").read_text())
     with imported(external_data / "llm-kg-bench-v3", passwords["llm-kg-bench-v3"]) as store:
         yield store
 
 
 MAIN = ("max_combined", "combinedF1", "listTrimF1", "f1")
-FIVE = 5  # cases of a task that has a list of them; the others have one
+FIVE = 5  # cases of a task that has a list of them; other tasks have one case
 
 
 @pytest.fixture(scope="module")
 def scores(external_data):
-    """The main scores as published, by task label and case, and then by model.
+    """Return the main scores as published, by task label and case, then by model.
 
-    A case is told by its first prompt, where a task has five of them; else it is the only one, of
-    which each dialogue shows another drawing.
+    A case is identified by its first prompt if its task has five cases. Otherwise the task has one
+    case, of which each dialogue shows another variant.
     """
     found = defaultdict(lambda: defaultdict(lambda: defaultdict(list)))
     for archive in archives(external_data):
@@ -56,9 +56,9 @@ def scores(external_data):
 
 
 def expected_shares(scores, model):
-    """Share solved, any of 4 and all of 4, over the 70 cases of tasks with five cases.
+    """Return share solved, any of 4 and all of 4, over the 70 cases of tasks with five cases.
 
-    Counted by going through all draws of four answers.
+    Computed by enumerating all draws of four answers.
     """
     draws = [
         list(combinations([value > 0.999999 for value in by_model[model]], 4))
@@ -72,7 +72,7 @@ def expected_shares(scores, model):
 
 
 def test_reliability_is_that_of_the_records(third, scores):
-    """On the tasks with five cases asked four times, reliability is what the records hold."""
+    """On the tasks with five cases asked four times, reliability equals that of the records."""
     rows = [row for row in reliability(third, select(third), k=4) if row["cases"] == FIVE]
     found = [
         tuple(
@@ -88,7 +88,7 @@ def test_reliability_is_that_of_the_records(third, scores):
 
 
 def test_item_rest_correlations_are_those_of_the_records(third, scores):
-    """Each case against the mean of all others, by numpy from the records as published."""
+    """Each case's correlation with the mean of the others equals numpy's from the records."""
     table = np.array([[np.mean(by[model]) for model in sorted(by)] for by in scores.values()])
     expected = []
     for number, row in enumerate(table):
@@ -103,7 +103,7 @@ def test_item_rest_correlations_are_those_of_the_records(third, scores):
 
 
 def test_variances_are_those_of_the_records(third, scores):
-    """Variances by numpy from the records: 14 tasks, four models, five cases asked four times."""
+    """Variances equal numpy's: 14 tasks, four models, five cases asked four times."""
     tasks = defaultdict(list)
     for (label, prompt), by_model in scores.items():
         if prompt:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What comparisons and leaderboards claim of cases of a kind, of the same cases, and of tasks."""
+"""Claims of comparisons and leaderboards about cases of a kind, the same cases, and tasks."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tests.analysis_store import small
 
 
 def rows_of(cases, differences):
-    """Pairs of one task with these differences, so many per case."""
+    """Return pairs of one task with these differences, by case."""
     row = ScoreRow("m", "t", "f1", None, "c", 0, 0.5, "d", "e")
     return tuple(
         MatchedPair(
@@ -83,7 +83,7 @@ def test_claims_are_about_cases_of_this_kind():
 
 
 def test_cases_asked_once_leave_repetitions_without_claim():
-    """A claim about the same cases rests on those that were asked several times."""
+    """A claim about the same cases rests on the cases with several repetitions."""
     a, b = sides(small(), "model-a", "model-b")
     pairs = rows_of({"t": 3}, [[0.1], [0.2, 0.4], [0.0, 0.1]])
     table = compare({"t": Match(pairs, (), ())}, a, b, about="repetitions")
@@ -93,7 +93,7 @@ def test_cases_asked_once_leave_repetitions_without_claim():
 
 
 def rivals(values, weights=None, about="cases"):
-    """Models with values by task, case and model; each case is asked so often."""
+    """Return models with values by task, case and model."""
     units = {
         Score(task, "f1", None): {
             (case, k): {model: [v[k]] for model, v in by_model.items() if k < len(v)}
@@ -108,7 +108,7 @@ def rivals(values, weights=None, about="cases"):
 
 
 def test_a_set_of_tasks_weighs_tasks_not_dialogues():
-    """Mean and error of a model are those of the mean of task means, tasks as they are."""
+    """The mean and error of a model are those of the mean of task means, with tasks fixed."""
     rng = np.random.default_rng(2)
     few, many = rng.random((6, 1)), rng.random((9, 3))
     found = rivals(
@@ -127,7 +127,7 @@ def test_a_set_of_tasks_weighs_tasks_not_dialogues():
 
 
 def test_models_are_compared_on_the_dialogues_that_both_have():
-    """What one model lacks is in no difference of it, and models without shared cases in none."""
+    """A difference uses only shared cases; models without shared cases have no difference."""
     values = {
         "t": {
             "c0": {"a": [1.0, 1.0], "b": [0.0]},
@@ -143,7 +143,7 @@ def test_models_are_compared_on_the_dialogues_that_both_have():
 
 
 def test_ranks_and_groups_follow_from_the_pairs():
-    """Ranks leave out what is told apart, and groups are runs of models that are not."""
+    """A model's ranks exclude models that differ; a group holds models that do not differ."""
     order = ["a", "b", "c", "d"]
     worse = {"a": {"c", "d"}, "b": {"d"}, "c": set(), "d": set()}
     assert rank_ranges(worse) == {"a": (1, 2), "b": (1, 3), "c": (2, 4), "d": (3, 4)}
@@ -155,7 +155,7 @@ def test_ranks_and_groups_follow_from_the_pairs():
 
 
 def test_clear_differences_are_told_apart():
-    """A model that is worse in each of many cases is told apart, an equal one is not."""
+    """A model that is worse in each of many cases differs significantly, an equal one does not."""
     rng = np.random.default_rng(4)
     base = rng.random(30) / 4 + 0.5
     values = {
@@ -172,7 +172,7 @@ def test_clear_differences_are_told_apart():
 
 
 def test_pairs_have_both_verdicts():
-    """Each two models stand in a row, with p by dialogues and p by cases."""
+    """Each pair of models has a row, with p by dialogues and p by cases."""
     table = pairs(small(), select(small()))
     (row,) = table.records()
     a, b = sides(small(), "model-a", "model-b")
@@ -202,12 +202,12 @@ def test_pairs_have_both_verdicts():
     ],
 )
 def test_verdicts_follow_from_both_p(before, after, verdict):
-    """A missing p is no difference."""
+    """A missing p counts as no difference."""
     assert Verdict.of(before, after, 0.05) == verdict
 
 
 def test_a_leaderboard_says_what_its_tests_are_about():
-    """Few cases tell no models apart; the estimand is named in notes and context."""
+    """With few cases no models differ; notes and context name the estimand."""
     table = leaders(small(), select(small()))
     first, second = table.records()
     assert (first["leads"], second["leads"]) == (True, True)
@@ -228,7 +228,7 @@ def test_a_leaderboard_says_what_its_tests_are_about():
 
 
 def test_a_leaderboard_without_scores_claims_nothing():
-    """Where nothing of a set was scored, there are no models, tests or intervals."""
+    """If nothing of a score set was scored, there are no models, tests or intervals."""
     none = ScoreSet("n", "N", "", (Selector("No-*"),))
     table = leaders(small(), select(small(), tasks="Pick-*"), none)
     assert all(row["score"] is None for row in table.records())
@@ -236,7 +236,7 @@ def test_a_leaderboard_without_scores_claims_nothing():
 
 
 def test_a_bar_has_no_interval_of_other_tasks():
-    """A page draws intervals around scores that they are about, and says of how many tasks."""
+    """A page draws an interval only around a score of the same tasks, and gives their number."""
     table = leaders(small(), select(small()))
     place = table.rows[0]
     score, about = table.names.index("score"), table.names.index("ci_score")

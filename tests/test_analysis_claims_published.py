@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims about the published results of LLM-KG-Bench 3, beside an independent computation."""
+"""Claims about the published results of LLM-KG-Bench 3, compared with a separate computation."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from kgbench.analysis.variance import variance
 from tests.test_analysis_published import FLASH, GPT35, HAIKU, MINI, imported
 
 INFORMATIVE = "Tasks with several cases"
-# Scores by the main metric, asked for without kgbench's analyses.
+# Scores by the main metric, queried without kgbench's analyses.
 SCORES = """PREFIX kgb: <https://w3id.org/kgbench/ns#>
 PREFIX skos: <http://www.w3.org/2004/02/skos/core#>
 SELECT ?model ?task ?case ?iteration ?value WHERE {
@@ -36,7 +36,7 @@ SELECT ?model ?task ?case ?iteration ?value WHERE {
 
 @pytest.fixture(scope="module")
 def third(external_data):
-    """The results of December 2024."""
+    """Yield a store with the results of December 2024."""
     passwords = json.loads((external_data / "passwords.json").read_text())
     with imported(external_data / "llm-kg-bench-v3", passwords["llm-kg-bench-v3"]) as store:
         yield store
@@ -44,7 +44,7 @@ def third(external_data):
 
 @pytest.fixture(scope="module")
 def values(third):
-    """Every score by model, and by task, case and iteration."""
+    """Return every score by model, and by task, case and iteration."""
     found = {}
     for row in third.query(SCORES):
         key = (row["task"].value, row["case"].value, int(row["iteration"].value))
@@ -53,7 +53,7 @@ def values(third):
 
 
 def sandwich(keys, x, cluster):
-    """Mean and cluster-robust error in one stratum, by loops: the formula of arXiv 2411.00640."""
+    """Return mean and cluster-robust error in one stratum, by loops (arXiv 2411.00640)."""
     mean = np.mean(x)
     sums = {}
     for key, one in zip(keys, x, strict=True):
@@ -63,7 +63,7 @@ def sandwich(keys, x, cluster):
 
 
 def by_hand(differences):
-    """Mean, error and p of differences, stratified by task, over tasks with several cases."""
+    """Return mean, error and p of differences, stratified by task, for tasks of several cases."""
     tasks = {}
     for (task, case, _), value in differences.items():
         tasks.setdefault(task, {}).setdefault(case, []).append(value)
@@ -93,7 +93,7 @@ def test_the_design_is_one_case_or_five(values):
 
 
 def test_clustered_errors_are_twice_the_naive_ones(values):
-    """Within tasks about 1.8 times (median), over all dialogues of a model 3.1 to 3.6 times."""
+    """Clustered errors are 1.8 times the naive ones within tasks (median), 3.1 to 3.6 over all."""
     within, over_all = [], []
     for found in values.values():
         keys, x = list(found), list(found.values())
@@ -109,12 +109,12 @@ def test_clustered_errors_are_twice_the_naive_ones(values):
                 within.append(error / stats.sem(list(part.values())))
     assert [round(min(over_all), 1), round(max(over_all), 1)] == [3.1, 3.6]
     assert np.median(within) == pytest.approx(1.83, abs=0.01)
-    assert max(within) == pytest.approx((1.25 * 4 * 0.95) ** 0.5, abs=1e-3)  # answers all agree
+    assert max(within) == pytest.approx((1.25 * 4 * 0.95) ** 0.5, abs=1e-3)  # all answers agree
 
 
 @pytest.mark.parametrize(("a", "b"), list(combinations([HAIKU, FLASH, GPT35, MINI], 2)))
 def test_pairs_of_models_naive_and_clustered(third, values, a, b):
-    """Each row of a comparison is what loops over the same scores give, for both estimands."""
+    """Each row of a comparison equals loops over the same scores, for both estimands."""
     ours = matches(third, select(third), *sides(third, a, b))
     both = sides(third, a, b)
     rows = {row["task"]: row for row in compare(ours, *both, margin=0.1).records()}
@@ -135,7 +135,7 @@ def test_pairs_of_models_naive_and_clustered(third, values, a, b):
 
 
 def test_haiku_and_mini_side_by_side(third):
-    """The published difference is sure for these dialogues, and less so for cases of the kind."""
+    """The published difference is significant for these dialogues, and less so for their kind."""
     both = sides(third, HAIKU, MINI)
     found = matches(third, select(third), *both)
     naive = compare(found, *both, about="dialogues", samples=10).records()[-1]
@@ -148,7 +148,7 @@ def test_haiku_and_mini_side_by_side(third):
 
 
 def without_claim(cases):
-    """Naive p of the differences of a task, and p by t and by sign flips over its cases."""
+    """Return the naive p of the differences of a task, and p by t and by sign flips over cases."""
     x = np.concatenate([np.array(of_case) for of_case in cases])
     naive = float(x[0] == 0) if np.ptp(x) == 0 else stats.ttest_1samp(x, 0).pvalue
     if len(cases) == 1:
@@ -159,7 +159,7 @@ def without_claim(cases):
 
 
 def test_counts_of_changed_verdicts_are_those_of_scipy(third, values):
-    """How many pairs and verdicts clusters change is what loops over the same scores count."""
+    """The numbers of pairs and verdicts that clustering changes equal loops over the scores."""
     table = pairs(third, select(third))
     counts = {"pairs": 0, "pairs_no_longer": 0, "tasks": 0, "tasks_no_longer": 0, "by_t": 0}
     for a, b in combinations([HAIKU, FLASH, GPT35, MINI], 2):
@@ -190,7 +190,7 @@ def test_counts_of_changed_verdicts_are_those_of_scipy(third, values):
 
 
 def test_verdicts_at_task_level(third):
-    """No task has cases enough to tell two models apart, whatever dialogues taken for cases say."""
+    """No task has enough cases for two models to differ, even if single dialogues suggest it."""
     naive, of_five, cases = 0, 0, 0
     for a, b in combinations([HAIKU, FLASH, GPT35, MINI], 2):
         both = sides(third, a, b)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The commands query, show, analyze and compare, as typed."""
+"""The commands query, show, analyze and compare on the command line."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ analyze.subcommands()
 
 @pytest.fixture(scope="module")
 def location(tmp_path_factory):
-    """A store on disk with small scores."""
+    """Return the location of a store on disk with few scores."""
     folder = str(tmp_path_factory.mktemp("store") / "s")
     owned("analysis_scores", folder).close()
     return folder
@@ -31,7 +31,7 @@ def location(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def run(location):
-    """Runs a command on the store; gives what it printed."""
+    """Return a function that runs a command on the store and returns its output."""
 
     def typed(*arguments, code=0, **options):
         found = CliRunner().invoke(app, [*arguments, "--store", location], **options)
@@ -44,7 +44,7 @@ def run(location):
 
 
 def test_leaderboard_in_every_format(run, tmp_path):
-    """The same numbers as a table, CSV, JSON, Markdown and LaTeX; a workbook needs a file."""
+    """A table, CSV, JSON, Markdown and LaTeX have the same numbers; a workbook needs a file."""
     rows = list(csv.DictReader(io.StringIO(run("analyze", "leaderboard", "--format", "csv"))))
     assert [row["model"] for row in rows] == ["Model B", "Model A"]
     loaded = json.loads(run("analyze", "leaderboard", "--json"))
@@ -66,7 +66,7 @@ _KEPT = (
 
 
 def test_a_table_is_kept_where_it_is_asked_for(run):
-    """The store holds a table after ``--keep`` alone: once, and read back byte by byte."""
+    """Only ``--keep`` stores a table: once, and read back byte by byte."""
     first = run("analyze", "leaderboard", "--json")
     assert not run("query", "-", "--format", "csv", input=_KEPT).splitlines()[1:]
     assert run("analyze", "leaderboard", "--json", "--keep") == first
@@ -76,7 +76,7 @@ def test_a_table_is_kept_where_it_is_asked_for(run):
 
 
 def test_analyses_open_no_store_for_writing(run, monkeypatch):
-    """Tables, explanations and comparisons only read."""
+    """Tables, explanations and comparisons open the store only for reading."""
 
     def refuse(path):
         raise AssertionError(f"{path} was opened for writing")
@@ -88,7 +88,7 @@ def test_analyses_open_no_store_for_writing(run, monkeypatch):
 
 
 def test_what_cannot_be_kept_is_refused(run, tmp_path):
-    """An explanation, a table of several sources, and a store that is not there."""
+    """``--keep`` refuses an explanation, a table of several sources, and a missing store."""
     run("analyze", "leaderboard", "--keep", "--explain", "model-a", code=2)
     run("analyze", "leaderboard", "--keep", "--sources", str(tmp_path), code=2)
     missing = tmp_path / "mistyped"
@@ -98,7 +98,7 @@ def test_what_cannot_be_kept_is_refused(run, tmp_path):
 
 
 def test_pass_is_chosen_on_the_command_line(run):
-    """--pass latest counts revised scores once."""
+    """``--pass latest`` counts revised scores once."""
     arguments = ("analyze", "tasks", "-t", "Pick-turtle", "-m", "model-a", "-f", "csv")
     first, latest = (
         next(csv.DictReader(io.StringIO(run(*arguments, "--pass", which))))
@@ -109,7 +109,7 @@ def test_pass_is_chosen_on_the_command_line(run):
 
 
 def test_store_in_use_is_still_analysed(run, location):
-    """While another process owns the store tables are computed; to keep one is refused."""
+    """While another process owns the store, tables are computed; keeping one is refused."""
     from kgbench.store import open_store
 
     with open_store(location):
@@ -133,19 +133,19 @@ def test_store_in_use_is_still_analysed(run, location):
     ],
 )
 def test_analyses_print_tables(run, arguments):
-    """Every analysis prints what is about both models' tasks."""
+    """Every analysis prints a table about the tasks of both models."""
     assert "Pick-turtle" in run(*arguments) or "Model A" in run(*arguments)
 
 
 def test_passes_are_compared_as_reevaluate_reports(run):
-    """--json on two passes gives the report that a re-evaluation gives."""
+    """``compare --json`` of two passes gives the report of a re-evaluation."""
     report = json.loads(run("compare", "p1", "p2", "--json"))
     assert set(report) == {"dialogues_compared", "dialogues_differing", "metrics", "new_metrics"}
     assert report["dialogues_compared"] == 2
 
 
 def test_comparisons_obey_the_common_selectors(run):
-    """Comparisons are narrowed to a run, a task and a model; what contradicts is refused."""
+    """Comparisons are narrowed to a run, a task and a model; contradictions are refused."""
     passes = ("compare", "p1", "p2", "--json")
     assert json.loads(run(*passes, "--model", "model-b"))["dialogues_compared"] == 0
     narrowed = json.loads(run(*passes, "--task", "Pick-*", "--model", "model-a"))
@@ -170,7 +170,7 @@ def test_declared_queries_by_name(run):
 
 
 def test_any_query_from_a_file(run, tmp_path):
-    """A file may hold any query: a question, a graph."""
+    """A file may hold any query: SELECT, ASK or CONSTRUCT."""
     file = tmp_path / "q.rq"
     file.write_text("ASK { GRAPH ?g { ?s ?p ?o } }", encoding="utf-8")
     assert run("query", str(file)) == "yes\n"
@@ -189,7 +189,7 @@ def test_any_query_from_a_file(run, tmp_path):
 
 
 def test_show_prints_one_dialogue(run):
-    """Facts, rounds and verdicts, for people and as JSON; answers of judges come last."""
+    """``show`` prints facts, rounds and verdicts, as text and JSON; judges' answers come last."""
     path = "run/r1/model-a/Mend-turtle/2-d2"
     printed = run("show", path)
     assert "model/model-a" in printed

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Clustered means, their errors, tests and intervals, against computations written out by hand."""
+"""Clustered means, their errors, tests and intervals, compared with explicit computations."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ SHARES, DIFFERENCES = Bounds(0.0, 1.0), Bounds(-1.0, 1.0)
 
 
 def clusters(*groups, stratum=None):
-    """The clusters of one stratum."""
+    """Return the clusters of one stratum."""
     return Clusters.of(Value(stratum, k, v) for k, group in enumerate(groups) for v in group)
 
 
 def regression_error(values, names):
-    """The cluster-robust error of an intercept: the sandwich (X'X)^-1 X'uu'X (X'X)^-1 in matrices.
+    """Return the cluster-robust error of an intercept: the sandwich (X'X)^-1 X'uu'X (X'X)^-1.
 
-    G / (G - 1) corrects for the number of clusters, as Stata and statsmodels do but for the factor
-    (N - 1) / (N - K), which is 1 for an intercept alone.
+    G / (G - 1) corrects for the number of clusters, as in Stata and statsmodels, apart from the
+    factor (N - 1) / (N - K), which is 1 for an intercept alone.
     """
     y, names = np.asarray(values), np.asarray(names)
     x = np.ones((len(y), 1))
@@ -46,7 +46,7 @@ def regression_error(values, names):
     st.lists(st.lists(st.integers(0, 8), min_size=1, max_size=5), min_size=2, max_size=25),
 )
 def test_errors_are_those_of_a_clustered_regression(groups):
-    """Mean and error are those of a regression on a constant, with clusters of any sizes."""
+    """Mean and error equal those of a regression on a constant, with clusters of any sizes."""
     found = clusters(*([v / 8 for v in group] for group in groups))
     values = [v / 8 for group in groups for v in group]
     names = [k for k, group in enumerate(groups) for _ in group]
@@ -56,7 +56,7 @@ def test_errors_are_those_of_a_clustered_regression(groups):
 
 
 def test_clusters_of_one_value_give_the_paired_test():
-    """Where every case was asked once, error and p are those of the paired t-test."""
+    """If every case is asked once, error and p are those of the paired t-test."""
     rng = np.random.default_rng(3)
     values = [float(v) for v in rng.normal(0.1, 1, 24)]
     found = clusters(*([v] for v in values))
@@ -66,7 +66,7 @@ def test_clusters_of_one_value_give_the_paired_test():
 
 
 def test_strata_stay_as_they_are():
-    """Differences between tasks are no error; tasks with one case are left out, by name."""
+    """Differences between tasks add no error; tasks with one case are left out and named."""
     values = [
         *(Value("a", k, v) for k, v in enumerate([1.0, 0.0, 1.0, 1.0])),
         *(Value("b", k, v) for k, v in enumerate([0.0, 0.0, 1.0])),
@@ -92,7 +92,7 @@ def test_few_clusters_flip_their_signs(differences):
 
 
 def test_clusters_that_do_not_vary():
-    """Equal clusters give no certainty: signs are flipped, and intervals have the width of none."""
+    """Equal clusters have p by sign flips, and the interval of constant scores."""
     same = clusters(*([1.0] for _ in range(12)))
     assert same.p == pytest.approx(2 / 2**12)
     low, high = score_interval(Histogram.of([1.0] * 12), SHARES)
@@ -119,14 +119,14 @@ def test_intervals_are_refused_below_six_clusters():
 
 @given(st.lists(st.lists(st.integers(0, 4), min_size=1, max_size=4), min_size=6, max_size=15))
 def test_intervals_stay_inside_their_range(groups):
-    """A bounded interval never leaves its range, and contains the mean."""
+    """A bounded interval stays in its range and contains the mean."""
     found = clusters(*([v / 4 for v in group] for group in groups))
     low, high = found.interval(SHARES)
     assert 0.0 <= low <= found.mean <= high <= 1.0
 
 
 def test_equivalence_is_two_one_sided_tests():
-    """P of equivalence is the larger of scipy's one-sided p at both margins."""
+    """p of equivalence is the larger of scipy's one-sided p at both margins."""
     rng = np.random.default_rng(5)
     values = rng.normal(0.01, 0.1, 40)
     found = clusters(*([float(v)] for v in values)).p_equivalent(0.05)
@@ -137,7 +137,7 @@ def test_equivalence_is_two_one_sided_tests():
 
 
 def test_sides_without_common_cases_are_tested_by_welch():
-    """Means over different cases differ by Welch's test; small sides make no claim."""
+    """Means over different cases are compared by Welch's test; small sides make no claim."""
     rng = np.random.default_rng(7)
     ours, theirs = rng.random(12), rng.random(30) * 0.5
     found = UnpairedDifference(clusters(*([v] for v in ours)), clusters(*([v] for v in theirs)))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every analysis and every figure, as typed, over a run of baselines."""
+"""Every analysis and every figure on the command line, over a run of baselines."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ RECORDS = """
 
 @pytest.fixture(scope="module")
 def location(tmp_path_factory):
-    """A store with one run."""
+    """Return the location of a store with one run."""
     folder = tmp_path_factory.mktemp("run")
     (folder / "c.yaml").write_text(CONFIGURATION)
     store = str(folder / "store")
@@ -49,7 +49,7 @@ def location(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def typed(location):
-    """Runs a command on the store; gives what it printed."""
+    """Return a function that runs a command on the store and returns its output."""
 
     def run(*arguments):
         done = CliRunner().invoke(
@@ -78,7 +78,7 @@ def typed(location):
     ],
 )
 def test_each_analysis_names_the_models(typed, name, arguments):
-    """A table has rows of both models, and its JSON the same rows."""
+    """A table has rows of both models, and its JSON has the same rows."""
     shown = typed("analyze", name, *arguments)
     held = json.loads(typed("analyze", name, *arguments, "--json"))
 
@@ -88,7 +88,7 @@ def test_each_analysis_names_the_models(typed, name, arguments):
 
 
 def test_scores_are_set_against_what_is_published(typed, tmp_path):
-    """Models with a record of one's own stand on the line; the shipped records know none here."""
+    """User-supplied records give models their points; the shipped records match none here."""
     (tmp_path / "records.ttl").write_text(RECORDS)
 
     own = ("--declared", tmp_path / "records.ttl")
@@ -113,7 +113,7 @@ def test_scores_are_set_against_what_is_published(typed, tmp_path):
     ],
 )
 def test_each_cell_is_explained(typed, name, cell, location):
-    """A cell fits one screen: its query, its parts, and five dialogues with a line to show each."""
+    """An explanation fits one screen: query, parts, and five dialogues with a command for each."""
     said = typed("analyze", name, "--explain", cell)
 
     assert "SELECT" in said
@@ -126,7 +126,7 @@ def test_each_cell_is_explained(typed, name, cell, location):
 
 
 def test_all_of_a_cell_and_its_data(typed):
-    """With --all every value is there; as JSON and CSV, too. Alone, --all is refused."""
+    """``--all`` lists every value, also as JSON and CSV; without a cell it is refused."""
     cell = ("analyze", "leaderboard", "--explain", "baseline:oracle")
     told = json.loads(typed(*cell, "--all", "--json"))
     values = told["values"]["rows"]
@@ -139,7 +139,7 @@ def test_all_of_a_cell_and_its_data(typed):
 
 @pytest.mark.parametrize("name", ["leaderboard", "tasks", "compass", "sizes", "outcomes"])
 def test_each_analysis_obeys_the_common_selectors(typed, name):
-    """Of all models, tasks and runs, a table has only those that are named."""
+    """A table has only the models, tasks and runs that are selected."""
     selectors = ("--model", "baseline:oracle", "--task", "RdfFriendCount-*")
     (run,) = (one["run"] for one in json.loads(typed("status", "--json")))
     one = json.loads(typed("analyze", name, *selectors, "--run", run, "--json"))
@@ -154,7 +154,7 @@ def test_each_analysis_obeys_the_common_selectors(typed, name):
     "kind", ["boxplot", "compass", "format-preference", "leaderboard", "sizes"]
 )
 def test_each_figure_is_drawn_with_its_numbers(typed, tmp_path, kind):
-    """An SVG stands beside a JSON file with its table, the queries behind it and the state."""
+    """Each figure is an SVG beside a JSON file with its table, its queries and the state."""
     pytest.importorskip("matplotlib")
     paths = typed("plot", kind, "--format", "svg", "--out", tmp_path).split()
     numbers = [json.loads(p.read_text()) for p in tmp_path.glob("*.json")]
@@ -175,7 +175,7 @@ def test_each_figure_is_drawn_with_its_numbers(typed, tmp_path, kind):
     ],
 )
 def test_each_figure_shows_only_what_is_selected(typed, tmp_path, kind, task):
-    """Of all models and tasks, a figure has the numbers of the model and tasks named."""
+    """A figure has only the numbers of the selected models and tasks."""
     pytest.importorskip("matplotlib")
     selectors = ("--model", "baseline:oracle", "--task", task)
     typed("plot", kind, *selectors, "--format", "svg", "--out", tmp_path)
@@ -197,10 +197,10 @@ def test_each_figure_shows_only_what_is_selected(typed, tmp_path, kind, task):
 
 @pytest.mark.parametrize("kind", ["boxplot", "compass", "format-preference", "sizes"])
 def test_each_model_has_a_figure_of_its_own(typed, tmp_path, kind):
-    """With --each model there are as many figures as models, each with one model in it."""
+    """``--each model`` draws one figure per model, with only this model."""
     pytest.importorskip("matplotlib")
     typed("plot", kind, "--each", "model", "--format", "svg", "--out", tmp_path)
-    column = "task" if kind == "boxplot" else "model"  # its boxes are tasks then
+    column = "task" if kind == "boxplot" else "model"  # boxes are tasks in this figure
     shown = [
         {row[column] for row in json.loads(p.read_text())["tables"][0]["rows"]}
         for p in tmp_path.glob("*.json")
@@ -223,7 +223,7 @@ def test_each_model_has_a_figure_of_its_own(typed, tmp_path, kind):
     ],
 )
 def test_what_a_figure_cannot_obey_is_refused(location, tmp_path, arguments, hint):
-    """An option without an effect, or a selection of nothing, is refused in words."""
+    """An option without effect, or a selection of nothing, is refused with a hint."""
     pytest.importorskip("matplotlib")
     asked = ["plot", *arguments, "--out", str(tmp_path), "--store", location]
     done = CliRunner().invoke(app, asked)
@@ -235,14 +235,14 @@ def test_what_a_figure_cannot_obey_is_refused(location, tmp_path, arguments, hin
 
 
 def test_a_card_is_written_in_two_forms(typed, tmp_path):
-    """The card of a model is Markdown and HTML, with its figures beside it."""
+    """The card of a model is written as Markdown and HTML, with its figures."""
     typed("analyze", "card", "baseline:oracle", "--out", tmp_path)
 
     assert {path.suffix for path in tmp_path.iterdir()} >= {".md", ".html"}
 
 
 def test_leaders_are_kept_where_pages_look_for_them(typed, location):
-    """What ``leaderboard --significance --keep`` writes is what pages read back."""
+    """Pages read back what ``leaderboard --significance --keep`` stores."""
     typed("analyze", "leaderboard", "--significance", "--keep")
     with open_reader(location) as store:
         kept = stored_table(store, basis(store, select(store), "leaderboard", leaders.arguments()))

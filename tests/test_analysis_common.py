@@ -27,7 +27,7 @@ plot.command(app)
 
 
 def test_common_tasks_rank_models_of_different_coverage():
-    """With common tasks all models are ranked on what they share, and the note names it."""
+    """With common tasks all models are ranked on their shared tasks, which the note names."""
     of_a = "?e kgb:model <model/model-a> ; kgb:task <task/Pick/1.0/Pick-turtle/aa11> ; ?p ?o"
     store = altered(f"DELETE {{ GRAPH ?g {{ {of_a} }} }} WHERE {{ GRAPH ?g {{ {of_a} }} }}")
     chosen = select(store)
@@ -49,7 +49,7 @@ def test_common_tasks_rank_models_of_different_coverage():
 
 
 def test_models_without_a_common_task_are_refused():
-    """Where no task is common, the message says so and which models cover least."""
+    """If models share no task, the message says so and names the models that cover least."""
     of_a = "?e kgb:model <model/model-a> ; kgb:task ?t ; ?p ?o"
     keep = "?e kgb:model <model/model-a> . FILTER(?t != <task/Pick/1.0/Pick-turtle/aa11>)"
     of_b = "?e kgb:model <model/model-b> ; kgb:task <task/Pick/1.0/Pick-turtle/aa11> ; ?p ?o"
@@ -65,7 +65,7 @@ def test_models_without_a_common_task_are_refused():
 
 @pytest.fixture(scope="module")
 def typed(tmp_path_factory):
-    """Runs a command on the small store; gives what was printed and the exit code."""
+    """Return a function that runs a command on the small store; it returns output and exit code."""
     location = str(tmp_path_factory.mktemp("store") / "s")
     owned("analysis_scores", location).close()
 
@@ -78,7 +78,7 @@ def typed(tmp_path_factory):
 
 @pytest.mark.parametrize("what", ["leaderboard", "tasks"])
 def test_common_is_an_option_of_tables(typed, what):
-    """Where all models have all tasks, --common changes no row, and names the tasks."""
+    """If all models have all tasks, ``--common`` changes no row, and names the tasks."""
     plain, _ = typed("analyze", what, "--format", "csv")
     common, _ = typed("analyze", what, "--common", "--format", "csv")
     assert list(csv.reader(io.StringIO(common))) == list(csv.reader(io.StringIO(plain)))
@@ -88,7 +88,7 @@ def test_common_is_an_option_of_tables(typed, what):
 
 
 def test_figures_show_as_many_models_as_asked(typed, tmp_path):
-    """--top keeps the best models of a figure, in the numbers beside it, too."""
+    """``--top`` keeps the best models of a figure and of its numbers."""
     pytest.importorskip("matplotlib")
     for kind in ("leaderboard", "boxplot"):
         _, code = typed("plot", kind, "--top", "1", "--no-title", "--out", str(tmp_path))
@@ -111,7 +111,7 @@ def test_figures_show_as_many_models_as_asked(typed, tmp_path):
     ],
 )
 def test_figures_refuse_what_they_cannot_obey(typed, arguments, message):
-    """An option that a kind of figure has no use for is refused, not passed over."""
+    """A figure refuses an option that it does not support."""
     pytest.importorskip("matplotlib")
     shown, code = typed("plot", *arguments)
     assert code == 2

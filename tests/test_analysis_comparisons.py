@@ -54,7 +54,7 @@ FORMATS = FormatComparison(
 
 
 def compared(first, second, **options):
-    """The comparison of two things in the small store, by task."""
+    """Return the comparison of two resources in the small store, by task."""
     a, b = sides(small(), first, second)
     found = matches(small(), select(small()), a, b, **options)
     rows = compare(found, a, b, about="dialogues", samples=500).records()
@@ -62,7 +62,7 @@ def compared(first, second, **options):
 
 
 def test_models_are_paired_by_case_and_iteration():
-    """What both models answered is compared pair by pair; what only one did is left out."""
+    """Cases answered by both models are compared pair by pair; all others are left out."""
     rows = compared("model-a", "Model B")
     turtle = rows["Pick-turtle"]
     expected = stats.ttest_rel([1.0, 0.5, 1 / 3], [0.0, 0.0, 1.0])
@@ -75,7 +75,7 @@ def test_models_are_paired_by_case_and_iteration():
 
 
 def test_sides_without_common_cases_are_compared_unpaired():
-    """Where no case is shared there are no pairs, the test is Student's, and the table says so."""
+    """Without shared cases the test is Student's unpaired test, which the table names."""
     a, b = sides(small(), "model-a", "model-b")
     found = matches(small(), select(small()), a, b, tasks="Pick-turtle")
     match = found["Pick-turtle"]
@@ -102,7 +102,7 @@ def test_passes_are_paired_by_dialogue():
 
 
 def test_flips_name_both_dialogues():
-    """What only one side solved is listed with the dialogues to look at."""
+    """Dialogues solved on one side only are listed with those of the other side."""
     a, b = sides(small(), "model-a", "model-b")
     found = matches(small(), select(small()), a, b, tasks="Pick-turtle")
     rows = flips(found, a, b).records()
@@ -111,7 +111,7 @@ def test_flips_name_both_dialogues():
 
 
 def test_only_like_things_are_compared():
-    """Unknown names, mixed kinds and ambiguous beginnings are refused with what there is."""
+    """Unknown names, mixed kinds and ambiguous prefixes are refused with the choices."""
     with pytest.raises(QueryError, match=r"no model, run or pass 'nobody'.*Model A, Model B"):
         sides(small(), "model-a", "nobody")
     with pytest.raises(QueryError, match="is a model and 'p1' a pass"):
@@ -121,7 +121,7 @@ def test_only_like_things_are_compared():
 
 
 def test_leaders_are_those_not_told_apart():
-    """The best leads; so does a model that the named test does not tell from the best."""
+    """Leaders are the best model and all that do not differ from it by the named test."""
     table = leaders(small(), select(small()), test="bootstrap", samples=200)
     first, second = table.records()
     assert (first["leads"], first["p_best"]) == (True, None)
@@ -172,7 +172,7 @@ def test_groups_weigh_scores_and_pool_deviations():
 
 
 def test_models_with_less_coverage_are_not_ranked():
-    """A model that lacks a task stands below the ranked ones, however high its mean."""
+    """A model that lacks a task stands below the ranked ones, whatever its mean."""
     of_a = "?e kgb:model <model/model-a> ; kgb:task <task/Pick/1.0/Pick-turtle/aa11> ; ?p ?o"
     store = altered(f"DELETE {{ GRAPH ?g {{ {of_a} }} }} WHERE {{ GRAPH ?g {{ {of_a} }} }}")
     table = leaders(store, select(store), test="bootstrap", samples=20)
@@ -185,13 +185,13 @@ def test_models_with_less_coverage_are_not_ranked():
 
 
 def test_significance_level_decides_who_leads():
-    """With a level above its p, a model is told from the best."""
+    """A model differs from the best if the significance level is above its p."""
     table = leaders(small(), select(small()), test="bootstrap", alpha=1.0, samples=50)
     assert table.column("leads") == [True, False]
 
 
 def test_format_preference_by_hand():
-    """Marks follow the test; the row and column of totals pool; constants have no preference."""
+    """Marks follow the test; totals pool rows and columns; constants have no preference."""
     rows = {r["model"]: r for r in format_preference(small(), select(small()), FORMATS).records()}
     assert rows["Model A"]["Pick"] == "-"
     details = format_preference_details(small(), select(small()), FORMATS).records()
@@ -210,7 +210,7 @@ def test_format_preference_by_hand():
 
 
 def test_formats_without_tasks_are_refused():
-    """A comparison of tasks that the store does not have is refused by name."""
+    """A format comparison of tasks that the store lacks is refused by name."""
     with pytest.raises(QueryError, match="no tasks that 'turtle-jsonld' compares"):
         format_preference(small(), select(small()), comparison())
 
@@ -239,7 +239,7 @@ def test_shipped_compasses_have_five_axes(name):
 
 
 def test_shipped_score_sets_and_unknown_names():
-    """Shipped declarations load; an unknown name is refused with those there are."""
+    """Shipped declarations load; an unknown name is refused with the known ones."""
     assert score_set("swj").selectors
     with pytest.raises(QueryError, match="no ScoreSet 'best'; there are: main, swj, swj-published"):
         score_set("best")
@@ -248,7 +248,7 @@ def test_shipped_score_sets_and_unknown_names():
 
 
 def test_scores_of_rounds_are_not_pooled():
-    """A score of single answers of a dialogue needs a round: its rounds are never mixed."""
+    """A score of single answers needs a round: rounds are never pooled."""
     mixed = ScoreSet("m", "M", "", (Selector("Mend-*", "combined"),))
     with pytest.raises(QueryError, match="'combined' of Mend-turtle is a score of each round"):
         leaders(small(), select(small()), mixed)
@@ -290,7 +290,7 @@ def test_characterization_by_hand():
 
 
 def test_outcomes_by_hand():
-    """Each outcome has its rate of the answers, and what waits for an answer is counted."""
+    """Each outcome has its rate among the answers; open dialogues are counted."""
     rows = {(r["task"], r["model"]): r for r in outcomes(small(), select(small())).records()}
     for row in rows.values():
         shares = [row[one.value] for one in Outcome]
@@ -302,14 +302,14 @@ def test_outcomes_by_hand():
 
 
 def test_marks_are_bold_in_latex():
-    """A bold mark becomes bold type, not asterisks."""
+    """A bold mark is bold in LaTeX, without asterisks."""
     table = Table("T", (Column("m", "M", Kind.MARK),), (("**TTL**",), ("-",), (None,)))
     assert r"\textbf{TTL} \\" in as_latex(table)
     assert "*" not in as_latex(table)
 
 
 def test_a_cell_is_traced_to_its_dialogues():
-    """The values behind a cell are those its mean is made of, each with its dialogue."""
+    """An explanation lists the values of a cell's mean, each with its dialogue."""
     store, chosen = small(), select(small())
     found = explain(store, chosen, of_tasks(store, "*", None), "model-a::Pick-turtle")
     text, table = found.query(whole=True), found.values
@@ -331,7 +331,7 @@ def test_a_cell_is_traced_to_its_dialogues():
 
 
 def test_rounds_and_characteristics_can_be_traced():
-    """Behind a gain stand the answers of every round, behind a level all tasks that have it."""
+    """A gain is explained by the answers of every round, a level by all its tasks."""
     store, chosen = small(), select(small())
     answers = explain(store, chosen, of_answers(store), "model-a").values
     of_all = [row for row in feedback_gains(store, chosen).records() if row["model"] == "Model A"]
@@ -348,7 +348,7 @@ def test_rounds_and_characteristics_can_be_traced():
 
 
 def test_parts_of_declarations_can_be_traced():
-    """Axes and pairs are parts of cells too; unknown models and parts are refused."""
+    """Axes and pairs are parts of cells, too; unknown models and parts are refused."""
     store, chosen = small(), select(small())
     axes = (Axis("Pick", "Picking", (Selector("Pick-*"),)),)
     parts = of_compass(store, Compass("c", "C", axes, 1.0, population=True))

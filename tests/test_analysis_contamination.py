@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Published cases beside their twins, with takers that remember and takers that do not."""
+"""Published cases compared with their twins, for models with and without memorised answers."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ CASES = 14
 
 
 def run(store, tasks, *models, iterations=CASES):
-    """Ask models some tasks."""
+    """Run some tasks with models."""
     plan = config.quick_start(tasks=tasks, models=list(models), iterations=iterations)
     asyncio.run(run_plan(store, plan, Settings(executor="local:1")))
 
 
 @pytest.fixture(scope="module")
 def store():
-    """A run of the oracle, of a taker that remembers published answers, and of a fair one."""
+    """Yield a store with a run of the oracle, a model with memorised answers, and a fair model."""
     task = catalogue.labelled_tasks()[PUBLISHED]
     module = catalogue.module(PUBLISHED)
     memory = {case.uid: module.reference(case) for case in module.cases(task, "any", 0, 100)}
@@ -47,7 +47,7 @@ def store():
 
 
 def rows(store, **wanted):
-    """The rows of the analysis by model and names of twins."""
+    """Return the rows of the analysis by model and names of twins."""
     found = contamination(store, select(store), **wanted).records()
     return {(row["model"], row["names"]): row for row in found}
 
@@ -68,7 +68,7 @@ def test_rows_are_of_declared_twins(store):
 
 
 def test_the_oracle_differs_nowhere(store):
-    """Difference 0, in the middle of an interval that has a width."""
+    """The oracle has difference 0, in the middle of an interval of positive width."""
     for names in ("natural", "opaque"):
         row = rows(store)["baseline:oracle", names]
         assert (row["mean_published"], row["difference"], row["p"]) == (1.0, 0.0, 1.0)
@@ -76,7 +76,7 @@ def test_the_oracle_differs_nowhere(store):
 
 
 def test_a_taker_that_remembers_is_found(store):
-    """Answers from memory are right on published cases, and wrong under new names."""
+    """Memorised answers are right on published cases and wrong under new names."""
     for names in ("natural", "opaque"):
         row = rows(store)[REMEMBERS, names]
         assert row["mean_published"] == 1.0
@@ -86,7 +86,7 @@ def test_a_taker_that_remembers_is_found(store):
 
 
 def test_a_taker_that_is_as_good_on_both_is_not_accused(store):
-    """Mistakes that do not depend on names give an interval with 0 inside."""
+    """Mistakes that do not depend on names give an interval that contains 0."""
     for names in ("natural", "opaque"):
         row = rows(store)[FAIR, names]
         assert 0 < row["mean_published"] < 1
@@ -94,7 +94,7 @@ def test_a_taker_that_is_as_good_on_both_is_not_accused(store):
 
 
 def test_metrics_and_rounds_can_be_chosen(store):
-    """The score of first answers has the name of its round; an unknown metric is refused."""
+    """The score of first answers is named with its round; an unknown metric is refused."""
     assert {row["metric"] for row in rows(store, answers="first").values()} == {"0_combined"}
     with pytest.raises(QueryError, match="no task that matches"):
         contamination(store, select(store), metric="nothing")
@@ -103,7 +103,7 @@ def test_metrics_and_rounds_can_be_chosen(store):
 
 
 def test_twins_without_partners_are_left_out_and_told():
-    """More twins than cases: pairs are as many as cases, and a note counts the others."""
+    """If there are more twins than cases, a note counts the twins without a partner."""
     with open_store("memory:") as opened:
         run(opened, [PUBLISHED], "baseline:oracle", iterations=6)
         run(opened, [NATURAL], "baseline:oracle", iterations=20)
@@ -114,7 +114,7 @@ def test_twins_without_partners_are_left_out_and_told():
 
 
 def test_cases_without_names_in_common_are_compared_unpaired():
-    """Twins of other cases than those asked: both sides have clusters of their own."""
+    """Twins of other cases are compared unpaired, with clusters of their own on both sides."""
     with open_store("memory:") as opened:
         run(opened, [PUBLISHED, NATURAL], "baseline:oracle", FAIR)
         opened.update(
@@ -131,7 +131,7 @@ def test_cases_without_names_in_common_are_compared_unpaired():
 
 
 def test_without_twins_a_note_says_what_to_ask():
-    """No rows, and the command."""
+    """Without twins there are no rows, and a note gives the command to run them."""
     with open_store("memory:") as opened:
         run(opened, [PUBLISHED], "baseline:oracle", iterations=2)
         table = contamination(opened, select(opened))

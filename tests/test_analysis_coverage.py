@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Simulations: intervals cover what they say, and tests keep their level."""
+"""Simulations: intervals have their stated coverage, and tests keep their level."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ GRID = list(product((6, 9, 10, 20, 50), (1, 4, 10), (0.1, 0.5, 0.9)))
 
 
 def shares(rng, mean, cases, repetitions, share):
-    """Share of right answers per case (beta-binomial), one row per draw."""
+    """Return the share of right answers per case (beta-binomial), one row per draw."""
     size = (1 - share) / share
     of_cases = rng.beta(mean * size, (1 - mean) * size, (DRAWS, cases))
     return rng.binomial(repetitions, of_cases) / repetitions
 
 
 def clusters(row, strata=None):
-    """The clusters of one draw."""
+    """Return the clusters of one draw."""
     places = np.zeros(len(row), dtype=int) if strata is None else strata
     return Clusters.of_sums(places, np.ones(len(row)), row)
 
 
 def covered(rows, truth, bounds, strata=None):
-    """How many of the intervals contain the truth."""
+    """Return how many of the intervals contain the truth."""
     found = 0
     kinds, numbers = np.unique(np.sort(rows, axis=1) if strata is None else rows, axis=0,
                                return_counts=True)  # fmt: skip
@@ -43,7 +43,7 @@ def covered(rows, truth, bounds, strata=None):
 
 @pytest.mark.parametrize(("cases", "repetitions", "share"), GRID)
 def test_intervals_of_differences_cover_the_truth(cases, repetitions, share):
-    """Of 95 % intervals of paired differences 93 % or more cover it, of many cases at most 97 %."""
+    """95 % intervals of paired differences cover at least 93 %, with many cases at most 97 %."""
     assert cases >= FEWEST_FOR_INTERVAL
     rng = np.random.default_rng([cases, repetitions, int(10 * share)])
     ours = shares(rng, 0.7, cases, repetitions, share)
@@ -56,7 +56,7 @@ def test_intervals_of_differences_cover_the_truth(cases, repetitions, share):
 
 @pytest.mark.parametrize(("cases", "repetitions", "share"), GRID)
 def test_intervals_of_scores_cover_the_truth(cases, repetitions, share):
-    """Of 95 % intervals of mean scores 93 % or more cover it, of many cases at most 97 %."""
+    """95 % intervals of mean scores cover at least 93 %, with many cases at most 97 %."""
     rng = np.random.default_rng([cases, repetitions, int(10 * share), 1])
     for mean in (0.5, 0.8):
         found = covered(shares(rng, mean, cases, repetitions, share), mean, Bounds(0.0, 1.0))
@@ -67,7 +67,7 @@ def test_intervals_of_scores_cover_the_truth(cases, repetitions, share):
 
 @pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
 def test_intervals_over_tasks_cover_the_truth(share):
-    """The design of the published runs, 14 tasks with 5 cases asked 4 times, covers 93 to 97 %."""
+    """For 14 tasks with 5 cases asked 4 times, as published, the coverage is 93 to 97 %."""
     rng = np.random.default_rng([14, int(10 * share)])
     means = np.linspace(0.3, 0.95, 14)
     rows = np.hstack([shares(rng, mean, 5, 4, share) for mean in means])
@@ -77,7 +77,7 @@ def test_intervals_over_tasks_cover_the_truth(share):
 
 @pytest.mark.parametrize(("cases", "repetitions", "share"), GRID)
 def test_tests_keep_their_level(cases, repetitions, share):
-    """Of equal models at most 5 % are told apart, but for chance: by t from ten cases on."""
+    """At most about 5 % of equal models differ by the test (Student's t from ten cases on)."""
     draws = DRAWS if cases >= FEWEST_FOR_T else 1_000
     rng = np.random.default_rng([cases, repetitions, int(10 * share), 2])
     rows = shares(rng, 0.7, cases, repetitions, share) - shares(rng, 0.7, cases, repetitions, share)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Declarations of analyses and descriptions of queries: damage is named, with its file."""
+"""Declarations of analyses and descriptions of queries: errors are reported with the file."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ READERS = {
 
 
 def test_own_declarations_are_read(tmp_path):
-    """Rounds are numbers, axes stand in their order, records have sizes and dates."""
+    """Rounds are numbers, axes keep their order, records have sizes and dates."""
     file = tmp_path / "own.ttl"
     file.write_text(PREFIXES + SET + COMPASS + MODEL, encoding="utf-8")
     assert [selector.round for selector in score_set("mine", file).selectors] == [1]
@@ -66,7 +66,7 @@ def test_own_declarations_are_read(tmp_path):
     ],
 )
 def test_damaged_declarations_are_named(tmp_path, text, found, instead, message):
-    """What is missing, doubled or no number is refused, with the file and the property."""
+    """A missing, repeated or non-numeric value is refused, with the file and the property."""
     file = tmp_path / "own.ttl"
     whole = PREFIXES + text
     assert found in whole
@@ -77,14 +77,14 @@ def test_damaged_declarations_are_named(tmp_path, text, found, instead, message)
 
 
 def test_an_absent_file_is_named(tmp_path):
-    """A file that is not there is refused by name."""
+    """A missing file is refused by name."""
     with pytest.raises(ResourceError, match=r"declarations .*none\.ttl cannot be read"):
         score_set("main", tmp_path / "none.ttl")
 
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """A folder of queries to damage, which is read in place of the shipped ones."""
+    """Return a folder of queries to damage, which replaces the shipped ones."""
     place = tmp_path / "queries"
     place.mkdir()
     shipped = resources.folder("queries")
@@ -114,7 +114,7 @@ def folder(tmp_path, monkeypatch):
     ],
 )  # fmt: skip
 def test_descriptions_that_disagree_are_named(folder, file, found, instead, message):
-    """A query whose description is damaged or says something else cannot be asked."""
+    """A query whose description is damaged or contradicts it cannot be run."""
     assert "list-models" in queries.names()
     text = (folder / file).read_text(encoding="utf-8")
     assert found in text
@@ -124,7 +124,7 @@ def test_descriptions_that_disagree_are_named(folder, file, found, instead, mess
 
 
 def parameter(datatype):
-    """A query with one parameter."""
+    """Return a query with one parameter."""
     wanted = QueryParameter("p", datatype, optional=False, description="")
     return Query("q", "SELECT ?p WHERE {\n# PARAMETERS\n}", "", "", (), (wanted,), ())
 
@@ -139,7 +139,7 @@ def parameter(datatype):
     ],
 )
 def test_values_are_written_as_terms(datatype, value, written):
-    """A value enters a query as a serialised term of its datatype."""
+    """A value becomes a serialised term of its datatype."""
     assert f"VALUES (?p) {{ ({written}) }}" in bind(parameter(datatype), p=value)
 
 
@@ -155,6 +155,6 @@ def test_values_are_written_as_terms(datatype, value, written):
     ],
 )
 def test_values_of_another_kind_are_refused(datatype, value, message):
-    """A value that its datatype does not have is refused, not cut to fit."""
+    """A value outside its datatype is refused, not coerced."""
     with pytest.raises(QueryError, match=message):
         bind(parameter(datatype), p=value)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scores by level of difficulty: families, series and figures, from tasks as they are recorded."""
+"""Scores by level of difficulty: families, series and figures, from recorded tasks."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TASKS = (
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Six dialogues of two baselines about each of a few tasks."""
+    """Yield a store with six dialogues of two baselines about each of a few tasks."""
     path = tmp_path_factory.mktemp("difficulty") / "store"
     tasks = [word for task in TASKS for word in ("-t", task)]
     command("run", "-m", ORACLE, "-m", SILENT, *tasks, "-n", 6, "--store", path)
@@ -76,7 +76,7 @@ def test_choices_are_obeyed(store: Path) -> None:
 
 @pytest.mark.parametrize("name", ["contamination", "difficulty", "sizes"])
 def test_what_cannot_be_compared_is_an_empty_table(name: str) -> None:
-    """Where no scored task has what an analysis compares, a note says what is missing."""
+    """If no scored task has the compared property, the table is empty and a note says why."""
     table = getattr(results(small()), name)()
 
     assert len(table) == 0
@@ -85,7 +85,7 @@ def test_what_cannot_be_compared_is_an_empty_table(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["agreement", "difficulty", "sizes", "tools"])
 def test_an_empty_table_has_no_figure(name: str, tmp_path: Path) -> None:
-    """The note of the table says why, and nothing is written."""
+    """An empty table is refused as a figure with its note, and no file is written."""
     pytest.importorskip("matplotlib")
     command("run", "-m", ORACLE, "-t", TASKS[-1], "-n", 1, "--store", tmp_path / "store")
 
@@ -96,7 +96,7 @@ def test_an_empty_table_has_no_figure(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_cells_are_explained(store: Path) -> None:
-    """What stands behind a mean is a query with dialogues."""
+    """An explanation of a mean has its query and its dialogues."""
     said = command("analyze", "difficulty", "--store", store, "--explain", f"{ORACLE}::{TASKS[0]}")
 
     assert "SELECT" in said
@@ -104,7 +104,7 @@ def test_cells_are_explained(store: Path) -> None:
 
 
 def test_series_are_what_tells_tasks_apart() -> None:
-    """Texts always tell tasks apart, numbers where they differ; without either there is one."""
+    """Texts always separate series, numbers only if they differ; without either there is one."""
     tell = computed._series
 
     assert tell({"a": {"level": 1}, "b": {"level": 2}}) == {"a": "all", "b": "all"}
@@ -128,7 +128,7 @@ def test_every_family_of_worlds_has_levels() -> None:
 
 @pytest.mark.slow
 def test_a_figure_for_each_family(store: Path, tmp_path: Path) -> None:
-    """Each family has a figure with a panel for each series; the numbers lie beside it."""
+    """Each family has a figure with a panel for each series, and a file with its numbers."""
     pytest.importorskip("matplotlib")
     said = command("plot", "difficulty", "--store", store, "--format", "svg", "--out", tmp_path)
 
@@ -158,7 +158,7 @@ def test_a_figure_for_each_family(store: Path, tmp_path: Path) -> None:
 
 
 def test_the_page_of_the_site_has_all_levels() -> None:
-    """Each family is there with all its levels: the oracle knows all, silence nothing."""
+    """Each family has all its levels on the page: the oracle scores best, silence nothing."""
     table, shown = page_of_families.table(), page_of_families.families()
 
     assert len(shown) >= 15
@@ -173,7 +173,7 @@ def test_the_page_of_the_site_has_all_levels() -> None:
 
 @pytest.mark.slow
 def test_the_site_has_a_figure_of_each_family() -> None:
-    """The figures are drawn of the numbers of the page, each as an SVG."""
+    """The figures are drawn from the numbers of the page, each as an SVG."""
     pytest.importorskip("matplotlib")
     drawn = page_of_families.figures()
 

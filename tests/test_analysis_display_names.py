@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Models have display names in what people read, and their own names in what programs read."""
+"""Models have display names in output for people, and their own names in machine formats."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.archives import as_json, record_v3
 
 
 def renamed(**labels):
-    """A small store whose models have the given labels and ids, by the end of their IRI."""
+    """Yield a small store whose models have the given labels and ids, by the end of their IRI."""
     updates = [
         f"""DELETE {{ GRAPH ?g {{ <model/model-{end}> rdfs:label ?l ; skos:notation ?n }} }}
         INSERT {{ GRAPH ?g {{
@@ -39,14 +39,14 @@ def test_a_record_names_a_model():
 
 
 def test_a_path_of_a_model_hub_is_shortened():
-    """Without a record, the last part of a path is shown, and other names are as they are."""
+    """Without a record, a path is shortened to its last part; other names are unchanged."""
     names = display_names(renamed(a="some-org/deep/Small-7B"))
     assert names["some-org/deep/Small-7B"] == "Small-7B"
     assert names["Model B"] == "Model B"
 
 
 def test_two_models_never_share_a_display_name():
-    """Where two models would be shown alike, each keeps its own name."""
+    """If two models would have the same display name, each keeps its own name."""
     names = display_names(renamed(a="one/Small-7B", b="two/Small-7B"))
     assert names["one/Small-7B"] == "one/Small-7B"
     assert names["two/Small-7B"] == "two/Small-7B"
@@ -55,7 +55,7 @@ def test_two_models_never_share_a_display_name():
 
 
 def test_links_follow_display_names():
-    """The IRIs behind a column of models are found under the names that it shows."""
+    """The IRIs for a column of models are found under their display names."""
     table = Table(
         "T",
         (Column("model", "Model"), Column("task", "Task")),
@@ -71,7 +71,7 @@ def test_links_follow_display_names():
 
 
 def test_people_read_display_names_and_programs_do_not(tmp_path):
-    """Terminal and Markdown have the display name of a published model, CSV and JSON its own."""
+    """Terminal and Markdown show a published model's display name, CSV and JSON its own name."""
     path, store = tmp_path / "found.json", tmp_path / "store"
     record = {**record_v3(), "modelId": "OpenAI--gpt-4o-mini-2024-07-18"}
     path.write_bytes(as_json([record]))

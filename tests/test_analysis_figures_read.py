@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures can be read: no text hides another, in no size, and all is told apart in grey."""
+"""Figures are legible: no text hides another at any size, and greys are distinguishable."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from kgbench.plots.tool_points import tool_figure
 
 
 def some_boxes(task="RdfConnectionExplainStatic-turtle"):
-    """Values of three models, few and many, near and far."""
+    """Return values of three models, few and many, near and far."""
     models = {"Model A": {1.0: 20}, "org/a-much-longer-name-of-7b": {0.0: 3, 0.97: 1, 1.0: 116}}
     models["C"] = {k / 19: 1 for k in range(20)}
     rows = [(task, "f1", m, v, n) for m, values in models.items() for v, n in values.items()]
@@ -43,7 +43,7 @@ def some_boxes(task="RdfConnectionExplainStatic-turtle"):
 
 
 def some_compasses():
-    """Axes with names in words; of one model several have no results."""
+    """Return axes with names in words; one model has several without results."""
     axes = ("RDF syntax", "RDF analytics", "SPARQL syntax", "SPARQL semantics", "Brevity")
     means = {"baseline:noisy?rate=0.3&seed=7": 5, "Model B": 5, "Model C": 2, "Model D": 5}
     rows = [
@@ -54,7 +54,7 @@ def some_compasses():
 
 
 def some_marks():
-    """Marks under the names of task classes."""
+    """Return marks under the names of task classes."""
     tasks = ("RdfConnectionExplainStatic", "RdfFriendCount-1", "RdfFriendCount-2",
              "RdfSyntaxFixList", "Sparql2AnswerListOrga", "Text2AnswerListOrga")  # fmt: skip
     columns = (Column("model", "Model"), *(Column(t, t, Kind.MARK) for t in (*tasks, ALL_TASKS)))
@@ -68,7 +68,7 @@ CLAIMED = {"estimand_label": "cases of this kind", "claimed_tasks": 14}
 
 
 def some_sizes():
-    """Curves of three models in two series, one of them on another scale."""
+    """Return curves of three models in two series, one of them on another scale."""
     rows = [
         (series, "a_metric_with_a_long_name", m, size, 9, 0.5 + k, 9, 0.1, 0.4 + k, 0.6 + k, 0.2)
         for k, series in enumerate(("TurtleFriendCount", "SyntheticDatasetGeneration"))
@@ -79,7 +79,7 @@ def some_sizes():
 
 
 def compasses(number):
-    """Five axes for each of so many models."""
+    """Return five axes for each of this number of models."""
     rows = [
         (f"model-{k:02}", axis, axis, 20, 1, 0.5, 0.2, 0.4, 0.6)
         for k in range(number)
@@ -89,7 +89,7 @@ def compasses(number):
 
 
 def some_standings():
-    """Scores on both sides of 0, and a model that is not ranked."""
+    """Return scores on both sides of 0, and a model that is not ranked."""
     rows = (
         (1, "baseline:noisy?rate=0.3", 0.5, 0.1, 9, 3, 0, 0, 0.0, None, True, 9, 0.5, 0.4, 0.6,
          1, 1, "a"),
@@ -100,7 +100,7 @@ def some_standings():
 
 
 def some_tools(cost=0.0123):
-    """Three models in three conditions; of some no cost is known."""
+    """Return three models in three conditions; some have no known cost."""
     rows = [
         (f"Text2SparqlToolsOrganizational-{condition}", model, "f1", 14, 0.25 * k + 0.1 * j, 3,
          4.5 * j, 2345.0 * k, cost and cost * k, None, None)
@@ -111,7 +111,7 @@ def some_tools(cost=0.0123):
 
 
 def beyond(axes):
-    """The labels of ticks that lie outside of what the axes show, which are not drawn."""
+    """Yield the tick labels outside the visible axes, which are not drawn."""
     for axis in (axes.xaxis, axes.yaxis):
         low, high = sorted(axis.get_view_interval())
         room = (high - low) / 1000
@@ -121,7 +121,7 @@ def beyond(axes):
 
 
 def texts(figure):
-    """The boxes of all texts of a drawn figure, with what they say."""
+    """Return the boxes and contents of all texts of a drawn figure."""
     FigureCanvasAgg(figure).draw()
     hidden = {id(label) for axes in figure.axes for label in beyond(axes)}
     shown = [
@@ -162,14 +162,14 @@ def test_no_text_hides_another(draw, table, size):
 
 
 def test_compasses_that_could_not_be_read_are_refused():
-    """A canvas too small for so many compasses is refused, and says what to do."""
+    """A canvas too small for the number of compasses is refused with advice."""
     with pytest.raises(QueryError, match=r"45 compasses cannot be read in .* choose fewer"):
         compass_figure(compasses(45), size_of("8x8cm"))
     assert compass_figure(compasses(2), size_of("12x8cm")).axes
 
 
 def test_preferences_explain_only_marks_that_are_there():
-    """The key has the marks of the map; what is pooled stands behind a line."""
+    """The legend has only the marks of the map; pooled values stand behind a line."""
     table = some_marks()
     figure = preference_map(table)
     assert [text.get_text() for text in figure.legends[0].get_texts()] == [
@@ -189,7 +189,7 @@ def test_preferences_explain_only_marks_that_are_there():
 
 
 def test_lines_of_an_overlay_differ_in_grey():
-    """Neighbours in one compass have other dashes, which remain where colours fall together."""
+    """Neighbouring lines in one compass have different dashes, for readers without colour."""
     lines = overlay_figure(compasses(8)).axes[0].lines
     dashes = [line.get_linestyle() for line in lines if line.get_marker() not in ("None", None)]
     assert all(a != b for a, b in itertools.pairwise(dashes))
@@ -197,7 +197,7 @@ def test_lines_of_an_overlay_differ_in_grey():
 
 @pytest.mark.parametrize("name", ["costs $5 or $7", "a$x_", "$\\frac{$"])
 def test_names_are_no_formulae(name, tmp_path):
-    """Dollar signs in a name are drawn as they are."""
+    """Dollar signs in a name are drawn literally."""
     rows = tuple((name, *row[1:]) for row in compasses(1).rows)
     figure = compass_figure(Table(name, COMPASS, rows))
     svg, _ = save(figure, tmp_path, "c", formats=["svg"], tables=[], state="")
@@ -205,7 +205,7 @@ def test_names_are_no_formulae(name, tmp_path):
 
 
 def test_users_save_figures_in_the_style(tmp_path):
-    """A figure that a user saves is the file that kgbench writes: fonts embedded, text as text."""
+    """A figure saved by a user has kgbench's style: fonts embedded, text as text."""
     with mpl.rc_context({"pdf.fonttype": 3, "svg.fonttype": "path", "savefig.dpi": 30}):
         compass_figure(compasses(2)).savefig(tmp_path / "c.pdf")
         compass_figure(compasses(2)).savefig(tmp_path / "c.svg")

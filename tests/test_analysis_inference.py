@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every interval and every test says what it is about, and by which method: in words and in RDF."""
+"""Every interval and every test names its estimand and its method, in words and in RDF."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from tests.validation import all_graphs, assert_conforms, violations
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
 CLAIMS = {"ci_low", "p", "p_best", "p_holm", "micro_low", "half_width"}
-#: Analyses with intervals or tests, and what to ask for; the others have none.
+#: Analyses with intervals or tests, and their arguments; the others have none.
 ASKED_FOR = {
     "leaderboard": ("analysis_scores", {"significance": True}),
     "tasks": ("analysis_scores", {}),
@@ -46,7 +46,7 @@ WITHOUT = {
     "audit", "calibration", "compass", "confusion", "disagreements", "outcomes", "panels",
     "policies", "published-means", "references", "reliability", "tools", "variance",
 }  # fmt: skip
-#: Their stores are made in tests of their own, which look at the same.
+#: Analyses whose stores are made in other tests, which check the same.
 ELSEWHERE = {
     "agreement", "difficulty", "format-preference", "judged-means", "scaling", "sizes", "text2kg",
 }  # fmt: skip
@@ -68,7 +68,7 @@ def test_tables_name_what_their_intervals_and_tests_are_about(name):
 
 
 def test_no_analysis_is_forgotten():
-    """Each analysis is among those that are looked at, or has no interval and no test."""
+    """Each analysis is checked here, or has no interval and no test."""
     assert {*ASKED_FOR, *WITHOUT, *ELSEWHERE} == set(ANALYSES)
     assert not CLAIMS & {column.name for column in compass.COLUMNS}
     for name in WITHOUT - {"compass"}:
@@ -80,7 +80,7 @@ def test_no_analysis_is_forgotten():
 @pytest.mark.parametrize("about", USER_ESTIMANDS)
 @pytest.mark.parametrize("name", ["tasks", "dialogue", "characterization"])
 def test_any_estimand_can_be_asked_for(name, about):
-    """The same means, whatever the estimand; only `dialogues` takes dialogues for independent."""
+    """Means do not depend on the estimand; only `dialogues` treats dialogues as independent."""
     opened = results(small())
     table = ANALYSES[name].asked(about=about).made(opened.store, opened.selection)
     assert table.context["estimand"] == about
@@ -94,7 +94,7 @@ def test_any_estimand_can_be_asked_for(name, about):
 
 @pytest.fixture
 def kept():
-    """A store with a leaderboard with tests and task scores kept."""
+    """Yield a store with a kept leaderboard with tests and kept task scores."""
     with owned("analysis_scores") as store:
         chosen = select(store)
         for name, made in (("leaderboard", leaders), ("tasks", task_scores)):
@@ -103,7 +103,7 @@ def kept():
 
 
 def test_stored_analyses_declare_what_they_claim(kept):
-    """Analysis and cube name estimand, method and levels; rows their clusters and bounds."""
+    """Analysis and cube name estimand, method and levels; rows have clusters and bounds."""
     rows = kept.query(
         f"""PREFIX kgb: <{KGB}> PREFIX qb: <http://purl.org/linked-data/cube#>
         PREFIX prov: <http://www.w3.org/ns/prov#>
@@ -133,7 +133,7 @@ def test_stored_analyses_declare_what_they_claim(kept):
 
 
 def test_a_cube_without_its_estimand_is_refused():
-    """The shapes notice a table with intervals that does not say what they are about."""
+    """The shapes reject a table with intervals that names no estimand."""
     with owned("result") as store:
         chosen = select(store, "kgbench-1")
         store_table(store, basis(store, chosen, "tasks", {}), task_scores(store, chosen), NOW)
@@ -149,7 +149,7 @@ def test_a_cube_without_its_estimand_is_refused():
 
 
 def test_a_score_set_declares_its_estimand(tmp_path):
-    """A leaderboard is about what its score set declares, unless another estimand is asked for."""
+    """A leaderboard has the estimand of its score set, unless another one is given."""
     own = tmp_path / "own.ttl"
     own.write_text(
         f"""{PREFIXES}@prefix estimand: <https://w3id.org/kgbench/estimand/> .
@@ -170,7 +170,7 @@ def test_a_score_set_declares_its_estimand(tmp_path):
 
 
 def test_methods_are_declared_with_what_they_are_about():
-    """A published method always has its own estimand, whatever is asked for."""
+    """A published method keeps its own estimand, whatever is requested."""
     for name in ("paired", "formats", "student", "independent"):
         assert inference("cases", name).about.name == "dialogues"
     assert inference("repetitions").method.name == "clustered"
@@ -180,7 +180,7 @@ def test_methods_are_declared_with_what_they_are_about():
 
 
 def cells(values):
-    """Values by item, from arrays of the cases of tasks."""
+    """Return values by item, from arrays of the cases of tasks."""
     return {
         Item(f"t{t}", f"c{c}"): Histogram.of(map(float, case))
         for t, task in enumerate(values)
@@ -189,7 +189,7 @@ def cells(values):
 
 
 def test_a_claim_rests_on_cases():
-    """Twenty answers to one case claim nothing; twelve cases have the clustered error."""
+    """Twenty answers to one case support no claim; twelve cases have the clustered error."""
     share = Bounds(0.0, 1.0)
     alone = claim(estimand("cases"), cells([[[0.0, 1.0] * 10]]), share)
     assert (alone.number, alone.low, alone.missing) == (0, None, "one case")
@@ -209,7 +209,7 @@ def test_a_claim_rests_on_cases():
 
 @pytest.mark.parametrize("number", range(1, FEWEST_FOR_T + 1))
 def test_the_least_p_is_that_of_equal_values(number):
-    """No values of so many clusters give a smaller p than those that are all alike."""
+    """No values of this number of clusters have a smaller p than equal values."""
     from scipy import stats
 
     if number < 2:
@@ -224,7 +224,7 @@ def test_the_least_p_is_that_of_equal_values(number):
 
 
 def test_pages_and_legends_name_the_estimand():
-    """The board of a page and the legend of a figure say what intervals are about."""
+    """The leaderboard of a page and the legend of a figure name the estimand of intervals."""
     table = leaders(small(), select(small()))
     made = board(table, {}, None)
     assert made.about == "cases of this kind"
@@ -236,7 +236,7 @@ def test_pages_and_legends_name_the_estimand():
 
 
 def test_memory_grows_with_cases_and_not_with_repetitions():
-    """However often a case is answered with the same score, one value and one dialogue are kept."""
+    """Repeated answers with the same score are stored as one value and one dialogue."""
     few, many = Answers(), Answers()
     for number in range(1000):
         many.add(0.5, 1, f"d{number:04}")

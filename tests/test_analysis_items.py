@@ -18,14 +18,14 @@ TASK = "task/Pick/1.0/Pick-turtle/aa11"
 
 
 def metric(*, higher=True, bounds=(0.0, 1.0)):
-    """A metric of this direction and range."""
+    """Return a metric of this direction and range."""
     return MetricInfo(
         "m", "m", "c", higher_is_better=higher, aggregation=None, base=None, bounds=Bounds(*bounds)
     )
 
 
 def related(values, *, about=None):
-    """The statistics of items, given by the values of each model: ``None`` where it has none."""
+    """Return the statistics of items from the values of each model, ``None`` if missing."""
     items = [Item("t", f"c{number}") for number in range(len(values))]
     models = [f"m{number}" for number in range(len(values[0]))]
     reached = {
@@ -52,7 +52,7 @@ def test_correlation_is_that_of_the_item_with_the_mean_of_the_others():
 
 
 def test_reversed_item_is_found_by_hand():
-    """Models of rising score on two items fall on the third: its correlation is -1."""
+    """An item on which models of rising score fall has the correlation -1."""
     first, second, third = related([[0, 0.2, 0.4, 0.6], [0.1, 0.3, 0.5, 0.7], [1, 0.9, 0.8, 0.7]])
 
     assert third.correlation == pytest.approx(-1)
@@ -75,7 +75,7 @@ def test_p_is_one_sided():
 
 
 def test_lower_scores_may_be_better():
-    """Errors are turned round: the model with the fewest errors elsewhere is the best."""
+    """For a metric of errors the model with the fewest errors on other items is the best."""
     found = related(
         [[3, 2, 1, 0], [6, 4, 2, 0], [0, 1, 2, 3]], about=metric(higher=False, bounds=(0.0, None))
     )
@@ -84,24 +84,23 @@ def test_lower_scores_may_be_better():
 
 
 def test_models_without_hard_items_are_not_better_for_it():
-    """A model that lacks the hard item has the rest that its distance from others gives it.
+    """A model that lacks the hard item is adjusted by its distance from other models.
 
-    On the items that all have, m3 is below the mean; by plain means of what it has, it would be
-    the best.
+    On the shared items, m3 is below the mean; by the plain mean of its values, it would be best.
     """
     found = related([[0.1, 0.2, 0.1, None], [0.9, 0.9, 0.9, 0.7], [0.5, 0.6, 0.5, 0.4]])
     assert found[1].best == "m1"
 
 
 def test_too_few_models_and_constant_items_have_no_correlation():
-    """Nothing is correlated with a constant, or over three models."""
+    """A constant, or values of fewer than four models, have no correlation."""
     assert related([[0.1, 0.2, 0.3], [0.1, 0.2, 0.3]])[0].correlation is None
     assert related([[1, 1, 1, 1], [0.1, 0.2, 0.3, 0.4]])[0].correlation is None
     assert CORRELATED == 4
 
 
 def test_cases_that_nobody_or_everybody_solves_are_found():
-    """By f1 from 0.5: both models solve c2 in JSON-LD; by 1.1 nobody solves anything."""
+    """By f1 from 0.5 both models solve c2 in JSON-LD; by 1.1 nobody solves anything."""
     table = results(small()).items(solved=0.5)
     found = {(row["task"], row["case"]): row["finding"] for row in table}
     assert found["Pick-jsonld", "case/c2"] == "everybody solves it"
@@ -123,14 +122,14 @@ def test_values_of_a_case_are_those_of_the_graph():
 
 
 def test_without_threshold_nothing_is_solved_and_a_note_says_so():
-    """The metric f1 of the small graph declares no threshold."""
+    """Without a threshold, as for f1 in the small graph, nothing is solved and a note says so."""
     table = results(small()).items()
     assert set(table.where("task", "Pick-turtle").column("solved")) == {None}
     assert any("No success threshold is declared for f1" in note for note in table.notes)
 
 
 def crowd(models, cases, seed=0):
-    """An update that adds models with one score on each case; the last case is reversed."""
+    """Return an update that adds models with one score on each case; the last case is reversed."""
     draw = np.random.default_rng(seed)
     lines = []
     for m, ability in enumerate(draw.normal(size=models)):
@@ -148,7 +147,7 @@ def crowd(models, cases, seed=0):
 
 
 def test_reversed_cases_come_first_and_discriminate_negatively():
-    """Among forty models, the case that better ones fail is found by correlation and by 2PL."""
+    """Among forty models, a case that better ones fail is found by correlation and by 2PL."""
     found = results(altered(crowd(40, 12)), models="x*", tasks="Pick-turtle")
     first = found.items(solved=1.0, irt=True).records()[0]
     assert first["case"] == "case/x11"
@@ -161,13 +160,13 @@ def test_reversed_cases_come_first_and_discriminate_negatively():
 
 
 def test_item_parameters_of_few_models_are_refused():
-    """2PL parameters from fewer than thirty models would say nothing."""
+    """2PL parameters from fewer than thirty models are refused."""
     with pytest.raises(QueryError, match="at least 30 models, and 2 have scores"):
         results(small()).items(solved=0.5, irt=True)
 
 
 def test_item_parameters_are_recovered_from_simulated_answers():
-    """500 models and 30 items: estimates are near the parameters that answers were drawn with."""
+    """With 500 models and 30 items, estimates are near the true parameters."""
     draw = np.random.default_rng(3)
     slopes, places = draw.uniform(0.6, 2.2, 30), draw.normal(size=30)
     abilities = draw.normal(size=500)
@@ -181,7 +180,7 @@ def test_item_parameters_are_recovered_from_simulated_answers():
 
 
 def test_item_parameters_ignore_what_is_missing():
-    """A third of the answers missing at random moves estimates only a little."""
+    """A third of the answers missing at random changes estimates only a little."""
     draw = np.random.default_rng(4)
     places, abilities = np.linspace(-1.5, 1.5, 20), draw.normal(size=400)
     chance = 1 / (1 + np.exp(-1.5 * (abilities - places[:, None])))
@@ -192,7 +191,7 @@ def test_item_parameters_ignore_what_is_missing():
 
 
 def test_flat_items_have_no_difficulty():
-    """An item that half of the models solve at every ability does not say where it lies."""
+    """An item that half of the models solve at every ability has no difficulty."""
     abilities = np.linspace(-2, 2, 200)
     places = np.linspace(-1, 1, 10)
     solved = (abilities > places[:, None]).astype(float)

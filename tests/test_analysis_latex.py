@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables in LaTeX: they compile, and stay within the width and the height of a page."""
+"""Tables in LaTeX compile and stay within the width and the height of a page."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ODD = (
 
 
 def table(columns: int, rows: int, text: str = "Model_with-a-name:2024?size=7B") -> Table:
-    """A table with a name and many numbers in each row."""
+    """Return a table with a name and many numbers in each row."""
     scores = [Column(f"c{n}", f"Score {n}", Kind.SCORE) for n in range(columns)]
     cells = tuple((text, *[0.5] * columns) for _ in range(rows))
     return Table("A title", (Column("m", "Model"), *scores), cells, (text,))
@@ -40,7 +40,7 @@ TABLES = {
 
 
 def test_signs_stay_what_they_are():
-    """No sign begins an argument, a ligature or a command, or is another one in an old font."""
+    """No character begins an argument, a ligature or a command, or changes in an old font."""
     assert escaped("[<0.1]") == r"{[}\textless{}0.1{]}"
     assert escaped("a--b_c") == r"a-{}-{}b\_c"
     assert escaped("\u4e2d") == r"\kgbenchcharacter{20013}"
@@ -48,7 +48,7 @@ def test_signs_stay_what_they_are():
 
 
 def test_short_tables_float_and_others_break():
-    """What fits a page is a float; wide ones have several blocks, each with the names of rows."""
+    """A table that fits a page floats; a wide one has several blocks, each with row names."""
     assert r"\begin{table}" in as_latex(TABLES["small"])
     wide, long = as_latex(TABLES["wide"]), as_latex(TABLES["long"])
     assert wide.count(r"\begin{longtable}") > 1
@@ -60,7 +60,7 @@ def test_short_tables_float_and_others_break():
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(TABLES))
 def test_tables_fit_pages(name: str, tmp_path: Path) -> None:
-    """No ink stands outside of the text block of an article, on any page."""
+    """No ink lies outside the text block of an article, on any page."""
     missing = [one for one in ("pdflatex", "pdftoppm") if shutil.which(one) is None]
     if missing:
         pytest.skip(f"needs {missing[0]}")
@@ -83,8 +83,8 @@ def test_tables_fit_pages(name: str, tmp_path: Path) -> None:
         width, height = map(int, size.split())
         ink = np.frombuffer(data, np.uint8).reshape(height, width) < 200
         columns, lines = np.nonzero(ink.any(axis=0))[0], np.nonzero(ink.any(axis=1))[0]
-        # The text block is 345 points wide and ends 480 points from the left, whatever the paper
-        # is that TeX was set up for, and with its page number 700 points from the top.
+        # The text block is 345 points wide and ends 480 points from the left, whatever paper size
+        # TeX is configured for, and ends 700 points from the top, page number included.
         assert columns[-1] - columns[0] <= 345 * DPI / 72 + 2
         assert columns[-1] <= 480 * DPI / 72 + 2
         assert lines[-1] <= 705 * DPI / 72

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Analyses of stores that lack something: what is missing is said or left out, never made up."""
+"""Analyses of incomplete stores report or omit missing data, and never invent it."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ SIZED = """DELETE { GRAPH ?g { ?task ?notation ?label } }
 
 
 def without(what, graph_="?g"):
-    """An update that deletes what fits a pattern."""
+    """Return an update that deletes the matches of a pattern."""
     return f"DELETE WHERE {{ GRAPH {graph_} {{ {what} }} }}"
 
 
 def test_a_model_without_results_has_no_card():
-    """A model that the catalogue knows but nobody asked is refused, with the suite's name."""
+    """A model in the catalogue without results is refused, with the suite's name."""
     store = altered(NO_SCORES)
     with pytest.raises(QueryError, match="'Model C' has no results in suite 'small'"):
         card(store, select(store), "model-c")
@@ -63,7 +63,7 @@ def test_scores_of_tasks_that_the_catalogue_lacks_count_nowhere():
 
 
 def test_tasks_without_characteristics_are_named():
-    """What is not characterised is noted; where nothing is, there is no table."""
+    """Tasks without characteristics are noted; if no task has any, there is no table."""
     levels = "?c kgb:cognitiveProcess ?a ; kgb:knowledgeDimension ?b ; kgb:relationalComplexity ?d"
     some = altered(without(levels.replace("?c", "<task-class/Mend/2.0>")))
     table = characterization(some, select(some))
@@ -75,7 +75,7 @@ def test_tasks_without_characteristics_are_named():
 
 
 def test_tasks_without_a_main_metric_have_no_part_in_characteristics():
-    """A class that names no main metric stands behind no level, and brings no gains."""
+    """A class without a main metric has no part in levels and gains."""
     store = altered(without("<task-class/Mend/2.0> kgb:mainMetric ?m"))
     tasks = {score.task for scores in of_characteristics(store).values() for score in scores}
     assert tasks == {iri("task/Pick/1.0/Pick-turtle/aa11"), iri("task/Pick/1.0/Pick-jsonld/bb22")}
@@ -84,7 +84,7 @@ def test_tasks_without_a_main_metric_have_no_part_in_characteristics():
 
 
 def test_sides_may_have_more_than_the_other():
-    """What only B answered is left out of pairs and counted in a note."""
+    """Answers of B alone are left out of pairs and counted in a note."""
     a, b = sides(small(), "model-b", "model-a")
     found = matches(small(), select(small()), a, b)
     assert [row.value for row in found["Pick-jsonld"].rest_b] == [0.5]
@@ -92,7 +92,7 @@ def test_sides_may_have_more_than_the_other():
 
 
 def test_sides_without_a_common_task_are_refused():
-    """Two models that were never asked the same are not compared."""
+    """Two models without a common task are not compared."""
     apart = "?e a kgb:Evaluation ; kgb:model <model/model-b> ; kgb:task ?t ; ?p ?o"
     store = altered(without(apart), NO_SCORES)
     a, b = sides(store, "model-a", "model-b")
@@ -101,7 +101,7 @@ def test_sides_without_a_common_task_are_refused():
 
 
 def test_runs_are_compared_by_their_own_passes():
-    """The side of a run has the values of that run alone, of the pass that counts."""
+    """A compared run has the values of its own pass."""
     a, b = sides(small(), "r1", iri("run/r1"))
     found = matches(small(), select(small()), a, b)
     rows = compare(found, a, b, samples=10).records()
@@ -112,7 +112,7 @@ def test_runs_are_compared_by_their_own_passes():
 
 
 def test_the_unscored_come_last_and_lead_nothing():
-    """A model without any score has no place in tests, even where scores are below -1."""
+    """A model without scores takes no part in tests, even if scores are below -1."""
     lowered = """DELETE { GRAPH ?g { ?e <metric/Pick/1.0/f1> ?v } }
         INSERT { GRAPH ?g { ?e <metric/Pick/1.0/f1> -3.0e0 } }
         WHERE { GRAPH ?g { ?e kgb:model <model/model-a> ; <metric/Pick/1.0/f1> ?v } }"""
@@ -128,7 +128,7 @@ def test_the_unscored_come_last_and_lead_nothing():
 
 
 def test_samples_without_a_rare_case_say_nothing_of_its_model():
-    """A model with one of three cases is ranked by the samples that have it, by no other."""
+    """A model with one of three cases is ranked by the samples that have it only."""
     of_b = "?e kgb:model <model/model-b> ; kgb:task <task/Pick/1.0/Pick-turtle/aa11> ; %s ?p ?o"
     store = altered(*(without(of_b % f"kgb:case <case/{case}> ;") for case in ("c2", "c3")))
     only = ScoreSet("p", "P", "", (Selector("Pick-turtle"),))
@@ -144,7 +144,7 @@ def test_samples_without_a_rare_case_say_nothing_of_its_model():
 
 
 def test_leaders_by_the_answers_of_one_round():
-    """Scores of other rounds are not drawn: the interval is that of first answers."""
+    """The interval of first answers uses no scores of other rounds."""
     first = ScoreSet("r", "R", "", (Selector("Mend-*", "combined", 0),))
     (best, _) = leaders(small(), select(small()), first, test="bootstrap", samples=200).records()
     assert best["score"] == pytest.approx(0.6)
@@ -152,7 +152,7 @@ def test_leaders_by_the_answers_of_one_round():
 
 
 def test_formats_without_values_have_no_mark():
-    """Where a model has values of one format only, its cell is empty."""
+    """If a model has values of one format only, its cell is empty."""
     declared = FormatComparison(
         *("pick", "Pick", ("TTL", "JSON")),
         (Pair("Pick", Selector("Pick-turtle"), Selector("Pick-jsonld")),),
@@ -188,7 +188,7 @@ def test_sizes_of_the_chosen_tasks():
 
 
 def test_many_metrics_are_asked_for_at_once():
-    """However many metrics are wanted, values of no other come back."""
+    """A query for any number of metrics returns no values of other metrics."""
     wanted = [iri("metric/Pick/1.0/f1"), *(f"urn:metric:{k}" for k in range(60))]
     found = histograms(small(), select(small()), wanted)
     assert found == histograms(small(), select(small()), wanted[:1])
@@ -208,19 +208,19 @@ def test_many_metrics_are_asked_for_at_once():
     ],
 )
 def test_stores_without_countable_scores_are_refused(update, message):
-    """A store without results, or without an original pass, says so."""
+    """A store without results, or without an original pass, is refused."""
     with pytest.raises(QueryError, match=message):
         select(altered(update))
 
 
 def test_the_latest_of_one_pass_is_that_pass():
-    """A run that was judged once counts with that pass, and nothing in it is revised."""
+    """A run with one pass has this pass as the latest, and no revisions."""
     chosen = select(graph("result"), iri("suite/llm-kg-bench-3"), "latest")
     assert (chosen.pass_graphs, chosen.latest) == ((iri("graph/pass/3"),), None)
 
 
 def test_a_dialogue_is_shown_with_what_its_calls_said():
-    """Tokens, the end of an answer, failures and removed texts stand where they were recorded."""
+    """A dialogue is shown with tokens, the end of an answer, failures and removed texts."""
     store = graph("result")
     failed = view(store, iri("run/1/parrot-2/Mend-turtle/2-d4d4d4d4"))
     (call,) = failed.rounds[0].calls
@@ -241,7 +241,7 @@ def test_a_dialogue_is_shown_with_what_its_calls_said():
 
 
 def test_quantiles_reach_every_value():
-    """Each rank between the least and the greatest value is found, however counts lie."""
+    """Each quantile between the least and the greatest value is found, for any counts."""
     counts = Histogram({0.5: 2, -1.0: 1, 2.0: 3})
     assert [counts.quantile(k / 5) for k in range(6)] == list(counts.values())
 
@@ -257,7 +257,7 @@ CHOSEN = {
 
 @pytest.mark.parametrize("name", CHOSEN)
 def test_analyses_from_python_are_the_same(name):
-    """A notebook gets the table that the function gives for the scores that count."""
+    """Python gives the table that the function gives for the selected scores."""
     assert getattr(results(small()), name)() == CHOSEN[name](small(), select(small()))
 
 
@@ -270,13 +270,13 @@ def test_analyses_from_python_are_the_same(name):
     ],
 )
 def test_analyses_from_python_refuse_in_words(name, message):
-    """What a store has no scores for is refused as on the command line."""
+    """An analysis without scores is refused in Python as on the command line."""
     with pytest.raises(QueryError, match=message):
         getattr(results(small()), name)()
 
 
 def test_queries_from_python_take_the_scores_that_count():
-    """Graphs are filled in where a query needs them; what is absent stays absent."""
+    """Graphs are filled in if a query has the parameter; absent values stay absent."""
     latest = results(small(), choice="latest")
     metric = iri("metric/Pick/1.0/f1")
     table = latest.query("score-rows", metric=metric, model=iri("model/model-a"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A slip of the pen in one's own declarations is refused with the nearest name, as typed."""
+"""A misspelling in a user's own declaration is refused with the nearest name."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ plot.command(app)
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    """Runs a command on the small store with a declaration of one's own; gives what it printed."""
+    """Return a function that runs a command with a user's declaration and returns its output."""
     folder = tmp_path_factory.mktemp("own")
     owned("analysis_scores", str(folder / "store")).close()
 
@@ -88,12 +88,12 @@ def run(tmp_path_factory):
 
 @pytest.mark.parametrize("text", COMMANDS, ids=["compass", "set", "formats", "models"])
 def test_right_declarations_are_used(run, text):
-    """What is spelt rightly gives a table, whatever terms of other vocabularies stand beside it."""
+    """A correct declaration gives a table, even beside terms of other vocabularies."""
     assert len(run(text, *COMMANDS[text], "--format", "csv").splitlines()) > 1
 
 
 def test_one_resource_may_be_compass_and_score_set(run):
-    """A resource that is both may say what either of them says."""
+    """A resource may be both compass and score set, with the properties of both."""
     rows = csv.DictReader(
         io.StringIO(run(COMPASS, "analyze", "leaderboard", "--set", "mine", "--format", "csv"))
     )
@@ -132,7 +132,7 @@ def test_one_resource_may_be_compass_and_score_set(run):
     ],
 )  # fmt: skip
 def test_slips_are_refused_with_the_nearest_name(run, text, found, instead, message):
-    """A misspelt term, metric, label, value or namespace ends the command, with its file named."""
+    """A misspelt term, metric, label, value or namespace fails the command, with the file."""
     assert found in text
     with pytest.raises(KgbenchError, match=message) as raised:
         run(text.replace(found, instead, 1), *COMMANDS[text])
@@ -147,7 +147,7 @@ def test_figures_refuse_slips_too(run, tmp_path):
 
 
 def test_declared_scores_without_results_are_named(run):
-    """A task of an installed class that was not run is no slip; a note says what lacks results."""
+    """A declared task of an installed class without results is named in a note."""
     more = ' , [ kgb:taskGlob "RdfFriendCount-nt-1" ; kgb:metricName "f1" ] .\naxis:mend'
     text = COMPASS.replace(" .\naxis:mend", more)
     printed = run(text, *COMMANDS[COMPASS], "--format", "markdown")
@@ -155,7 +155,7 @@ def test_declared_scores_without_results_are_named(run):
 
 
 def test_records_without_models_are_named(run):
-    """Of several records one may describe a model that the store lacks; a note says which."""
+    """A record of a model that the store lacks is named in a note."""
     more = '<urn:n> a kgb:ModelRecord ; rdfs:label "N" ; kgb:family "F" ; kgb:matches "modl-b" .'
     printed = run(f"{MODELS}{more}", *COMMANDS[MODELS], "--format", "markdown")
     assert "no model of the store matches 'modl-b' (did you mean model-b" in printed
@@ -164,7 +164,7 @@ def test_records_without_models_are_named(run):
 
 @pytest.mark.parametrize("slip", ["kgb:cachdPrice", "kgb:contextLength"])
 def test_price_tables_are_checked(tmp_path, slip):
-    """A price table with a misspelt property is refused: its price would be another one."""
+    """A price table with a misspelt property is refused, because its prices would be wrong."""
     file = tmp_path / "prices.ttl"
     file.write_text(PRICES, encoding="utf-8")
     assert prices.declared(file)[0].price.cached * 2 == 1

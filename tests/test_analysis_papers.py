@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables and figures of papers come out again, each cell beside the printed one."""
+"""Tables and figures of papers are reproduced, each cell beside the printed one."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ CAUSES = [
 
 @pytest.fixture
 def printed(monkeypatch):
-    """What a paper of our own prints, with the causes of differences."""
+    """Install printed cells of an invented paper, with the causes of differences."""
 
     def rows(name):
         return {"mine-table-1": PRINTED, "differences": CAUSES}.get(name, [])
@@ -88,13 +88,13 @@ def printed(monkeypatch):
     ],
 )
 def test_values_agree_at_the_printed_digits(text, value, tolerance, same):
-    """A number agrees where it rounds to what is printed, a word where it is the same."""
+    """A number agrees if it rounds to the printed one, a word if it is equal."""
     assert papers.agrees(text, value, tolerance) is same
 
 
 @pytest.mark.usefixtures("printed")
 def test_cells_stand_beside_what_is_printed():
-    """Cells agree, differ with or without a cause, or have no results; nothing is left out."""
+    """Each cell agrees, differs with or without a cause, or has no results."""
     found = papers.reproduce(small(), MINE)
     verdicts = {(c.key, c.column): (c.verdict, c.cause) for c in found.cells}
     assert verdicts == {
@@ -126,7 +126,7 @@ def test_tables_without_results_say_so():
 
 @pytest.mark.usefixtures("printed")
 def test_command_writes_everything_and_tells_of_unexplained_cells(tmp_path, monkeypatch):
-    """Tables, cells, figures and the report are written; unexplained differences end with 1."""
+    """Tables, cells, figures and the report are written; unexplained differences exit with 1."""
     monkeypatch.setattr(papers, "published", lambda: (MINE,))
     place = str(tmp_path / "store")
     owned("analysis_scores", place).close()
@@ -143,7 +143,7 @@ def test_command_writes_everything_and_tells_of_unexplained_cells(tmp_path, monk
 
 
 def test_unknown_names_are_refused():
-    """A name that no table has is refused with those there are."""
+    """An unknown name of a table is refused with the known ones."""
     with pytest.raises(QueryError, match="no published table is called 'x'; there are: dl4kg-"):
         papers.chosen(["x"])
     assert [one.name for one in papers.chosen(["swj-table-6"])] == ["swj-table-6"]
@@ -151,7 +151,7 @@ def test_unknown_names_are_refused():
 
 @pytest.mark.parametrize("one", papers.published(), ids=lambda one: one.name)
 def test_declared_tables_and_printed_cells_fit(one):
-    """What is declared has its printed cells, with its keys; each row stands once."""
+    """Every declared table has its printed cells, with its keys; each row occurs once."""
     rows = printed_rows(one.name)
     if one.analysis is None:
         assert (rows, bool(one.note)) == ([], True)
@@ -163,7 +163,7 @@ def test_declared_tables_and_printed_cells_fit(one):
 
 
 def test_every_file_of_printed_cells_is_declared():
-    """No printed cells lie about that nothing compares, and causes name declared tables."""
+    """Every file of printed cells is used by a table, and causes name declared tables."""
     files = {path.stem for path in resources.path("queries", "published").glob("*.csv")}
     names = {one.name for one in papers.published()}
     assert files - {"differences"} <= names
@@ -175,7 +175,7 @@ def test_every_file_of_printed_cells_is_declared():
 
 @pytest.fixture(scope="module")
 def everything(external_data):
-    """A store with the published results of all four papers."""
+    """Yield a store with the published results of all four papers."""
     passwords = json.loads((external_data / "passwords.json").read_text())
     with open_store("memory:") as store:
         imported(external_data / "llm-kg-bench-v1", into=store)
@@ -190,12 +190,12 @@ def everything(external_data):
 
 @pytest.fixture(scope="module")
 def made(everything):
-    """Every published table, made again."""
+    """Return every published table, recomputed."""
     return [papers.reproduce(everything, one) for one in papers.published()]
 
 
 def test_page_shows_what_comes_out(made):
-    """The counts on the page are those of the tables as they are made, for every table."""
+    """The counts on the page are those of the recomputed tables, for every table."""
     shown = dict(
         re.findall(r"^\| `([a-z0-9-]+)` \|.*\| (\d+ of \d+) \|", PAGE.read_text(), re.MULTILINE)
     )
@@ -208,7 +208,7 @@ def test_page_shows_what_comes_out(made):
 
 
 def test_every_difference_has_a_cause(made):
-    """No cell of the four papers differs without a cause that is known."""
+    """Every differing cell of the four papers has a known cause."""
     differing = [(one.published.name, cell) for one in made for cell in one.cells if cell.cause]
     assert [pair for pair in differing if pair[1].cause == UNEXPLAINED] == []
     assert len(differing) == 15
@@ -219,13 +219,13 @@ def test_every_difference_has_a_cause(made):
     [("swj-table-2", 16), ("swj-table-6", 12), ("eswc-table-3", 24), ("swj-table-4", 27)],
 )
 def test_tables_of_the_framework_agree_in_every_cell(made, name, agree):
-    """Means, deviations, stars, preferences and aspects are those printed."""
+    """Means, deviations, stars, preferences and aspects equal those printed."""
     (one,) = (one for one in made if one.published.name == name)
     assert (one.count(AGREES), one.count(DIFFERS)) == (agree, 0)
 
 
 def test_combined_scores_have_the_published_order(made):
-    """The score of table 6 rests on 13 scores of 20 dialogues, and ranks as the paper does."""
+    """The score of table 6 uses 13 scores of 20 dialogues, and ranks models as the paper does."""
     (one,) = (one for one in made if one.published.name == "swj-table-6")
     rows = one.table.records()
     assert [row["n"] for row in rows] == [260] * 4
@@ -235,7 +235,7 @@ def test_combined_scores_have_the_published_order(made):
 
 
 def test_scores_of_first_answers_are_those_of_the_records(everything):
-    """0_combined and 0_answerParse, the paper's most important scores, come out for every model."""
+    """0_combined and 0_answerParse, the paper's main scores, are reproduced for every model."""
     selection = select(everything, "llm-kg-bench-3")
     for name in ("0_combined", "0_answerParse"):
         rows = task_scores(everything, selection, metric=name, tasks="Text2SparqlExec*").records()

@@ -21,12 +21,12 @@ from kgbench.errors import QueryError
 from kgbench.vocab import DCTERMS, PROV, XSD
 from tests.analysis_store import altered, small
 
-#: The variances of published LLM-KG-Bench 3 results, and a correlation to plan with.
+#: The variances of published LLM-KG-Bench 3 results, and a correlation for planning.
 PUBLISHED = Variances(between=0.0286, within=0.0107, correlation=0.5)
 
 
 def simulated(variances, *, cases, repetitions, models=2, tasks=1, seed=0, draws=None):
-    """Normal scores of these variances: draws x tasks x models x cases x repetitions."""
+    """Return normal scores of these variances: draws x tasks x models x cases x repetitions."""
     random = np.random.default_rng(seed)
     shape = (draws or 1, tasks, models, cases)
     rho = variances.correlation
@@ -38,7 +38,7 @@ def simulated(variances, *, cases, repetitions, models=2, tasks=1, seed=0, draws
 
 
 def reached(scores):
-    """Simulated scores (tasks x models x cases x repetitions) as values of items by model."""
+    """Return simulated scores (tasks x models x cases x repetitions), by item and model."""
     found = {}
     for (t, m, c, r), value in np.ndenumerate(scores):
         models = found.setdefault(Item(f"t{t}", f"c{c}"), {})
@@ -47,17 +47,17 @@ def reached(scores):
 
 
 def components(items):
-    """What is measured on the values of items by model."""
+    """Return the variance components measured on values of items by model."""
     return of_models(by_model(items))
 
 
 def test_variances_follow_by_hand():
-    """Two cases asked twice: within 0.02 each; means 0.2 and 0.8 differ by 0.18 in variance."""
+    """Two cases asked twice have variance 0.02 within; their means 0.2 and 0.8 have 0.18."""
     scores = np.array([[[[0.1, 0.3], [0.7, 0.9]], [[0.2, 0.4], [0.4, 0.6]]]])
     found = components(reached(scores))
 
     assert found.components.within == pytest.approx(0.02)
-    # The means of model 1 vary by 0.18, those of model 2 by 0.02; 0.02 / 2 is left by repetitions.
+    # The means of model 1 vary by 0.18, those of model 2 by 0.02; repetitions add 0.02 / 2.
     assert found.components.cases == pytest.approx((0.18 + 0.02) / 2 - 0.01)
     # Their covariance is 0.6 * 0.2 / 2.
     assert found.correlation == pytest.approx(0.06 / 0.09)
@@ -65,7 +65,7 @@ def test_variances_follow_by_hand():
 
 
 def test_variances_of_simulated_scores_are_recovered():
-    """Components of 20 tasks with 40 cases are near those that scores were drawn with."""
+    """Components estimated from 20 tasks with 40 cases are near the true ones."""
     found = components(
         reached(simulated(PUBLISHED, cases=40, repetitions=3, models=4, tasks=20)[0])
     )
@@ -75,7 +75,7 @@ def test_variances_of_simulated_scores_are_recovered():
 
 
 def test_variance_within_is_unknown_without_repetitions():
-    """Single answers say nothing of repetitions: only one repetition can be planned."""
+    """Without repetitions the variance within is unknown; only one repetition can be planned."""
     found = components(reached(simulated(PUBLISHED, cases=10, repetitions=1)[0])).components
     assert found.within is None
     planned = Variances(found.cases, found.within)
@@ -84,7 +84,7 @@ def test_variance_within_is_unknown_without_repetitions():
 
 
 def test_tasks_with_one_case_say_nothing_of_others():
-    """Such tasks are left out; with no others there is nothing to measure."""
+    """Tasks with one case are left out; without other tasks nothing can be measured."""
     one = reached(simulated(PUBLISHED, cases=1, repetitions=5)[0])
     with pytest.raises(QueryError, match="no task has scores on two cases"):
         components(one)
@@ -138,7 +138,7 @@ def test_cases_are_the_fewest_that_suffice():
 @pytest.mark.parametrize("shift", [0.0, 0.5, 2.8, 4.0])
 @pytest.mark.parametrize("alpha", [0.05, 0.001])
 def test_power_is_that_of_the_noncentral_t_distribution(cases, shift, alpha):
-    """The same as by scipy.stats, where that gives a number."""
+    """The power equals that of scipy.stats, if scipy returns a number."""
     from scipy.stats import nct, t
 
     critical = t.ppf(1 - alpha / 2, cases - 1)
@@ -148,7 +148,7 @@ def test_power_is_that_of_the_noncentral_t_distribution(cases, shift, alpha):
 
 
 def test_power_is_a_number_for_any_difference():
-    """Great differences are found for sure, but not by too few cases."""
+    """Large differences are detected with certainty, but not by too few cases."""
     assert PairedTest().power(1e-4, 6, 0.5) == pytest.approx(1)
     assert PairedTest().power(1e-9, 100, 0.5) == pytest.approx(1)
     assert PairedTest().power(1e-9, 5, 0.5) == 0
@@ -156,9 +156,9 @@ def test_power_is_a_number_for_any_difference():
 
 
 def test_published_plan_is_found():
-    """About 157 cases asked once or 106 asked four times, by the normal approximation.
+    """The published plan is found: 157 cases asked once, 106 asked four times (approximately).
 
-    The t distribution needs a few more.
+    It uses the normal approximation; the t distribution needs a few more.
     """
     table = planning.plan(Claim(0.05), DeclaredVariances(0.0286, 0.0107, 0.5), repetitions=[1, 4])
     assert table.column("cases") == [159, 109]
@@ -179,13 +179,13 @@ def test_published_plan_is_found():
     ],
 )
 def test_claims_that_no_test_reaches_are_refused(claim, message):
-    """What cannot be planned is refused with words."""
+    """A claim that no number of cases can support is refused."""
     with pytest.raises(QueryError, match=message):
         planning.plan(claim, DeclaredVariances(0.03, 0.01))
 
 
 def test_without_variance_six_cases_suffice():
-    """Models that never vary are told apart by the least that the test can reach the level with."""
+    """Without variance, the planned cases are the fewest for which the test reaches the level."""
     assert planning.plan(Claim(0.1), DeclaredVariances(0.03, 0.0, 1.0)).column("cases") == [6] * 4
     assert planning.plan(Claim(0.1), DeclaredVariances(1e-12, 0.0)).column("cases") == [6] * 4
     strict = planning.plan(Claim(0.1, alpha=0.01), DeclaredVariances(1e-12, 0.0))
@@ -209,7 +209,7 @@ def test_the_planned_power_is_that_of_the_test_of_compare(cases, tasks):
 
 
 def test_five_cases_find_nothing_and_say_so():
-    """Five cases cannot reach the level: no difference, with the least p that there is."""
+    """Five cases cannot reach the level: no detectable difference, and the smallest possible p."""
     test = PairedTest()
     assert (test.least, test.difference(1e-6, 5, 0.8)) == (6, None)
     asked = {"A": [4] * 5, "B": [20]}
@@ -222,7 +222,7 @@ def test_five_cases_find_nothing_and_say_so():
 
 
 def test_store_without_repetitions_plans_one_try():
-    """The small graph has three cases a task asked once, in three tasks of two models."""
+    """The small graph has three tasks of two models, each with three cases asked once."""
     store = small()
     table = planning.plan_from(store, select(store), Claim(0.2), metric="brevity")
     assert table.column("repetitions") == [1, 2, 4, 8]
@@ -233,7 +233,7 @@ def test_store_without_repetitions_plans_one_try():
 
 
 def test_detectable_difference_is_the_one_that_the_cases_are_planned_for():
-    """What a configuration could find is what its number of cases was planned for."""
+    """The detectable difference of a configuration is the one that its cases are planned for."""
     store = small()
     chosen = select(store, tasks="Pick-*")
     (row,) = planning.plan_from(store, chosen, Claim(0.4), repetitions=[1], metric="f1").records()
@@ -246,7 +246,7 @@ def test_detectable_difference_is_the_one_that_the_cases_are_planned_for():
 
 
 def test_nothing_is_detectable_without_knowledge():
-    """Tasks without results, and repetitions that no result has, say nothing."""
+    """Without results of a task, or of a number of repetitions, nothing is detectable."""
     store = small()
     chosen = select(store)
     assert planning.detectable(store, chosen, {"Other": [1] * 6}) is None
@@ -254,8 +254,9 @@ def test_nothing_is_detectable_without_knowledge():
 
 
 def test_effort_is_the_mean_of_models_over_all_their_dialogues():
-    """Model A reads 100 and writes 10 tokens in each of 9 dialogues, at 2 and 10 USD a million.
+    """The effort per dialogue is the mean over all dialogues of the models.
 
+    Model A reads 100 and writes 10 tokens in each of 9 dialogues, at 2 and 10 USD a million.
     The session took 180 seconds, in which 17 dialogues of both models were completed.
     """
     store = altered(
@@ -284,7 +285,7 @@ def test_effort_is_the_mean_of_models_over_all_their_dialogues():
 
 
 def test_command_line_plans_from_results_and_declarations(tmp_path):
-    """Measured from a run, with tokens, cost and time; the store stays as it was."""
+    """``plan`` uses a run's tokens, cost and time, or declared values; the store is unchanged."""
     runner, folder = CliRunner(), tmp_path / "store"
     app = build_app(["run", "plan", "status"])
     config = tmp_path / "plan.yaml"

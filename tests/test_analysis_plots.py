@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures draw what their tables say, for few and for many models, and leave the numbers beside."""
+"""Figures show the values of their tables, for few and many models, with a file of numbers."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ MODELS = [f"model-{k:02}" for k in range(45)]
 
 
 def many_compasses(count=45):
-    """Five axes for each of 45 models, one without values."""
+    """Return five axes for each of 45 models, one without values."""
     rows = [
         (m, axis, axis, 20, 1, None, None, None, None) if (m, axis) == (MODELS[0], "A") else
         (m, axis, axis, 20, 1, 0.5, 0.2, 0.4, 0.6)
@@ -51,7 +51,7 @@ def many_compasses(count=45):
 
 
 def many_marks():
-    """Marks of every kind for 45 models."""
+    """Return marks of every kind for 45 models."""
     marks = ("**TTL**", "JSON", "-", None)
     columns = (
         Column("model", "Model"),
@@ -63,7 +63,7 @@ def many_marks():
 
 
 def many_standings():
-    """Leaders and others, one model without a score."""
+    """Return leaders and others, one model without a score."""
     rows = [
         (k + 1, m, 1 - k / 50, 0.1, 20, 1, 0, 0, 0.0, 0.5, k < 9, 12, 0.95 - k / 50, 0.9 - k / 50,
          1.0, 1, k + 1, "a")
@@ -74,7 +74,7 @@ def many_standings():
 
 
 def many_sizes():
-    """Curves of 45 models over three sizes, some without an interval."""
+    """Return curves of 45 models over three sizes, some without an interval."""
     rows = [
         ("S", "f1", m, size, 20, 0.5, 9, *((0.1, 0.4, 0.6) if k else (None, None, None)), 0.2)
         for k, m in enumerate(MODELS) for size in (10, 20, 30)
@@ -94,7 +94,7 @@ def many_sizes():
     ids=["compass", "preference", "standings", "sizes"],
 )
 def test_figures_hold_45_models(draw, table, tmp_path):
-    """With 45 models every name is there, in text that stays text."""
+    """A figure of 45 models has every name, as text."""
     figure = draw(table)
     *_, drawn, beside = save(figure, tmp_path, "f", formats=["svg"], tables=[table], state="s")
     text = drawn.read_text(encoding="utf-8")
@@ -105,7 +105,7 @@ def test_figures_hold_45_models(draw, table, tmp_path):
 
 
 def test_numbers_lie_beside_the_figure(tmp_path):
-    """The JSON file has the drawn table, the queries in full and the state of the data."""
+    """The JSON file has the drawn table, the full queries and the state of the data."""
     store, chosen = small(), select(small())
     table = leaders(store, chosen, samples=50)
     state = state_digest(store, chosen)
@@ -122,7 +122,7 @@ def test_numbers_lie_beside_the_figure(tmp_path):
 
 
 def test_same_numbers_same_bytes(tmp_path):
-    """A figure drawn twice is the same file: nothing of it depends on when it was drawn."""
+    """A figure drawn twice is the same file: nothing in it depends on the time."""
     table = many_marks()
     first, second = (
         save(
@@ -139,7 +139,7 @@ def test_same_numbers_same_bytes(tmp_path):
 
 
 def test_compass_without_scores_is_refused():
-    """A compass none of whose axes has scores is refused by name."""
+    """A compass without any scores is refused by name."""
     with pytest.raises(QueryError, match="no model has scores on any axis of the compass 'eswc'"):
         compass_table(small(), select(small()), compass("eswc"))
 
@@ -157,7 +157,7 @@ def test_box_plots_number_every_value():
 
 @pytest.mark.parametrize(("least", "left"), [(0.3, 0.0), (0.72, 0.7), (0.99, 0.9)])
 def test_box_plots_of_shares_end_at_1(least, left):
-    """The axis of shares ends at 1; it begins at 0 or, said in words, near scores that are high."""
+    """The axis of shares ends at 1; it begins at 0, or near high scores with a remark."""
     found = distributions(small(), select(small()))["Pick-turtle"]
     task, metric, model = found.rows[0][:3]
     rows = ((task, metric, model, 1.0, 100_000), (task, metric, model, least, 50_000))
@@ -170,7 +170,7 @@ def test_box_plots_of_shares_end_at_1(least, left):
 
 @pytest.mark.parametrize("values", [[0.0, 0.5, 1.0], [k / 99 for k in range(100)], [-5.0, 3.0]])
 def test_bars_lose_no_dialogue_and_do_not_overlap(values):
-    """Near values share a bar at their mean; all are counted, and neighbours are apart."""
+    """Near values share a bar at their mean; all are counted, and bars do not overlap."""
     found = bars(Histogram.of(values), 0.04)
     assert sum(count for _, count in found) == len(values)
     places = [place for place, _ in found]
@@ -178,7 +178,7 @@ def test_bars_lose_no_dialogue_and_do_not_overlap(values):
 
 
 def test_compasses_stand_in_order_and_show_missing_axes(tmp_path):
-    """The best mean stands first; a model without an axis last, whose name says "no results"."""
+    """The best mean comes first; a model without an axis comes last, labelled "no results"."""
     rows = [
         (model, axis, f"axis in words {axis}", 5, 1, mean, 0.1, mean, mean)
         for model, means in (("low", (0.2, 0.3)), ("gap", (1.0, None)), ("high", (0.9, 0.8)))
@@ -193,7 +193,7 @@ def test_compasses_stand_in_order_and_show_missing_axes(tmp_path):
 
 
 def test_overlays_hold_as_many_models_as_can_be_told_apart():
-    """One compass has a line for each model, named in the legend; a ninth model is refused."""
+    """An overlay has a line for each model, named in the legend; a ninth model is refused."""
     figure = overlay_figure(many_compasses(8))
     (axes,) = figure.axes
     (legend,) = figure.legends
@@ -226,7 +226,7 @@ def test_unranked_models_stand_below_a_line():
      ("85x60.5mm", (8.5 / 2.54, 6.05 / 2.54)), ("slide", (13.333, 7.5))],
 )  # fmt: skip
 def test_sizes_are_named_or_measured(text, edges):
-    """A size is a name or width and height in inches, centimetres or millimetres."""
+    """A size is a name, or width and height in inches, centimetres or millimetres."""
     found = size_of(text)
     assert (found.width, found.height) == pytest.approx(edges) if edges[1] else found.height is None
 
@@ -235,14 +235,14 @@ def test_sizes_are_named_or_measured(text, edges):
     "text", ["big", "6", "6x", "1000x2", "0x0", "6x4px", "6 x 4", (1, 1), (6, float("nan"))]
 )
 def test_other_sizes_are_refused(text):
-    """What is no size, or none for a page, is refused with what there is."""
+    """A size that is invalid or does not fit a page is refused with the choices."""
     with pytest.raises(QueryError, match=r"is not a size|width and height of a figure"):
         size_of(text)
 
 
 @pytest.mark.parametrize("name", ["one-column", "two-columns", "slide", "12x8cm"])
 def test_files_have_the_size_that_was_asked_for(name, tmp_path):
-    """A file is as wide as its column, and as high as was asked for; nothing of it lies outside."""
+    """A file has the requested width and height, and nothing lies outside."""
     size = size_of(name)
     for number, draw in enumerate((compass_figure, standings_figure, size_figure)):
         table = (many_compasses(4), _few(many_standings()), _few(many_sizes()))[number]
@@ -255,13 +255,13 @@ def test_files_have_the_size_that_was_asked_for(name, tmp_path):
 
 
 def _few(table):
-    """The rows of the first three models."""
+    """Return the rows of the first three models."""
     place = table.names.index("model")
     return replace(table, rows=tuple(row for row in table.rows if row[place] in MODELS[:3]))
 
 
 def test_vector_files_embed_their_fonts(tmp_path):
-    """PDF embeds TrueType fonts (42, as publishers ask for); SVG keeps text as text."""
+    """PDF embeds TrueType fonts (42, as publishers require); SVG keeps text as text."""
     table = many_compasses(2)
     pdf, svg, _ = save(
         compass_figure(table), tmp_path, "c", formats=["pdf", "svg"], tables=[table], state=""
@@ -277,18 +277,18 @@ def test_vector_files_embed_their_fonts(tmp_path):
      ("one two three four", ["one two three", "four"]), ("short", ["short"])],
 )  # fmt: skip
 def test_long_names_break_between_words(name, lines):
-    """A long name continues on a line of its own, broken where a word begins."""
+    """A long name continues on another line, broken between words."""
     assert wrapped(name, 14).split("\n") == lines
 
 
 def test_box_plots_are_of_the_tasks_that_are_asked_for():
-    """A task that shares its metric with those asked for has no figure."""
+    """A task that was not selected has no figure, even if it shares the metric."""
     tables = distributions(small(), select(small(), tasks="Pick-turtle"))
     assert list(tables) == ["Pick-turtle"]
 
 
 def test_curve_is_drawn_where_there_are_sizes():
-    """A model has a curve in the panels of the series that it has, and its look in all of them."""
+    """A model has a curve in the panels of its series, with one style in all of them."""
     rows = [
         (series, "f1", model, size, 20, 0.5, 9, 0.1, 0.4, 0.6, 0.2)
         for series, models in (("S", ("one", "two")), ("T", ("two",)))
@@ -307,7 +307,7 @@ def test_curve_is_drawn_where_there_are_sizes():
 
 
 def models():
-    """The models of the small store by name, and one that it has no scores of."""
+    """Return the models of the small store by name, and a model without scores."""
     found = {one.name: one for one in fetch.models(small()).values()}
     return found | {"Nobody": ModelInfo("urn:nobody", "Nobody", "nobody")}
 
@@ -321,7 +321,7 @@ def models():
     ],
 )
 def test_card_has_the_figures_that_there_are_scores_for(model, glob, kinds, tmp_path):
-    """A figure without anything in it is not drawn, and what is drawn is of this model."""
+    """A figure without data is not drawn, and drawn figures show this model only."""
     axes = Compass("c", "C", (Axis("P", "Picking", (Selector(glob),)),), 1.0, population=True)
     chosen = models()[model]
     names = card_figures(small(), select(small()), chosen, axes, tmp_path)
@@ -333,7 +333,7 @@ def test_card_has_the_figures_that_there_are_scores_for(model, glob, kinds, tmp_
 
 
 def test_lines_differ_in_more_than_colour():
-    """The first 32 lines have looks of their own; neighbours differ in colour and marker."""
+    """The first 32 lines have distinct styles; neighbours differ in colour and marker."""
     looks = [tuple(line_style(k).values()) for k in range(32)]
     assert len(set(looks)) == 32
     assert file_name("box", "a b/c:d") == "box-a-b-c-d"

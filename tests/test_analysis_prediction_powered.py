@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prediction-powered means: unbiased, covered as often as they claim, refused where too little."""
+"""Prediction-powered means are unbiased, have their stated coverage, and need enough labels."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kgbench.errors import QueryError
 
 
 def drawn(rng, *, labelled, unlabelled, share, right, wrong, size=1):
-    """Two parts with clusters of ``size`` items alike; a judge accepts right and wrong ones so."""
+    """Return labelled and unlabelled items with verdicts, in clusters of ``size`` equal items."""
     clusters = labelled + unlabelled
     truth = (rng.random(clusters) < share).repeat(size)
     said = rng.random(clusters * size) < np.where(truth, right, wrong)
@@ -45,7 +45,7 @@ def drawn(rng, *, labelled, unlabelled, share, right, wrong, size=1):
     ],
 )
 def test_intervals_cover_what_they_claim(setting):
-    """Of 1,500 intervals that are given, 93 to 97 % hold the true share, clustered or not."""
+    """Of 1,500 intervals, 93 to 97 % contain the true share, clustered or not."""
     rng = np.random.default_rng(22)
     held = given = 0
     for _ in range(1_500):
@@ -61,7 +61,7 @@ def test_intervals_cover_what_they_claim(setting):
 
 
 def test_a_lenient_judge_is_corrected():
-    """The mean of all verdicts misses the truth by far; the corrected one does not, and gains."""
+    """The mean of all verdicts is wrong; the corrected interval has the truth and is narrower."""
     setting = {"labelled": 400, "unlabelled": 20_000, "share": 0.5, "right": 0.98, "wrong": 0.2}
     found = powered_mean(*drawn(np.random.default_rng(5), **setting))
 
@@ -73,7 +73,7 @@ def test_a_lenient_judge_is_corrected():
 
 
 def test_a_judge_that_knows_nothing_does_no_harm():
-    """Verdicts by chance get hardly any weight, and the interval is about the labelled one."""
+    """Random verdicts get a weight near zero, so that the interval is that of the labels."""
     setting = {"labelled": 400, "unlabelled": 4_000, "share": 0.5, "right": 0.5, "wrong": 0.5}
     found = powered_mean(*drawn(np.random.default_rng(6), **setting))
 
@@ -98,7 +98,7 @@ def test_the_formula_by_hand():
 
 
 def test_intervals_stay_inside_the_range():
-    """No interval of a share goes beyond 1."""
+    """No interval of a share exceeds 1."""
     labelled = [LabelledItem(min(k / 2, 1.0), float(k % 3 != 0), k) for k in range(40)]
     unlabelled = [UnlabelledItem(1.0, 1_000 + k) for k in range(200)]
 
@@ -118,14 +118,14 @@ def test_intervals_stay_inside_the_range():
     ],
 )
 def test_too_few_labels_are_refused_with_the_number_needed(labelled, needed):
-    """Too few clusters, no error of the judge, one label only, a rare label: each is named."""
+    """Too few clusters, no error of the judge, one label only, or a rare label: all are refused."""
     assert labels_needed(labelled) == needed
     with pytest.raises(QueryError, match=f"{len(labelled)} labelled items are too few .* {needed}"):
         powered_mean(labelled, [UnlabelledItem(1.0, -1)])
 
 
 def test_parts_that_are_not_apart_are_refused():
-    """A case in both parts is refused, and so is a labelled part that is the whole."""
+    """A case in both parts is refused, as is a labelled part that is the whole."""
     labelled = [LabelledItem(float(k % 2), float(k % 3 == 0), k) for k in range(60)]
 
     with pytest.raises(QueryError, match="1 clusters have both labelled and unlabelled items"):

@@ -30,7 +30,7 @@ PUBLISHED_NAMES = {
 
 
 def imported(folder, password=None, into=None):
-    """A store with every result file of a folder: ``into``, or one in memory."""
+    """Return a store with every result file of a folder: ``into``, or one in memory."""
     store = open_store("memory:") if into is None else into
     for path in sorted(folder.glob("*.zip")) + sorted(folder.glob("*.json")):
         for file in open_results(path, password):
@@ -41,14 +41,14 @@ def imported(folder, password=None, into=None):
 
 @pytest.fixture(scope="module")
 def third(external_data):
-    """The results of December 2024."""
+    """Yield a store with the results of December 2024."""
     passwords = json.loads((external_data / "passwords.json").read_text())
     with imported(external_data / "llm-kg-bench-v3", passwords["llm-kg-bench-v3"]) as store:
         yield store
 
 
 def test_format_preference_equals_the_published_table(third, external_data):
-    """Every cell is that of the published table, bold marks included."""
+    """Every cell equals that of the published table, bold marks included."""
     path = external_data / "llm-kg-bench-v3" / "modelPreferences.csv"
     with path.open(encoding="utf-8") as file:
         published = {
@@ -65,7 +65,7 @@ def test_format_preference_equals_the_published_table(third, external_data):
 
 
 def test_combined_scores_rest_on_all_values(third):
-    """The combined score of the journal paper: 7 parses twice, 2 readings, 6 writings twice."""
+    """The combined score of the journal paper has 7 parses twice, 2 readings, 6 writings twice."""
     table = leaderboard(third, select(third), score_set("swj"))
     assert table.column("n") == [560] * 4
     assert table.column("tasks") == [9] * 4

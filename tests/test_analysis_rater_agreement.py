@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Agreement of raters: equal to other implementations, by hand, and by resampling."""
+"""Agreement of raters, compared with other implementations, by hand, and by resampling."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ KRIPPENDORFF = (
 
 
 def random_table(seed, raters=None, missing=0.2):
-    """Rows of ratings 1, 2, 5, 10 ... where raters agree more often than by chance."""
+    """Return ratings 1, 2, 5, 10 ... on which raters agree more often than by chance."""
     rng = np.random.default_rng(seed)
     categories = tuple(k * k + 1 for k in range(int(rng.integers(2, 6))))
     shape = (int(rng.integers(8, 40)), raters or int(rng.integers(2, 6)))
@@ -52,7 +52,7 @@ def random_table(seed, raters=None, missing=0.2):
 @pytest.mark.parametrize("seed", range(25))
 @pytest.mark.parametrize("weighting", ["none", "linear", "quadratic"])
 def test_cohen_is_that_of_statsmodels(seed, weighting):
-    """Kappa of two raters equals statsmodels on the items that both have rated."""
+    """Kappa of two raters equals that of statsmodels on the items that both have rated."""
     rows, categories = random_table(seed, raters=2)
     table = np.zeros((len(categories), len(categories)))
     for first, second in rows:
@@ -68,7 +68,7 @@ def test_cohen_is_that_of_statsmodels(seed, weighting):
 
 @pytest.mark.parametrize("seed", range(25))
 def test_fleiss_is_that_of_statsmodels(seed):
-    """Kappa of items that are all rated equally often equals statsmodels."""
+    """Kappa of items that are all rated equally often equals that of statsmodels."""
     rows, categories = random_table(seed, missing=0.0)
     ratings = Ratings.of(rows, categories)
 
@@ -76,7 +76,7 @@ def test_fleiss_is_that_of_statsmodels(seed):
 
 
 def nltk_alpha(rows, categories, level):
-    """Krippendorff's alpha by NLTK, which knows nominal differences alone by itself."""
+    """Return Krippendorff's alpha by NLTK, which itself has only nominal differences."""
     paired = [row for row in rows if sum(value is not None for value in row) > 1]
     seen = [value for row in paired for value in row if value is not None]
     below = {c: sum(value < c for value in seen) + seen.count(c) / 2 for c in categories}
@@ -97,7 +97,7 @@ def nltk_alpha(rows, categories, level):
 @pytest.mark.parametrize("seed", range(25))
 @pytest.mark.parametrize("level", ["nominal", "ordinal", "interval"])
 def test_krippendorff_is_that_of_nltk(seed, level):
-    """Alpha with missing ratings equals NLTK at every level."""
+    """Alpha with missing ratings equals that of NLTK at every level."""
     rows, categories = random_table(seed)
     expected = nltk_alpha(rows, categories, level)
 
@@ -110,7 +110,7 @@ def test_krippendorff_is_that_of_nltk(seed, level):
     ("level", "expected"), [("nominal", 0.743), ("ordinal", 0.815), ("interval", 0.849)]
 )
 def test_krippendorff_is_as_published(level, expected):
-    """Alpha of the example that Krippendorff works through is as printed there."""
+    """Alpha of Krippendorff's worked example is the printed value."""
     rows = list(zip(*KRIPPENDORFF, strict=True))
 
     assert krippendorff_alpha(Ratings.of(rows, range(1, 6)), level=level) == pytest.approx(
@@ -142,7 +142,7 @@ def test_chance_corrections_follow_their_definitions(seed):
 
 @pytest.mark.parametrize("name", COEFFICIENTS)
 def test_an_item_of_weight_two_is_two_items(name):
-    """Weights stand for repeated items, which is what resampling rests on."""
+    """Weights stand for repeated items; resampling depends on this."""
     rows, categories = random_table(7, raters=2)
     times = np.random.default_rng(1).integers(0, 4, size=len(rows))
     repeated = [row for row, often in zip(rows, times, strict=True) for _ in range(often)]
@@ -155,7 +155,7 @@ def test_an_item_of_weight_two_is_two_items(name):
 
 @pytest.mark.parametrize("name", COEFFICIENTS)
 def test_nothing_to_compare_has_no_coefficient(name):
-    """Without items, or without an item that two have rated, no coefficient is made up."""
+    """Without an item that two raters have rated, there is no coefficient."""
     coefficient = COEFFICIENTS[name]
 
     assert coefficient(Ratings.of([[1, None], [None, 2], [None, None]], (1, 2)), None) is None
@@ -171,7 +171,7 @@ def test_full_agreement_is_one(name):
 
 
 def test_one_category_leaves_kappa_undefined_and_ac1_whole():
-    """Where all say the same, chance explains it by kappa and alpha, and nothing of it by AC1."""
+    """If all ratings are equal, kappa and alpha are undefined, and AC1 is 1."""
     ratings = Ratings.of([["yes", "yes"]] * 5, ("yes", "no"))
 
     assert cohen_kappa(ratings) is None
@@ -182,7 +182,7 @@ def test_one_category_leaves_kappa_undefined_and_ac1_whole():
 
 
 def test_clusters_widen_the_interval():
-    """Items of one case that agree alike are fewer independent ones than they seem."""
+    """Items of one case that agree alike widen the interval."""
     rng = np.random.default_rng(3)
     agree = np.repeat(rng.random(20) < 0.7, 10)
     rows = [["yes", "yes" if same else "no"] for same in agree]
@@ -199,7 +199,7 @@ def test_clusters_widen_the_interval():
 
 
 def test_intervals_are_those_of_resampled_tables():
-    """The bootstrap of an agreement of shares has the error of the binomial distribution."""
+    """The bootstrap of a share of agreement has the error of the binomial distribution."""
     rows = [["yes", "yes"]] * 300 + [["yes", "no"]] * 100
     found = estimate(percent_agreement, Ratings.of(rows, ("yes", "no")), samples=4_000)
 
@@ -219,7 +219,7 @@ def test_no_interval_where_it_would_mislead():
 
 
 def test_wrong_tables_are_refused():
-    """A value outside the categories, ragged rows, and wrong numbers of raters say so."""
+    """A value outside the categories, ragged rows, or a wrong number of raters is refused."""
     with pytest.raises(ValueError, match="outside the categories: maybe"):
         Ratings.of([["yes", "maybe"]], ("yes", "no"))
     with pytest.raises(ValueError, match="different numbers of raters"):

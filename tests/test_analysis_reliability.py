@@ -34,7 +34,7 @@ def test_estimators_are_the_means_over_all_draws(n):
 
 
 def test_cases_count_equally_whatever_their_repetitions():
-    """Three cases: 1 of 2, 2 of 2, and 0 of 1 solved; the last has too few for k = 2."""
+    """Of cases with 1 of 2, 2 of 2 and 0 of 1 solved, the last has too few for k = 2."""
     found = Reliability.of([(2, 1), (2, 2), (1, 0)], k=2)
 
     assert (found.cases, found.enough, found.n, found.repetitions) == (3, 2, 5, 1)
@@ -77,7 +77,7 @@ def test_too_few_repetitions_leave_cells_empty_and_say_so():
 
 
 def test_thresholds_are_those_of_the_metrics():
-    """A metric's own threshold counts; one without threshold or range has no row, and a note."""
+    """A metric's own threshold is used; without threshold and range there is a note, and no row."""
     table = results(small()).reliability(k=1)
     assert set(table.where("task", "Mend-turtle").column("threshold")) == {0.9}
     assert not len(table.where("task", "Pick-turtle"))
@@ -86,7 +86,7 @@ def test_thresholds_are_those_of_the_metrics():
 
 
 def test_success_is_the_best_of_the_range_unless_declared():
-    """Direction decides which end is best; rounding does not spoil a success."""
+    """The direction decides which end of the range is success; rounding does not matter."""
     read = metrics(small())
     assert read[iri("metric/Mend/2.0/max_combined")].success == 0.9
     assert read[iri("metric/Mend/2.0/combined")].success == 1.0
@@ -107,7 +107,7 @@ def test_success_is_the_best_of_the_range_unless_declared():
 
 
 def test_common_tasks_alone_count_where_wanted():
-    """With ``common``, models are compared on the tasks that all of them were scored on."""
+    """With ``common``, models are compared on the tasks on which all of them were scored."""
     left = """
         DELETE WHERE { GRAPH <graph/pass/p1> {
             ?e kgb:task <task/Mend/2.0/Mend-turtle/cc33> ; kgb:model <model/model-b> ; ?p ?o } }
@@ -119,6 +119,6 @@ def test_common_tasks_alone_count_where_wanted():
 
 
 def test_no_tries_is_refused():
-    """The k counts tries, so it is at least 1."""
+    """A number of tries below 1 is refused."""
     with pytest.raises(QueryError, match="k: 0 is not in the range"):
         results(small()).reliability(k=0)

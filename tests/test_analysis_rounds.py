@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which answers of dialogues count, what is declared of task classes, and the default compass."""
+"""The choice of counted answers, aspects of task classes, and the default compass."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_later_rounds_hold_only_dialogues_that_reached_them():
 
 
 def test_first_answers_of_single_answers_are_the_answers():
-    """Where there is one answer, the first, the best and the last are that one."""
+    """With one answer, the first, the best and the last are the same."""
     given = [
         task_scores(small(), select(small()), tasks="Pick-*", answers=a)
         for a in ("first", "best", "last", "0", None)
@@ -70,7 +70,7 @@ def test_first_answers_of_single_answers_are_the_answers():
 
 
 def test_rounds_that_contradict_a_metric_are_refused():
-    """An aggregate, or a metric with its round, says itself which answers count."""
+    """A round is refused for an aggregate, or for a metric that names its own round."""
     for metric in ("max_combined", "0_combined"):
         with pytest.raises(QueryError, match="already says which answers count"):
             task_scores(small(), select(small()), metric=metric, answers="first")
@@ -88,7 +88,7 @@ def test_rounds_that_no_answers_summarise_are_said():
 
 
 def test_leaderboards_and_comparisons_by_first_answers():
-    """The round reaches leaderboards, comparisons, box plots and explanations alike."""
+    """Leaderboards, comparisons, box plots and explanations use the chosen round."""
     store, chosen = small(), select(small())
     table = leaders(store, chosen, score_set("main").at("first"), samples=20)
     assert table.title.startswith("Leaderboard: All tasks, first answers")
@@ -108,7 +108,7 @@ def test_leaderboards_and_comparisons_by_first_answers():
 
 
 def test_aspects_are_what_task_classes_declare():
-    """A class has its aspects in words and marks; globs choose classes, and none is refused."""
+    """A class has its aspects in words and marks; globs choose classes; no match is refused."""
     mend, pick = task_aspects(small(), select(small())).records()
     assert (pick["reads"], pick["writes"]) == ("graph, query", "result set")
     assert [pick[a] for a in ("syntax_read", "syntax_create", "semantics_read")] == ["x", "-", "x"]
@@ -122,7 +122,7 @@ def test_aspects_are_what_task_classes_declare():
 
 
 def test_feedback_is_shown_for_chosen_tasks_and_models():
-    """Globs over tasks and models are obeyed; a task without feedback is refused."""
+    """Globs choose tasks and models; a task without feedback is refused."""
     rows = feedback_gains(small(), select(small()), tasks="Mend-*", models="model-b").records()
     assert {row["model"] for row in rows} == {"Model B"}
     with pytest.raises(QueryError, match=r"no task that matches 'Pick-\*' has several rounds"):
@@ -148,28 +148,28 @@ def test_published_suites_are_shown_by_the_published_compass(tmp_path):
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
-    """A store with the small suite."""
+    """Return the path of a store with the small suite."""
     location = str(tmp_path_factory.mktemp("rounds") / "store")
     owned("analysis_scores", location).close()
     return location
 
 
 def printed(place, *words):
-    """The rows that a command prints as JSON."""
+    """Return a function that returns the JSON rows of a command."""
     result = CliRunner().invoke(app, [*words, "--store", place, "--json"], catch_exceptions=False)
     assert result.exit_code == 0, result.output
     return json.loads(result.stdout)["rows"]
 
 
 def refused(place, *words):
-    """What a command says that ends with an error."""
+    """Return a function that returns the error of a command."""
     result = CliRunner().invoke(app, [*words, "--store", place])
     assert result.exit_code != 0
     return f"{result.output} {result.exception}"
 
 
 def test_round_reaches_every_command(place, tmp_path):
-    """Tables, comparisons and figures take the same option, and the same short names."""
+    """Tables, comparisons and figures have the same option with the same short names."""
     tasks = printed(place, "analyze", "tasks", "--task", "Mend-*", "--round", "first")
     assert {row["metric"] for row in tasks} == {"0_combined"}
     assert tasks == printed(place, "analyze", "tasks", "--task", "Mend-*", "--metric", "0_combined")
@@ -192,14 +192,14 @@ def test_round_reaches_every_command(place, tmp_path):
 
 
 def test_test_against_the_best_is_chosen_and_named(place):
-    """Naming a test asks for it; an unknown one is refused."""
+    """The option that names a test also requests it; an unknown test is refused."""
     rows = printed(place, "analyze", "leaderboard", "--test", "paired")
     assert [row["leads"] for row in rows] == [True, True]
     assert "there is no test 'welch'" in refused(place, "analyze", "leaderboard", "--test", "welch")
 
 
 def test_aspects_are_asked_for_without_scores(place):
-    """Facts about tasks have no metric and no cells to explain; what contradicts is refused."""
+    """Aspects of tasks have no metric and no explanation; contradictory options are refused."""
     rows = printed(place, "analyze", "tasks", "--aspects", "--task", "Pick")
     assert [(row["task_class"], row["semantics_read"]) for row in rows] == [("Pick", "x")]
     for more in (
@@ -212,7 +212,7 @@ def test_aspects_are_asked_for_without_scores(place):
 
 
 def test_default_compass_is_that_of_the_suite(place, tmp_path, monkeypatch):
-    """Tables and figures take the compass that the suite declares, unless another is named."""
+    """Tables and figures use the compass that the suite declares, unless another is named."""
     asked = []
 
     def noted(suite, name=None, file=None):
@@ -230,7 +230,7 @@ def test_default_compass_is_that_of_the_suite(place, tmp_path, monkeypatch):
 
 
 def test_cards_of_a_site_draw_the_compass_of_the_suite():
-    """Where several compasses have results, a model's page shows that of the suite."""
+    """If several compasses have results, a model's page shows that of the suite."""
     chosen = replace(select(small()), suite=f"{BASE}suite/llm-kg-bench-3")
     empty = Table("T", (), ())
     standing = SuiteResults("s", "s", "S", chosen)

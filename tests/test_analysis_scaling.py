@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Model records and trends: what is declared is complete, and lines are scipy's."""
+"""Model records are complete, and trends equal those of scipy."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_all_41_models_of_the_paper_have_records():
 
 
 def test_mixtures_of_experts_have_active_parameters():
-    """The active parameters are fewer in a mixture, and all of them elsewhere."""
+    """A mixture of experts has fewer active parameters than parameters; other models do not."""
     by_label = {record.label: record for record in records()}
     assert by_label["Phi-3.5-MoE-instruct"].active == 6.6
     assert by_label["Qwen2-7B-Instruct"].active == 7.0
@@ -48,28 +48,28 @@ def test_mixtures_of_experts_have_active_parameters():
     )
 )
 def test_lines_agree_with_scipy(pairs):
-    """Slope, correlation, p and interval are those of scipy's regression."""
+    """Slope, correlation, p and interval equal those of scipy's regression."""
     xs, ys = ([float(v) for v in side] for side in zip(*pairs, strict=True))
     found = line(xs, ys)
     expected = stats.linregress(xs, ys)
     assert found.slope == pytest.approx(expected.slope, abs=1e-9)
     assert found.r == pytest.approx(expected.rvalue, abs=1e-9)
     half = stats.t.ppf(0.975, len(xs) - 2) * expected.stderr
-    # Of points on a line scipy gives the square root of a rounding error, times up to 12.7.
+    # For points on a line scipy returns the square root of a rounding error, times up to 12.7.
     assert found.high - found.slope == pytest.approx(half, abs=1e-5 * max(1, abs(found.slope)))
     if expected.stderr > 1e-6:
         assert found.p == pytest.approx(expected.pvalue, abs=1e-9)
 
 
 def test_lines_without_spread_are_absent():
-    """Two points, or points above each other, have no trend."""
+    """Two points, or points with one x, have no trend."""
     assert line([1.0, 2.0], [1.0, 2.0]) is None
     assert line([1.0, 1.0, 1.0], [1.0, 2.0, 3.0]) is None
     assert line([1.0, 2.0, 3.0], [0.5, 0.5, 0.5]) == (0.0, 0.0, 0.0, 1.0, 0.0)
 
 
 def test_own_records_describe_own_models(tmp_path):
-    """Records of one's own are read beside the shipped ones; unknown models are named."""
+    """A user's records are read beside the shipped ones; unknown models are named."""
     file = tmp_path / "own.ttl"
     file.write_text(OWN, encoding="utf-8")
     points, trends = scaling(small(), select(small()), file=file)
@@ -86,7 +86,7 @@ def test_own_records_describe_own_models(tmp_path):
 
 
 def test_a_family_of_three_has_a_trend(tmp_path):
-    """Three models of a family have a line per known size; one without a score is no point."""
+    """Three models of a family have a line per known size; a model without a score is no point."""
     third = """INSERT { GRAPH ?g { ?copy ?p ?o ; kgb:model <model/c> }
             GRAPH <graph/catalogue> { <model/c> a kgb:Model ; %(id)s "model-c" .
                 <model/d> a kgb:Model ; %(id)s "model-d" }

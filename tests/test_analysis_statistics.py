@@ -31,7 +31,7 @@ from kgbench.analysis.significance import (
     t_test,
 )
 
-# Scores as they occur: shares of small sets, means of them, a few extremes, and any float between.
+# Scores that occur: shares of small sets, their means, a few extremes, and any float between.
 scores = st.one_of(
     st.integers(0, 60).map(lambda k: k / 60),
     st.sampled_from([0.0, 1.0, 0.3333333333333333, 0.0005555555555555556, -1.0, 1.44]),
@@ -42,13 +42,13 @@ grid = st.lists(st.integers(0, 60).map(lambda k: k / 60), max_size=40)
 
 
 def close(found, expected):
-    """Equal to 1e-9, relatively or absolutely."""
+    """Return whether both values are equal to 1e-9, relatively or absolutely."""
     return math.isclose(found, expected, rel_tol=1e-9, abs_tol=1e-9)
 
 
 @given(samples.filter(len))
 def test_location_agrees_with_numpy(values):
-    """Mean, median, extremes and every quantile are those of the raw values."""
+    """Mean, median, extremes and every quantile equal those of the raw values."""
     found = Histogram.of(values)
     assert found.n == len(values)
     assert close(found.mean, np.mean(values))
@@ -60,7 +60,7 @@ def test_location_agrees_with_numpy(values):
 
 @given(samples.filter(lambda v: len(v) > 1))
 def test_spread_agrees_with_numpy(values):
-    """Deviations and the standard error are those of the raw values."""
+    """Deviations and the standard error equal those of the raw values."""
     found = Histogram.of(values)
     assert close(found.sd, np.std(values, ddof=1))
     assert close(found.population_sd, np.std(values))
@@ -69,7 +69,7 @@ def test_spread_agrees_with_numpy(values):
 
 @given(scores, st.integers(1, 50))
 def test_constant_values_have_no_spread(value, n):
-    """A constant is its own mean, exactly, and its deviation is exactly zero."""
+    """A constant has exactly itself as mean, and a deviation of exactly zero."""
     found = Histogram.of([value] * n)
     assert found.mean == found.median == found.quantile(0.25) == value
     assert found.population_sd == 0.0
@@ -78,14 +78,14 @@ def test_constant_values_have_no_spread(value, n):
 
 @given(st.lists(samples, max_size=4))
 def test_pooling_is_concatenation(parts):
-    """Pooled histograms are the histogram of all values together."""
+    """Pooled histograms equal the histogram of all values together."""
     together = [value for part in parts for value in part]
     pooled = Histogram.pooled(map(Histogram.of, parts))
     assert list(pooled.values()) == sorted(together)
 
 
 def test_nothing_has_no_statistics():
-    """Without values there is no number, rather than a zero."""
+    """Without values a statistic is absent, not zero."""
     empty = Histogram({})
     assert empty.n == 0
     assert (empty.mean, empty.sd, empty.population_sd, empty.median) == (None,) * 4
@@ -94,7 +94,7 @@ def test_nothing_has_no_statistics():
 
 
 def test_many_awkward_values_lose_no_digit():
-    """Values that sums of decimals lose are averaged exactly."""
+    """Values whose decimal sums are inexact are averaged exactly."""
     found = Histogram({0.3333333333333333: 30_000, 0.0005555555555555556: 10_000})
     assert found.mean == math.fsum([0.3333333333333333] * 3 + [0.0005555555555555556]) / 4
 
@@ -109,7 +109,7 @@ def test_interval_agrees_with_scipy(values):
 
 
 def test_interval_of_one_or_equal_values():
-    """One value has no interval; equal values have one without width."""
+    """One value has no interval; equal values have an interval of width zero."""
     assert mean_interval(Histogram.of([0.5])) is None
     assert mean_interval(Histogram.of([0.1, 0.1, 0.1])) == (0.1, 0.1)
 
@@ -119,7 +119,7 @@ shares = st.lists(st.sampled_from([0.0, 0.25, 1 / 3, 0.5, 0.999, 1.0]), min_size
 
 @given(shares, st.sampled_from([Bounds(0.0, 1.0), Bounds(-1.0, 1.0), Bounds(0.0, None), Bounds()]))
 def test_intervals_of_scores_stay_in_their_range(values, bounds):
-    """An interval holds its mean, and leaves neither a declared range nor the data without one."""
+    """An interval contains its mean and stays in the declared range, or else that of the data."""
     found = score_interval(Histogram.of(values), bounds)
     low = 0.0 if bounds.low is None else bounds.low
     assert low <= found.low <= Histogram.of(values).mean + 1e-12
@@ -128,7 +128,7 @@ def test_intervals_of_scores_stay_in_their_range(values, bounds):
 
 @given(shares, shares)
 def test_intervals_of_differences_stay_in_their_range(ours, theirs):
-    """Differences of shares lie between -1 and 1, and so do their intervals, which hold them."""
+    """The interval of a difference of shares contains it and stays between -1 and 1."""
     first, second = Histogram.of(ours), Histogram.of(theirs)
     found = difference_interval(first, second, Bounds(0.0, 1.0))
     assert -1 - 1e-12 <= found.low <= first.mean - second.mean + 1e-12
@@ -137,7 +137,7 @@ def test_intervals_of_differences_stay_in_their_range(ours, theirs):
 
 @pytest.mark.parametrize(("right", "n"), [(0, 20), (1, 3), (9, 10), (20, 20), (260, 520)])
 def test_intervals_of_shares_are_those_of_wilson(right, n):
-    """Scores of 0 and 1 have the interval that scipy gives for a share."""
+    """Scores of 0 and 1 have scipy's (Wilson) interval of a share."""
     found = score_interval(Histogram({1.0: right, 0.0: n - right} if 0 < right < n else {
         float(right > 0): n
     }), Bounds(0.0, 1.0))  # fmt: skip
@@ -148,7 +148,7 @@ def test_intervals_of_shares_are_those_of_wilson(right, n):
 
 @pytest.mark.parametrize("n", [10, 20, 50])
 def test_intervals_of_scores_cover_their_mean(n):
-    """Of 1,000 samples of graded scores, near 95 % of intervals hold the mean that they are of."""
+    """Of 1,000 samples of graded scores, about 95 % of intervals contain the true mean."""
     draw = np.random.default_rng(n)
     values = draw.choice([0.2, 0.73, 1.0], size=(1_000, n), p=[0.2, 0.3, 0.5])
     intervals = [score_interval(Histogram.of(map(float, row)), Bounds(0.0, 1.0)) for row in values]
@@ -157,7 +157,7 @@ def test_intervals_of_scores_cover_their_mean(n):
 
 
 def test_a_range_has_two_ends_or_the_values_speak():
-    """A range without an end, or one that published values leave, gives the bootstrap."""
+    """The bootstrap is used if a range lacks an end, or published values exceed it."""
     values = Histogram.of([0.0, 0.5, 1.5])
     assert Bounds(0.0, 1.0).method(values) == "bootstrap"
     assert Bounds(0.0, None).method(Histogram.of([0.5])) == "bootstrap"
@@ -169,7 +169,7 @@ def test_a_range_has_two_ends_or_the_values_speak():
 
 
 def varied(*sides):
-    """Whether a test of these sides is defined: some side varies."""
+    """Return whether a test of these sides is defined: at least one side varies."""
     return any(len(set(side)) > 1 for side in sides)
 
 
@@ -182,7 +182,7 @@ def test_two_sample_test_agrees_with_scipy(first, second):
         assert found is None if undefined else (found.p == 0.0)
         return
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # scipy on constant sides
+        warnings.simplefilter("ignore", RuntimeWarning)  # scipy's warning for constant sides
         expected = stats.ttest_ind(first, second)
     assert close(found.statistic, expected.statistic)
     assert close(found.p, expected.pvalue)
@@ -194,7 +194,7 @@ def test_two_sample_test_agrees_with_scipy(first, second):
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=2, max_size=30))
 def test_paired_test_agrees_with_scipy(pairs):
-    """The paired test is scipy's; without any difference there is none."""
+    """The paired test is scipy's; if all pairs are equal there is none."""
     first, second = ([float(side) for side in column] for column in zip(*pairs, strict=True))
     differences = [a - b for a, b in zip(first, second, strict=True)]
     found = paired_test(differences)
@@ -210,13 +210,13 @@ def test_paired_test_agrees_with_scipy(pairs):
     ("first", "second"), [([], []), ([], [1.0, 0.0]), ([1.0], [0.0]), ([0.5, 0.5], [0.5, 0.5])]
 )
 def test_undefined_tests_are_absent(first, second):
-    """Empty cells, single values and equal constants give no p, not a nan."""
+    """Empty cells, single values and equal constants have no p, not nan."""
     assert t_test(Histogram.of(first), Histogram.of(second)) is None
     assert cohens_d(Histogram.of(first), Histogram.of(second)) is None
 
 
 def test_effect_sizes_by_hand():
-    """One pooled deviation apart is 1; paired differences are measured in their own deviation."""
+    """A distance of one pooled deviation is 1; paired differences use their own deviation."""
     assert cohens_d(Histogram.of([1.0, 2.0, 3.0]), Histogram.of([0.0, 1.0, 2.0])) == 1.0
     assert cohens_dz([1.0, 2.0, 3.0]) == 2.0
     assert cohens_dz([1.0, 1.0]) is None
@@ -244,7 +244,7 @@ def test_bootstrap_keeps_cases_together():
 
 
 def test_bootstrap_interval_covers_the_middle():
-    """The interval is the middle share, and p says how far zero is from the middle."""
+    """The interval is the middle share, and p measures the distance of zero from the middle."""
     ascending = [k / 100 for k in range(101)]
     interval = percentile_interval(ascending)
     assert close(interval.low, 0.025)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Analyses are kept as Data Cubes and read back exactly while nothing has changed."""
+"""Analyses are stored as Data Cubes and read back exactly while nothing has changed."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from tests.validation import assert_conforms
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
 CUBE = "PREFIX qb: <http://purl.org/linked-data/cube#> PREFIX kgb: <https://w3id.org/kgbench/ns#> "
-# Integrity constraints of the Data Cube recommendation (section 11.1) that these cubes could break;
-# each query finds violations.
+# Integrity constraints of the Data Cube recommendation (section 11.1) that these cubes could
+# violate; each query finds violations.
 CONSTRAINTS = {
     "IC-1 one data set per observation": """
         ?o a qb:Observation FILTER NOT EXISTS { ?o qb:dataSet ?d }""",
@@ -49,13 +49,13 @@ CONSTRAINTS = {
 
 
 def refuse():
-    """A computation that must not take place."""
+    """Fail, in place of a computation that must not take place."""
     raise AssertionError("computed again")
 
 
 @pytest.fixture
 def kept():
-    """A store with its leaderboard and task scores kept, and the selection they were made from."""
+    """Yield a store with leaderboard and task scores kept, and their selection."""
     with owned("analysis_scores") as store:
         chosen = select(store)
         for name, made in (("leaderboard", leaderboard), ("tasks", task_scores)):
@@ -73,7 +73,7 @@ def test_second_call_reads_the_table_back(kept):
 
 
 def test_anything_that_matters_makes_another_key(kept):
-    """Other arguments, another pass or a change of a graph read are another analysis."""
+    """Other arguments, another pass, or a change of a graph that is read give another analysis."""
     store, chosen = kept
     assert stored_table(store, basis(store, chosen, "leaderboard", {"set": "swj"})) is None
     assert (
@@ -92,7 +92,7 @@ def test_keeping_an_analysis_does_not_outdate_others(kept):
 
 
 def test_the_same_analysis_is_kept_once(kept):
-    """Keeping twice writes once, and names the analysis that is there."""
+    """Keeping an analysis twice writes it once, and returns the same IRI."""
     store, chosen = kept
     wanted = basis(store, chosen, "leaderboard", {})
     first = store_table(store, wanted, leaderboard(store, chosen), NOW)
@@ -100,7 +100,7 @@ def test_the_same_analysis_is_kept_once(kept):
 
 
 def test_analysis_says_what_it_rests_on(kept):
-    """The activity has its queries' digests and the stamps of the graphs it read."""
+    """The activity has the digests of its queries and the stamps of the graphs it read."""
     store, _ = kept
     found = list(
         store.query(
@@ -123,7 +123,7 @@ def test_cubes_are_well_formed(kept, constraint):
 
 
 def test_stored_analyses_conform():
-    """A store with stored analyses passes the shapes, with all that recording writes."""
+    """A store with stored analyses conforms to the shapes."""
     with owned("result") as store:
         chosen = select(store, "kgbench-1")
         for name, made in (("leaderboard", leaderboard), ("tasks", task_scores)):
@@ -132,7 +132,7 @@ def test_stored_analyses_conform():
 
 
 def test_cube_answers_sparql(kept):
-    """A mean can be asked for by its dimensions."""
+    """A query by dimensions returns a mean."""
     store, _ = kept
     asked = (
         CUBE + "SELECT ?mean WHERE { GRAPH ?g { ?o a qb:Observation ; "

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Leaderboard and task scores over a small graph, by hand; and how tables are written."""
+"""Leaderboard and task scores over a small graph, by hand; and the formats of tables."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_leaderboard_reads_the_chosen_pass():
 
 
 def judged_again(*values):
-    """The small store with a third pass, which revises the first pass as the second one does.
+    """Return the small store with a third pass, which revises the first, as the second one does.
 
     ``values`` are F1 of model A on Pick-turtle, for the last dialogues.
     """
@@ -79,7 +79,7 @@ def judged_again(*values):
 
 
 def test_a_dialogue_judged_again_twice_counts_once():
-    """The latest of several re-evaluations counts, even where each revises the first pass."""
+    """Of several re-evaluations the latest counts, even if each revises the first pass."""
     store = judged_again(0.75, 0.25)
     chosen = select(store, choice="latest")
     table = task_scores(store, chosen, tasks="Pick-turtle", models="model-a")
@@ -89,7 +89,7 @@ def test_a_dialogue_judged_again_twice_counts_once():
 
 
 def test_overlapping_reevaluations_are_not_guessed_at():
-    """Where revisions do not tell which pass is the last one, a pass has to be named."""
+    """If revisions do not determine the latest pass, a pass has to be named."""
     store = judged_again(0.25)
     with pytest.raises(QueryError, match=r"overlap in part.*choose a pass"):
         select(store, choice="latest")
@@ -135,7 +135,7 @@ def test_task_scores_of_another_metric_and_some_tasks():
 
 
 def test_suites_are_never_pooled():
-    """With several suites and no choice nothing is computed, and they are named."""
+    """With several suites and no choice nothing is computed, and the suites are named."""
     recorded = graph("result")
     with pytest.raises(QueryError, match=r"several suites.*--suite \(.*kgbench-1.*llm-kg-bench-3"):
         select(recorded)
@@ -145,7 +145,7 @@ def test_suites_are_never_pooled():
 
 
 def test_unknown_choices_are_refused():
-    """An unknown suite or pass is refused with those there are."""
+    """An unknown suite or pass is refused with the known ones."""
     with pytest.raises(QueryError, match=r"no suite 'big'.*small"):
         select(small(), "big")
     with pytest.raises(QueryError, match=r"suite 'small' has no evaluation pass 'urn:p'.*pass/p1"):
@@ -153,7 +153,7 @@ def test_unknown_choices_are_refused():
 
 
 def test_ranks_share_places():
-    """Equal scores share the better rank; what has no score has no rank."""
+    """Equal scores share the better rank; a missing score has no rank."""
     assert ranks([0.9, 0.9, 0.1, None]) == [1, 1, 3, None]
 
 
@@ -166,7 +166,7 @@ TABLE = Table(
 
 
 def test_data_formats_carry_full_numbers():
-    """CSV and JSON hold unrounded numbers; absent ones are empty and null."""
+    """CSV and JSON have unrounded numbers; absent ones are empty or null."""
     rows = list(csv.reader(io.StringIO(render(TABLE, "csv"))))
     assert rows[:2] == [["name", "score", "p"], ["a|b", "0.123456789", "1e-05"]]
     assert rows[2][1] == ""
@@ -176,14 +176,14 @@ def test_data_formats_carry_full_numbers():
 
 
 def test_json_has_a_word_for_infinity():
-    """JSON has no infinite numbers: they stand there as XSD writes them."""
+    """Infinite numbers, which JSON lacks, are written as in XSD."""
     infinite = Table("t", (Column("t", "t"),), ((float("inf"),), (-float("inf"),), (1.5,)))
     rows = json.loads(render(infinite, "json"))["rows"]
     assert [row["t"] for row in rows] == ["INF", "-INF", 1.5]
 
 
 def test_markdown_and_latex_escape_what_they_must():
-    """No cell can end a column, open a command or hide in the text."""
+    """No cell can end a column, start a command or hide in the text."""
     markdown = render(TABLE, "markdown")
     assert "| a\\|b | 0.123 | &lt;0.0001 |" in markdown
     latex = render(TABLE, "latex")
@@ -193,7 +193,7 @@ def test_markdown_and_latex_escape_what_they_must():
 
 
 def test_terminal_never_gets_an_escape():
-    """Control characters and direction overrides are shown, not sent."""
+    """Control characters and direction overrides are shown in escaped form."""
     shown = as_terminal(TABLE)
     assert "100 %\\x1b[31m\\u202e" in shown
     assert "\x1b" not in shown
@@ -210,7 +210,7 @@ def test_visible_text_cannot_steer(text):
 
 
 def test_unknown_format_is_refused():
-    """A format that does not exist is refused with those that do."""
+    """An unknown format is refused with the known ones."""
     with pytest.raises(ValueError, match=r"no format 'pdf'.*markdown"):
         render(TABLE, "pdf")
 

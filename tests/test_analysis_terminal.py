@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables on terminals of any width: no line is too long, and nothing that was said is missing."""
+"""Tables on terminals of any width: no line is too long, and no content is missing."""
 
 from dataclasses import replace
 from itertools import groupby
@@ -20,7 +20,7 @@ HEADS = st.sampled_from(["n", "to", "from below", "Mean A"])
 
 @st.composite
 def grids(draw, most_names):
-    """Tables whose first columns are names and whose other columns are numbers."""
+    """Draw tables whose first columns are names and whose other columns are numbers."""
     names, numbers = draw(st.integers(1, most_names)), draw(st.integers(0, 9))
     rows = draw(st.lists(st.tuples(*[NAMES] * names, *[NUMBERS] * numbers), max_size=5))
     heads = draw(st.tuples(*[HEADS] * (names + numbers)))
@@ -29,15 +29,15 @@ def grids(draw, most_names):
 
 @given(grids(2), st.integers(100, 200))
 def test_no_line_is_longer_than_the_terminal(grid, width):
-    """The terminal has no line to break, whatever stands in the table."""
+    """No line exceeds the width of the terminal, whatever the table contains."""
     assert max(cell_len(line) for line in render_terminal("", grid, width).splitlines()) <= width
 
 
 @given(grids(5), st.one_of(st.none(), st.integers(1, 200)))
 def test_nothing_is_cut_off(grid, width):
-    """Every character of every cell is there; names may be repeated, numbers are not.
+    """Every character of every cell is present; names may be repeated, numbers are not.
 
-    A name may stand once over the rows that begin with it.
+    A name may stand once above the rows that begin with it.
     """
     said = render_terminal("", grid, width)
     digits = [cell for row in grid.rows for cell in row if cell.lstrip("-").isdigit()]
@@ -66,7 +66,7 @@ WIDE = Table(
 
 
 def test_a_table_that_fits_is_one_block():
-    """Headings stand on one line where there is room for them."""
+    """Headings stand on one line if there is room for them."""
     assert as_terminal(WIDE, 76) == as_terminal(WIDE)
     assert (
         as_terminal(WIDE)
@@ -83,7 +83,7 @@ Scores
 
 
 def test_columns_move_together_first():
-    """A table that is a little too wide loses space before its headings are broken."""
+    """A table that is slightly too wide loses space before its headings are broken."""
     assert (
         as_terminal(WIDE, 75)
         == """\
@@ -116,7 +116,7 @@ Scores
 
 
 def test_a_name_of_several_rows_stands_above_them():
-    """Where names take the room of the numbers, the first one gets lines of its own."""
+    """If names take the room of the numbers, the first name gets its own lines."""
     assert (
         as_terminal(WIDE, 52)
         == """\
@@ -135,7 +135,7 @@ Scores
 
 
 def test_numbers_stand_in_blocks_with_both_ends_of_an_interval():
-    """Each block names its rows, and an interval is not torn apart."""
+    """Each block names its rows, and both ends of an interval stay in one block."""
     one = replace(WIDE, columns=WIDE.columns[1:], rows=tuple(row[1:] for row in WIDE.rows))
 
     assert (
@@ -160,7 +160,7 @@ Scores
 
 
 def test_many_columns_of_text_stand_in_blocks():
-    """Where even narrow columns of text do not fit, each block repeats the first."""
+    """If even narrow columns of text do not fit, each block repeats the first."""
     names = tuple("abcdef")
     row = tuple(f"{name}-{'long' * 4}" for name in names)
     said = as_terminal(Table("1 row", tuple(Column(n, n) for n in names), (row,)), 60)
@@ -171,7 +171,7 @@ def test_many_columns_of_text_stand_in_blocks():
 
 
 def test_text_is_broken_between_the_parts_of_an_iri():
-    """A table of text keeps its columns; what is too wide takes more lines."""
+    """A table of text keeps its columns; long cells take several lines."""
     table = Table(
         "1 row",
         (Column("run", "run"), Column("answer", "answer")),
@@ -194,7 +194,7 @@ def test_text_is_broken_between_the_parts_of_an_iri():
 
 @pytest.mark.parametrize(("columns", "width"), [("60", 60), (None, None)])
 def test_the_width_comes_from_a_terminal_or_the_environment(columns, width, monkeypatch):
-    """Into a file a table goes whole, unless COLUMNS says how wide it may be."""
+    """A file gets unbroken lines, unless COLUMNS sets a width."""
     monkeypatch.delenv("COLUMNS", raising=False)
     if columns is not None:
         monkeypatch.setenv("COLUMNS", columns)

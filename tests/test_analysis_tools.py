@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``analyze tools``: what was called and what it brought; success against calls and cost."""
+"""``analyze tools``: tool calls and their outcomes; success in relation to calls and cost."""
 
 from __future__ import annotations
 
@@ -42,18 +42,18 @@ BASELINES = ("baseline:searcher", "baseline:silent")
 class Counted(OpenAISpeech):
     """Charges 1,000 tokens in and 100 out for each call."""
 
-    def _usage(self, entry, text):  # noqa: ARG002 - whatever was said
+    def _usage(self, entry, text):  # noqa: ARG002 - independent of the text
         return {"input": 1_000, "output": 100}, (0, 0)
 
 
 def scripted(prompt):
-    """The step of the script that comes next."""
+    """Return the next step of the script."""
     return REPEATING[min(prompt.count("Left: ") - 1, len(REPEATING) - 1)]
 
 
 @pytest.fixture(scope="module")
 def asked(tmp_path_factory):
-    """A store with a scripted model, asked twice over a server, and two baselines."""
+    """Return a store with a scripted model, asked twice over a server, and two baselines."""
     path = str(tmp_path_factory.mktemp("tools") / "store")
     with (
         pytest.MonkeyPatch.context() as patch,
@@ -68,13 +68,13 @@ def asked(tmp_path_factory):
 
 @pytest.fixture
 def store(asked):
-    """That store, opened."""
+    """Yield that store, opened."""
     with open_store(asked) as opened:
         yield opened
 
 
 def test_calls_are_counted_by_tool_and_outcome(store):
-    """Repeats, unknown and missing names, errors and shares of dialogues are as in the script."""
+    """Repeats, unknown and missing names, errors and shares of dialogues match the script."""
     table = tool_usage(store, select(store, models="*loopback*"))
     rows = {row["tool"]: row for row in table.records()}
     whole = rows[ALL_TOOLS]
@@ -87,13 +87,13 @@ def test_calls_are_counted_by_tool_and_outcome(store):
     assert whole["repeats"] == rows["search"]["repeats"] == 2
     assert rows["query"]["error"] == 1.0
     assert whole["dialogues"] == 1.0
-    assert whole["grounded"] == pytest.approx(1 / 3)  # of anne, member and role, one was shown
+    assert whole["grounded"] == pytest.approx(1 / 3)  # of anne, member and role, one is shown
     assert whole["seconds"] >= 0.0
     assert {row["server"] for row in rows.values()} == {None}
 
 
 def test_share_of_dialogues_counts_those_without_calls(store):
-    """A model that calls no tool has no row; the share is of all dialogues of a model."""
+    """A model without tool calls has no row; the share is of all dialogues of a model."""
     found = tool_usage(store, select(store)).records()
 
     assert not [row for row in found if "silent" in row["model"]]
@@ -109,14 +109,14 @@ def test_success_stands_beside_calls_and_cost(store):
     assert loopback["dialogues"] == 2
     assert loopback["right"] == 1  # the query answers the first question, not the second
     assert loopback["tokens_per_right"] == 2 * loopback["tokens"]
-    assert loopback["cost"] is None  # nobody knows its price
+    assert loopback["cost"] is None  # its price is unknown
     silent = rows["baseline:silent"]
     assert (silent["calls"], silent["score"], silent["cost"]) == (0.0, 0.0, 0.0)
     assert silent["cost_per_right"] is None
 
 
 def test_tokens_and_cost_per_right_answer(tmp_path, monkeypatch):
-    """Two dialogues of three calls of 1,000 and 100 tokens, of which one is right, by hand."""
+    """Two dialogues of three calls of 1,000 and 100 tokens, one of them right, by hand."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-loopback")
     (tmp_path / "prices.ttl").write_text(PRICES)
     with (
@@ -137,7 +137,7 @@ def test_tokens_and_cost_per_right_answer(tmp_path, monkeypatch):
 
 
 def test_a_model_without_counts_has_unknown_tokens(store):
-    """What a provider does not count is unknown, not nothing."""
+    """If a provider does not count tokens, they are unknown, not zero."""
     (row,) = tool_success(store, select(store, models="*searcher")).records()
 
     assert row["tokens"] is None
@@ -145,7 +145,7 @@ def test_a_model_without_counts_has_unknown_tokens(store):
 
 
 def test_a_store_without_tool_calls():
-    """Without tool calls the tables have no rows and say so."""
+    """Without tool calls the tables have no rows, and a note says so."""
     opened = results(small())
 
     assert opened.tools().rows == ()

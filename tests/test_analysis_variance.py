@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Variance components against the analysis of variance by hand, and the table of them."""
+"""Variance components, compared with the analysis of variance by hand, and their table."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.analysis_store import small
 
 
 def nested(values):
-    """Values by task and case from tasks, cases and answers, as histograms."""
+    """Return values by task and case from tasks, cases and answers, as histograms."""
     return {
         str(t): {str(c): Histogram.of(map(float, case)) for c, case in enumerate(task)}
         for t, task in enumerate(values)
@@ -24,7 +24,7 @@ def nested(values):
 
 
 def drawn(tasks, cases, answers, spread, seed=0):
-    """Normal values with these deviations between tasks, between cases and within cases."""
+    """Return normal values with these deviations between tasks, between and within cases."""
     rng = np.random.default_rng(seed)
     return (
         rng.normal(0, spread[0], (tasks, 1, 1))
@@ -34,7 +34,7 @@ def drawn(tasks, cases, answers, spread, seed=0):
 
 
 def test_balanced_components_are_those_of_the_analysis_of_variance():
-    """With as many cases and answers everywhere, components are differences of mean squares."""
+    """With equal numbers of cases and answers, components are differences of mean squares."""
     values = drawn(6, 5, 4, (1.0, 0.7, 0.4))
     of_cases = values.mean(2)
     of_tasks = of_cases.mean(1)
@@ -93,7 +93,7 @@ def test_what_cannot_be_told_is_absent():
 
 
 def test_the_table_has_models_or_tasks():
-    """There is a row per model, or one per task and model, with counts of what was scored."""
+    """There is a row per model, or one per task and model, with counts of scored dialogues."""
     table = variance(small(), select(small()))
     rows = {row["model"]: row for row in table.records()}
     assert (rows["Model A"]["tasks"], rows["Model A"]["n"]) == (3, 9)

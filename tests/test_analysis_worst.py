@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Queries as people read them, and which dialogues are the worst."""
+"""Queries in readable form, and the choice of the worst dialogues."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kgbench.rdf import queries
 
 
 def test_long_lists_are_left_out_of_a_query_for_people():
-    """Compact, a query says how many values are not shown; whole, each stands there once."""
+    """A compact query omits long lists and counts them; a full one has each value once."""
     given = {
         "model": "urn:m",
         "metric": ["urn:a", "urn:b", "urn:c"],
@@ -27,7 +27,7 @@ def test_long_lists_are_left_out_of_a_query_for_people():
 
 
 def test_errors_count_as_bad_where_they_are_many():
-    """Where lower values are better, the highest is the worst, and none is as good as 1."""
+    """If lower values are better, the highest is the worst, and zero errors are as good as 1."""
     scored = [
         ScoredDialogue("T", "f1", None, 0, 0.5, "run/1", "m"),
         ScoredDialogue("T", "errors", None, 0, 0.0, "run/2", "m", higher_is_better=False),

@@ -10,7 +10,7 @@ from kgbench.analysis.xlsx import as_xlsx
 
 
 def sheets(content):
-    """The texts and numbers of each sheet of a workbook, row by row, and the names of its parts."""
+    """Return the cells of each sheet of a workbook, row by row, and the names of its parts."""
     with zipfile.ZipFile(BytesIO(content)) as archive:
         parts = {name: ET.fromstring(archive.read(name)) for name in archive.namelist()}
     shared = ["".join(one.itertext()) for one in parts["xl/sharedStrings.xml"]]
@@ -30,12 +30,12 @@ MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 
 
 def text_of(cell):
-    """What an element holds."""
+    """Return the text or number of a cell."""
     return "".join(cell.itertext())
 
 
 def test_workbook_holds_numbers_and_text():
-    """Numbers stay numbers, text is shown and never a formula, and equal tables are equal files."""
+    """Numbers stay numbers, text is never a formula, and equal tables are equal files."""
     table = Table(
         "T",
         (Column("a", "A"), Column("b", "B", Kind.SCORE)),
@@ -60,7 +60,7 @@ def test_workbook_holds_numbers_and_text():
 
 
 def test_a_text_longer_than_a_cell_is_cut_and_said():
-    """A workbook stays readable, and says that a text was too long for it."""
+    """A text that is too long for a cell is cut, and a note counts such cells."""
     (body, about), _ = sheets(as_xlsx(Table("T", (Column("a", "A"),), (("x" * 40_000,),))))
     assert body[1] == ["x" * 32_767]
     assert about[1] == ["cells with a text cut off after 32,767 characters: 1"]

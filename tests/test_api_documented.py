@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The public Python API is what its page tells of, and its examples do what they say."""
+"""The public Python API is the one that its page documents, and its examples are right."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FUNCTIONS = [name for name in kgbench.__all__ if inspect.isfunction(getattr(kgbe
 
 
 def methods(name: str) -> dict[str, object]:
-    """The public methods, properties and analyses of a class, those of its parts included."""
+    """Return the public methods, properties and analyses of a class, with those of its parts."""
     own = {
         member: value
         for part in reversed(getattr(kgbench, name).__mro__)
@@ -47,14 +47,14 @@ EXAMPLES = {name: getattr(kgbench, name) for name in FUNCTIONS} | {
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the files of the page and the results of its run."""
+    """Return a folder with the files of the page and the results of its run."""
     made = tmp_path_factory.mktemp("examples")
     prepared(made)
     return made
 
 
 def test_all_is_the_documented_api():
-    """The page has a section for each public name, and each name it has a section for is public."""
+    """The page has a section for each public name, and no section for another name."""
     described = HEADING.findall(PAGE)
 
     assert len(described) == len(set(described))
@@ -72,12 +72,12 @@ def test_all_methods_are_documented():
 
 
 def fields(name: str) -> set[str]:
-    """The annotated fields of a class, and what its instances are given."""
+    """Return the annotated fields of a class, and the attributes of its instances."""
     return set(inspect.get_annotations(getattr(kgbench, name))) | {"table"}
 
 
 def test_every_analysis_is_a_method():
-    """Each analysis of the command line is a method that has its parameters and defaults."""
+    """Each analysis of the command line is a method with the same parameters and defaults."""
     own = vars(kgbench.Results).items()
     made = {name: value._declared for name, value in own if isinstance(value, analysis_method)}
 
@@ -94,7 +94,7 @@ def test_every_analysis_is_a_method():
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_examples_of_docstrings_hold(name, folder, monkeypatch):
-    """Each public function and method has an example, which prints what stands below it."""
+    """Each public function and method has an example, with its output below."""
     monkeypatch.chdir(folder)
     text = inspect.getdoc(EXAMPLES[name]) or ""
     globs = {"kgbench": kgbench, "Path": Path}
@@ -107,7 +107,7 @@ def test_examples_of_docstrings_hold(name, folder, monkeypatch):
 
 
 def test_importing_costs_nothing():
-    """``import kgbench`` imports no part of it, nor anything that is slow to import."""
+    """``import kgbench`` imports no submodule and no slow package."""
     code = "import sys, kgbench; print([n for n in sys.modules if n.startswith('kgbench')])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 

@@ -21,14 +21,14 @@ from matplotlib.text import Text
 from kgbench.plots.figures import save
 from kgbench.plots.kinds import KINDS
 
-#: No task of the page has a level; tests/test_analysis_difficulty.py draws some that have.
+#: No task of the page has a level; tests/test_analysis_difficulty.py draws such tasks.
 DRAWN = sorted(KINDS.keys() - {"difficulty"})
 LAYOUT = {"size": "8x5cm", "title": "Of two models", "top": 1}
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """The folder of the page about Python, with its store."""
+    """Return the folder of the page about Python, with its store."""
     path = tmp_path_factory.mktemp("python")
     python_examples.prepared(path)
     return path
@@ -36,13 +36,13 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def found(folder):
-    """The results of that store."""
+    """Yield the results in the store of the page."""
     with kgbench.open(str(folder / "kgbench-results")) as opened:
         yield opened
 
 
 def drawn(found, kind, **layout):
-    """A figure of a kind: the only one, or that of the first task."""
+    """Return a figure of a kind: the only one, or that of the first task."""
     if kind == "boxplot":
         return next(iter(found.box_plots(**layout).values()))
     return getattr(found, kind.replace("-", "_")).figure(**layout)
@@ -50,7 +50,7 @@ def drawn(found, kind, **layout):
 
 @pytest.mark.parametrize("kind", DRAWN)
 def test_figures_have_the_size_and_title_that_are_asked_for(found, kind):
-    """Every kind is as wide and high as asked for, under another title, its own, or none."""
+    """Every kind has the requested width and height, and the given title, its own, or none."""
     titled = drawn(found, kind, size="8x5cm", title="Of two models")
     assert tuple(titled.get_size_inches()) == pytest.approx((8 / 2.54, 5 / 2.54))
     assert titled.get_suptitle() == "Of two models"
@@ -68,7 +68,7 @@ def test_figures_show_as_many_models_as_asked_for(found, kind):
             drawn(found, kind, top=1)
         return
     if kind == "tools":
-        return  # nobody used tools here; tests/test_analysis_tools.py has a figure of some who did
+        return  # no model of the page has tools; tests/test_analysis_tools.py draws this figure
     texts = drawn(found, kind, top=1).findobj(match=Text)
     told = " ".join("".join(text.get_text().split()) for text in texts)
     assert "baseline:oracle" in told
@@ -100,13 +100,13 @@ def test_figures_are_those_of_the_command_line(folder, found, tmp_path, kind):
     ],
 )
 def test_layouts_that_no_figure_has_are_refused(tmp_path, layout, message):
-    """A size, number or overlay that cannot be is refused before anything is read."""
+    """An impossible size, number or overlay is refused before anything is read."""
     with pytest.raises(QueryError, match=message):
         kgbench.open(str(tmp_path / "none")).leaderboard.figure(**layout)
 
 
 def test_figures_say_that_matplotlib_is_missing(monkeypatch):
-    """Where matplotlib is not installed, a figure is refused in words."""
+    """Without matplotlib, a figure is refused with an explanation."""
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     for draw in (results(small()).leaderboard.figure, results(small()).box_plots):
         with pytest.raises(ResourceError, match=r"pip install 'kgbench\[plots\]'"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What ``kgbench.open`` gives: tables, dialogues, figures and runs, in memory and on disk."""
+"""Results of ``kgbench.open``: tables, dialogues, figures and runs, in memory and on disk."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ORACLE = {"models": ["baseline:oracle"], "tasks": ["RdfFriendCount-turtle-1"], "
 
 
 def escaped(html):
-    """Whether nothing of the hostile text is left that a browser or a terminal obeys."""
+    """Return whether the hostile text is neutralised for browsers and terminals."""
     return "&lt;script&gt;" in html and "<script" not in html and "\x1b" not in html
 
 
@@ -73,7 +73,7 @@ def test_recorded_text_cannot_script_a_notebook():
 
 
 def test_options_are_checked_as_on_the_command_line():
-    """A value that the command line refuses is refused in words, by the name in Python."""
+    """A value that the command line refuses is refused with the name of the Python parameter."""
     found = results(small())
     for call, message in [
         (lambda: found.leaderboard(alpha=3), "alpha: 3 is not in the range 0 to 1"),
@@ -93,7 +93,7 @@ def test_options_are_checked_as_on_the_command_line():
 
 
 def test_selections_narrow_and_keep():
-    """What is selected adds to what was selected before, and leaves that as it was."""
+    """A selection narrows an earlier one, and leaves it unchanged."""
     found = results(small())
     one = found.select(models="model-a")
 
@@ -103,7 +103,7 @@ def test_selections_narrow_and_keep():
 
 
 def test_figures_are_objects_of_matplotlib():
-    """Figures show the table of the analysis, with the names that people read."""
+    """Figures show the table of the analysis, with the display names."""
     found = results(graph("analysis_scores"))
     figure = found.leaderboard.figure(samples=20)
     names = [label.get_text() for label in figure.axes[0].get_yticklabels()]
@@ -114,20 +114,20 @@ def test_figures_are_objects_of_matplotlib():
 
 
 def test_tables_say_that_pandas_is_missing(monkeypatch):
-    """Where pandas is not installed, a DataFrame is refused in words."""
+    """Without pandas, a DataFrame is refused with an explanation."""
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(ResourceError, match="pip install pandas"):
         results(small()).leaderboard().to_pandas()
 
 
 def test_a_table_without_rows_is_true():
-    """``if table`` asks whether there is one, not whether it has rows."""
+    """A table is true even if it has no rows."""
     assert Table("", (), ())
     assert len(Table("", (), ())) == 0
 
 
 def test_runs_continue_in_memory():
-    """A store in memory is written and read by the same object, and ends with it."""
+    """A store in memory is written and read by the same object, and closed with it."""
     found = kgbench.open("memory:")
     first, again = found.run(**ORACLE), found.run(**ORACLE)
 
@@ -142,7 +142,7 @@ def test_runs_continue_in_memory():
 
 
 def test_what_was_written_is_read(tmp_path):
-    """Results that are open see a run as soon as it is done, and so does a run by another."""
+    """Open results include a run as soon as it is finished, also one of another process."""
     location = str(tmp_path / "s")
     found, other = kgbench.open(location), kgbench.open(location)
     with pytest.raises(StoreError, match="there is no store"):
@@ -157,7 +157,7 @@ def test_what_was_written_is_read(tmp_path):
 
 
 def test_runs_work_inside_an_event_loop():
-    """A notebook has an event loop already; a run has one of its own."""
+    """A run works inside an event loop, as in a notebook."""
 
     async def cell():
         return kgbench.open("memory:").run(**ORACLE)
@@ -166,7 +166,7 @@ def test_runs_work_inside_an_event_loop():
 
 
 def test_interrupts_stop_in_order():
-    """An interrupt asks the run to stop and waits for it; its result comes all the same."""
+    """An interrupt asks the run to stop and waits for it; the result is still returned."""
     asked = []
 
     class Interrupted(Future):
@@ -180,7 +180,7 @@ def test_interrupts_stop_in_order():
 
 
 def test_dialogues_are_whole(monkeypatch):
-    """Dialogues come in the order of the search, each with what was said, by index and slice."""
+    """Dialogues come in the order of the search, with their texts, by index and slice."""
     monkeypatch.setattr("kgbench.record.dialogues._AT_ONCE", 2)
     found = kgbench.open("memory:")
     run = found.run(models="baseline:oracle", tasks="RdfSyntaxFixList-turtle", iterations=3)
@@ -199,7 +199,7 @@ def test_dialogues_are_whole(monkeypatch):
 
 
 def test_removed_texts_are_named_by_their_digest():
-    """A text that was removed for publication is told of, and the dialogue is read all the same."""
+    """A removed text is shown by its digest, and the rest of the dialogue is read."""
     store = type(small())("result")
     name = iri("run/1/parrot-2/Mend-turtle/2-d4d4d4d4")
     (before,) = dialogues(store, [name])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Users who check their types strictly see those of the Python API."""
+"""Users who check types strictly see the types of the Python API."""
 
 import subprocess
 import sys
@@ -33,7 +33,7 @@ WRONG = {
 
 
 def complaints(text, folder):
-    """What mypy says of a module of a user."""
+    """Return mypy's messages about a user's module."""
     module = folder / "used.py"
     module.write_text(text, encoding="utf-8")
     command = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(folder), str(module)]
@@ -44,7 +44,7 @@ def complaints(text, folder):
 
 @pytest.mark.slow
 def test_types_of_users_are_checked(tmp_path):
-    """Right uses pass ``mypy --strict``, and each wrong one is found by its kind."""
+    """Correct uses pass ``mypy --strict``, and each wrong one has the expected error."""
     assert "Success" in complaints(USED, tmp_path)
     begun = len(USED.splitlines()) + 1
     said = complaints(USED + "\n".join(WRONG) + "\n", tmp_path)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The attack by SIGKILLs and full disks, in a bounded form; the whole is a command of its own."""
+"""The attack by SIGKILLs and full disks, in a short form; the full form is a command."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import importlib
 
 import pytest
 
-PATIENT = 1.0  # seconds for which a machine under load may not let a process read what has come
+PATIENT = 1.0  # seconds in which a process on a busy machine may fail to read a response
 
 
 @pytest.mark.slow

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""BLINKG is installed from a copy, asked, and judged by what mappings make.
+"""BLINKG is installed from a copy, run, and judged by the output of the mappings.
 
 The small copy is invented, in the layout of ``citiususc/blinkg``; the published scenarios are read
 from the folder of published data.
@@ -26,7 +26,7 @@ from tests.commands import printed as command
 
 NAME = "BlinkgMappings"
 PAGE = Path(__file__).parent.parent / "docs" / "blinkg.md"
-#: Published graphs that no mapping makes of their files: F1 of the reference, and why.
+#: Published graphs that no mapping produces from their files: F1 of the reference, and why.
 NOT_MADE = {
     "1E": (20 / 24, "four first and last names; the files have whole names, which RML cannot split")
 }
@@ -54,7 +54,7 @@ UNUSED = {
 
 @pytest.fixture
 def copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The invented copy, and an empty place for installations."""
+    """Return the invented copy, with an empty folder for installations."""
     monkeypatch.setenv(home.VARIABLE, str(tmp_path / "home"))
     for name, text in {**FILES, **UNUSED}.items():
         path = tmp_path / "copy" / name
@@ -64,7 +64,7 @@ def copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def install(copy: Path) -> dict[str, object]:
-    """What the installation of a copy reports."""
+    """Return the report of installing a copy."""
     found: dict[str, object] = json.loads(
         command("datasets", "install", "blinkg", "--from", str(copy), "--json")
     )
@@ -72,18 +72,18 @@ def install(copy: Path) -> dict[str, object]:
 
 
 def cases(form: str) -> list[Case]:
-    """The cases of the installed copy in a format."""
+    """Return the cases of the installed copy in a format."""
     task = catalogue.labelled_tasks()[f"{NAME}-{form}"]
     return list(blinkg_mappings.cases(task, "own", 0, 1000))
 
 
 def judged(case: Case, *answers: str) -> Verdict:
-    """The verdict on the last answer."""
+    """Return the verdict on the last answer."""
     return blinkg_mappings.judge(case, answers, PlainExecutor())
 
 
 def test_scenarios_are_installed(copy: Path, tmp_path: Path) -> None:
-    """Files that cases need are taken, others and those outside of the copy are not."""
+    """Files that cases need are installed; other files and those outside the copy are not."""
     (tmp_path / "secret.json").write_text('{"boats": []}', encoding="utf-8")
     (copy / "scenarios/scenario1/1A/link.json").symlink_to(tmp_path / "secret.json")
     said = install(copy)
@@ -110,7 +110,7 @@ def test_scenarios_are_installed(copy: Path, tmp_path: Path) -> None:
 
 
 def test_what_is_no_copy_is_refused(copy: Path, tmp_path: Path) -> None:
-    """No copy, a folder without scenarios and damaged files install nothing."""
+    """No copy, a folder without scenarios, or damaged files install nothing."""
     with pytest.raises(ImportRefused, match=r"clone https://github.com/citiususc/blinkg"):
         command("datasets", "install", "blinkg")
     with pytest.raises(ImportRefused, match="no such file or folder"):
@@ -131,7 +131,7 @@ def test_what_is_no_copy_is_refused(copy: Path, tmp_path: Path) -> None:
 
 
 def test_the_prompt_states_what_nobody_can_guess(copy: Path) -> None:
-    """Classes with templates of IRIs, and properties with datatypes and languages, are told."""
+    """The prompt has the IRI templates of classes, and datatypes and languages of properties."""
     install(copy)
     (case,) = cases("json")
     said = blinkg_mappings.prompt(case)
@@ -149,7 +149,7 @@ def test_the_prompt_states_what_nobody_can_guess(copy: Path) -> None:
 
 
 def test_differences_and_errors_are_told(copy: Path) -> None:
-    """Another graph, a mapping that fails and no Turtle are asked for again, in two rounds."""
+    """A wrong graph, a failing mapping or invalid Turtle gets feedback, in two rounds."""
     install(copy)
     (case,) = cases("json")
     right = blinkg_mappings.reference(case)
@@ -184,7 +184,7 @@ def test_differences_and_errors_are_told(copy: Path) -> None:
 
 
 def test_triples_that_no_record_has_are_not_asked_for(copy: Path) -> None:
-    """The dialogue is over without them; only the score on the published graph counts them."""
+    """The dialogue ends without triples that no record has; only publishedF1 counts them."""
     install(copy)
     (case,) = cases("xml")
     verdict = judged(case, blinkg_mappings.reference(case))
@@ -194,7 +194,7 @@ def test_triples_that_no_record_has_are_not_asked_for(copy: Path) -> None:
 
 
 def test_a_run_of_the_baselines(copy: Path, tmp_path: Path) -> None:
-    """The oracle has all points in a recorded run, and silence none."""
+    """In a recorded run the oracle has full scores, and silence zero."""
     install(copy)
     store = ("--store", str(tmp_path / "store"))
     models = ("-m", "baseline:oracle", "-m", "baseline:silent")
@@ -225,7 +225,7 @@ def test_the_page_names_everything() -> None:
 
 @pytest.fixture
 def published(external_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The published scenarios, installed."""
+    """Install the published scenarios."""
     monkeypatch.setenv(home.VARIABLE, str(tmp_path / "home"))
     said = install(external_data / "blinkg")
     assert (said["differing"], said["missing"], said["further"]) == ([], [], 0)
@@ -237,7 +237,7 @@ def published(external_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 @pytest.mark.usefixtures("published")
 def test_published_scenarios_are_asked_and_judged() -> None:
-    """All cases keep the contract of task classes; references make what files have."""
+    """All cases keep the contract of task classes; references produce the expected graphs."""
     declared = catalogue.task_class(NAME)
     judge = contract.judge_here(blinkg_mappings, PlainExecutor())
     found = [case for form in blinkg.FORMATS for case in cases(form)]
@@ -261,7 +261,7 @@ def test_published_scenarios_are_asked_and_judged() -> None:
 
 @pytest.mark.usefixtures("published")
 def test_every_part_of_a_published_mapping_matters() -> None:
-    """A reference without one of its properties or classes is worse."""
+    """A reference without one of its properties or classes has a lower score."""
     for case in (case for form in blinkg.FORMATS for case in cases(form)):
         mapping = case.data["mapping"]
         parts = mapping.split("r:predicateObjectMap")[1:]

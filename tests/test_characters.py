@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whatever models write, documents stay well-formed, terminals unmoved and spreadsheets calm."""
+"""Any output of models leaves documents well-formed, and terminals and spreadsheets safe."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from kgbench.rdf import canonical_json
 from kgbench.store import open_store
 
 HOSTILE = "a\x01\x0b\x1b[31mb\rc\ufffe\uffff\u202e<&>\x7f"
-#: Literals hold all of Unicode but halves of characters.
+#: Literals have all of Unicode except surrogates.
 TEXTS = st.text(st.characters(codec="utf-8"))
 
 
 def results(text):
-    """Solutions with one literal, as the engine writes them in XML."""
+    """Return solutions with one literal, serialised as XML."""
     out = io.BytesIO()
     sink = XmlSink(out)
     solutions = ox.Store().query(f"SELECT ?a {{ VALUES ?a {{ {ox.Literal(text)} }} }}")
@@ -41,7 +41,7 @@ def results(text):
 
 @given(TEXTS)
 def test_results_in_xml_are_well_formed(text):
-    """Every literal can be parsed, and what XML can carry comes back as it was."""
+    """Any literal can be parsed, and is unchanged if XML can represent it."""
     (literal,) = ET.fromstring(results(text)).iter(
         "{http://www.w3.org/2005/sparql-results#}literal"
     )
@@ -64,7 +64,7 @@ def test_graphs_in_rdf_xml_are_well_formed(text):
 
 @given(st.binary(), st.lists(st.integers(0, 40)))
 def test_pieces_give_what_the_whole_gives(document, cuts):
-    """Wherever a document is cut on its way, what arrives is the same."""
+    """A document cut anywhere in transit gives the same output."""
     out = io.BytesIO()
     sink = XmlSink(out)
     begin = 0
@@ -77,19 +77,19 @@ def test_pieces_give_what_the_whole_gives(document, cuts):
 
 
 def test_json_has_no_infinity():
-    """Numbers that JSON lacks become the texts that XSD has for them, at any depth."""
+    """Infinite numbers, at any depth, become the texts that XSD has for them."""
     value = {"a": [1e999, -1e999, float("nan"), 0.5], "b": {"c": float("inf")}}
     assert canonical_json(value) == '{"a":["INF","-INF","NaN",0.5],"b":{"c":"INF"}}'
 
 
 def table(*cells):
-    """A table with one row."""
+    """Return a table with one row."""
     columns = [Column(f"c{place}", "C") for place, _ in enumerate(cells)]
     return Table("T", tuple(columns), (cells,))
 
 
 def test_formulas_become_text_where_that_is_asked_for():
-    """An apostrophe stands before what a spreadsheet would run; numbers stay numbers."""
+    """An apostrophe precedes text that a spreadsheet would execute; numbers stay numbers."""
     hostile = ("=cmd|' /C calc'!A0", "@SUM(1)", "+1", "-1", "\t=1", "\uff1d1", "plain", -0.5)
     safe, changed = table(*hostile).spreadsheet_safe()
     assert changed == 6
@@ -98,7 +98,7 @@ def test_formulas_become_text_where_that_is_asked_for():
 
 
 def test_lines_of_csv_end_as_asked():
-    """Lines end in LF, which a shell can cut, or in CR LF; values keep their own line ends."""
+    """Lines end in LF, for shell tools, or in CR LF; values keep their own line ends."""
     one = table("a\r\nb", "c")
     assert as_csv(one) == 'c0,c1\n"a\r\nb",c\n'
     assert as_csv(one, "\r\n") == 'c0,c1\r\n"a\r\nb",c\r\n'
@@ -116,28 +116,28 @@ def test_no_cell_of_latex_is_an_argument(text):
     "text", ["[x](javascript:alert(1))", "![x](http://h/)", "`a`", "*a*", "<b>", "a|b", "_a_"]
 )
 def test_markdown_shows_what_was_written(text):
-    """No link, picture, code, emphasis, element or column comes of a cell."""
+    """No cell creates a link, picture, code, emphasis, element or column."""
     shown = as_markdown(table(text)).splitlines()[-1]
     assert not re.search(r"(?<!\\)[\[\]`*_<]", shown.strip("| "))
     assert len(re.findall(r"(?<!\\)\|", shown)) == 2
 
 
 def test_marks_stay_bold_in_markdown():
-    """What kgbench itself marks is bold."""
+    """Marks of kgbench itself are bold."""
     marked = Table("T", (Column("m", "M", Kind.MARK),), (("**TTL_1**",),))
     assert as_markdown(marked).splitlines()[-1] == "| **TTL\\_1** |"
 
 
 @pytest.fixture(scope="module")
 def location(tmp_path_factory):
-    """A store without results."""
+    """Return the location of a store without results."""
     place = tmp_path_factory.mktemp("store") / "store"
     with open_store(str(place)):
         return str(place)
 
 
 def at_terminal(command):
-    """What a command writes to a terminal of its own."""
+    """Return the output of a command on a terminal."""
     ours, theirs = pty.openpty()
     process = subprocess.Popen(command, stdout=theirs, stdin=subprocess.DEVNULL, close_fds=True)
     os.close(theirs)
@@ -145,7 +145,7 @@ def at_terminal(command):
     try:
         while piece := os.read(ours, 1 << 16):
             found += piece
-    except OSError:  # how Linux says that the terminal was closed
+    except OSError:  # raised on Linux when the terminal is closed
         pass
     finally:
         os.close(ours)
@@ -155,7 +155,7 @@ def at_terminal(command):
 
 @pytest.mark.parametrize("form", ["csv", "tsv", "xml", "json", "table"])
 def test_no_format_steers_a_terminal(form, location, tmp_path):
-    """Written to a terminal, answers hold no character that it obeys."""
+    """Output on a terminal contains no control characters."""
     query = tmp_path / "q.rq"
     query.write_text(f"SELECT ({ox.Literal(HOSTILE)} AS ?a) {{}}", encoding="utf-8")
     command = [sys.executable, "-m", "kgbench", "query", str(query), "-f", form]
@@ -165,7 +165,7 @@ def test_no_format_steers_a_terminal(form, location, tmp_path):
 
 
 def test_a_terminal_of_another_encoding_ends_no_command(location, tmp_path):
-    """A table is drawn with what ISO 8859-1 has, and other characters are written out."""
+    """A table uses the characters of ISO 8859-1, and escapes all others."""
     query = tmp_path / "q.rq"
     query.write_text('SELECT ("\u2192 \u00e9" AS ?a) {}', encoding="utf-8")
     done = subprocess.run(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Children that do one task: they get no key, end at their limits, and their end is explained."""
+"""Worker processes for one task: they get no key, end at their limits, and report failures."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from kgbench.children.endings import (
 
 @pytest.fixture
 def code(monkeypatch):
-    """Run this code in the place of a module."""
+    """Return a function that replaces the module of a worker process by this code."""
 
     def instead(text: str) -> None:
         monkeypatch.setattr(one_task, "command", lambda *_: [sys.executable, "-c", text])
@@ -31,7 +31,7 @@ def code(monkeypatch):
 
 
 def test_a_child_runs_a_module_without_the_current_folder_and_without_keys(monkeypatch):
-    """The search path of modules is that of the parent, and keys stay there."""
+    """A worker process has the parent's module path without the current folder, and no keys."""
     monkeypatch.setenv("SOME_API_KEY", "secret-of-the-parent")
     monkeypatch.setenv("SSL_CERT_FILE", "certificates")
     assert command("a.module", "x") == [sys.executable, "-P", "-m", "a.module", "x"]
@@ -42,7 +42,7 @@ def test_a_child_runs_a_module_without_the_current_folder_and_without_keys(monke
 
 
 def test_what_a_child_says_and_how_it_ends(code):
-    """Texts and status come back; the reason of a failure has the last line of its errors."""
+    """Output and status are returned; the reason of a failure has the last line of stderr."""
     code("import sys; print(sys.stdin.read()); print('one\\ntwo', file=sys.stderr); sys.exit(3)")
     child = one_task.run("m", seconds=60, content=io.BytesIO(b"given"))
     assert (child.status, child.out.strip(), child.limit) == (3, "given", None)
@@ -50,13 +50,13 @@ def test_what_a_child_says_and_how_it_ends(code):
 
 
 def test_no_content_is_an_end_of_input(code):
-    """A child that reads without having been given anything does not wait for the terminal."""
+    """Without content, a worker process reads end of file, and does not wait for the terminal."""
     code("import sys; print(len(sys.stdin.read()))")
     assert one_task.run("m", seconds=60).out.strip() == "0"
 
 
 def test_a_child_that_stops_reading_is_no_error(code):
-    """More content than a child wants to read is left."""
+    """A worker process may ignore the rest of its input."""
     code("print('enough')")
     child = one_task.run("m", seconds=60, content=io.BytesIO(b"x" * (4 << 20)))
     assert (child.status, child.out.strip()) == (0, "enough")
@@ -64,7 +64,7 @@ def test_a_child_that_stops_reading_is_no_error(code):
 
 @pytest.mark.parametrize("content", [None, b"x" * (4 << 20)])
 def test_a_child_that_takes_too_long_is_killed(code, content):
-    """Neither work without end nor input that is never read holds the parent."""
+    """A worker process that does not end, or does not read its input, is killed in time."""
     code("import time; time.sleep(3600)")
     given = None if content is None else io.BytesIO(content)
     with pytest.raises(ChildTimeout):
@@ -72,7 +72,7 @@ def test_a_child_that_takes_too_long_is_killed(code, content):
 
 
 def test_a_fault_of_the_content_ends_the_child(code):
-    """What reading the content raises is raised, and no child is left waiting."""
+    """An exception while the content is read is raised, and the worker process is ended."""
     code("import sys; sys.stdin.read()")
 
     class Broken(io.BytesIO):
@@ -99,11 +99,11 @@ def test_a_fault_of_the_content_ends_the_child(code):
     ],
 )
 def test_the_limit_that_a_child_has_hit(status, errors, limit):
-    """Exit status and standard error tell memory from stack, and both from other ends."""
+    """Exit status and stderr distinguish the memory limit, the stack limit and other failures."""
     assert limit_hit(status, errors) is limit
 
 
 def test_ends_in_words():
-    """A signal has its name."""
+    """A signal is reported by its name."""
     assert described(-signal.SIGKILL) == "SIGKILL"
     assert described(2) == "exit status 2"

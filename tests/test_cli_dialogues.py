@@ -19,7 +19,7 @@ ORACLE, SILENT = "baseline:oracle", "baseline:silent"
 
 
 def records(**wanted):
-    """What is found in the small store of scores."""
+    """Return the dialogues found in the small store of scores."""
     store = graph("analysis_scores")
     models, tasks = wanted.pop("models", "*"), wanted.pop("tasks", "*")
     return find_dialogues(store, select(store, tasks=tasks, models=models), **wanted).records()
@@ -37,7 +37,7 @@ def test_dialogues_are_sorted_by_score_and_limited():
 
 
 def test_scores_below_a_limit():
-    """Only scores that are less count, and none is missed."""
+    """Only lower scores are listed, and none is missed."""
     below = records(below=0.5)
     assert below
     assert all(row["score"] < 0.5 for row in below)
@@ -45,7 +45,7 @@ def test_scores_below_a_limit():
 
 
 def test_an_outcome_of_any_answer_counts():
-    """A dialogue is found by the outcome of an answer, with the selectors of all analyses."""
+    """A dialogue is found by the outcome of any answer, with the selectors of all analyses."""
     found = records(outcome="timeout", models="model-b", tasks="Mend-*")
     assert [row["dialogue"] for row in found] == ["run/r1/model-b/Mend-turtle/1-d1"]
     assert records(outcome="refused") == []
@@ -59,13 +59,13 @@ def test_other_orders(sort):
 
 
 def test_each_order_can_be_typed():
-    """The command line knows the orders that there are, and no other."""
+    """The command line accepts exactly the declared orders."""
     assert {str(one) for one in Sort} == set(SORTS)
 
 
 @pytest.fixture(scope="module")
 def typed(tmp_path_factory):
-    """Runs a command on a store with a run of two models; gives what it printed."""
+    """Return a function that runs a command on a store with a run of two models."""
     store = str(tmp_path_factory.mktemp("dialogues") / "store")
 
     def run(*words):
@@ -78,7 +78,7 @@ def typed(tmp_path_factory):
 
 
 def test_each_line_shows_its_dialogue(typed):
-    """What is found is listed as commands that work as they stand."""
+    """Each dialogue is listed as a command that can be run as it is."""
     said = typed("dialogues", "--below", "0.5", "--outcome", "empty", "--limit", "3")
     title, *lines, note = said.splitlines()
     assert title == "Dialogues found: 4 (kgbench-1)"
@@ -90,7 +90,7 @@ def test_each_line_shows_its_dialogue(typed):
 
 
 def test_text_is_found_in_answers_whatever_its_case(typed):
-    """Search looks into answers, not into prompts, which all dialogues share."""
+    """The search covers answers, whatever their case, but not the shared prompts."""
     found = json.loads(typed("dialogues", "--search", "PERSON-0", "--json"))["rows"]
     assert {row["model"] for row in found} == {ORACLE}
     assert len(found) == 4
@@ -100,7 +100,7 @@ def test_text_is_found_in_answers_whatever_its_case(typed):
 
 
 def test_dialogues_of_one_run_and_model_as_csv(typed):
-    """Selectors and forms are those of all analyses."""
+    """``dialogues`` has the selectors and formats of all analyses."""
     (run,) = (one["run"] for one in json.loads(typed("status", "--json")))
     lines = typed("dialogues", "--run", run, "--model", SILENT, "-f", "csv").splitlines()
     assert lines[0] == "score,metric,outcome,task,model,iteration,dialogue"

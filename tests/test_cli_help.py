@@ -15,14 +15,14 @@ ROOT = typer.main.get_command(app)
 
 
 def paths(command, path=()):
-    """Every command and group below ``command``, as the words that are typed."""
+    """Yield every command and group below ``command``, as the words of the command line."""
     yield path
     for name, found in getattr(command, "commands", {}).items():
         yield from paths(found, (*path, name))
 
 
 def found(path):
-    """The command at a path."""
+    """Return the command at a path."""
     command = ROOT
     for name in path:
         command = command.commands[name]
@@ -30,7 +30,7 @@ def found(path):
 
 
 def helped(path, columns="80"):
-    """What the command prints as its help."""
+    """Return the help of a command."""
     answer = CliRunner().invoke(app, [*path, "--help"], env={"COLUMNS": columns})
     assert answer.exit_code == 0, answer.output
     return answer.stdout
@@ -38,7 +38,7 @@ def helped(path, columns="80"):
 
 @pytest.mark.parametrize("path", list(paths(ROOT)), ids=lambda path: " ".join(path) or "kgbench")
 def test_help_is_whole_at_80_columns(path):
-    """No line is longer than 80, no option is cut, and no type of Python is shown."""
+    """No line exceeds 80 characters, no option is cut, and no Python type is shown."""
     text = helped(path)
     assert max(map(len, text.splitlines())) <= 80
     assert "\u2026" not in text
@@ -51,7 +51,7 @@ def test_help_is_whole_at_80_columns(path):
 
 
 def test_options_are_grouped_and_say_what_they_take():
-    """A long list of options stands in groups; values are words, choices or bounds."""
+    """A long list of options is grouped; values are words, choices or bounds."""
     text = helped(("plot",))
     titles = re.findall(r"^╭─ ([\w ]+) ─", text, re.MULTILINE)
     assert titles == ["Arguments", "Selection", "Output", "Options"]
@@ -65,13 +65,13 @@ def test_options_are_grouped_and_say_what_they_take():
 
 @pytest.mark.parametrize("columns", ["20", "60", "100", "300"])
 def test_help_fits_narrow_and_wide_terminals(columns):
-    """Help is never wider than 100 columns, and never so narrow that it cannot be read."""
+    """Help is never wider than 100 columns, and remains readable on narrow terminals."""
     widest = max(map(len, helped(("run",), columns).splitlines()))
     assert widest <= max(60, min(100, int(columns)))
 
 
 def test_the_list_of_commands_needs_no_options_of_theirs(monkeypatch, capsys):
-    """What ``kgbench --help`` prints fast is what the whole command line prints."""
+    """``kgbench --help``, which is printed without loading commands, equals the full help."""
     monkeypatch.setattr("sys.argv", ["kgbench", "--help"])
     monkeypatch.setenv("COLUMNS", "80")
     with pytest.raises(SystemExit) as ended:
@@ -87,7 +87,7 @@ def test_the_list_of_commands_needs_no_options_of_theirs(monkeypatch, capsys):
     ids=lambda path: " ".join(path) or "kgbench",
 )
 def test_a_group_alone_prints_its_help(path):
-    """Who types only the name of a group is shown its commands, with the exit code of misuse."""
+    """A group without a command prints its commands, with the exit code for wrong usage."""
     answer = CliRunner().invoke(app, list(path))
 
     assert answer.exit_code == 2
@@ -96,7 +96,7 @@ def test_a_group_alone_prints_its_help(path):
 
 
 def test_the_program_alone_prints_the_list_of_commands(monkeypatch, capsys):
-    """The first thing that a newcomer types is answered."""
+    """``kgbench`` alone prints the list of commands."""
     monkeypatch.setattr("sys.argv", ["kgbench"])
     with pytest.raises(SystemExit) as ended:
         main()
@@ -106,7 +106,7 @@ def test_the_program_alone_prints_the_list_of_commands(monkeypatch, capsys):
 
 
 def test_wrong_choices_are_told_in_our_words():
-    """No phrase of the library that converts values stands before what there is to choose."""
+    """The error about a wrong choice lists the choices, without phrases of the library."""
     answer = CliRunner().invoke(app, ["dialogues", "--outcome", "unparsed"])
 
     assert answer.exit_code == 2

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``kgbench init``: configurations that are accepted and run at once, by options or questions."""
+"""``kgbench init`` writes configurations that are valid and can be run, from options or answers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ KEY = "sk-" + "abcdEFGH0123" * 4
 
 
 def kgbench(folder: Path, *words: str, code: int = 0, **variables: str) -> str:
-    """What the command prints where nobody is at a terminal, or says where it is refused."""
+    """Return the output of a command without a terminal, or its error."""
     cleared = dict.fromkeys(name for name in os.environ if name.endswith("_API_KEY"))
     with contextlib.chdir(folder):
         done = CliRunner().invoke(app, words, env={**cleared, **variables})
@@ -32,16 +32,16 @@ def kgbench(folder: Path, *words: str, code: int = 0, **variables: str) -> str:
 
 
 def at_terminal(folder: Path, *replies: str) -> tuple[int, str]:
-    """The exit code of ``kgbench init`` on a terminal where these lines are typed, and all shown.
+    """Return the exit code and output of ``kgbench init`` on a terminal with these replies.
 
-    A reply is typed when a question has been put, which ends in a colon.
+    A reply is typed after each question, which ends in a colon.
     """
     ours, theirs = pty.openpty()
     command = [sys.executable, "-P", "-m", "kgbench", "init"]
     started = subprocess.Popen(command, cwd=folder, stdin=theirs, stdout=theirs, stderr=theirs)
     os.close(theirs)
     shown, left = "", list(replies)
-    with contextlib.suppress(OSError):  # the other end is closed: the command is done
+    with contextlib.suppress(OSError):  # the terminal is closed: the command has ended
         while piece := os.read(ours, 4096).decode():
             shown += piece
             if left and shown.endswith(": "):
@@ -52,13 +52,13 @@ def at_terminal(folder: Path, *replies: str) -> tuple[int, str]:
 
 
 def read(path: Path) -> dict[str, object]:
-    """What a configuration says."""
+    """Return a configuration, parsed."""
     found: dict[str, object] = YAML(typ="safe").load(path)
     return found
 
 
 def test_without_options_and_terminal_the_defaults_run(tmp_path):
-    """Nothing is asked, and what is written is accepted and run without a provider."""
+    """Without options and terminal there are no questions; the default needs no provider."""
     said = kgbench(tmp_path, "init", "first")
     path = tmp_path / "first" / "kgbench.yaml"
     assert "Run it with: kgbench run first/kgbench.yaml" in said
@@ -71,7 +71,7 @@ def test_without_options_and_terminal_the_defaults_run(tmp_path):
 
 
 def test_options_are_written(tmp_path):
-    """Each option has its place in the file, and nothing is asked."""
+    """Each option has its place in the file, and there are no questions."""
     words = ("--model", "baseline:silent", "--model", 'openai:a"b@http://127.0.0.1:9/v1')
     more = ("--task", "RdfFriendCount-*", "--suite", "llm-kg-bench-3", "-n", "3")
     kgbench(tmp_path, "init", *words, *more, "--max-cost", "0.25")
@@ -87,7 +87,7 @@ def test_options_are_written(tmp_path):
 
 
 def test_keys_are_named_and_never_written(tmp_path):
-    """A configuration says in which variable a key is looked for; the key is nowhere."""
+    """A configuration names the variable of a key, and never the key."""
     words = ("init", "--model", "openai:gpt-5", "--model", "google:gemini-3?key_env=MY_KEY")
     said = json.loads(kgbench(tmp_path, *words, "--json", OPENAI_API_KEY=KEY))
     assert said == {"file": "kgbench.yaml", "keys_not_set": ["MY_KEY"]}
@@ -110,13 +110,13 @@ def test_keys_are_named_and_never_written(tmp_path):
     ],
 )
 def test_what_would_be_refused_is_not_written(tmp_path, words, why):
-    """Names that nobody knows are refused as `kgbench validate` refuses them."""
+    """An unknown name is refused as by `kgbench validate`, and nothing is written."""
     assert why in kgbench(tmp_path, "init", "new", *words, code=1)
     assert not (tmp_path / "new").exists()
 
 
 def test_files_are_never_overwritten(tmp_path):
-    """A file, or a link to nothing, of that name stays; so does a file in place of the folder."""
+    """A file or a dangling link is not overwritten; a file in place of the folder is kept."""
     (tmp_path / "kgbench.yaml").write_text("mine\n")
     (tmp_path / "file").write_text("mine\n")
     (tmp_path / "linked").mkdir()
@@ -130,7 +130,7 @@ def test_files_are_never_overwritten(tmp_path):
 
 
 def test_three_questions(tmp_path):
-    """On a terminal three questions are put, and put again where the answer makes no sense."""
+    """On a terminal there are three questions, repeated after an invalid answer."""
     code, shown = at_terminal(
         tmp_path,
         *("baselin:oracle", "baseline:silent", "FriendCount", "RdfFriendCount-turtle-*"),
@@ -150,7 +150,7 @@ def test_three_questions(tmp_path):
 
 
 def test_questions_have_defaults(tmp_path):
-    """Who presses Enter three times gets the defaults; a suite may be named in place of tasks."""
+    """Three empty answers give the defaults; a suite may be named in place of tasks."""
     code, shown = at_terminal(tmp_path, "", "kgbench-1", "")
     assert code == 0, shown
     assert shown.count("]: ") == 3

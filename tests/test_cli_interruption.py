@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ctrl-C: one line in words, exit code 130, and everything that was stored is whole."""
+"""Ctrl-C gives a one-line message and exit code 130, and leaves the store consistent."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ from kgbench.store import SnapshotReader, maintenance, open_reader
 from kgbench.store.embedded import EmbeddedStore
 from tests.archives import record_v3, write_json
 
-PATIENCE = 300  # seconds, for another process to come so far
-STATE = {"owner", "lock", "journal-main"}  # by which `publish` knows its own folder
+PATIENCE = 300  # seconds for another process to get this far
+STATE = {"owner", "lock", "journal-main"}  # files by which `publish` knows its own folder
 SITE = ("--base", "http://example.org/results/")
 RUN = ("run", "-m", "baseline:oracle", "-m", "baseline:noisy?rate=0.5&seed=3")
 
 
 def call(*words):
-    """What a command did."""
+    """Return the result of a command."""
     return CliRunner().invoke(app, [str(word) for word in words])
 
 
 def interrupt(*_, **__):
-    """What Ctrl-C does to whatever is running."""
+    """Raise KeyboardInterrupt, as Ctrl-C does."""
     raise KeyboardInterrupt
 
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory):
-    """A store with a small run."""
+    """Return a store with a small run."""
     location = tmp_path_factory.mktemp("interrupted") / "results"
     assert call(*RUN, "-t", "RdfFriendCount-turtle-1", "--store", location).exit_code == 0
     return location
@@ -69,7 +69,7 @@ def store(tmp_path_factory):
 def test_every_command_says_in_one_line_that_it_was_interrupted(
     store, tmp_path, monkeypatch, words
 ):
-    """Wherever Ctrl-C comes, the command ends with 130 and one line, and nothing new is there."""
+    """At any time, Ctrl-C ends a command with 130 and one line, and nothing new is written."""
     file = write_json(tmp_path / "published.json", [record_v3()])
     for opened in (EmbeddedStore, SnapshotReader):
         monkeypatch.setattr(opened, "__init__", interrupt)
@@ -87,7 +87,7 @@ def test_every_command_says_in_one_line_that_it_was_interrupted(
 def test_what_was_stored_is_whole_and_the_command_can_be_given_again(
     store, tmp_path, monkeypatch, words
 ):
-    """Content that was loaded before Ctrl-C came counts for nothing; the next time all comes."""
+    """Content loaded before Ctrl-C is not registered; repeating the command loads all of it."""
     target = tmp_path / "store"
     file = write_json(tmp_path / "published.json", [record_v3()])
     if words == "import rdf":
@@ -122,7 +122,7 @@ def test_what_was_stored_is_whole_and_the_command_can_be_given_again(
 
 
 def test_ctrl_c_while_the_program_is_loaded_is_one_line(monkeypatch, capsys):
-    """Before there is a command, too, the exit code is 130, and no traceback is shown."""
+    """Ctrl-C while the program is loaded gives exit code 130, and no traceback."""
     monkeypatch.setitem(sys.modules, "kgbench.cli", SimpleNamespace(main=interrupt))
     with pytest.raises(SystemExit) as ended:
         program.main()
@@ -132,7 +132,7 @@ def test_ctrl_c_while_the_program_is_loaded_is_one_line(monkeypatch, capsys):
 
 
 def children(process):
-    """How many processes another one has started."""
+    """Return the number of child processes of another process."""
     told = subprocess.run(
         ["ps", "-A", "-o", "ppid="], capture_output=True, text=True, check=True
     ).stdout
@@ -141,7 +141,7 @@ def children(process):
 
 @pytest.mark.slow
 def test_ctrl_c_at_a_terminal_ends_a_publication_and_its_processes_quietly(tmp_path):
-    """The processes that make pages get the signal of the terminal, too: they say nothing."""
+    """Ctrl-C on a terminal also ends the worker processes of a publication, without output."""
     store, out = tmp_path / "store", tmp_path / "site"
     assert call("run", "--iterations", "4", "--store", store).exit_code == 0
     words = ["publish", "--store", store, "--out", out, *SITE]
@@ -155,7 +155,7 @@ def test_ctrl_c_at_a_terminal_ends_a_publication_and_its_processes_quietly(tmp_p
         deadline = time.monotonic() + PATIENCE
         while children(publishing.pid) == 0 and publishing.poll() is None:
             assert time.monotonic() < deadline
-            time.sleep(0.02)  # looking, too, takes time that the other process needs
+            time.sleep(0.02)  # polling also takes time that the other process needs
         os.killpg(publishing.pid, signal.SIGINT)
         _, said = publishing.communicate(timeout=PATIENCE)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a command says to a wrong word: one line, a hint, and nothing is written."""
+"""Commands answer a wrong argument with one line and a hint, and write nothing."""
 
 import subprocess
 import sys
@@ -19,7 +19,7 @@ COMMAND = ("run", "--model", "baseline:oracle", "--task", "RdfFriendCount-turtle
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory):
-    """A store with one small run."""
+    """Return a store with one small run."""
     location = str(tmp_path_factory.mktemp("refusals") / "results")
     ran = CliRunner().invoke(app, [*COMMAND, "--iterations", "1", "--store", location])
     assert ran.exit_code == 0, ran.output
@@ -34,7 +34,7 @@ def store(tmp_path_factory):
     ],
 )
 def test_a_run_with_a_wrong_word_writes_nothing(store, words, hint):
-    """No run is begun under the name of a suite or with an engine that does not exist."""
+    """No run begins with an unknown suite or with an unknown engine."""
     ran = CliRunner().invoke(
         app, [*COMMAND, "--new", *words, "--store", store], env={"COLUMNS": "200"}
     )
@@ -47,7 +47,7 @@ def test_a_run_with_a_wrong_word_writes_nothing(store, words, hint):
 
 @pytest.mark.parametrize("words", [["--task", "RdfFrendCount-*"], ["--model", "oracel"]])
 def test_judging_nothing_again_is_refused(store, words):
-    """A selection that fits no stored dialogue makes no pass, and is told what there is."""
+    """A selection without stored dialogues creates no pass, and the choices are named."""
     done = CliRunner().invoke(app, ["reevaluate", *words, "--store", store])
 
     assert isinstance(done.exception, TaskError)
@@ -59,7 +59,7 @@ def test_judging_nothing_again_is_refused(store, words):
 
 
 def test_a_list_of_no_task_is_refused():
-    """A pattern that fits no task label is likely misspelled."""
+    """A pattern that matches no task label is refused."""
     done = CliRunner().invoke(app, ["tasks", "list", "RdfFreindCount-turtle-1"])
 
     assert isinstance(done.exception, TaskError)
@@ -67,7 +67,7 @@ def test_a_list_of_no_task_is_refused():
 
 
 def test_a_file_that_cannot_be_written_is_one_line(store, tmp_path):
-    """An error of the operating system names the file; the traceback is for --debug."""
+    """An operating system error names the file; the traceback needs --debug."""
     (tmp_path / "file").write_text("")
     target = tmp_path / "file" / "board.csv"
     words = ["analyze", "leaderboard", "--format", "csv", "--store", store, "--out", str(target)]
@@ -88,7 +88,7 @@ def test_a_file_that_cannot_be_written_is_one_line(store, tmp_path):
 
 
 def test_files_steer_no_terminal(tmp_path, monkeypatch, capsys):
-    """What a refusal repeats of a file, and what a checklist does, has its controls written out."""
+    """Control characters of a file are escaped in error messages and in checklists."""
     file = tmp_path / "evil.ttl"
     file.write_text("@prefix \x1b[31mevil: <http://example.org/> .")
     for words in (
@@ -104,7 +104,7 @@ def test_files_steer_no_terminal(tmp_path, monkeypatch, capsys):
 
 
 def test_a_missing_package_is_told_from_a_missing_module():
-    """What an extra would bring is named with it; a hole in kgbench itself is not hidden."""
+    """A missing package is named with its extra; a missing module of kgbench is not masked."""
     told = missing_package(ModuleNotFoundError(name="matplotlib.figure"), "plots")
     assert str(told) == "matplotlib.figure is not installed: pip install 'kgbench[plots]'"
 
@@ -113,7 +113,7 @@ def test_a_missing_package_is_told_from_a_missing_module():
 
 
 def test_counts_are_words():
-    """One thing is not several; large numbers have separators."""
+    """A count has a singular and a plural, and large numbers have separators."""
     assert [count(number, "pass", "passes") for number in (0, 1, 2500)] == [
         "0 passes",
         "1 pass",
@@ -122,7 +122,7 @@ def test_counts_are_words():
 
 
 def test_other_names_of_the_command_line_are_unknown():
-    """What is made when it is asked for is the whole command line, and nothing else."""
+    """The module creates only the command line on demand; other attributes are unknown."""
     assert not hasattr(cli, "commands")
     assert cli.app is app
 
@@ -138,7 +138,7 @@ def test_other_names_of_the_command_line_are_unknown():
     ],
 )
 def test_only_the_command_that_is_named_is_made(words, made):
-    """A command line that begins with a command needs no other; all else needs all of them."""
+    """Only the named command is loaded; without a leading command, all commands are."""
     assert cli._requested_commands(words) == made
 
 
@@ -155,7 +155,7 @@ def test_only_the_command_that_is_named_is_made(words, made):
 )
 @pytest.mark.parametrize("empty", [False, True])
 def test_a_mistyped_store_is_not_made(words, empty, tmp_path, monkeypatch):
-    """What works on results makes no store of a folder that is not there, or empty."""
+    """A command that works on results creates no store in a missing or empty folder."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "verdicts.csv").write_text("verdict\n", encoding="utf-8")
     place = tmp_path / "mistyped"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What commands report besides their results: versions, progress, counts, what is not there."""
+"""Reports of commands besides their results: versions, progress, counts, missing packages."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SITE = ("--base", "http://example.org/results/", "--processes", "1")
 
 
 def kgbench(*words, code=0, **options):
-    """The result of a command in this process, which ends with ``code``."""
+    """Return the result of a command in this process, which ends with ``code``."""
     done = CliRunner().invoke(app, [str(word) for word in words], **options)
     assert done.exit_code == code, (done.output, done.exception)
     return done
@@ -40,7 +40,7 @@ def kgbench(*words, code=0, **options):
 
 @pytest.fixture(scope="module")
 def scores(tmp_path_factory):
-    """The place of a store with the scores of two models."""
+    """Return the path of a store with the scores of two models."""
     place = tmp_path_factory.mktemp("scores") / "store"
     owned("analysis_scores", str(place)).close()
     return place
@@ -50,7 +50,7 @@ def scores(tmp_path_factory):
 
 
 def test_the_version_is_told():
-    """``--version`` says the name and the version, and runs nothing."""
+    """``--version`` prints the name and the version, and runs nothing."""
     assert kgbench("--version").stdout == f"kgbench {package.__version__}\n"
 
 
@@ -65,12 +65,12 @@ def test_the_version_is_told():
     ],
 )
 def test_durations_have_the_units_that_fit(seconds, words):
-    """Seconds below a minute, then minutes, then hours."""
+    """A duration is in seconds below a minute, then in minutes, then in hours."""
     assert duration(seconds) == words
 
 
 def test_a_task_class_that_cannot_be_used_is_named(monkeypatch):
-    """Another package's broken task class stands on stderr; the list is that of the others."""
+    """A broken task class of another package is named on stderr; the others are listed."""
     monkeypatch.setattr(catalogue, "unusable", lambda: {"Theirs": "it has no folder"})
     done = kgbench("tasks", "list", "RdfFriendCount-nt-1")
 
@@ -79,7 +79,7 @@ def test_a_task_class_that_cannot_be_used_is_named(monkeypatch):
 
 
 def test_an_invalidation_is_reported_as_json(scores, tmp_path):
-    """Script and person get the same: what is not counted any more, and where that is recorded."""
+    """JSON and text report the excluded results, and where the invalidation is recorded."""
     shutil.copytree(scores, tmp_path / "store")
     words = ("invalidate", "r1", "--reason", "a test", "--store", tmp_path / "store")
     said = json.loads(kgbench(*words, "--json").stdout)
@@ -92,18 +92,18 @@ def test_an_invalidation_is_reported_as_json(scores, tmp_path):
 
 
 class Terminal(io.StringIO):
-    """Standard error that is a terminal."""
+    """Standard error on a terminal."""
 
     def isatty(self):
-        """It is."""
+        """Return true."""
         return True
 
 
 @pytest.mark.parametrize("total", [None, 7])
 def test_on_a_terminal_progress_is_a_bar_that_goes_away(monkeypatch, total):
-    """The bar shows what is done, with its note; nothing of it stays."""
+    """The bar shows the progress with its note, and disappears at the end."""
     terminal, clock = Terminal(), SimpleNamespace(monotonic=lambda: 5.0)
-    monkeypatch.setattr("kgbench.cli.progress.time", clock)  # which stands still meanwhile
+    monkeypatch.setattr("kgbench.cli.progress.time", clock)  # whose animation is off meanwhile
     monkeypatch.setattr(sys, "stderr", terminal)
     monkeypatch.setenv("TERM", "xterm")
     with progress("judging", total) as advance:
@@ -119,7 +119,7 @@ def test_on_a_terminal_progress_is_a_bar_that_goes_away(monkeypatch, total):
 
 
 def test_a_bar_shows_one_estimate_and_the_wait(monkeypatch):
-    """The caller's estimate stands in place of the bar's own; brackets in names are no markup."""
+    """The caller's estimate replaces that of the bar; brackets in names are not markup."""
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
     monkeypatch.setenv("TERM", "xterm")
@@ -132,12 +132,12 @@ def test_a_bar_shows_one_estimate_and_the_wait(monkeypatch):
     assert "waiting: 429 from 127.0.0.1:4111, next attempt in 12 s" in said
     assert "Rdf[ab]*" in said
     assert "1 min 15 s left" in said
-    assert "0:0" not in said  # how the bar itself would tell of time
+    assert "0:0" not in said  # columns in which the bar itself shows time
     assert "-:--" not in said.rpartition("left")[2]
 
 
 def test_lines_tell_of_each_wait_once(monkeypatch, capsys):
-    """A line per wait and ten seconds, but for one that lasts much longer; none of short ones."""
+    """At most one wait in ten seconds has a line (a much longer one does); short ones have none."""
     now = [0.0]
     clock = SimpleNamespace(monotonic=lambda: now[0])
     monkeypatch.setattr("kgbench.cli.progress.time", clock)
@@ -156,7 +156,7 @@ def test_lines_tell_of_each_wait_once(monkeypatch, capsys):
 
 
 def test_quiet_work_says_nothing(capsys):
-    """Where a report is for a script, progress is not told."""
+    """A quiet command reports no progress."""
     with progress("judging", 7, quiet=True) as advance:
         advance(3, "a note", total=7)
 
@@ -167,7 +167,7 @@ def test_quiet_work_says_nothing(capsys):
 
 
 def test_who_writes_to_a_server_is_told(monkeypatch):
-    """``store check`` names the one writer of a store on a server."""
+    """``store check`` names the current writer of a store on a server."""
     with InProcess() as server, open_store(server.url):
         said = kgbench("store", "check", "--store", server.url).stdout
 
@@ -176,7 +176,7 @@ def test_who_writes_to_a_server_is_told(monkeypatch):
 
 
 def test_a_backup_is_reported_as_json(scores, tmp_path):
-    """The report has every graph with its digest, and their triples in all."""
+    """The report has every graph with its digest, and the total of triples."""
     file = tmp_path / "scores.nq.gz"
     said = json.loads(kgbench("store", "backup", file, "--store", scores, "--json").stdout)
 
@@ -186,7 +186,7 @@ def test_a_backup_is_reported_as_json(scores, tmp_path):
 
 
 def test_what_a_row_does_not_bind_is_empty(scores, tmp_path):
-    """A variable without a value is a dash, and makes no column of numbers a text."""
+    """An unbound variable is a dash, and does not make a column of numbers text."""
     file = tmp_path / "q.rq"
     file.write_text("SELECT ?n ?x WHERE { VALUES (?n ?x) { (1 UNDEF) (UNDEF 'b') } }")
     lines = kgbench("query", file, "--store", scores).stdout.strip().splitlines()
@@ -197,7 +197,7 @@ def test_what_a_row_does_not_bind_is_empty(scores, tmp_path):
 
 
 def test_the_latest_pass_fills_the_parameters_of_a_query(scores):
-    """A query that can read the latest pass is told to, where that is what is chosen."""
+    """``--pass latest`` fills the parameter ``latest`` of a query that has it."""
     words = ("query", "outcome-counts", "--text", "--store", scores)
     first, latest = (kgbench(*words, "--pass", name).stdout for name in ("first", "latest"))
 
@@ -206,7 +206,7 @@ def test_the_latest_pass_fills_the_parameters_of_a_query(scores):
 
 
 def test_a_card_without_matplotlib_has_no_figures(scores, tmp_path, monkeypatch):
-    """What cannot be drawn is left out; the numbers are the same."""
+    """Without matplotlib a card has no figures, and the same numbers."""
     find = importlib.util.find_spec
     monkeypatch.setattr(
         importlib.util, "find_spec", lambda name: None if name == "matplotlib" else find(name)
@@ -218,11 +218,11 @@ def test_a_card_without_matplotlib_has_no_figures(scores, tmp_path, monkeypatch)
     assert len(written) == 2
 
 
-# --- what is not installed, what was brought --------------------------------------------------
+# --- missing packages, imports ---------------------------------------------------------------
 
 
 def test_a_missing_package_of_an_export_is_named(tmp_path, monkeypatch):
-    """The words name the package and the extra that brings it; nothing is written."""
+    """A missing package is named with its extra, and nothing is written."""
     monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
     done = kgbench("export", "rocrate", "--out", tmp_path / "x", "--licence", "MIT", code=1)
 
@@ -232,7 +232,7 @@ def test_a_missing_package_of_an_export_is_named(tmp_path, monkeypatch):
 
 
 class WithoutJinja:
-    """The module that publishes, where a package is missing that it imports."""
+    """The publishing module without one of its packages."""
 
     __spec__ = None
 
@@ -241,7 +241,7 @@ class WithoutJinja:
 
 
 def test_a_missing_package_of_publishing_is_named(tmp_path, monkeypatch):
-    """Publishing needs an extra, which is named before anything is made."""
+    """Publishing names the missing extra before any work."""
     monkeypatch.setitem(sys.modules, "kgbench.publish.site", WithoutJinja())
     done = kgbench("publish", "--out", tmp_path / "x", *SITE, code=1)
 
@@ -251,7 +251,7 @@ def test_a_missing_package_of_publishing_is_named(tmp_path, monkeypatch):
 
 
 def test_what_an_import_found_there_already_is_told(capsys):
-    """Things that grew, that were there, and that are there under another name are told apart."""
+    """Extended, known and renamed resources are reported separately."""
     summary = Summary(
         sources=[Origin("all.nq", "a" * 64)],
         grown=["urn:grown"],

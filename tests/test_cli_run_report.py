@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run ends with, and what a run without a configuration is called."""
+"""The report at the end of a run, and the name of a run without a configuration."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TASK = "RdfFriendCount-turtle-1"
 
 @pytest.fixture
 def typed(tmp_path):
-    """Runs a command on a store of its own; gives what it printed."""
+    """Return a function that runs a command on its own store and returns its output."""
 
     def run(*words):
         place = ["--store", str(tmp_path / "store")]
@@ -31,24 +31,24 @@ def typed(tmp_path):
 
 
 def ad_hoc(typed, model, *more, task=TASK):
-    """A run without a configuration of one model on one task, as JSON."""
+    """Return the JSON report of a run of one model on one task without a configuration."""
     return json.loads(typed("run", "-m", model, "-t", task, "-n", "2", "--json", *more))
 
 
 def models_of(table):
-    """The models in a table."""
+    """Return the models in a table."""
     return [row["model"] for row in table["rows"]]
 
 
 def test_a_run_ends_with_its_own_table(typed):
-    """Beside an earlier run, a run shows its own models; those of the store only on request."""
+    """A run reports its own models; those of earlier runs only with an option."""
     ad_hoc(typed, ORACLE)
     assert models_of(ad_hoc(typed, SILENT)["leaderboard"]) == [SILENT]
     assert models_of(ad_hoc(typed, SILENT, "--whole-store")["leaderboard"]) == [ORACLE, SILENT]
 
 
 def test_outcomes_warnings_and_worst_dialogues_are_told(typed):
-    """Empty answers are counted and warned of; each worst dialogue has a line that shows it."""
+    """Empty answers are counted with a warning; each worst dialogue has a command to show it."""
     said = typed("run", "-m", SILENT, "-m", ORACLE, "-t", TASK, "-n", "2")
     assert "answers  2 empty, 2 scored" in said or "answers  2 scored, 2 empty" in said
     assert "warning  2 of 2 answers of baseline:silent are empty" in said
@@ -60,14 +60,14 @@ def test_outcomes_warnings_and_worst_dialogues_are_told(typed):
 
 
 def test_a_run_without_faults_has_nothing_to_warn_of(typed):
-    """Full scores are no worst dialogues."""
+    """A run with full scores has no worst dialogues and no warnings."""
     told = ad_hoc(typed, ORACLE)
     assert told["warnings"] == told["worst"] == []
     assert told["outcomes"] == {ORACLE: {"scored": 2}}
 
 
 def test_other_selections_are_other_runs_and_the_same_command_continues(typed):
-    """Models and tasks name a run that has no configuration; more iterations continue it."""
+    """A run without a configuration is named by models and tasks; more iterations continue it."""
     first, other = ad_hoc(typed, ORACLE), ad_hoc(typed, SILENT)
     again = ad_hoc(typed, ORACLE, "-n", "3")
     elsewhere = ad_hoc(typed, ORACLE, task="RdfFriendCount-nt-1")
@@ -78,7 +78,7 @@ def test_other_selections_are_other_runs_and_the_same_command_continues(typed):
 
 
 def test_names_tell_selections_apart_but_not_their_order():
-    """The plain quick start keeps its name; addresses and keys of models are in no name."""
+    """The name of a run ignores the order of models, and contains no address and no key."""
     here, there = "openai:m@http://127.0.0.1:1/v1", "openai:m@http://127.0.0.1:2/v1"
 
     def named(*models, tasks=None):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``run``, ``status``, ``show`` and ``reevaluate`` as typed: their words and exit codes."""
+"""``run``, ``status``, ``show`` and ``reevaluate``: their messages and exit codes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ maxRetries: 0
 
 
 def kgbench(*words, code=0):
-    """The result of a command in this process, which ends with ``code``."""
+    """Return the result of a command in this process, which ends with ``code``."""
     done = CliRunner().invoke(app, [str(word) for word in words])
     assert done.exit_code == code, (done.output, done.exception)
     return done
@@ -42,7 +42,7 @@ def kgbench(*words, code=0):
 
 @pytest.fixture(scope="module")
 def empty(tmp_path_factory):
-    """A store in which everything is declared that kgbench knows, and nothing measured."""
+    """Return a store with all declared resources and no results."""
     place = tmp_path_factory.mktemp("empty") / "store"
     open_store(str(place)).close()
     return place
@@ -50,7 +50,7 @@ def empty(tmp_path_factory):
 
 @pytest.fixture
 def store(empty, tmp_path, monkeypatch):
-    """The place of a store, which the commands take by default; there is a key of an API."""
+    """Return the path of a store, the default of the commands, with an API key set."""
     shutil.copytree(empty, tmp_path / "store")
     monkeypatch.setenv("KGBENCH_STORE", str(tmp_path / "store"))
     monkeypatch.setenv("OPENAI_API_KEY", "sk-loopback")
@@ -59,7 +59,7 @@ def store(empty, tmp_path, monkeypatch):
 
 @pytest.fixture
 def small(tmp_path):
-    """Writes a configuration of one model on a server, and gives its path."""
+    """Return a function that writes a configuration of one model on a server."""
 
     def written(server, *, query="", iterations=3, seed=0, tasks=LABEL):
         given = {"url": server.url, "query": query, "tasks": tasks}
@@ -73,7 +73,7 @@ def small(tmp_path):
 
 
 def test_what_failed_is_told_and_asked_again_only_where_wished(store, small):
-    """Exit code 3 while dialogues are open; what failed is told, and why it would be held."""
+    """Exit code 3 marks open dialogues; failures are listed, and retried only on request."""
     script = scripts.sequence(scripts.SERVER_ERROR, scripts.SERVER_ERROR)
     with LoopbackServer(OpenAISpeech(), script=script) as server:
         first = kgbench("run", "--no-preflight", small(server), code=3)
@@ -95,7 +95,7 @@ def test_what_failed_is_told_and_asked_again_only_where_wished(store, small):
 
 @pytest.mark.slow
 def test_what_changed_is_told_in_words(store, small):
-    """A changed parameter is named with both values; of cases and prompts, that they changed."""
+    """A changed parameter is named with both values; changed cases and prompts are named."""
     with LoopbackServer(OpenAISpeech()) as server:
         kgbench("run", small(server))
         hot = kgbench("status", "--why", "--config", small(server, query="?temperature=1")).stdout
@@ -112,12 +112,12 @@ def test_what_changed_is_told_in_words(store, small):
 
 @pytest.mark.parametrize("times", [1, 2])
 def test_ctrl_c_ends_a_run_that_the_same_command_continues(store, small, times):
-    """It is said once that calls are finished; the exit code is 130, and nothing is asked twice."""
+    """Ctrl-C exits with 130 and one message; the same command makes only the missing calls."""
 
     def answer(prompt):
         if len(server.ledger) == 1:
             for _ in range(times):
-                signal.raise_signal(signal.SIGINT)  # in this thread, so that none is lost
+                signal.raise_signal(signal.SIGINT)  # in this thread, so that no interrupt is lost
         return echo(prompt)
 
     with LoopbackServer(OpenAISpeech(), answer=answer) as server:
@@ -137,7 +137,7 @@ def test_ctrl_c_ends_a_run_that_the_same_command_continues(store, small, times):
 
 
 def test_limits_and_keys_that_are_refused_stop_a_run_in_words(store, small):
-    """A limit that is reached is named, and so is the model that is asked no more."""
+    """A reached limit is named, and so is a model that is stopped by a refused key."""
     with LoopbackServer(OpenAISpeech()) as server:
         limited = kgbench("run", "--no-preflight", small(server), "--max-tokens", "1", code=3)
     with LoopbackServer(OpenAISpeech(), script=scripts.always(scripts.UNAUTHORISED)) as server:
@@ -162,7 +162,7 @@ def test_a_run_is_continued_by_its_name(store):
 
 
 def test_a_run_is_not_continued_with_the_quick_start_unasked(store):
-    """A run's name says nothing of models and tasks; whoever gives no others is told so."""
+    """``--run`` without models and tasks is refused, instead of using the quick start."""
     begun = kgbench("run", "-m", "baseline:oracle", "-t", LABEL, "-n", "1", "--json")
     refused = kgbench("run", "--run", json.loads(begun.stdout)["run"], "-n", "2", code=2)
 
@@ -171,7 +171,7 @@ def test_a_run_is_not_continued_with_the_quick_start_unasked(store):
 
 
 def test_a_store_without_runs_says_so(store):
-    """There is nothing to tell of an empty store."""
+    """``status`` of an empty store says that there are no runs."""
     assert kgbench("status").stdout == "The store has no runs yet.\n"
     assert kgbench("status", "--why", "--json").stdout == "[]\n"
 
@@ -180,7 +180,7 @@ def test_a_store_without_runs_says_so(store):
 
 
 def test_a_dialogue_is_shown_with_what_was_thought_and_what_failed(store, small):
-    """Reasoning stands before the answer; where no answer came, a note says what did."""
+    """Reasoning is shown before the answer; without an answer, a note names the failure."""
     script = scripts.sequence(scripts.SERVER_ERROR)
     with LoopbackServer(OpenAISpeech(reasoning="First, I count."), script=script) as server:
         kgbench("run", "--no-preflight", small(server, iterations=2), code=3)
@@ -199,18 +199,18 @@ def test_a_dialogue_is_shown_with_what_was_thought_and_what_failed(store, small)
 
 
 def newest():
-    """The newest run of the store."""
+    """Return the newest run of the store."""
     return json.loads(kgbench("status", "--json").stdout)[0]["run"]
 
 
 def judged_again(*words):
-    """The one pass that judging the newest run again makes, and the one it is compared with."""
+    """Return the pass of re-evaluating the newest run, and the pass it is compared with."""
     (made,) = json.loads(kgbench("reevaluate", newest(), *words, "--json").stdout)["passes"]
     return made
 
 
 def test_judging_again_is_told_and_compared_with_any_pass(store, tmp_path):
-    """The report names passes, and what was passed over; ``--against`` takes the end of a pass."""
+    """The report names passes and skipped dialogues; ``--against`` takes the end of a pass."""
     old = record_v1("FactExtractStatic", version="1.0", scores={"norm_recall": 0.5}, info={})
     kgbench("import", "llm-kg-bench", write_json(tmp_path / "old.json", [old]))
     kgbench("run", "-m", "baseline:oracle", "-t", LABEL, "-t", "RdfSyntaxFixList-turtle", "-n", "1")
@@ -232,12 +232,12 @@ def test_judging_again_is_told_and_compared_with_any_pass(store, tmp_path):
 
 
 def foreseen(*words):
-    """What a dry run says in JSON."""
+    """Return the JSON of a dry run."""
     return json.loads(kgbench("run", "--dry-run", *words, "--json").stdout)
 
 
 def test_a_dry_run_knows_what_is_done(store):
-    """Without a store everything is to do; a run that is named must be there."""
+    """Without a store everything is to do; a run that is named must exist."""
     words = ("-m", "baseline:oracle", "-t", LABEL, "-n", "3")
     shutil.rmtree(store)
     before = foreseen(*words)
@@ -255,7 +255,7 @@ def test_a_dry_run_knows_what_is_done(store):
 
 
 def test_a_dry_run_of_another_name_continues_nothing(store, tmp_path):
-    """A store that holds no run of this name has nothing of it complete."""
+    """A store without a run of this name has no complete dialogues."""
     kgbench("run", "-m", "baseline:oracle", "-t", LABEL, "-n", "1")
     text = f"name: other\ntasks: [{LABEL}]\nmodels: ['baseline:oracle']\niterations: 1\n"
 
@@ -263,7 +263,7 @@ def test_a_dry_run_of_another_name_continues_nothing(store, tmp_path):
 
 
 def test_a_dry_run_tells_ranges_and_what_it_does_not_know(store):
-    """Calls and cost have a least and a most where rounds may follow; an unknown price is said."""
+    """With feedback rounds, calls and cost have a range; an unknown price is reported."""
     said = kgbench(
         *("run", "--dry-run", "-m", "openai:gpt-4o", "-m", "openai:nobody", "-n", "1"),
         *("-t", "RdfSyntaxFixList-turtle"),
@@ -277,7 +277,7 @@ def test_a_dry_run_tells_ranges_and_what_it_does_not_know(store):
 
 
 def test_a_dry_run_of_published_cases_reads_them_from_the_store(store, tmp_path):
-    """Cases that only imported results have are counted from there; one cut short is refused."""
+    """Cases of imported results are counted from the store; a truncated case is refused."""
     suite = "llm-kg-bench-3"
     short = write_json(tmp_path / "short.json", [record_v3()])
     kgbench("import", "llm-kg-bench", write_json(tmp_path / "a.json", [dialogue_v3()]), short)

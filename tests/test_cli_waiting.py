@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a person sees while a run waits for a server that asks for patience."""
+"""The display of a run that waits for a rate-limited server."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ TASK = "RdfConnectionExplainStatic-turtle"
 
 
 def patient(*, after):
-    """A server that answers the first call, and asks for some seconds before the others."""
+    """Return a server that answers the first call, and rate-limits all others."""
     limited = scripts.Behaviour(scripts.RATE_LIMIT, retry_after=after)
     script = scripts.sequence(scripts.ANSWER, limited)
     return LoopbackServer(OpenAISpeech(echo_key=True), script=script)
 
 
 def words(server, store):
-    """A run of two dialogues on a server."""
+    """Return the arguments of a run of two dialogues on a server."""
     spec = f"openai:small@{server.root}"
     return ["run", "--store", str(store), "--task", TASK, "-n", "2", "-c", "1", "--model", spec]
 
 
 def test_a_line_says_what_is_waited_for(tmp_path, monkeypatch):
-    """Where there is no terminal, one line names status, host and seconds, and no key."""
+    """Without a terminal, one line names status, host and seconds, and no key."""
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     with patient(after="2") as server:
         done = CliRunner().invoke(app, words(server, tmp_path / "store"))
@@ -51,7 +51,7 @@ def test_a_line_says_what_is_waited_for(tmp_path, monkeypatch):
 
 @pytest.mark.slow
 def test_a_terminal_shows_a_live_line(tmp_path):
-    """On a terminal the line counts down, and nothing of it stays."""
+    """On a terminal the line counts down, and disappears."""
     pty = pytest.importorskip("pty", reason="there are no pseudo-terminals here")
     environment = {**os.environ, "OPENAI_API_KEY": KEY, "TERM": "xterm", "COLUMNS": "100"}
     with patient(after="3") as server:
@@ -73,12 +73,12 @@ def test_a_terminal_shows_a_live_line(tmp_path):
 
 
 def _read(terminal):
-    """All that is written to a pseudo-terminal until its other end is closed."""
+    """Return the output of a pseudo-terminal until its other end is closed."""
     said = b""
     while True:
         try:
             piece = os.read(terminal, 65536)
-        except OSError:  # Linux says so where the other end is closed
+        except OSError:  # raised on Linux when the other end is closed
             piece = b""
         if not piece:
             os.close(terminal)

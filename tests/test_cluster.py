@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Judging on a Dask cluster: the same evaluations as here, and none is lost with a worker."""
+"""A Dask cluster gives the same evaluations as this machine, and loses none with a worker."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ OF_THE_WORK = re.compile(r"prov#(wasAssociatedWith|startedAtTime|endedAtTime)>")
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory):
-    """A cluster of two workers."""
+    """Yield a cluster of two workers."""
     with cluster(tmp_path_factory.mktemp("dask")) as started:
         yield started
 
 
 def recorded(store):
-    """A run of all task classes with answers that are right and wrong, in ``store``."""
+    """Record a run of all task classes, with right and wrong answers, in ``store``; return it."""
     plan = config.quick_start(models=["baseline:noisy?rate=0.4&seed=7"], iterations=2)
     asyncio.run(run_plan(store, plan, Settings()))
     (run,) = reading.runs(store)
@@ -45,7 +45,7 @@ def recorded(store):
 
 
 def judged(store, run, spec):
-    """The evaluations of a new pass as N-Triples, sorted, without what is of the work itself."""
+    """Return the evaluations of a new pass as sorted N-Triples without agents and times."""
     with executor(spec) as pool:
         found = reevaluate(store, run, pool, JudgeLimits())
     graph = next(p.graph for p in reading.passes(store, run) if p.iri == found.evaluation_pass)
@@ -56,7 +56,7 @@ def judged(store, run, spec):
 
 
 def test_cluster_judges_a_remote_store_as_this_machine_does(running, tmp_path):
-    """Every score and info is the same, judged here or by a cluster from a store on a server."""
+    """Scores and infos are the same from this machine and from a cluster with a remote store."""
     with Oxigraph(tmp_path / "server") as server:
         with open_store(str(tmp_path / "here")) as store:
             run = recorded(store)
@@ -73,7 +73,7 @@ def test_cluster_judges_a_remote_store_as_this_machine_does(running, tmp_path):
 
 
 def batches_of_answers(number, of=20):
-    """As many batches of right answers to the same 20 cases."""
+    """Return this number of batches of right answers to the same 20 cases."""
     name = "RdfFriendCount"
     task = catalogue.labelled_tasks()["RdfFriendCount-turtle-1"]
     cases = catalogue.module(name).cases(task, "kgbench-1", 0, 20)
@@ -100,7 +100,7 @@ def test_nothing_is_lost_with_a_worker(running):
 
 @pytest.mark.slow
 def test_workers_come_and_go(tmp_path):
-    """A worker that comes later is sent the cases it lacks, and judges when the first is gone."""
+    """A worker that joins later gets missing cases, and judges after the first has left."""
     batches = batches_of_answers(4)
     with cluster(tmp_path, workers=1) as started, executor(f"dask:{started.address}") as pool:
         assert workers(pool) == 1
@@ -114,7 +114,7 @@ def test_workers_come_and_go(tmp_path):
 
 @pytest.mark.slow
 def test_the_scheduler_ends_in_the_middle(tmp_path):
-    """It is told in words, the store is as before, and the same command does it afterwards."""
+    """If the scheduler ends, the error is reported; the same command succeeds afterwards."""
     with open_store(str(tmp_path / "store")) as store:
         run = recorded(store)
         before = sorted(store.graphs())

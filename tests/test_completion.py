@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shells complete commands, options and what is at hand of arguments; servers are not asked."""
+"""Shells complete commands, options and local argument values, without contacting servers."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from kgbench.record import reading
 from kgbench.store import open_reader
 
 PAGE = (Path(__file__).resolve().parent.parent / "docs" / "completion.md").read_text("utf-8")
-#: What the console script is, under its name.
+#: The code of the console script, run under its name.
 KGBENCH = "import sys; sys.argv[0] = 'kgbench'; from kgbench.cli import main; main()"
 
 
 def kgbench(*words, **variables):
-    """What the program prints when a shell calls it; a real one does in the test with bash."""
+    """Return the program's output when a shell calls it; the bash test uses a real shell."""
     said = io.StringIO()
     with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(said):
         patch.setattr(sys, "argv", ["kgbench", *words])
@@ -37,7 +37,7 @@ def kgbench(*words, **variables):
 
 
 def completed(shell, line, **variables):
-    """What ``shell`` is told for a line, the last word of which is being written."""
+    """Return the completions of the last, unfinished word of a line in ``shell``."""
     words = line.split(" ")
     by_shell = {
         "bash": {"COMP_WORDS": "\n".join(words), "COMP_CWORD": str(len(words) - 1)},
@@ -49,7 +49,7 @@ def completed(shell, line, **variables):
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory):
-    """A store with one run, and the id of the run."""
+    """Return a store with one run, and the id of the run."""
     place = tmp_path_factory.mktemp("completion") / "results"
     words = ("run", "--task", "FactExtractStatic", "--model", "baseline:silent", "-n", "1")
     kgbench(*words, "--store", str(place))
@@ -59,7 +59,7 @@ def store(tmp_path_factory):
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_each_shell_gets_a_script_and_completes_labels(shell):
-    """The script names the program; commands, and labels of tasks, are completed."""
+    """The script names the program; commands and task labels are completed."""
     script = kgbench("--show-completion", shell)
 
     assert "_KGBENCH_COMPLETE" in script
@@ -72,7 +72,7 @@ def test_each_shell_gets_a_script_and_completes_labels(shell):
 
 
 def test_bash_takes_the_script(tmp_path):
-    """A real bash reads the script, and its function completes what is typed."""
+    """A real bash reads the script, and its function completes words."""
     bash = shutil.which("bash")
     if bash is None:
         pytest.skip("there is no bash here")
@@ -103,7 +103,7 @@ def test_models_and_data_sets():
 
 
 def test_runs_of_the_store(store, tmp_path):
-    """Ids of runs are completed from the store that is meant, if there is one."""
+    """Ids of runs are completed from the selected store, if it exists."""
     place, run = store
 
     assert run in completed("zsh", f"kgbench status --store {place} ")
@@ -114,7 +114,7 @@ def test_runs_of_the_store(store, tmp_path):
 
 
 def test_no_server_is_asked_and_no_store_put_in_order(store, monkeypatch):
-    """A store on a server completes nothing; nor does one that its last writer left open."""
+    """No completions come from a store on a server, or from one that was not closed properly."""
     monkeypatch.setattr("kgbench.store.open_reader", lambda _: pytest.fail("it was opened"))
     (store[0] / "dirty").touch()
     try:
@@ -125,7 +125,7 @@ def test_no_server_is_asked_and_no_store_put_in_order(store, monkeypatch):
 
 
 def test_the_page_is_true():
-    """Every command that the page says completes something is asked, and does."""
+    """Every completion that the page promises works."""
     assert {"--install-completion", "--show-completion"} <= set(re.findall(r"--[a-z-]+", PAGE))
     shown = kgbench("--help")
     assert "--install-completion" in shown

@@ -50,7 +50,7 @@ def test_a_refused_configuration_is_told_in_words(tmp_path):
 
     assert result.exit_code == 1
     lines = result.stderr.splitlines()
-    assert lines[0].startswith(f"{path}:1: needed: one of 'iterations'")
+    assert lines[0].startswith(f"{path}:1: needed: either 'iterations'")
     assert lines[1].startswith(f"{path}:6: /iteratons: unknown key 'iteratons': did you mean iter")
     assert lines[-1] == "refused: 2 findings"
 

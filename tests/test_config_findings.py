@@ -80,8 +80,8 @@ REFUSED = {
         "6 /iterations found an object or a list; allowed",
     ),
     "iterations null": (changed("iterations: 2", "iterations:"), "6 /iterations found nothing"),
-    "iterations missing": (changed("iterations: 2\n", ""), "1  needed: one of 'iterations'"),
-    "both iterations": (GOOD + "iterationsPerCase: 1\n", "1  needed: one of 'iterations'"),
+    "iterations missing": (changed("iterations: 2\n", ""), "1  needed: either 'iterations'"),
+    "both iterations": (GOOD + "iterationsPerCase: 1\n", "1  needed: either 'iterations'"),
     "misspelt key": (
         changed("iterations: 2", "iteratons: 2"),
         "6 /iteratons unknown key 'iteratons': did you mean iterations",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Patience: with calls that fail, with providers of batches, and with judges."""
+"""Timeouts and retries of model calls, of provider batches and of judge batches."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from kgbench.record.batches import Batch
 
 CASE = Case("urn:case", "suite", "Class", {}, {}, "0" * 64)
 REQUEST = Request(("What?",), CASE, "0")
-LONG = 3_600.0  # seconds that no test sits out
+LONG = 3_600.0  # seconds; no test waits that long
 
 
 class Model:
-    """A connection to a model that does one thing after the other, the last for ever."""
+    """A model connection that performs its steps in order and repeats the last one for ever."""
 
     def __init__(self, *doings):
         self.asked = 0
         self._doings = doings
 
     async def ask(self, _):
-        """Reply, fail, or do something else first."""
+        """Perform the next step: reply, raise an error, or await a function first."""
         doing = self._doings[min(self.asked, len(self._doings) - 1)]
         self.asked += 1
         if callable(doing):
@@ -44,7 +44,7 @@ class Model:
 
 
 def line_to(model, *, retries=3, scale=0.0, deadline=60.0, stopping=None, pace=None):
-    """A line to a model."""
+    """Return a client of a model."""
     return ModelClient(
         model,
         pace or RateLimiter(4),
@@ -64,7 +64,7 @@ async def never():
 
 
 def test_a_call_has_its_time_and_another_attempt():
-    """A model that does not answer in time is asked again; a deadline is a timeout in the graph."""
+    """A call that times out is retried; after the last retry its outcome is a timeout."""
 
     async def calling():
         line = line_to(Model(never, Reply("late")), deadline=0.01)
@@ -80,7 +80,7 @@ def test_a_call_has_its_time_and_another_attempt():
 
 
 def test_a_call_that_is_given_up_frees_its_place():
-    """Whoever cancels a call leaves the pace as it was."""
+    """A cancelled call frees its place in the rate limiter."""
 
     async def calling():
         line = line_to(Model(never))
@@ -105,7 +105,7 @@ def test_a_call_that_is_given_up_frees_its_place():
 )
 @pytest.mark.parametrize("before", [True, False])
 def test_no_call_is_repeated_once_the_run_stops(error, others, before):
-    """A run that stops before or while it waits for another attempt records the failure."""
+    """A run that stops before or during the wait for a retry records the failure."""
 
     async def calling():
         stopping, pace = asyncio.Event(), RateLimiter(4)
@@ -131,7 +131,7 @@ def test_no_call_is_repeated_once_the_run_stops(error, others, before):
 
 
 def test_a_refusal_beside_nobody_lets_all_wait():
-    """Too much though nothing else is under way: the whole model is left alone for a while."""
+    """A rate-limit error with no other call under way pauses all calls of the model."""
 
     async def calling():
         pace = RateLimiter(4)
@@ -145,7 +145,7 @@ def test_a_refusal_beside_nobody_lets_all_wait():
 
 
 def test_the_knocking_ends():
-    """Where everything fails, calls are not repeated more often than there are calls, and spare."""
+    """The retries are at most as many as the calls plus a fixed reserve."""
     patience = RetryPolicy(max_retries=1_000, scale=0.0)
     patience.begun()
     waits = [patience.wait(1, 0, ProviderError("down")) for _ in range(103)]
@@ -158,7 +158,7 @@ def test_the_knocking_ends():
 
 
 class Provider:
-    """A provider of batches that answers each kind of question by a list, its last for ever."""
+    """A provider of batches that answers each method from a list and repeats the last answer."""
 
     def __init__(self, **answers):
         self.asked = dict.fromkeys(answers, 0)
@@ -196,12 +196,12 @@ DOWN, REFUSED = ProviderError("down"), ProviderRefused("unknown")
 
 
 def following(provider, giving_up=None):
-    """What deals with a provider, without waiting."""
+    """Return a batch client that never sleeps between attempts."""
     return BatchClient(provider, Journal(), giving_up or asyncio.Event(), 0.0)
 
 
 def test_handing_in_ends_after_some_attempts():
-    """A provider that only ever asks for time gets no batch, and it is said what it said."""
+    """A submission is given up after eight attempts, with the provider's last message."""
     provider = Provider(submit=[RateLimited("queue is full")])
     with pytest.raises(BatchNotCreated, match="RateLimited: queue is full"):
         asyncio.run(following(provider).submitted(BATCH, [], ()))
@@ -210,7 +210,7 @@ def test_handing_in_ends_after_some_attempts():
 
 
 def test_what_is_undecided_is_looked_at_again():
-    """Whether a batch was made may take time to know; then it is that one, and no other is made."""
+    """A batch whose creation is undecided is searched for again and not submitted twice."""
     provider = Provider(submit=[DOWN], find=[Undecided(), DOWN, "found"])
     found = asyncio.run(following(provider).submitted(BATCH, [], ()))
 
@@ -219,7 +219,7 @@ def test_what_is_undecided_is_looked_at_again():
 
 
 def test_a_provider_that_refuses_is_not_asked_again():
-    """What waiting does not cure stops the model: looking at batches, and fetching results."""
+    """A permanent refusal ends polling, the search for a batch and the fetching of results."""
 
     async def fetched(following):
         return [one async for one in following.results(BATCH, BatchStatus("ended", 2))]
@@ -234,7 +234,7 @@ def test_a_provider_that_refuses_is_not_asked_again():
 
 
 def test_a_provider_that_stays_away_is_given_up():
-    """After an hour's worth of failures, one after the other, there is an end to looking."""
+    """Polling ends after 60 failures in a row; a successful poll resets the count."""
     provider = Provider(status=[DOWN] * 59 + [BatchStatus("running", 0)] + [DOWN])
     with pytest.raises(BatchesRefused, match="ProviderError: down"):
         asyncio.run(following(provider).ended(BATCH))
@@ -243,7 +243,7 @@ def test_a_provider_that_stays_away_is_given_up():
 
 
 def test_results_that_break_off_are_each_given_once():
-    """Fetching begins anew as often as need be; what came already does not come twice."""
+    """Fetching restarts after each failure, and each result is returned once."""
     provider = Provider(results=[DOWN, None, DOWN, None, None])
 
     async def fetched():
@@ -253,7 +253,7 @@ def test_results_that_break_off_are_each_given_once():
 
 
 def test_giving_up_ends_every_wait():
-    """Once a run is given up, what would wait for the provider does not."""
+    """Giving up a run ends every wait for the provider."""
 
     async def waiting():
         giving_up = asyncio.Event()
@@ -273,13 +273,13 @@ def test_giving_up_ends_every_wait():
 
 
 class Judges(concurrent.futures.Executor):
-    """An executor whose work a test does."""
+    """An executor whose futures are completed by the test."""
 
     def __init__(self):
         self.given = asyncio.Queue()
 
     def submit(self, *given):
-        """Take a batch; what comes of it is set later."""
+        """Accept a batch and return its future, which the test completes later."""
         future = concurrent.futures.Future()
         self.given.put_nowait((given[1], future))
         return future
@@ -287,7 +287,7 @@ class Judges(concurrent.futures.Executor):
 
 @pytest.mark.parametrize("failure", [None, RuntimeError("the pool is broken")])
 def test_everyone_who_waits_learns_what_became_of_a_batch(failure):
-    """A verdict or an error comes to each who waits, though another of the batch waits no more."""
+    """Each caller gets its verdict or error, although another caller of the batch is cancelled."""
 
     async def judging():
         judges = Judges()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The thread that writes: in order, in bounded pieces, and nothing after a failure."""
+"""The writer thread: order of writes, bounded size of writes, and the stop after a failure."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from kgbench.store import Block, EmbeddedStore
 
 
 class Full(EmbeddedStore):
-    """A store in memory that takes so many writes and no more."""
+    """An in-memory store that accepts a limited number of writes."""
 
     def __init__(self, writes):
         super().__init__(None)
         self.left = writes
 
     def write(self, blocks):
-        """Write, or refuse."""
+        """Write, or raise an error once the limit is reached."""
         self.left -= 1
         if self.left < 0:
             raise StoreError("no space left")
@@ -30,7 +30,7 @@ class Full(EmbeddedStore):
 
 
 def test_after_a_failed_write_nothing_is_written():
-    """Whoever awaits a write learns of the first failure, then and later; order is kept."""
+    """After a failed write nothing more is written, and every later write raises that error."""
     graph = "https://w3id.org/kgbench/graph/run/x"
 
     def block(k):
@@ -58,7 +58,7 @@ def test_after_a_failed_write_nothing_is_written():
 
 
 def test_what_queues_up_is_written_in_bounded_pieces(monkeypatch):
-    """Under way is one write; behind it goes together what is not too much, in its order."""
+    """Queued blocks are combined into writes of bounded size, in their order."""
     monkeypatch.setattr(writer_module, "_BATCH", 100)
     graph = "https://w3id.org/kgbench/graph/run/x"
     blocked, sizes = threading.Event(), []
@@ -87,7 +87,7 @@ def test_what_queues_up_is_written_in_bounded_pieces(monkeypatch):
 
 
 def test_an_idle_writer_ends():
-    """With nothing to write, closing is enough."""
+    """Closing an idle writer ends its thread."""
 
     async def idle(store):
         writer = Writer(store, asyncio.get_running_loop())

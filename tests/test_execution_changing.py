@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What updates and CONSTRUCT queries write, in both engines, and what is never executed."""
+"""Changes made by updates and CONSTRUCT queries in both engines, and texts that are refused."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NOWHERE = "<http://127.0.0.1:9/>"
 
 @pytest.fixture(params=["oxigraph", "rdflib"])
 def executor(request):
-    """Each engine."""
+    """Return the executor of each engine in turn."""
     return engine(request.param)
 
 
@@ -44,7 +44,7 @@ WRITTEN = {
 
 @pytest.mark.parametrize("text", WRITTEN)
 def test_what_is_written(executor, text):
-    """Triples that are removed or added, each once with its graph; the graph itself stays."""
+    """Each removed or added triple is listed once with its graph; the graph itself is unchanged."""
     signs = {"-": graph_changes.REMOVED, "+": graph_changes.ADDED}
     expected = {(signs[sign], *row) for sign, *row in WRITTEN[text]}
     for _ in range(2):
@@ -67,7 +67,7 @@ def test_what_is_written(executor, text):
     ],
 )
 def test_what_is_never_executed(executor, text):
-    """Queries with rows, documents to load and other endpoints are refused with a reason."""
+    """Other forms of query, LOAD and SERVICE are refused with a reason."""
     found = executor.changes(text, GRAPH, PREFIXES)
 
     assert found.refused
@@ -76,7 +76,7 @@ def test_what_is_never_executed(executor, text):
 
 
 def test_errors_are_told(executor):
-    """What does not parse, and what the engine cannot do, has a message and no rows."""
+    """A syntax error or an undeclared prefix yields a message and is not a refusal."""
     for text in ("INSERT DATA { e:a", "INSERT { ?s x:y ?o } WHERE { ?s ?p ?o }"):
         found = executor.changes(text, GRAPH, PREFIXES)
         assert found.error
@@ -88,7 +88,7 @@ def test_errors_are_told(executor):
 
 
 def test_the_default_engine_says_what_is_wrong_with_an_update():
-    """Line and column, or the prefix that is not declared; SERVICE is no error of syntax."""
+    """Errors name line and column or the undeclared prefix; SERVICE is not a syntax error."""
     executor = engine("oxigraph")
     asks = f"INSERT {{ ?s ?p ?o }} WHERE {{ SERVICE {NOWHERE} {{ ?s ?p ?o }} }}"
 
@@ -107,7 +107,7 @@ def test_the_default_engine_says_what_is_wrong_with_an_update():
 
 @pytest.mark.parametrize("head", ["INSERT", "CONSTRUCT"])
 def test_too_much_is_no_result(monkeypatch, head):
-    """More triples than the limit are an error instead of a part of them."""
+    """More triples than the limit are an error without rows."""
     monkeypatch.setattr(graph_changes, "MOST", 4)
     values = " ".join(map(str, range(9)))
     found = engine("oxigraph").changes(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Queries that an endpoint executes: what it finds, and what its failures mean."""
+"""Queries executed by a SPARQL endpoint: their results and the meaning of failures."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ TRUTH = b'{"head": {}, "boolean": true}'
 
 @pytest.fixture(scope="module")
 def server():
-    """An endpoint over :data:`GRAPH`."""
+    """Yield the server of an endpoint over :data:`GRAPH`."""
     with sparql_server(GRAPH) as running:
         yield running
 
 
 @pytest.fixture
 def asking(server):
-    """A client that asks again at once."""
+    """Return a client that retries almost without a pause."""
     server.failures.clear()
     server.asked.clear()
     return Endpoint(server.url, seconds=60, pause=0.001)
@@ -48,7 +48,7 @@ def asking(server):
     ],
 )
 def test_rows_are_those_of_the_engine(asking, query):
-    """What an endpoint finds is written as the engine writes it; known prefixes are declared."""
+    """An endpoint gives the same rows as the engine; well-known prefixes are declared."""
     found = asking.select(query, PREFIXES)
 
     assert found == OxigraphExecutor().select(query, GRAPH, PREFIXES)
@@ -64,20 +64,20 @@ def test_rows_are_those_of_the_engine(asking, query):
     ],
 )
 def test_what_engines_refuse_is_never_sent(server, asking, query):
-    """No endpoint is asked to ask another, to change anything, or for what is no SELECT."""
+    """A query with SERVICE, an update or an ASK is never sent to an endpoint."""
     assert asking.select(query, PREFIXES).refused
     assert not server.asked
 
 
 def test_unsendable_query_has_an_error(server, asking):
-    """Text that is not Unicode, and nesting that endpoints choke on, stay here."""
+    """Lone surrogates and deep nesting are errors of the query, which is not sent."""
     assert "surrogates" in asking.select('SELECT ("\ud800" AS ?x) {}', {}).error
     assert "nested" in asking.select("SELECT * " + "{" * 900 + "}" * 900, {}).error
     assert not server.asked
 
 
 def test_bad_query_is_an_error_of_the_query(asking):
-    """The endpoint's message about a query is kept, and nothing is asked again."""
+    """The endpoint's message about a query is kept, and the query is not retried."""
     found = asking.select("SELECT ?x { ?x unknown:p ?y }", {})
 
     assert "the endpoint refuses the query" in found.error
@@ -87,7 +87,7 @@ def test_bad_query_is_an_error_of_the_query(asking):
 
 @pytest.mark.parametrize("failure", ["stall", "drip", (504, {})])
 def test_slow_query_expires(server, asking, failure):
-    """A query that takes too long says so; that is no failure of the endpoint."""
+    """A query that takes too long is expired; this is not a failure of the endpoint."""
     server.failures[:] = [failure]
     hasty = Endpoint(asking.url, seconds=0.3)
 
@@ -95,7 +95,7 @@ def test_slow_query_expires(server, asking, failure):
 
 
 def test_passing_failures_are_waited_for(server, asking):
-    """An endpoint that is busy, restarts or stumbles is asked again."""
+    """A request is retried after HTTP 429 or 503, a dropped connection or an invalid response."""
     server.failures[:] = [(429, {"Retry-After": "0"}), (503, {}), "drop", GARBAGE]
 
     assert len(asking.select("SELECT * { ?s :name ?o }", PREFIXES).rows) == 3
@@ -103,7 +103,7 @@ def test_passing_failures_are_waited_for(server, asking):
 
 
 def test_words_that_stop_are_no_failure_of_their_own(server, asking):
-    """An endpoint that says it is busy, and then no more, is asked again like any other."""
+    """An error response that breaks off is retried like any other failure."""
     server.failures[:] = ["half", *["drop"] * 9]
     hasty = Endpoint(asking.url, seconds=3.0, pause=0.001)
 
@@ -114,7 +114,7 @@ def test_words_that_stop_are_no_failure_of_their_own(server, asking):
 
 @pytest.mark.parametrize("failure", [(502, {}), "drop", GARBAGE, TRUTH])
 def test_endpoint_that_does_not_answer_is_an_error(server, asking, failure):
-    """After some attempts it is said that the endpoint is to be seen to."""
+    """An endpoint that fails five times raises an error that it does not answer."""
     server.failures[:] = [failure] * 9
 
     with pytest.raises(EvaluationError, match="does not answer"):
@@ -123,10 +123,10 @@ def test_endpoint_that_does_not_answer_is_an_error(server, asking, failure):
 
 
 def test_endpoint_that_takes_no_connection_says_nothing_about_the_query():
-    """Where nobody accepts, a time-out is no expired query: the endpoint is to be seen to."""
+    """A timeout while connecting is a failure of the endpoint, not an expired query."""
     with contextlib.ExitStack() as stack:
         full = stack.enter_context(socket.create_server(("127.0.0.1", 0), backlog=0))
-        for _ in range(3):  # what the system accepts by itself, and some more
+        for _ in range(3):  # fills the backlog of the socket
             waiting = stack.enter_context(socket.socket())
             waiting.settimeout(0)
             waiting.connect_ex(full.getsockname())
@@ -137,7 +137,7 @@ def test_endpoint_that_takes_no_connection_says_nothing_about_the_query():
 
 @pytest.mark.parametrize("status", [401, 403, 404, 405])
 def test_endpoint_that_refuses_is_an_error_at_once(server, asking, status):
-    """What will not get better is not tried again."""
+    """A permanent HTTP error is raised at once, without a retry."""
     server.failures[:] = [(status, {})] * 9
 
     with pytest.raises(EvaluationError, match=f"HTTP {status}"):
@@ -146,7 +146,7 @@ def test_endpoint_that_refuses_is_an_error_at_once(server, asking, status):
 
 
 def test_redirections_are_not_followed(server, asking):
-    """Only the address that was named is asked."""
+    """A redirect is an error: only the given address is requested."""
     server.failures[:] = [(307, {"Location": server.url})]
 
     with pytest.raises(EvaluationError, match="HTTP 307"):
@@ -155,7 +155,7 @@ def test_redirections_are_not_followed(server, asking):
 
 
 def test_results_have_a_limit(asking, monkeypatch):
-    """A result that would fill the memory is an error of the query."""
+    """A response larger than the limit is an error of the query."""
     monkeypatch.setattr(endpoint, "MOST_BYTES", 20)
 
     assert "more than" in asking.select("SELECT * { ?s ?p ?o }", {}).error
@@ -172,6 +172,6 @@ def test_results_have_a_limit(asking, monkeypatch):
     ],
 )
 def test_unusable_address_is_refused(url):
-    """No address is taken but http and https, and none with a password in it."""
+    """Only http and https addresses without a password are accepted."""
     with pytest.raises(ConfigurationError, match="--endpoint"):
         Endpoint(url)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What both engines give for documents and queries, and what they refuse."""
+"""Results and refusals of both engines for documents and queries."""
 
 import json
 import re
@@ -29,20 +29,20 @@ e:a e:b 1, "x"@en, "line\\nbreak \\"quoted\\"" ; e:c [ e:d e:a ] ."""
 
 @pytest.fixture(params=["oxigraph", "rdflib"])
 def executor(request):
-    """Each engine."""
+    """Return the executor of each engine in turn."""
     return engine(request.param)
 
 
 @pytest.mark.parametrize("rdf_format", SAME)
 def test_formats_give_the_same_triples(executor, rdf_format):
-    """One triple, written in four formats, is one N-Triples line."""
+    """The same triple in four formats gives the same N-Triples line."""
     assert executor.parse(SAME[rdf_format], rdf_format).triples == (
         '<http://e/a> <http://e/b> "x" .',
     )
 
 
 def test_triples_are_written_as_n_triples(executor):
-    """Escapes, tags and datatypes are those of N-Triples; blank nodes are named in order."""
+    """Escapes, language tags and datatypes follow N-Triples; blank nodes are numbered in order."""
     text = '@prefix e: <http://e/> . e:a e:b "a\\n\\"\\\\", "x"@en, 1 ; e:c [], [] .'
     triples = executor.parse(text, "turtle").triples
     assert set(triples) == {
@@ -55,7 +55,7 @@ def test_triples_are_written_as_n_triples(executor):
 
 
 def test_parsing_is_repeatable(executor):
-    """The same document gives the same lines up to blank nodes, whose labels are told by order."""
+    """Parsing a document twice gives the same lines up to the labels of blank nodes."""
     text = '<http://e/a> <http://e/b> [ <http://e/c> "_:x" ], _:y, ( 1 2 ) .'
     first, second = (executor.parse(text, "turtle").triples for _ in range(2))
     assert sorted(re.sub("_:b.", "_:b", line) for line in first) == sorted(
@@ -66,27 +66,27 @@ def test_parsing_is_repeatable(executor):
 
 
 def test_the_default_engine_keeps_the_order():
-    """With Oxigraph the same document gives the same lines, labels and order included."""
+    """Oxigraph gives the same lines each time, order and blank node labels included."""
     text = '<http://e/a> <http://e/b> [ <http://e/c> "_:x" ], _:y, ( 1 2 ) .'
     executor = engine("oxigraph")
     assert executor.parse(text, "turtle") == executor.parse(text, "turtle")
 
 
 def test_triples_are_given_once(executor):
-    """A triple that is written twice is one."""
+    """A triple that is written twice is returned once."""
     line = '<http://e/a> <http://e/b> "x" .\n'
     assert len(executor.parse(line * 3, "ntriples").triples) == 1
 
 
 def test_named_graphs_are_left_out(executor):
-    """Only the default graph of a JSON-LD document counts."""
+    """Only the default graph of a JSON-LD document is returned."""
     inner = {"@id": "http://e/x", "http://e/y": "z"}
     document = {"@id": "http://e/g", "@graph": [inner], "http://e/b": "x"}
     assert len(executor.parse(json.dumps(document), "json-ld").triples) == 1
 
 
 def test_relative_iris_are_resolved_against_nowhere(executor):
-    """A relative IRI is no error, and does not tell where the document was parsed."""
+    """A relative IRI is valid and is resolved against a fixed, invalid base."""
     triples = executor.parse("<a> <http://e/b> <#c> .", "turtle").triples
     assert triples == ("<https://document.invalid/a> <http://e/b> <https://document.invalid/#c> .",)
 
@@ -110,7 +110,7 @@ def test_errors_of_documents_name_the_line(executor, rdf_format, text):
 
 
 def test_entities_are_not_resolved(executor, tmp_path):
-    """Neither internal, nor nested, nor external entities: a document with any is refused."""
+    """A document with internal, nested or external entities is refused."""
     secret = tmp_path / "secret.txt"
     secret.write_text("secret")
     nested = "".join(f'<!ENTITY l{i} "{f"&l{i - 1};" * 10}">' for i in range(1, 12))
@@ -127,7 +127,7 @@ def test_entities_are_not_resolved(executor, tmp_path):
 
 
 def test_declared_encodings_are_ignored(executor):
-    """What is parsed is text; the encoding that it had is nobody's concern."""
+    """An encoding declaration is ignored, because the document is already decoded."""
     text = '<?xml version="1.0" encoding="ISO-8859-1"?>\n' + RDF_XML.replace(">x<", ">ä<")
     assert executor.parse(text, "xml").triples == ('<http://e/a> <http://e/b> "ä" .',)
 
@@ -144,7 +144,7 @@ def test_declared_encodings_are_ignored(executor):
 )
 @pytest.mark.parametrize("escaped", [False, True])
 def test_remote_contexts_are_not_loaded(executor, context, escaped):
-    """A context is given or the document refused, wherever in it the context is named."""
+    """A document that names a remote context, anywhere in it, is refused."""
     text = json.dumps({"http://e/b": {"@context": context, "e": 1}})
     if escaped:
         text = text.replace('"@', '"\\u0040')
@@ -156,7 +156,7 @@ def test_remote_contexts_are_not_loaded(executor, context, escaped):
 
 @pytest.mark.parametrize("rdf_format", SAME)
 def test_nul_and_noise_do_no_harm(executor, rdf_format):
-    """Any text is parsed or has an error."""
+    """Any text either has triples or an error."""
     for text in (
         "\x00",
         "",
@@ -169,7 +169,7 @@ def test_nul_and_noise_do_no_harm(executor, rdf_format):
 
 
 def test_unknown_formats_are_a_defect(executor):
-    """A judge that asks for another format is wrong, not the answer."""
+    """An unknown format is a defect of the judge, not an error of the answer."""
     with pytest.raises(EvaluationError, match="no format 'rdfa'"):
         executor.parse("", "rdfa")
 
@@ -189,7 +189,7 @@ def test_select(executor):
 
 
 def test_well_known_prefixes_need_no_declaration(executor):
-    """Prefixes that rdflib knows are declared; what the judge passes takes precedence."""
+    """The prefixes that rdflib knows are declared; the judge's prefixes override them."""
     graph = '<http://e/a> <http://www.w3.org/2000/01/rdf-schema#label> "x" .'
     query = "SELECT * { ?s rdfs:label ?o }"
     assert len(executor.select(query, graph, {}).rows) == 1
@@ -199,7 +199,7 @@ def test_well_known_prefixes_need_no_declaration(executor):
 
 
 def test_undeclared_prefixes_fail_when_run(executor):
-    """Undeclared prefixes pass the check, which is one of grammar; the run names them."""
+    """An undeclared prefix passes the grammar check; executing the query names it."""
     query = "SELECT * { ?s nobody:knows ?o }"
     assert executor.check(query, {}) is None
     result = executor.select(query, GRAPH, {})
@@ -212,7 +212,7 @@ def test_undeclared_prefixes_fail_when_run(executor):
     ["SELECT * {\n ?s ?p }", "SELECT * {\n ?s nobody:x ?o", "SELECT * {\n ?s ?p \ud800 }"],
 )
 def test_errors_of_queries_name_line_and_column(executor, query):
-    """An error of a query has line and column, so that feedback can name them."""
+    """An error of a query names line and column."""
     error = executor.check(query, {})
     assert "line 2, column" in error or "(line:2, col:" in error or "(line:1, col:1)" in error
     assert executor.select(query, GRAPH, {}).error
@@ -222,7 +222,7 @@ def test_errors_of_queries_name_line_and_column(executor, query):
     "query", ["SELECT * { SERVICE SILENT <http://127.0.0.1:9/> { ?s ?p ?o } }", "ASK {}"]
 )
 def test_refused_queries_may_have_good_grammar(executor, query):
-    """What is refused passes the check and is never run."""
+    """A refused query passes the grammar check and is never executed."""
     assert executor.check(query, {}) is None
     result = executor.select(query, GRAPH, {})
     assert result.refused
@@ -230,13 +230,13 @@ def test_refused_queries_may_have_good_grammar(executor, query):
 
 
 def test_updates_fail_check_and_run(executor):
-    """An update is no query: it fails the check, and is refused when it is to be run."""
+    """An update fails the check of queries and is refused when executed as one."""
     assert executor.check("INSERT DATA { <http://e/> <http://e/> 1 }", {})
     assert executor.select("INSERT DATA { <http://e/> <http://e/> 1 }", GRAPH, {}).refused
 
 
 def test_from_loads_nothing(executor, tmp_path):
-    """A graph that a query names with FROM is not fetched, not even from a file."""
+    """A graph that a query names with FROM is not loaded, not even from a file."""
     file = tmp_path / "graph.ttl"
     file.write_text("<http://e/secret> <http://e/b> 1 .")
     result = executor.select(f"SELECT * FROM <{file.as_uri()}> {{ ?s ?p ?o }}", GRAPH, {})
@@ -244,7 +244,7 @@ def test_from_loads_nothing(executor, tmp_path):
 
 
 def test_too_many_rows_are_an_error(executor, monkeypatch):
-    """Rows are counted, and a result that is too large is given up."""
+    """A result with more values than the limit is an error without rows."""
     monkeypatch.setattr(oxigraph, "MOST_VALUES", 6)
     monkeypatch.setattr(rdflib_engine, "MOST_VALUES", 6)
     result = executor.select("SELECT * { ?s ?p ?o }", GRAPH, {})
@@ -252,7 +252,7 @@ def test_too_many_rows_are_an_error(executor, monkeypatch):
 
 
 def test_messages_without_a_place_are_kept():
-    """A message that names no line is told as it is."""
+    """A message of the engine that names no line is kept unchanged."""
     assert engine("oxigraph").parse('{"@id": 1}', "json-ld").error == "@id value must be a string"
     assert oxigraph._rephrased("SELECT", "the engine is in another mood") == (
         "the engine is in another mood"
@@ -260,7 +260,7 @@ def test_messages_without_a_place_are_kept():
 
 
 def test_a_list_of_documents_names_no_context_either(executor):
-    """JSON-LD that is a list is searched for remote contexts, too."""
+    """Remote contexts are also found in a JSON-LD document that is an array."""
     given = [{"@context": {"e": "http://e/"}, "e:b": "x"}]
     assert len(executor.parse(json.dumps(given), "json-ld").triples) == 1
     parsed = executor.parse(json.dumps([*given, {"@context": "http://127.0.0.1:9/c"}]), "json-ld")
@@ -269,7 +269,7 @@ def test_a_list_of_documents_names_no_context_either(executor):
 
 @pytest.mark.parametrize("name", ["<http://e/f>", "nobody:f"])
 def test_unknown_functions_fail_when_run(executor, name):
-    """A function that no engine has is no error of grammar, with or without a prefix: no rows."""
+    """An unknown function passes the grammar check and yields no rows."""
     query = f"SELECT * {{ ?s ?p ?o FILTER({name}(?o)) }}"
     assert executor.check(query, {}) is None
     result = executor.select(query, GRAPH, {})
@@ -277,19 +277,19 @@ def test_unknown_functions_fail_when_run(executor, name):
 
 
 def test_errors_of_scope_are_told_beside_unknown_functions():
-    """A variable out of scope is named as such though nothing of the query could be evaluated."""
+    """An error of scope is named although the query also calls an unknown function."""
     query = "SELECT ?a (COUNT(*) AS ?n) { ?s ?p ?a FILTER(<http://e/f>(?a)) }"
     assert "error of scope" in engine("oxigraph").check(query, {})
 
 
 def test_services_that_cannot_be_told_apart_are_not_checked():
-    """SERVICE that is glued to its name reaches no engine, not even to be checked."""
+    """A query with SERVICE directly before a prefixed name is refused by the check, too."""
     query = "SELECT * { SERVICEx:y{ ?s ?p ?o } }"
     assert engine("oxigraph").check(query, {"x": "http://127.0.0.1:9/"}) == lexer.ASKS_ELSEWHERE
 
 
 def test_what_is_no_select_has_no_rows():
-    """With the lexer off, the engine itself refuses the rows of another form."""
+    """Without the lexer, the engine itself refuses forms other than SELECT."""
     unguarded = oxigraph.OxigraphExecutor(refusal=lambda _: None)
     for query in ("ASK {}", "CONSTRUCT WHERE { ?s ?p ?o }"):
         result = unguarded.select(query, GRAPH, {})
@@ -298,7 +298,7 @@ def test_what_is_no_select_has_no_rows():
 
 @pytest.mark.parametrize(("size", "again"), [(0, 1), (10_000, 0)])
 def test_the_graphs_used_last_are_kept(size, again, monkeypatch):
-    """Eight graphs are kept, and more while they are small; the one unused for longest goes."""
+    """Eight graphs are cached, more if they are small; the least recently used is dropped."""
     monkeypatch.setattr(graph_cache, "_KEPT_SIZE", size)
     loaded = []
     cache = GraphCache(InstalledGraphs(), lambda graph: loaded.append(graph.text) or graph.text)
@@ -310,7 +310,7 @@ def test_the_graphs_used_last_are_kept(size, again, monkeypatch):
 
 
 def test_installed_graphs_go_by_name(tmp_path):
-    """A name means a file; an unknown one is an error that lists the known ones."""
+    """An installed graph is found by its name; an unknown name lists the known ones."""
     for name, rdf_format in {"a.nt": "ntriples", "b.rdf": "xml", "c.ttl": "turtle"}.items():
         (tmp_path / name).write_text(SAME[rdf_format])
     paths = [(path.stem, str(path)) for path in tmp_path.iterdir()]
@@ -327,7 +327,7 @@ def test_installed_graphs_go_by_name(tmp_path):
 
 
 def test_installed_graphs_must_be_readable(tmp_path):
-    """A missing file and an unknown kind of file are told at once."""
+    """A missing file and an unknown file extension are refused at once."""
     with pytest.raises(EvaluationError, match="cannot be read"):
         InstalledGraphs([("a", str(tmp_path / "missing.ttl"))])
     with pytest.raises(EvaluationError, match="ends in none of"):
@@ -335,7 +335,7 @@ def test_installed_graphs_must_be_readable(tmp_path):
 
 
 def test_a_graph_that_does_not_parse_is_a_defect(executor):
-    """A case whose graph does not parse is a defect, as that graph is ours."""
+    """A case whose graph does not parse is a defect of the case, not of the answer."""
     with pytest.raises(EvaluationError, match="graph of the case"):
         executor.select("SELECT * { ?s ?p ?o }", "no turtle", {})
 
@@ -347,13 +347,13 @@ def test_deep_nesting_is_an_error_of_syntax():
 
 
 def test_engines_have_labels():
-    """A pass records which engine in which version judged."""
+    """The label of an engine has its name and version, which a pass records."""
     assert engine_label("oxigraph").startswith("oxigraph 0.5.")
     assert engine_label("rdflib").startswith("rdflib 7.")
 
 
 def test_unknown_engines_are_refused():
-    """The message says which engines there are."""
+    """An unknown engine is refused with the list of engines."""
     with pytest.raises(EvaluationError, match="choose oxigraph or rdflib"):
         engine("jena")
     with pytest.raises(EvaluationError, match="no engine"):

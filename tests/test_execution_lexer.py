@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which queries are never executed: the lexer against tables, against chance and an engine."""
+"""The lexer finds queries that must not be executed: examples, properties and an engine."""
 
 import time
 
@@ -46,13 +46,13 @@ REFUSED = {
 
 @pytest.mark.parametrize("query", ASKING.values(), ids=ASKING)
 def test_service_is_found(query):
-    """A query that may reach another endpoint is refused, however it is written."""
+    """A query that calls another endpoint is refused, however SERVICE is written."""
     assert lexer.refusal(query) == lexer.ASKS_ELSEWHERE
 
 
 @pytest.mark.parametrize("query", NOT_ASKING.values(), ids=NOT_ASKING)
 def test_the_word_alone_is_no_reason(query):
-    """Texts, names, IRIs, variables and comments may contain the word."""
+    """Strings, names, IRIs, variables and comments may contain the word SERVICE."""
     assert lexer.refusal(query) is None
 
 
@@ -65,7 +65,7 @@ def test_the_word_alone_is_no_reason(query):
     ],
 )
 def test_load_is_found(update):
-    """An update that may fetch a document is told, however it is written."""
+    """An update with LOAD is found, however LOAD is written."""
     assert lexer.may_load(update)
 
 
@@ -77,25 +77,25 @@ def test_load_is_found(update):
     ],
 )
 def test_a_prefix_may_be_called_load(update):
-    """Prefixes, texts and comments may contain the word."""
+    """Prefixes, strings and comments may contain the word LOAD."""
     assert not lexer.may_load(update)
 
 
 @pytest.mark.parametrize(("query", "why"), REFUSED.items())
 def test_only_select_is_executed(query, why):
-    """Updates and other forms of query are refused, and the reason names them."""
+    """Updates and query forms other than SELECT are refused, and the reason names them."""
     assert why in lexer.refusal(query)
 
 
 @pytest.mark.parametrize("query", ["SELECT * {}", "select*{}", "PREFIX : <http://e/> SELECT ?x {}"])
 def test_select_is_executed(query):
-    """A SELECT is not refused, whatever stands before it."""
+    """A SELECT query is accepted, whatever its prologue."""
     assert lexer.refusal(query) is None
 
 
 @given(st.text())
 def test_tokens_make_up_the_text(text):
-    """No character is lost or read twice."""
+    """The tokens of a text cover every character exactly once."""
     read = list(lexer.tokens(text))
     assert "".join(token.text for token in read) == text
     assert [token.start for token in read] == [
@@ -109,7 +109,7 @@ def test_tokens_make_up_the_text(text):
     st.sampled_from(["<http://e/>", "?x", "e:x", ":"]),
 )
 def test_service_is_found_between_blanks_and_comments(blanks, upper, endpoint):
-    """Any mixture of case, blanks and comments around the keyword is seen through."""
+    """SERVICE is found in any case, between any white space and comments."""
     word = "".join(c.upper() if up else c for c, up in zip("service", upper, strict=True))
     gap = "".join(blanks)
     query = f"SELECT * {{ ?s ?p ?o .{gap}{word}{gap}{endpoint}{gap}{{ ?s ?p ?o }} }}"
@@ -118,7 +118,7 @@ def test_service_is_found_between_blanks_and_comments(blanks, upper, endpoint):
 
 @given(st.lists(st.sampled_from(PIECES), max_size=14).map("".join))
 def test_what_is_not_refused_asks_nobody(body):
-    """Whatever the engine makes of a text that the lexer lets pass, it asks no endpoint."""
+    """A text that the lexer accepts never makes the engine call an endpoint."""
     for query in (body, f"SELECT * {{ {body} }}", f"SELECT * {{ FILTER(?a<?b{body} }}"):
         if lexer.refusal(query) is not None:
             continue
@@ -131,19 +131,19 @@ def test_what_is_not_refused_asks_nobody(body):
 
 
 def test_the_engine_tells_when_it_would_ask():
-    """The property above has teeth: such a query fails with another kind of error."""
+    """A query with SERVICE makes the engine raise OSError, so the test above can fail."""
     with pytest.raises(OSError, match="port 9"):
         list(ox.Store().query(f"SELECT * {{ SERVICE {NOWHERE} {{ ?s ?p ?o }} }}"))
 
 
 def test_undeclared_prefixes():
-    """Prefixes that are used and declared nowhere are named in order; texts and IRIs have none."""
+    """Undeclared prefixes are named in order; strings and IRIs contain no prefixes."""
     query = "PREFIX a: <http://a/> SELECT * { a:x b:y 'c:z' ; <d:e> f:, b:g . :h ?i 1 } # j:k"
     assert lexer.undeclared(query, {"f": "http://f/"}) == ["b", ""]
 
 
 def test_service_is_replaced_in_place():
-    """The query whose syntax is checked has the same length and no SERVICE."""
+    """Replacing SERVICE for the syntax check keeps the length of the query."""
     query = "SELECT * { SERVICE #c\n SILENT <http://e/> { ?silent e:service 'SERVICE' } }"
     changed = lexer.without_service(query)
     assert changed == (
@@ -155,12 +155,12 @@ def test_service_is_replaced_in_place():
     ("query", "depth"), [("", 0), ("{([])}", 3), ("{}{}", 1), ("'((('", 0), ("# (((\n(", 1)]
 )
 def test_depth(query, depth):
-    """Brackets count where they are brackets, and nowhere else."""
+    """The depth counts brackets, but none in strings and comments."""
     assert not lexer.is_deeper(query, depth)
     assert depth == 0 or lexer.is_deeper(query, depth - 1)
 
 
-#: Pieces of which a text is made that a pattern could read anew from each of its places.
+#: Pieces whose repetition could make a regular expression read a text again from each place.
 FREEZING = {
     "prefix without a colon": "a.",
     "prefix with hyphens": "a-",
@@ -196,7 +196,7 @@ STARTS = ("", '"', "'''", "_:a")
 
 
 def seconds(text):
-    """The least processor time of three readings, which other work changes little."""
+    """Return the least processor time of three runs, which other processes affect little."""
 
     def read():
         begin = time.process_time()
@@ -210,7 +210,7 @@ def seconds(text):
 @pytest.mark.parametrize("piece", FREEZING.values(), ids=FREEZING)
 @pytest.mark.parametrize("start", STARTS)
 def test_reading_is_linear(start, piece):
-    """Eight times the text takes about eight times as long, whatever it is made of; not 64 times.
+    """Eight times the text takes about eight times as long, not 64 times.
 
     ``service`` makes the whole of the text be read.
     """
@@ -222,7 +222,7 @@ def test_reading_is_linear(start, piece):
 
 @pytest.mark.parametrize("piece", FREEZING.values(), ids=FREEZING)
 def test_no_text_stops_a_reader(piece):
-    """60,000 characters, which once took most of a minute, take a small part of the patience."""
+    """A text of 60,000 characters is read in less than 20 seconds (once most of a minute)."""
     begin = time.process_time()
     for start in ("", '"'):
         lexer.refusal(start + piece * (60_000 // len(piece)) + "# service")
@@ -230,14 +230,14 @@ def test_no_text_stops_a_reader(piece):
 
 
 def test_query_is_read_into_tokens_once(monkeypatch):
-    """Escapes of letters and line ends of Windows are no reason to read a query again."""
+    """Escapes of letters and CRLF line ends do not make the lexer read a query again."""
     read = list(lexer.tokens(query := "SELECT *\r\n{ ?s ?p 'caf\\u00e9 service' }\r\n# \\u0041"))
     monkeypatch.setattr(lexer, "tokens", lambda *_: pytest.fail("read again"))
     assert lexer.refusal(query, read) is None
 
 
 def test_tokens_have_a_limit():
-    """A reader that takes so many tokens is told of one more."""
+    """More tokens than the limit raise TooManyTokens."""
     assert len(list(lexer.tokens("?a ?b", 3))) == 3
     with pytest.raises(lexer.TooManyTokens, match="more than 2 tokens"):
         list(lexer.tokens("?a ?b", 2))

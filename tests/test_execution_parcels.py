@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Batches for a cluster: each case is sent once, and a worker without it says so."""
+"""Batches for a cluster: each case is sent once, and a worker process reports missing cases."""
 
 import pickle
 
@@ -9,23 +9,23 @@ from kgbench.model import Case
 
 
 def case(number, graph=""):
-    """A case that holds a graph."""
+    """Return a case with a graph."""
     return Case(f"https://e.org/{number}", "s", "C", {}, {"graph": graph}, f"d{number}")
 
 
 def asked(*cases):
-    """A batch with an answer to each case."""
+    """Return a batch with one answer to each case."""
     return [JudgeRequest(one, (f"to {one.iri}",)) for one in cases]
 
 
 def seen(batch, limits):
-    """A judge that says what it was given."""
+    """A judge whose verdicts repeat what it received."""
     assert limits == JudgeLimits()
     return [(request.case.iri, request.case.data["graph"], request.answers) for request in batch]
 
 
 def test_a_large_case_is_sent_once():
-    """Batches after the first have hardly more than their answers."""
+    """Batches after the first contain little more than their answers."""
     large = case(1, "x" * 1_000_000)
     sender = Sender()
     first, second = (len(pickle.dumps(sender.parcel(asked(large) * 64))) for _ in range(2))
@@ -34,7 +34,7 @@ def test_a_large_case_is_sent_once():
 
 
 def test_equal_cases_are_one(monkeypatch):
-    """A case that was read again is not sent again; one with other data is."""
+    """An equal case is not sent again; a case with other data is sent."""
     sender = Sender()
     assert len(sender.parcel(asked(case(1, "a"))).cases) == 1
     assert not sender.parcel(asked(case(1, "a"))).cases
@@ -42,7 +42,7 @@ def test_equal_cases_are_one(monkeypatch):
 
 
 def test_a_worker_judges_by_what_it_kept(monkeypatch):
-    """Requests have their own cases again, also those that came with an earlier batch."""
+    """Requests get their cases back, including cases of an earlier batch."""
     monkeypatch.setattr("kgbench.execution.cluster_batches._cache", CaseCache())
     sender = Sender()
     one, two = case(1, "a"), case(2, "b")
@@ -52,7 +52,7 @@ def test_a_worker_judges_by_what_it_kept(monkeypatch):
 
 
 def test_a_worker_that_came_later_says_what_it_lacks(monkeypatch):
-    """The keys are those of the cases that the whole parcel brings."""
+    """A worker that lacks cases returns their keys, and judges once it gets them all."""
     monkeypatch.setattr("kgbench.execution.cluster_batches._cache", CaseCache())
     sender = Sender()
     batch = asked(case(1, "a"), case(2, "b"), case(1, "a"))
@@ -65,7 +65,7 @@ def test_a_worker_that_came_later_says_what_it_lacks(monkeypatch):
 
 
 def test_a_shelf_keeps_what_was_used_last():
-    """Beyond its size the cases that were not used for longest go; one batch is always whole."""
+    """The cache drops the least recently used cases, but always holds the whole current batch."""
     contents = {bytes([k]): pickle.dumps(case(k, "x" * 1_000)) for k in range(4)}
     shelf = CaseCache(most=2_500)
     for key in (0, 1, 0, 2):

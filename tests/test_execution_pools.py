@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where judging happens, by specification."""
+"""Executor pools for judging, by specification."""
 
 import os
 import sys
@@ -18,7 +18,7 @@ from kgbench.tasks import catalogue
 
 
 def friend_count():
-    """A case of a task class that ships with kgbench, and its reference answer."""
+    """Return a case of a task class of kgbench with its reference answer."""
     name = "RdfFriendCount"
     task = catalogue.labelled_tasks()["RdfFriendCount-turtle-1"]
     [case] = catalogue.module(name).cases(task, "kgbench-1", 0, 1)
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.usefixtures("own_judges")
 
 @pytest.mark.parametrize("spec", ["local:2", "local:1"])
 def test_local_pools_judge(spec):
-    """Batches are judged by as many threads as named, and shutting down ends it."""
+    """A local pool judges batches in the given number of threads and ends on shutdown."""
     request = friend_count()
     with executor(spec) as pool:
         batches = [pool.submit(judge_batch, [request] * 20, JudgeLimits()) for _ in range(4)]
@@ -41,20 +41,20 @@ def test_local_pools_judge(spec):
 
 
 def test_local_pools_have_a_thread_per_processor():
-    """A local pool has a thread for each processor unless a number is given."""
+    """A local pool has one thread per processor unless a number is given."""
     with executor("local") as pool:
         assert pool._max_workers == os.cpu_count()
 
 
 def test_children_begin_before_there_is_something_to_judge():
-    """A pool that was begun has a child that waits for the first batch."""
+    """A started pool has a child process that waits for the first batch."""
     with executor("local:1") as pool:
         start_children(pool, JudgeLimits())
         assert pool.submit(lambda: judging._own.process.alive).result()
 
 
 def test_what_cannot_begin_is_told_by_the_batch():
-    """Beginning raises nothing; the batch that finds no child says why there is none."""
+    """Starting raises nothing; the first batch raises why no child process could be started."""
     unknown = JudgeLimits(engine="nonesuch")
     with executor("local:1") as pool:
         start_children(pool, unknown)
@@ -64,13 +64,13 @@ def test_what_cannot_begin_is_told_by_the_batch():
 
 @pytest.mark.parametrize("spec", ["", "local:0", "local:-1", "local:x", "ray:1", "dask"])
 def test_unknown_specifications_are_refused(spec):
-    """The message shows what was given and what may be."""
+    """An unknown specification is refused with the given and the possible values."""
     with pytest.raises(ConfigurationError, match=f"'{spec}' cannot be used: it is neither local"):
         executor(spec)
 
 
 def test_dask_must_be_installed(monkeypatch):
-    """Without Dask the message says what to install."""
+    """Without Dask the error says which package to install."""
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(ConfigurationError, match="pip install"):
         executor("dask:tcp://127.0.0.1:1")
@@ -78,10 +78,10 @@ def test_dask_must_be_installed(monkeypatch):
 
 @pytest.fixture
 def dask(monkeypatch):
-    """A stand-in for Dask with two workers; gives the list of clients that were closed."""
+    """Replace Dask by a client with two workers; return the list of closed clients."""
 
     class Workers(ThreadPoolExecutor):
-        def shutdown(self, wait=True):  # as narrow as the one of Dask
+        def shutdown(self, wait=True):  # the same narrow signature as in Dask
             super().shutdown(wait)
 
     closed = []
@@ -107,7 +107,7 @@ def dask(monkeypatch):
 
 
 def test_dask_pools_hand_batches_to_the_client(dask):
-    """A Dask client's executor does the work; shutting down closes the client."""
+    """Batches run in the Dask client's executor; shutdown closes the client."""
     with executor("dask:tcp://127.0.0.1:8786") as pool:
         [verdict] = pool.submit(judge_batch, [friend_count()], JudgeLimits()).result()
         assert workers(pool) == 2
@@ -116,7 +116,7 @@ def test_dask_pools_hand_batches_to_the_client(dask):
 
 
 def test_dask_pools_can_cancel(dask):
-    """Batches that nobody has begun are given up when the pool is shut down with that wish."""
+    """Shutdown with ``cancel_futures`` cancels the batches that have not begun."""
     pool = executor("dask:tcp://127.0.0.1:8786")
     begun, go_on = threading.Event(), threading.Event()
 

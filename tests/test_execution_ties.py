@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows that tie, and what in queries engines may take differently."""
+"""Tied rows, and the features of queries that engines may treat differently."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ GRAPH = "".join(
 
 
 def groups(query: str, *, ordered: bool = False) -> list[tuple[list[str], int]] | None:
-    """The groups of a query: the names in the first column, and the places."""
+    """Return the groups of a query: the names in the first column, and the number of places."""
     found = reference(query, GRAPH, {}, engine("oxigraph"), ordered).groups
     if found is None:
         return None
@@ -58,14 +58,14 @@ def test_groups_of_a_limit(query: str, expected: object) -> None:
 
 
 def test_groups_of_a_demanded_order() -> None:
-    """Without a limit ties matter only where the question demands an order."""
+    """Without a limit, groups exist only if the question demands an order."""
     query = "SELECT DISTINCT ?x { ?x <urn:size> ?n ; ?p ?o } ORDER BY ?n"
     assert groups(query, ordered=True) == [(["a"], 1), (["b", "c"], 2), (["d"], 1)]
 
 
 @pytest.mark.parametrize("query", ["", "ORDER BY ?x LIMIT 1", "SELECT ?x", "ASK {} LIMIT 1", "}{"])
 def test_what_is_no_select_has_no_ranking(query: str) -> None:
-    """Texts that are no whole SELECT have no parts."""
+    """A text that is not a complete SELECT query has no ranking."""
     assert parse_ranking(query) is None
 
 
@@ -80,13 +80,13 @@ def test_what_is_no_select_has_no_ranking(query: str) -> None:
     ],
 )
 def test_traits_of_queries(query: str, names: list[str]) -> None:
-    """Each trait is found, and no other."""
+    """Exactly the traits of a query are found."""
     assert [trait.partition(":")[0] for trait in traits(query)] == names
 
 
 @pytest.mark.parametrize("name", ["oxigraph", "rdflib"])
 def test_results_of_each_kind(name: str) -> None:
-    """Both engines give truth values for ASK, rows for SELECT, and refuse everything else."""
+    """Both engines answer ASK with a truth value and SELECT with rows, and refuse other forms."""
     run = engine(name)
     assert run.results("ASK { <urn:a> ?p 1 }", GRAPH, {}) == QueryResult(boolean=True)
     assert len(run.results("SELECT ?x { ?x <urn:size> 2 }", GRAPH, {}).rows) == 2
@@ -105,7 +105,7 @@ def test_results_of_each_kind(name: str) -> None:
     [("'7'", "7"), ("7.9", "7"), ("-7.9", "-7"), ("true", "1"), ("1e3", "1000"), ("'x'", None)],
 )
 def test_casts_to_derived_integers(value: str, expected: str | None) -> None:
-    """The cast truncates towards zero, as that to xsd:integer; others are errors."""
+    """A cast to a derived integer truncates like one to xsd:integer; other casts are errors."""
     query = f"SELECT (xsd:int({value}) AS ?n) {{}}"
     ((cell,),) = engine("oxigraph").results(query, GRAPH, {}).rows
     xsd = "http://www.w3.org/2001/XMLSchema#integer"
@@ -113,6 +113,6 @@ def test_casts_to_derived_integers(value: str, expected: str | None) -> None:
 
 
 def test_a_hostile_exponent_is_no_integer() -> None:
-    """A number of a billion digits is refused at once."""
+    """A number with a billion digits is refused at once."""
     query = "SELECT (xsd:int('1e999999999') AS ?n) {}"
     assert engine("oxigraph").results(query, GRAPH, {}).rows == ((None,),)

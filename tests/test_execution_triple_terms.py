@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Triple terms in results: written with their brackets, compared as they are written."""
+"""Triple terms in results are written with their brackets and compared as strings."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ QUERY = "SELECT ?t { ?r <http://www.w3.org/1999/02/22-rdf-syntax-ns#reifies> ?t 
 
 
 def test_results_have_brackets():
-    """A cell is a term of N-Triples 1.2; blank nodes within it are renamed as others are."""
+    """A cell is a term of N-Triples 1.2; blank nodes in it are renamed like others."""
     (cell,) = engine("oxigraph").results(QUERY, GRAPH, {}).rows[0]
 
     assert cell == TERM
@@ -33,7 +33,7 @@ def test_results_have_brackets():
 
 @pytest.mark.parametrize("executor", [engine("oxigraph"), PlainExecutor()])
 def test_changes_have_brackets(executor):
-    """A triple about a triple term that an update adds is a row whose object can be read."""
+    """An added triple with a triple term as its object is a row that can be parsed."""
     update = "PREFIX : <urn:> INSERT DATA { :s :p <<( :a :b :c )>> }"
     (row,) = executor.changes(update, GRAPH, {}).rows
 
@@ -42,7 +42,7 @@ def test_changes_have_brackets(executor):
 
 
 def test_deep_terms_are_written_without_recursion():
-    """A triple term of any depth is written."""
+    """A triple term of any depth is written without recursion."""
     term: object = ox.NamedNode("urn:a")
     for _ in range(1_500):
         term = ox.Triple(ox.NamedNode("urn:a"), ox.NamedNode("urn:b"), term)
@@ -51,7 +51,7 @@ def test_deep_terms_are_written_without_recursion():
 
 
 def test_values_of_triple_terms_are_the_terms():
-    """Two triple terms are the same value where they are written alike; no blank node is."""
+    """Two triple terms have the same value if they are written alike, unlike a blank node."""
     other = TERM.replace("rtl", "ltr")
 
     assert parse_term(TERM) == Term("triple", TERM)

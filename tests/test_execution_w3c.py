@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The engine that judges agrees with the W3C tests of RDF 1.2 and SPARQL 1.2, but for those named.
+"""The default engine passes the W3C tests of RDF 1.2 and SPARQL 1.2, except those named here.
 
 They are read from a copy of ``w3c/rdf-tests``, which does not travel with kgbench.
 """
@@ -17,7 +17,7 @@ from kgbench.execution.engines import engine
 from kgbench.policies.blank_nodes import compare_rows
 from kgbench.tasks.w3c_rdf12 import rows, solutions
 
-# What Oxigraph does otherwise, with the reason; a test that passes must not stand here.
+# Tests that Oxigraph fails, with the reason; a test that passes must not be listed here.
 _XML = "XML literals keep all namespaces in scope, where exclusive canonicalisation drops them"
 _NUMBERS = "the store keeps numbers by value: 001 becomes 1, and 123.0 becomes 123"
 _SUBJECTS = "triple terms with triple terms or literals as subjects are accepted in expressions"
@@ -31,19 +31,19 @@ EXCEPTIONS = {
     "sparql12/syntax-triple-terms-negative/tripleterm-subject-06": _SUBJECTS,
     "sparql12/syntax/nested-aggregate-functions": "aggregates within aggregates are accepted",
 }
-# Tests that say nothing about a parser or an engine for queries.
+# Tests that concern neither a parser nor a query engine.
 ELSEWHERE = {"PositiveEntailmentTest", "NegativeEntailmentTest"}
 JUDGED = {".ttl": "turtle", ".nt": "ntriples", ".rdf": "xml"}  # formats of answers
 
 
 def same(expected, given):
-    """Whether two sets of rows are equal up to the names of blank nodes."""
+    """Return whether two sets of rows are equal up to the names of blank nodes."""
     compared = compare_rows(expected, given)
     return not compared.missing and not compared.surplus
 
 
 def accepts(entry):
-    """Whether the engine takes a document, a query or an update for valid."""
+    """Return whether the engine accepts a document, a query or an update as valid."""
     judge, suffix = engine("oxigraph"), entry.action.suffix
     text = entry.action.read_bytes()
     if suffix in {".rq", ".ru"}:
@@ -60,7 +60,7 @@ def accepts(entry):
 
 
 def evaluates(entry):
-    """Whether a document has the quads, a query the result, an update the effect expected."""
+    """Return whether a document, a query or an update has the expected result."""
     if entry.action.suffix in FORMATS:
         return same(rows(quads(entry.result)), rows(quads(entry.action, entry.base)))
     store = ox.Store()
@@ -78,13 +78,13 @@ def evaluates(entry):
 
 
 def canonical(entry):
-    """Whether a document is serialised in its canonical form."""
+    """Return whether a document is serialised in its canonical form."""
     lines = ox.serialize(quads(entry.action), format=FORMATS[entry.action.suffix])
     return sorted(lines.splitlines()) == sorted(entry.result.read_bytes().splitlines())
 
 
 def agrees(entry):
-    """Whether the engine does what a test says."""
+    """Return whether the engine behaves as a test demands."""
     kind = entry.kind
     try:
         if "C14N" in kind:
@@ -98,12 +98,12 @@ def agrees(entry):
 
 @pytest.fixture(scope="module")
 def tests(external_data):
-    """All tests of the copy."""
+    """Return all tests of the copy."""
     return entries(external_data / "rdf-tests")
 
 
 def test_the_engine_agrees(tests):
-    """Each test passes, or is an exception with its reason."""
+    """Each test passes, or is an exception with a reason."""
     chosen = [one for one in tests if one.kind not in ELSEWHERE]
     failing = {one.name for one in chosen if not agrees(one)}
 
@@ -113,7 +113,7 @@ def test_the_engine_agrees(tests):
 
 
 def test_other_results_are_not_taken(tests):
-    """A document, a query or an update does not agree with the result of the test after it."""
+    """A document, query or update does not match the result of the next test."""
     checked = [one for one in tests if "Eval" in one.kind and one.name not in EXCEPTIONS]
     pairs = [
         (one, other)

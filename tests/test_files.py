@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files that are there whole, or not at all."""
+"""Files are written as a whole or not at all."""
 
 import errno
 import os
@@ -13,7 +13,7 @@ from kgbench import files
 
 
 def test_new_file_and_its_folder_are_made(tmp_path):
-    """Text is UTF-8, bytes are as they are, and nothing else stands beside them."""
+    """A new file and its folder are made, and no other file is left beside it."""
     files.write(tmp_path / "new" / "text", "graph \u2192 text\n")
     files.write(tmp_path / "new" / "bytes", b"\xff\r\n")
 
@@ -23,7 +23,7 @@ def test_new_file_and_its_folder_are_made(tmp_path):
 
 
 def test_file_is_replaced_where_a_link_leads(tmp_path):
-    """Who may read a file stays as it was, and a link to it stays a link."""
+    """A file that is replaced through a link keeps its permissions, and the link stays."""
     (tmp_path / "there").write_text("old")
     (tmp_path / "there").chmod(0o640)
     (tmp_path / "link").symlink_to("there")
@@ -35,7 +35,7 @@ def test_file_is_replaced_where_a_link_leads(tmp_path):
 
 
 def test_new_file_has_the_permissions_of_the_user(tmp_path):
-    """What the user's mask takes away, a new file lacks."""
+    """The permissions of a new file respect the user's umask."""
     before = os.umask(0o027)
     try:
         files.write(tmp_path / "new", "")
@@ -46,7 +46,7 @@ def test_new_file_has_the_permissions_of_the_user(tmp_path):
 
 
 def test_what_is_interrupted_leaves_the_old_file(tmp_path, monkeypatch):
-    """Until all of the new file is there the old one stays, and nothing beside it is left."""
+    """An interrupted write leaves the old file and no temporary file."""
     (tmp_path / "there").write_text("old")
 
     def interrupted(*_):
@@ -61,7 +61,7 @@ def test_what_is_interrupted_leaves_the_old_file(tmp_path, monkeypatch):
 
 
 def test_file_that_cannot_be_replaced_is_written_to(tmp_path, monkeypatch):
-    """A file that is mounted by itself, or stands where no other may be made, can be changed."""
+    """A file that cannot be replaced is overwritten; a new file in its place is an error."""
     (tmp_path / "there").write_text("old")
     (tmp_path / "new").mkdir()
 
@@ -78,7 +78,7 @@ def test_file_that_cannot_be_replaced_is_written_to(tmp_path, monkeypatch):
 
 
 def test_file_that_is_read_only_stays(tmp_path, monkeypatch):
-    """Being allowed to change a folder is not being allowed to change what is in it."""
+    """A read-only file is not replaced, although its folder is writable."""
     (tmp_path / "there").write_text("old")
     monkeypatch.setattr(os, "access", lambda *_: False)
     with pytest.raises(PermissionError, match="Permission denied"):
@@ -89,23 +89,23 @@ def test_file_that_is_read_only_stays(tmp_path, monkeypatch):
 
 
 def test_longest_name_is_written(tmp_path):
-    """A name that the system takes is not too long because of another one beside it."""
+    """A file name of the greatest length can be written despite the temporary file."""
     files.write(tmp_path / ("\u00e9" * 120 + ".csv"), "x")
     assert len(list(tmp_path.iterdir())) == 1
 
 
 def test_error_names_the_file_that_was_asked_for(tmp_path):
-    """Not the one that stands in for it until it is whole."""
+    """An error names the requested file, not the temporary one."""
     (tmp_path / "file").write_text("")
     for wrong in (tmp_path / "file" / "below", tmp_path):
-        with pytest.raises(OSError) as caught:  # noqa: PT011 - which one is the system's business
+        with pytest.raises(OSError) as caught:  # noqa: PT011 - the error depends on the system
             files.write(wrong, "x")
         assert caught.value.filename == str(wrong)
         assert caught.value.strerror
 
 
 def test_pipes_and_devices_are_written_to(tmp_path):
-    """What is no file is never replaced by one."""
+    """Pipes and devices are written to, never replaced by a file."""
     code = "from pathlib import Path; from kgbench import files; files.write(Path({!r}), 'x')"
     done = [
         subprocess.run(

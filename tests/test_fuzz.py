@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What meets foreign text holds against mutated inputs, and against each that once broke it."""
+"""Fuzzing: readers of foreign text survive mutated inputs and all inputs that once broke them."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ KNOWN = [path for path in sorted(CASES.glob("*/*")) if path.is_file()]
 
 @pytest.mark.parametrize("path", KNOWN, ids=lambda path: f"{path.parent.name}-{path.name}")
 def test_what_once_broke_holds(path):
-    """Each input that fuzzing found is dealt with."""
+    """Each input that fuzzing once found raises no undeclared error."""
     TARGETS[path.parent.name].check(path.read_bytes())
 
 
 @pytest.mark.parametrize("name", TARGETS)
 def test_what_mutations_begin_with_holds(name):
-    """The inputs that are mutated are dealt with themselves."""
+    """The seeds of the mutations raise no undeclared error."""
     for data in TARGETS[name].seeds:
         TARGETS[name].check(data)
 
@@ -30,5 +30,5 @@ def test_what_mutations_begin_with_holds(name):
 @pytest.mark.long
 @pytest.mark.parametrize("name", TARGETS)
 def test_no_mutation_breaks_it(name):
-    """For its share of the time, no mutated input raises what is not declared."""
+    """No mutated input raises an undeclared error within the time of its target."""
     assert attack(name, SECONDS / len(TARGETS)) > 0

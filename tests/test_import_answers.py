@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Published answers of SPINACH and GRASP come into the store whole, or not at all."""
+"""Published answers of SPINACH and GRASP are imported as a whole or not at all."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ MODEL = {"role": "assistant", "content": "I look.", "tool_calls": [{"id": "1"}]}
 
 
 def written(path: Path, content: object) -> Path:
-    """A JSON file."""
+    """Write a JSON file and return its path."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(content), "utf-8")
     return path
 
 
 def benchmark(folder: Path) -> Path:
-    """A folder of GRASP with two runs: one with everything, one of another system's queries."""
+    """Return a GRASP folder of two runs: one complete, one with another system's queries."""
     questions = [{"id": str(k), "question": "Who?", "sparql": "ASK {}", "info": {}} for k in (1, 2)]
     folder.mkdir(parents=True)
     lines = "\n".join(json.dumps(one) for one in questions)
@@ -69,7 +69,7 @@ def benchmark(folder: Path) -> Path:
 
 
 def test_spinach_files(tmp_path: Path) -> None:
-    """System, data set and split come from the path; unknown fields are kept."""
+    """System, data set and split follow from the path; unknown fields are kept."""
     path = written(tmp_path / "datasets" / "qald" / "en" / "spinach_output_dev.json", [RECORD])
     assert spinach.files(tmp_path) == spinach.files(path) == [path]
     file = spinach.read(path)
@@ -95,14 +95,14 @@ def test_spinach_files(tmp_path: Path) -> None:
     ],
 )
 def test_damaged_spinach_files_are_refused(tmp_path: Path, content: object, said: str) -> None:
-    """What is not as SPINACH writes it is refused, with file, answer and field."""
+    """A malformed SPINACH file is refused with file, answer and field."""
     path = written(tmp_path / "spinach_output_test.json", content)
     with pytest.raises(ImportRefused, match=said):
         spinach.read(path)
 
 
 def test_nothing_to_import_is_said(tmp_path: Path) -> None:
-    """A folder without answers is refused, as is a file that is no JSON."""
+    """A folder without answers and a file that is not JSON are refused."""
     with pytest.raises(ImportRefused, match="spinach_output"):
         spinach.files(tmp_path)
     with pytest.raises(ImportRefused, match="has no runs"):
@@ -114,7 +114,7 @@ def test_nothing_to_import_is_said(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("below", ["", "outputs"])
 def test_grasp_runs(tmp_path: Path, below: str) -> None:
-    """Runs are found from the folder or from its outputs, with graph, model, prompt and time."""
+    """Runs are found from the folder or their outputs, with graph, model, prompt and time."""
     folder = benchmark(tmp_path / "kg" / "set")
     big, other = grasp.read(folder / below)
     assert (big.system, big.dataset, other.system) == ("big", "small-set", "other")
@@ -131,7 +131,7 @@ def test_grasp_runs(tmp_path: Path, below: str) -> None:
 
 
 def test_the_graph_of_grasp_runs_without_configuration(tmp_path: Path) -> None:
-    """Without a configuration the folder above names the graph, or the caller does."""
+    """Without a configuration, the parent folder or the caller names the graph."""
     folder = benchmark(tmp_path / "kg" / "set")
     (folder / "outputs" / "big.config.json").unlink()
     assert {file.dataset for file in grasp.read(tmp_path)} == {"kg-set"}
@@ -151,7 +151,7 @@ def test_the_graph_of_grasp_runs_without_configuration(tmp_path: Path) -> None:
     ],
 )
 def test_damaged_grasp_runs_are_refused(tmp_path: Path, name: str, content: str, said: str) -> None:
-    """What is not as GRASP writes it is refused, with file and line."""
+    """A malformed GRASP run is refused with file and line."""
     folder = benchmark(tmp_path / "set")
     (folder / name).write_text(content, "utf-8")
     with pytest.raises(ImportRefused, match=said):
@@ -174,7 +174,7 @@ def test_imports_conform_and_are_idempotent(tmp_path: Path) -> None:
 
 
 def test_the_commands(tmp_path: Path) -> None:
-    """Both commands import, say what they brought, and give the same as JSON."""
+    """Both commands import, print a summary, and print the same as JSON."""
     folder = benchmark(tmp_path / "set")
     path = written(tmp_path / "spinach_output_test.json", [RECORD])
     store = ["--store", str(tmp_path / "store")]

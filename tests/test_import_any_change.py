@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whatever is changed in a file that could be imported, it is imported or refused with words."""
+"""Any changed file that could be imported is either imported or refused with a message."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.archives import as_json, dialogue_v3, record_v1, record_v2, record_v3
 ONE, ROUNDS = "RdfFriendCount-turtle-1", "RdfSyntaxFixList-turtle"
 RECORDS = (record_v1(), record_v2(), record_v3(), dialogue_v3())
 ODD = '\x00\t\n\x7f\ufffe\ud800\udfff"\\<> _-'
-TEXTS = st.text(st.sampled_from(ODD) | st.characters(), max_size=8)  # halves of pairs, too
+TEXTS = st.text(st.sampled_from(ODD) | st.characters(), max_size=8)  # including lone surrogates
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.just(10**400) | st.floats() | TEXTS,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner),
@@ -36,7 +36,7 @@ REMOVED = object()
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Any]]:
-    """Each value within a value, with the keys that lead to it."""
+    """Yield each value within a value with its path of keys."""
     yield path, value
     if isinstance(value, dict | list):
         for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
@@ -45,7 +45,7 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, 
 
 @st.composite
 def changed(draw: Any, whole: Any) -> Any:
-    """``whole`` with one of its values another, one from elsewhere in it, or gone."""
+    """Draw ``whole`` with one value replaced, copied from elsewhere in it, or removed."""
     found = list(places(whole))[1:]
     path, _ = draw(st.sampled_from(found))
     value = draw(JSON | st.just(REMOVED) | st.sampled_from([inner for _, inner in found]))
@@ -61,21 +61,21 @@ def changed(draw: Any, whole: Any) -> Any:
 
 
 def wrong(store: EmbeddedStore) -> list[str]:
-    """What the shapes of results say against a store."""
+    """Return the violations of the result shapes in a store."""
     data = Data(store._store)
     return list(map(str, complaints(data, result_shapes(data))))
 
 
 @pytest.fixture
 def store() -> Iterator[EmbeddedStore]:
-    """An empty store."""
+    """Return an empty store."""
     with EmbeddedStore(None) as opened:
         yield opened
 
 
 @pytest.fixture(scope="module")
 def logs() -> list[Any]:
-    """A log of answers of one round, and one of a dialogue."""
+    """Return a log of answers of one round and a log of a dialogue."""
     right, mended = (testing.example(label, 0).reference for label in (ONE, ROUNDS))
     return [
         inspect_log.log(ONE, [[right], ["nobody"]]),
@@ -85,12 +85,12 @@ def logs() -> list[Any]:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A folder for files that are overwritten."""
+    """Return a folder for files that are overwritten."""
     return tmp_path_factory.mktemp("files")
 
 
 def test_any_record_is_imported_or_refused(store):
-    """A record of any generation, with any change, is in the store as declared, or refused."""
+    """A changed record of any generation is stored in conformance with the shapes, or refused."""
 
     @settings(max_examples=60)
     @given(st.sampled_from(RECORDS).flatmap(changed))
@@ -108,7 +108,7 @@ def test_any_record_is_imported_or_refused(store):
 
 
 def test_any_log_is_imported_or_refused(store, folder, logs):
-    """A log of Inspect, with any change, is in the store as declared, or refused by its name."""
+    """A changed log of Inspect is stored in conformance with the shapes, or refused by name."""
 
     @settings(max_examples=60)
     @given(st.sampled_from(logs).flatmap(changed))
@@ -127,7 +127,7 @@ def test_any_log_is_imported_or_refused(store, folder, logs):
 
 @pytest.fixture(scope="module")
 def root(folder):
-    """A data set of Text2KGBench."""
+    """Return a data set of Text2KGBench."""
     return text2kg_data.write(folder / "text2kgbench")
 
 
@@ -135,7 +135,7 @@ def root(folder):
 @settings(max_examples=20)
 @given(st.data())
 def test_any_data_set_is_imported_or_refused(root, data):
-    """A file of Text2KGBench, with any change, is written as declared, or refused with words."""
+    """A changed file of Text2KGBench is stored in conformance with the shapes, or refused."""
     files = sorted(path for path in root.rglob("*.json*") if path.is_file())
     path = data.draw(st.sampled_from(files))
     whole = path.read_text()

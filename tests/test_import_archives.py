@@ -25,7 +25,7 @@ MEMBERS = {
 
 
 def test_plain_file_is_one_result(tmp_path: Path) -> None:
-    """A plain JSON file is a result file under its own name, with the digest of its bytes."""
+    """A plain JSON file is one result file with its own name and the digest of its bytes."""
     path = write_json(tmp_path / "a.json", RECORDS)
     (found,) = open_results(path)
     assert found.name == "a.json"
@@ -35,7 +35,7 @@ def test_plain_file_is_one_result(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("password", [None, "correct horse"])
 def test_archive_gives_its_result_files_only(tmp_path: Path, password: str | None) -> None:
-    """Of an archive, encrypted or not, only result files are read; logs and settings are not."""
+    """Only the result files of an archive are read, encrypted or not, not logs and settings."""
     path = write_zip(tmp_path / "a.zip", MEMBERS, password)
     (found,) = open_results(path, password)
     assert found.name == "a.zip/run_result_x.json"
@@ -53,21 +53,21 @@ def test_digest_does_not_depend_on_the_archive(tmp_path: Path) -> None:
 
 
 def test_archive_with_several_results(tmp_path: Path) -> None:
-    """Every result file of an archive is found, whatever folder it is in."""
+    """Every result file of an archive is found in any folder."""
     members = {"x/one.json": as_json(RECORDS), "two.json": as_json(RECORDS), "x/._one.json": b"?"}
     found = open_results(write_zip(tmp_path / "a.zip", members))
     assert [file.name for file in found] == ["a.zip/one.json", "a.zip/two.json"]
 
 
 def test_missing_password_is_said(tmp_path: Path) -> None:
-    """An encrypted archive without a password is refused, saying how to give one."""
+    """An encrypted archive without a password is refused with a hint how to give one."""
     path = write_zip(tmp_path / "a.zip", MEMBERS, "secret")
     with pytest.raises(ImportRefused, match="--password or set KGBENCH_ARCHIVE_PASSWORD"):
         open_results(path)
 
 
 def test_wrong_password_is_said(tmp_path: Path) -> None:
-    """An encrypted archive with another password is refused, without showing the password."""
+    """An encrypted archive with a wrong password is refused without showing the password."""
     path = write_zip(tmp_path / "a.zip", MEMBERS, "secret")
     with pytest.raises(ImportRefused, match=r"a\.zip: the password is wrong") as caught:
         open_results(path, "guess")
@@ -77,7 +77,7 @@ def test_wrong_password_is_said(tmp_path: Path) -> None:
 @pytest.mark.parametrize("password", [None, "secret"])
 @pytest.mark.parametrize("share", [0.1, 0.5, 0.9, 0.99])
 def test_truncated_archive_is_refused(tmp_path: Path, password: str | None, share: float) -> None:
-    """An archive that ends early is refused wherever it was cut."""
+    """A truncated archive is refused, wherever it was cut."""
     path = write_zip(tmp_path / "a.zip", MEMBERS, password)
     content = path.read_bytes()
     path.write_bytes(content[: int(len(content) * share)])
@@ -87,7 +87,7 @@ def test_truncated_archive_is_refused(tmp_path: Path, password: str | None, shar
 
 @pytest.mark.parametrize("password", [None, "secret"])
 def test_damaged_archive_is_refused(tmp_path: Path, password: str | None) -> None:
-    """An archive with altered content is refused, never half-read."""
+    """A damaged archive is refused and never read in part."""
     path = write_zip(tmp_path / "a.zip", {"a.json": as_json(RECORDS * 50)}, password)
     content = bytearray(path.read_bytes())
     for at in range(90, 140):
@@ -98,14 +98,14 @@ def test_damaged_archive_is_refused(tmp_path: Path, password: str | None) -> Non
 
 
 def test_archive_without_result_is_refused(tmp_path: Path) -> None:
-    """An archive that holds no JSON is refused, saying so."""
+    """An archive without JSON is refused with that reason."""
     path = write_zip(tmp_path / "a.zip", {"a.yaml": b"- a"})
     with pytest.raises(ImportRefused, match="no result file"):
         open_results(path)
 
 
 def test_size_is_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is larger than the limit, packed or not, is refused before it is unpacked."""
+    """A file larger than the limit, packed or unpacked, is refused before it is unpacked."""
     bomb = write_zip(tmp_path / "a.zip", {"a.json": b"[" + b" " * 200_000 + b"]"})
     plain = tmp_path / "a.json"
     plain.write_bytes(b" " * 200_000)
@@ -117,7 +117,7 @@ def test_size_is_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_number_of_members_is_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An archive of very many files is refused."""
+    """An archive with too many files is refused."""
     path = write_zip(tmp_path / "a.zip", MEMBERS)
     monkeypatch.setattr(archives, "MAX_MEMBERS", 3)
     with pytest.raises(ImportRefused, match="too many"):
@@ -132,7 +132,7 @@ def test_number_of_members_is_limited(tmp_path: Path, monkeypatch: pytest.Monkey
     ],
 )
 def test_empty_file_is_refused(tmp_path: Path, content: bytes, message: str) -> None:
-    """An empty file is refused as such."""
+    """An empty file is refused with that reason."""
     path = tmp_path / "a.json"
     path.write_bytes(content)
     with pytest.raises(ImportRefused, match=message):
@@ -140,7 +140,7 @@ def test_empty_file_is_refused(tmp_path: Path, content: bytes, message: str) -> 
 
 
 def test_missing_file_and_folder_are_refused(tmp_path: Path) -> None:
-    """A file that is not there, and a folder, are refused with their name."""
+    """A missing file and a folder are refused by name."""
     for path in (tmp_path / "none.json", tmp_path):
         with pytest.raises(ImportRefused, match="cannot be read"):
             open_results(path)
@@ -166,7 +166,7 @@ def test_missing_file_and_folder_are_refused(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_no_list_of_records_is_refused(content: bytes, message: str) -> None:
-    """Anything but a JSON list is refused, naming the file and what was found."""
+    """Anything but a JSON list is refused with the file and the type found."""
     with pytest.raises(ImportRefused, match=message) as caught:
         list(ResultFile("a.json", content).records())
     assert str(caught.value).startswith("a.json: ")
@@ -181,11 +181,11 @@ def test_what_is_no_list_of_records_is_refused(content: bytes, message: str) -> 
     ],
 )
 def test_encodings_of_json_are_read(content: bytes) -> None:
-    """UTF-8 with a byte order mark and UTF-16 are read as JSON allows them."""
+    """JSON in UTF-16, or in UTF-8 with a byte order mark, is read."""
     assert list(ResultFile("a.json", content).records()) == ["ä"]
 
 
 def test_control_characters_and_surrogates_survive() -> None:
-    """Raw control characters and lone surrogates, escaped or as bytes, are kept as they are."""
+    """Control characters and lone surrogates, escaped or as bytes, are kept unchanged."""
     raw = b'["a\tb\x01", "\\ud800", "' + "\udfff".encode("utf-8", "surrogatepass") + b'"]'
     assert list(ResultFile("a.json", raw).records()) == ["a\tb\x01", "\ud800", "\udfff"]

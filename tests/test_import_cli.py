@@ -21,7 +21,7 @@ run = partial(printed, "import", "llm-kg-bench")
 
 
 def test_import_says_what_it_brought(tmp_path: Path) -> None:
-    """Each file gets a line with its counts, then the sum and the place of the store."""
+    """The command prints counts for each file, then the sum and the location of the store."""
     first = write_json(tmp_path / "a.json", [record_v3(), record_v3()])
     second = write_json(tmp_path / "b.json", [record_v1()])
     said = run(first, second, "--store", tmp_path / "store").splitlines()
@@ -53,7 +53,7 @@ def test_password_by_option_or_environment(tmp_path: Path, way: str) -> None:
 
 
 def test_json_report(tmp_path: Path) -> None:
-    """With --json the summaries come as one JSON object, and the suite is the named one."""
+    """With --json the summaries are one JSON object; --suite names the suite."""
     path = write_json(tmp_path / "a.json", [record_v3()])
     said = json.loads(run(path, "--store", tmp_path / "store", "--suite", "mine", "--json"))
     assert said["store"] == str(tmp_path / "store")
@@ -62,7 +62,7 @@ def test_json_report(tmp_path: Path) -> None:
 
 
 def test_refused_file_leaves_those_before_it(tmp_path: Path) -> None:
-    """A broken file is refused whole, with its name; complete files before it stay."""
+    """A malformed file is refused as a whole by name; earlier files stay imported."""
     good = write_json(tmp_path / "a.json", [record_v3()])
     broken = record_v3()
     del broken["interactions"]
@@ -75,7 +75,7 @@ def test_refused_file_leaves_those_before_it(tmp_path: Path) -> None:
 
 
 def test_suite_must_be_a_name(tmp_path: Path) -> None:
-    """A suite's name that could not stand in an IRI is wrong usage."""
+    """A suite name that is invalid in an IRI is wrong usage."""
     path = write_json(tmp_path / "a.json", [record_v3()])
     result = CliRunner().invoke(
         app, ["import", "llm-kg-bench", str(path), "--suite", "a b", "--store", "memory:"]

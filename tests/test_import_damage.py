@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""However an archive is damaged, it is read or refused with words."""
+"""Any damaged archive is either read or refused with a message."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PASSWORD = "a password of tests"
 
 @cache
 def archive(members: tuple[tuple[str, bytes], ...], method: int, encrypted: bool) -> bytes:
-    """A zip archive that is whole."""
+    """Return an intact zip archive."""
     content = io.BytesIO()
     if encrypted:
         made = pyzipper.AESZipFile(content, "w", compression=method, encryption=pyzipper.WZ_AES)
@@ -46,7 +46,7 @@ PASSWORDS = st.sampled_from([None, PASSWORD, "another"])
 
 @st.composite
 def damaged(draw, *members):
-    """An archive of ``members`` in which bytes are others, or some are missing."""
+    """Draw an archive of ``members`` with bytes changed or removed."""
     content = bytearray(archive(members, draw(st.sampled_from(METHODS)), draw(st.booleans())))
     for place, value in draw(st.lists(st.tuples(PLACES, st.integers(0, 255)), max_size=3)):
         content[int(place * len(content))] = value
@@ -58,12 +58,12 @@ def damaged(draw, *members):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A folder for the archives, which are overwritten."""
+    """Return a folder for the archives, which are overwritten."""
     return tmp_path_factory.mktemp("archives")
 
 
 def kept(folder, name, content):
-    """A file with this content."""
+    """Write a file with this content and return its path."""
     path = folder / name
     path.write_bytes(content)
     return path
@@ -72,7 +72,7 @@ def kept(folder, name, content):
 @settings(max_examples=150)
 @given(damaged(("run/results.json", b'[{"a": 1}]'), ("run/config.yaml", b"a: 1")), PASSWORDS)
 def test_any_damage_to_results_is_refused(folder, content, password):
-    """The files in a damaged archive of results are found, or it is refused by its name."""
+    """The files of a damaged archive of results are found, or it is refused by name."""
     path = kept(folder, "results.zip", content)
     try:
         archives.open_results(path, password)
@@ -83,7 +83,7 @@ def test_any_damage_to_results_is_refused(folder, content, password):
 @settings(max_examples=150)
 @given(damaged(("dump.ttl", b"<urn:a> <urn:b> 1 ."), ("note.txt", b"none")), PASSWORDS)
 def test_any_damage_to_a_dump_is_refused(folder, content, password):
-    """The documents in a damaged dump are unpacked, or it is refused by its name."""
+    """The documents of a damaged dump are unpacked, or it is refused by name."""
     path = kept(folder, "dump.zip", content)
     with tempfile.TemporaryDirectory(dir=folder) as scratch:
         try:
@@ -95,7 +95,7 @@ def test_any_damage_to_a_dump_is_refused(folder, content, password):
 @settings(max_examples=150)
 @given(damaged(("header.json", b'{"eval": {}}'), ("samples/1_epoch_1.json", b"{}")))
 def test_any_damage_to_a_log_is_refused(folder, content):
-    """A damaged log of Inspect is read, or refused by its name."""
+    """A damaged log of Inspect is read, or refused by name."""
     path = kept(folder, "log.eval", content)
     try:
         inspect_files.read(path)
@@ -106,7 +106,7 @@ def test_any_damage_to_a_log_is_refused(folder, content):
 @settings(max_examples=150)
 @given(damaged(("beastiary_kg.rdf", GRAPH.encode())))
 def test_any_damage_to_a_graph_is_refused(folder, content):
-    """A damaged archive of a graph is installed, or refused by its name."""
+    """A damaged archive of a graph is installed, or refused by name."""
     path = kept(folder, "beastiary_kg.rdf.zip", content)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(home.VARIABLE, str(folder / "sets"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Results in the forms of December 2023: scores side by side, sizes, YAML."""
+"""Import of the results of December 2023: flat scores with prefixes, sizes, YAML."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ TEXTS = ("Ask.", "SELECT 1", "Wrong.", "SELECT 2", "Wrong.", "SELECT 3")
 
 
 def december(task: str = "Text2SparqlExecEvalList", **others: Any) -> dict[str, Any]:
-    """A record without a label, with sizes; two of its three answers are judged."""
+    """Return a record without a label, with sizes; two of its three answers are judged."""
     given = {"version": "1.0", "scores": SIDE_BY_SIDE, "info": INFOS, "texts": TEXTS, **others}
     size = given.pop("size", 1000)
     found = record_v2(task, **given)
@@ -59,7 +59,7 @@ def december(task: str = "Text2SparqlExecEvalList", **others: Any) -> dict[str, 
 
 
 def grown(size: int, f1: float) -> dict[str, Any]:
-    """A record of one answer about a graph of ``size`` characters."""
+    """Return a record of one answer about a graph of ``size`` characters."""
     return december(
         "TurtleFriendCount",
         version="3.1",
@@ -72,12 +72,12 @@ def grown(size: int, f1: float) -> dict[str, Any]:
 
 
 def runs(*records: dict[str, Any]) -> list[ImportedRun]:
-    """The runs in a file of ``records``."""
+    """Return the runs in a file of ``records``."""
     return read_runs(ResultFile("f.json", as_json(records)), Iris())
 
 
 def test_scores_side_by_side_are_those_of_rounds() -> None:
-    """A name with a round is a score of that answer; one without is that of the last judged one."""
+    """A round prefix assigns a score to that answer; without one it is the last judged answer's."""
     record = read_record(december(), "f.json", 0)
     assert record.flat is None
     assert record.nested == {
@@ -93,7 +93,7 @@ def test_scores_side_by_side_are_those_of_rounds() -> None:
 
 
 def test_aggregations_side_by_side_keep_their_names() -> None:
-    """A name with an aggregation in front belongs to the whole dialogue."""
+    """A score name with an aggregation prefix belongs to the whole dialogue."""
     given = {**SIDE_BY_SIDE, "max_f1measure": 0.5, "meanExt_f1measure": 0.4}
     record = read_record(december(scores=given), "f.json", 0)
     assert record.nested is not None
@@ -102,7 +102,7 @@ def test_aggregations_side_by_side_keep_their_names() -> None:
 
 
 def test_dialogues_side_by_side_are_in_the_store() -> None:
-    """The judged answers and the dialogue have evaluations; what is written conforms."""
+    """The judged answers and the dialogue have evaluations, and the stored run conforms."""
     with EmbeddedStore(None) as store:
         (run,) = read_runs(ResultFile("f.json", as_json([december()])), store.iris)
         summary = load(store, run)
@@ -118,7 +118,7 @@ def test_dialogues_side_by_side_are_in_the_store() -> None:
 
 
 def test_a_record_without_scores_was_not_judged() -> None:
-    """The framework broke off; that is no answer without merit."""
+    """A record without scores is an evaluator error, not an answer with score 0."""
     (run,) = runs(december(scores={}, info={}, texts=("Ask.", "SELECT 1")))
     ((_, (evaluation,)),) = run.items
     assert evaluation.outcome is Outcome.EVALUATOR_ERROR
@@ -126,7 +126,7 @@ def test_a_record_without_scores_was_not_judged() -> None:
 
 
 def test_sizes_are_those_of_the_tasks() -> None:
-    """Each target size is a task under the published label, and the sizes make a series."""
+    """Each target size is a task with the published label, and the sizes form a series."""
     records = [grown(1000, 0.5), grown(2000, 1.0), grown(1000, 0.0)]
     with EmbeddedStore(None) as store:
         (run,) = read_runs(ResultFile("f.json", as_json(records)), store.iris)
@@ -147,7 +147,7 @@ def test_sizes_are_those_of_the_tasks() -> None:
 
 
 def test_labels_are_the_published_ones() -> None:
-    """One size needs no size in its name; two versions are told apart by the version."""
+    """A task of one size is named without the size; two versions are named with the version."""
     other = grown(1000, 1.0)
     other["taskInfo"]["version"] = "3.0"
     with EmbeddedStore(None) as store:
@@ -212,7 +212,7 @@ AS_JSON = {
 
 
 def test_yaml_says_the_same_as_json() -> None:
-    """A result as Python's YAML dumper writes it gives the records of its JSON form."""
+    """A result in YAML, as Python dumps it, gives the same records as its JSON form."""
     assert list(ResultFile("f.yaml", YAML.encode()).records()) == [AS_JSON]
     (run,) = read_runs(ResultFile("f.yml", YAML.encode()), Iris())
     ((dialogue, _),) = run.items
@@ -252,7 +252,7 @@ LAUGHS = "- [&a [x, x, x, x, x, x, x, x, x, x]" + "".join(
     ],
 )
 def test_other_yaml_is_refused(content: str, message: str) -> None:
-    """Tags of other objects make none, aliases never multiply, and the message names the line."""
+    """Unknown tags, aliases and other YAML are refused, and the message names the line."""
     with pytest.raises(ImportRefused, match=message) as caught:
         list(ResultFile("f.yaml", content.encode()).records())
     assert str(caught.value).startswith("f.yaml: ")
@@ -260,7 +260,7 @@ def test_other_yaml_is_refused(content: str, message: str) -> None:
 
 @given(st.text(max_size=60))
 def test_any_yaml_is_read_or_refused(content: str) -> None:
-    """Whatever a file holds, it gives values that JSON has, or a refusal."""
+    """Any YAML is read as values that JSON can represent, or refused."""
     try:
         found = list(yaml_records.read_elements([content.encode("utf-8", "replace")], "f.yaml"))
     except ImportRefused:
@@ -283,14 +283,14 @@ JSON = st.recursive(
 def test_elements_do_not_depend_on_the_chunks(
     values: list[Json], step: int, indent: int | None
 ) -> None:
-    """Read in chunks of any size, the elements are those of the whole array."""
+    """The elements of an array do not depend on the size of the chunks."""
     content = json.dumps(values, indent=indent, ensure_ascii=False).encode("utf-8", "surrogatepass")
     chunks = (content[at : at + step] for at in range(0, len(content), step))
     assert list(json_records.read_elements(chunks, "f.json")) == json.loads(content)
 
 
 def test_the_place_of_an_error_is_that_in_the_file() -> None:
-    """Line, column and character count from the beginning, however the file was read."""
+    """The line, column and character of an error count from the beginning of the file."""
     content = b'[\n{"a": 1},\n{"a" 2}]'
     with pytest.raises(ImportRefused, match=r"line 3 column 6 \(char 17\)"):
         list(
@@ -299,7 +299,7 @@ def test_the_place_of_an_error_is_that_in_the_file() -> None:
 
 
 def test_a_record_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is longer than a record can be is not read to the end of the file."""
+    """A record longer than the limit is refused without reading the rest of the file."""
     monkeypatch.setattr(json_records, "MAX_RECORD", 1 << 21)
     read = 0
 
@@ -316,7 +316,7 @@ def test_a_record_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_memory_does_not_grow_with_the_file() -> None:
-    """Reading eight times as many records needs no more than twice the memory."""
+    """Reading eight times as many records needs at most twice the memory."""
     record = as_json(december(texts=["Ask.", "y" * 20_000, "Again.", "z"]))
 
     def needed(count: int) -> int:
@@ -338,7 +338,7 @@ def test_memory_does_not_grow_with_the_file() -> None:
 
 
 def test_yaml_beside_json_is_the_same_run(tmp_path: Path) -> None:
-    """Of a result that an archive holds in both forms, the JSON form is read."""
+    """If an archive holds a result as JSON and as YAML, the JSON form is read."""
     members = {"a_result.json": as_json([december()]), "a_result.yaml": YAML.encode()}
     (found,) = open_results(write_zip(tmp_path / "a.zip", members))
     assert found.name == "a.zip/a_result.json"
@@ -347,7 +347,7 @@ def test_yaml_beside_json_is_the_same_run(tmp_path: Path) -> None:
 
 
 def test_a_file_that_changes_meanwhile_is_refused(tmp_path: Path) -> None:
-    """A file that has lost records between its check and its import is not imported."""
+    """A file that loses records between its check and its import is refused."""
     path = tmp_path / "f.json"
     path.write_bytes(as_json([december(), december()]))
     (file,) = open_results(path)
@@ -359,7 +359,7 @@ def test_a_file_that_changes_meanwhile_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.external
 def test_the_files_of_december_2023(external_data: Path) -> None:
-    """All four are imported whole; three sizes-less tasks, eight sizes of one."""
+    """The four files are imported whole: three tasks without sizes, and one with eight sizes."""
     with EmbeddedStore(None) as store:
         counts = []
         for path in sorted((external_data / "llm-kg-bench-2023-12").iterdir()):
@@ -383,7 +383,7 @@ def test_the_files_of_december_2023(external_data: Path) -> None:
 
 
 def test_records_are_not_changed() -> None:
-    """Checking a record leaves what was read as it was: its digest names the dialogue."""
+    """Checking a record does not change it, because its digest names the dialogue."""
     raw = december()
     before = copy.deepcopy(raw)
     read_record(raw, "f.json", 0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Messages of GRASP become turns with tool calls, which an audit executes again."""
+"""GRASP messages are imported as turns with tool calls, which an audit executes again."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ SYSTEM = {
     "content": "You may use:\nrdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#",
 }
 USER = {"role": "user", "content": "How many?"}
-GRAPH = World("0123456789abcdef", 60, "natural").name  # small and made, never installed
+GRAPH = World("0123456789abcdef", 60, "natural").name  # small and generated, never installed
 ALL = "SELECT * { ?s a ?kind }"
 
 
 def called(name: str, id_: str | None = "1", **arguments: Any) -> dict[str, Any]:
-    """A call in the form of 2025."""
+    """Return a call in the format of 2025."""
     return {
         "id": id_,
         "type": "function",
@@ -52,22 +52,22 @@ def called(name: str, id_: str | None = "1", **arguments: Any) -> dict[str, Any]
 
 
 def said(content: Any, *calls: Any, **more: Any) -> dict[str, Any]:
-    """A message of the model in the form of 2025."""
+    """Return a message of the model in the format of 2025."""
     return {"role": "assistant", "content": content, "tool_calls": list(calls), **more}
 
 
 def gave(content: Any, id_: str | None = "1") -> dict[str, Any]:
-    """The result of a call in the form of 2025."""
+    """Return the result of a call in the format of 2025."""
     return {"role": "tool", "content": content, "tool_call_id": id_}
 
 
 def told(messages: Any, final: str = "ASK {}", seconds: float = 6.0) -> Transcript:
-    """The transcript of some messages."""
+    """Return the transcript of messages."""
     return transcript(messages, final, "Who?", BEGUN, seconds, "gpt", "run.jsonl:1")
 
 
 def test_the_form_of_2025() -> None:
-    """Each message of the model is a turn; results of its calls open the next prompt."""
+    """In the format of 2025 each message of the model is a turn; results begin the next prompt."""
     found = told(
         [
             SYSTEM,
@@ -99,7 +99,7 @@ def test_the_form_of_2025() -> None:
 
 
 def test_the_form_of_2026() -> None:
-    """Calls have their results, times and tokens; a message about a loop is a prompt."""
+    """In the format of 2026 calls have results, times and tokens; a loop message is a prompt."""
     content = {
         "id": "m",
         "message": {"id": "x", "content": "I look."},
@@ -153,7 +153,7 @@ def test_the_form_of_2026() -> None:
     ],
 )
 def test_calls_that_cannot_be_read_are_kept(call: Any) -> None:
-    """A call without a name or without arguments that are an object is malformed."""
+    """A call without a name or without an object of arguments is malformed."""
     (turn,) = told([USER, said("", call), gave("Failed to call function", None)]).turns
     (use,) = turn.uses
     assert use.call.malformed
@@ -163,7 +163,7 @@ def test_calls_that_cannot_be_read_are_kept(call: Any) -> None:
 
 @pytest.mark.parametrize("messages", [[], [SYSTEM, USER], [USER, gave("nobody asked")]])
 def test_a_run_without_an_answer_of_the_model(messages: list[Any]) -> None:
-    """Where the model said nothing, the query that the run gave is the answer."""
+    """If the model gave no answer, the query of the run is the answer."""
     (turn,) = told(messages, final="ASK {}").turns
     assert (turn.answer, turn.uses) == ("ASK {}", ())
     assert turn.prompt == ("\n\n".join(m["content"] for m in messages) or "Who?")
@@ -173,7 +173,7 @@ def test_a_run_without_an_answer_of_the_model(messages: list[Any]) -> None:
     "messages", ["no", [1], [{"content": "a"}], [{"role": 1}], {"role": "user"}]
 )
 def test_what_is_no_list_of_messages_is_refused(messages: Any) -> None:
-    """Damaged messages are refused with file and line."""
+    """Messages that are not a list are refused with file and line."""
     with pytest.raises(ImportRefused, match=r"run\.jsonl:1"):
         told(messages)
 
@@ -192,13 +192,13 @@ def test_what_is_no_list_of_messages_is_refused(messages: Any) -> None:
     ],
 )
 def test_results_are_read(text: str, outcome: str, shown: object) -> None:
-    """The words of a result say how a call ended, and what the query found."""
+    """The text of a result tells the call's outcome and its rows or truth value."""
     assert grasp_tools.outcome(text) == outcome
     assert grasp_tools.parse_result(text) is shown or grasp_tools.parse_result(text) == shown
 
 
 def test_a_truth_value_is_no_number_of_rows() -> None:
-    """One row does not agree with true, though Python's 1 equals its True."""
+    """One row and true do not agree, although 1 == True in Python."""
     one, true = ToolResult("Got 1 row and 1 column"), ToolResult("True")
     assert not grasp_tools.agree(one, true)
     assert grasp_tools.agree(true, ToolResult("true"))
@@ -220,14 +220,14 @@ def test_a_truth_value_is_no_number_of_rows() -> None:
     ],
 )
 def test_calls_kept_aside(call: ToolCall, text: str) -> None:
-    """What cannot be executed again, or not compared, says why."""
+    """A call that cannot be executed again or compared has a reason."""
     why = grasp_tools.again(call, ToolResult(text), "")
     assert isinstance(why, str)
     assert why
 
 
 def written(folder: Path, messages: list[Any], graph: str = GRAPH) -> Path:
-    """A folder with one question and one run."""
+    """Write a folder with one question and one run, and return it."""
     folder.mkdir()
     question = {"id": "1", "question": "Who?", "sparql": ALL}
     (folder / "test.jsonl").write_text(json.dumps(question), "utf-8")
@@ -258,7 +258,7 @@ def written(folder: Path, messages: list[Any], graph: str = GRAPH) -> Path:
     ],
 )
 def test_configurations_vary(tmp_path: Path, config: Any, model: str | None, graph: str) -> None:
-    """Whatever a configuration leaves out, a run is read; the folder names the graph then."""
+    """A run is read with any incomplete configuration; the folder then names the graph."""
     (tmp_path / "kg").mkdir()
     folder = written(tmp_path / "kg" / "set", [SYSTEM, USER, said("ASK {}")])
     (folder / "gpt.config.json").write_text(json.dumps(config), "utf-8")
@@ -282,7 +282,7 @@ def test_configurations_vary(tmp_path: Path, config: Any, model: str | None, gra
 def test_records_vary(
     tmp_path: Path, run: Any, evaluated: Any, query: str, scores: dict[str, float]
 ) -> None:
-    """Missing queries are empty answers; answers that were not evaluated have no score."""
+    """A missing query is an empty answer; an answer that was not evaluated has no score."""
     folder = written(tmp_path / "set", [])
     (folder / "gpt.jsonl").write_text(json.dumps({"id": "1", **run}), "utf-8")
     (folder / "gpt.evaluation.json").write_text(json.dumps(evaluated), "utf-8")
@@ -292,7 +292,7 @@ def test_records_vary(
 
 
 def audited(folder: Path) -> Audit:
-    """The audit of the runs in a folder."""
+    """Return the audit of the runs in a folder."""
     with EmbeddedStore(None) as store, executor("local") as pool:
         for file in grasp.read(folder):
             load(store, imported_run(grasp.BENCHMARK, file, store.iris))
@@ -301,7 +301,7 @@ def audited(folder: Path) -> Audit:
 
 
 def asked(query: str, result: str) -> list[Any]:
-    """Messages with one execution."""
+    """Return messages with one execution of a query."""
     return [SYSTEM, USER, said("", called("execute", kg="x", sparql=query)), gave(result)]
 
 
@@ -327,7 +327,7 @@ EXECUTIONS = (  # query, recorded result, class of the difference
 
 
 def test_executions_are_executed_again(tmp_path: Path) -> None:
-    """A call agrees where it finds as many rows, the same truth value, or an error."""
+    """An executed call agrees in the number of rows, the truth value, or in being an error."""
     messages = [SYSTEM, USER]
     for query, result, _ in EXECUTIONS:
         messages += asked(query, result)[2:]
@@ -338,14 +338,14 @@ def test_executions_are_executed_again(tmp_path: Path) -> None:
 
 
 def test_without_the_graph_calls_are_kept_aside(tmp_path: Path) -> None:
-    """A graph that is not at hand is a reason, not an error."""
+    """A call on a graph that is not installed is set aside with a reason."""
     done = audited(written(tmp_path / "set", asked(EACH, FOUND), graph="wikidata"))
     assert (done.calls, [tool for tool, _ in done.aside]) == (0, ["execute"])
     assert "there is no graph 'wikidata'" in next(why for _, why in done.aside)
 
 
 def test_dialogues_with_calls_are_judged_once(tmp_path: Path) -> None:
-    """The last answer is judged, as its published score is of it; what was said comes back."""
+    """Only the last answer is judged, and the stored dialogue is read back unchanged."""
     messages = [*asked(EACH, FOUND), said("", called("answer", sparql="x")), gave("Stopped")]
     folder = written(tmp_path / "set", messages)
     with EmbeddedStore(None) as store, executor("local") as pool:
@@ -363,7 +363,7 @@ def test_dialogues_with_calls_are_judged_once(tmp_path: Path) -> None:
 
 
 def test_the_import_counts_calls(tmp_path: Path) -> None:
-    """The command says how many calls there are, how many repeat one, and no answers."""
+    """The command counts calls, repeated calls and missing answers."""
     look = said("", called("execute", kg="x", sparql=EACH))
     folder = written(tmp_path / "set", [SYSTEM, USER, look, gave(FOUND), look, gave(FOUND)])
     store = ["--store", str(tmp_path / "store")]
@@ -379,7 +379,7 @@ def test_the_import_counts_calls(tmp_path: Path) -> None:
 def test_published_transcripts(
     external_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Calls, repeats and missing answers are as counted, and all 91 executions come out again."""
+    """The counts of calls, repeats and missing answers are exact, and all 91 executions agree."""
     monkeypatch.setenv(home.VARIABLE, str(tmp_path))
     source = str(external_data / "ck25")
     done = CliRunner().invoke(app, ["datasets", "install", "ck25", "--from", source])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Results of LLM-KG-Bench as runs, dialogues and evaluations."""
+"""LLM-KG-Bench results are imported as runs, dialogues and evaluations."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ from tests.archives import (
 
 
 def runs(*records: dict[str, Any], suite: str | None = None) -> list[ImportedRun]:
-    """The runs in a file of ``records``, gone through: tasks, cases and models are known."""
+    """Return the runs in a file of ``records``, read to the end so that their tasks are known."""
     found = read_runs(ResultFile("f.json", as_json(records)), Iris(), suite)
     return [run for run in found if list(run.items)]
 
 
 def the_run(*records: dict[str, Any]) -> ImportedRun:
-    """The one run in a file of ``records``."""
+    """Return the only run in a file of ``records``."""
     (found,) = runs(*records)
     return found
 
 
 def named(evaluation: Evaluation) -> dict[str, float]:
-    """The scores of an evaluation by short name."""
+    """Return the scores of an evaluation by short name."""
     return {iri.rpartition("/")[2]: value for iri, value in evaluation.scores.items()}
 
 
@@ -53,7 +53,7 @@ def named(evaluation: Evaluation) -> dict[str, float]:
     ],
 )
 def test_generations_have_suites_and_labels(record: dict[str, Any], suite: str, label: str) -> None:
-    """Each generation goes into a suite of its own; the first gets labels from class and size."""
+    """Each generation has its own suite; labels of the first follow from class and size."""
     run = the_run(record)
     assert run.suite == suite
     assert [task.label for task in run.tasks.values()] == [label]
@@ -62,7 +62,7 @@ def test_generations_have_suites_and_labels(record: dict[str, Any], suite: str, 
 
 
 def test_run_is_attributed_to_framework_and_commit() -> None:
-    """A run names its source, and the framework with the commit that made the scores."""
+    """A run names its source, and the framework with the commit that computed the scores."""
     run = the_run(record_v3())
     assert run.software.name == "LLM-KG-Bench"
     assert run.software.commit == COMMIT
@@ -87,14 +87,14 @@ def test_other_commits_are_other_runs() -> None:
 
 
 def test_suite_can_be_named() -> None:
-    """A named suite takes the place of the generation's, in dialogues and cases."""
+    """A named suite replaces that of the generation in dialogues and cases."""
     (run,) = runs(record_v3(), suite="mine")
     assert run.suite == "mine"
     assert {case.suite for case in run.cases.values()} == {"mine"}
 
 
 def test_flat_scores_belong_to_the_answer() -> None:
-    """A task of one answer gives one evaluation, of round 0, with every score as a double."""
+    """A task with one answer has one evaluation, of round 0, with every score as a double."""
     record = record_v3(scores={"recall": 1, "f1": 0.3333333333333333, "brevity": 0})
     ((dialogue, (evaluation,)),) = the_run(record).items
     assert (evaluation.round, evaluation.dialogue) == (0, dialogue.iri)
@@ -104,7 +104,7 @@ def test_flat_scores_belong_to_the_answer() -> None:
 
 
 def test_nested_scores_belong_to_rounds_and_dialogue() -> None:
-    """A dialogue gives an evaluation for each answer, and one of the whole with the aggregates."""
+    """A dialogue has an evaluation for each answer, and one for the whole with the aggregates."""
     record = dialogue_v3()
     ((dialogue, found),) = the_run(record).items
     assert [e.round for e in found] == [0, 1, None]
@@ -121,7 +121,7 @@ def test_nested_scores_belong_to_rounds_and_dialogue() -> None:
 
 
 def test_declared_metrics_are_used() -> None:
-    """A score that a task class declares in this version is that metric; nothing is undeclared."""
+    """A score that the task class declares in this version uses the declared metric."""
     run = the_run(dialogue_v3())
     declared = {m.iri for m in catalogue.task_class("RdfSyntaxFixList").metrics.values()}
     assert {iri for _, found in run.items for e in found for iri in e.scores} <= declared
@@ -129,7 +129,7 @@ def test_declared_metrics_are_used() -> None:
 
 
 def test_undeclared_metrics_are_reported() -> None:
-    """Scores of an unknown class, version or name get IRIs of the pattern, and are reported."""
+    """Scores of an unknown class, version or name get IRIs of the pattern and are reported."""
     sparql = record_v3("Sparql2AnswerListOrganizational", version="2.0")
     strange = dialogue_v3(scores={"0": {"charm": 1}, "mean": {"charm": 1}})
     run = the_run(sparql, record_v3(version="4.3"), strange)
@@ -147,7 +147,7 @@ def test_undeclared_metrics_are_reported() -> None:
 
 
 def test_infos_come_along() -> None:
-    """Infos go with the scores they explain; ``last`` only where it says something of its own."""
+    """Infos are kept with their scores, and ``last`` only if it differs from the last round."""
     ((_, found),) = the_run(dialogue_v3()).items
     assert [e.infos for e in found[:2]] == [
         {"syntaxError": "an end was expected"},
@@ -164,7 +164,7 @@ def test_infos_come_along() -> None:
 
 
 def test_everything_else_is_kept() -> None:
-    """Fields without a place of their own stay readable; derivable and null ones do not."""
+    """Other fields are kept as published, except derivable ones and null."""
     record = record_v3()
     record["reevalOriginalTime"] = "2024-01-01T00:00:00"
     record["taskInfo"]["condensedTaskData"] = {"n": 7}
@@ -184,7 +184,7 @@ def test_everything_else_is_kept() -> None:
 
 
 def test_turns_have_texts_and_times() -> None:
-    """A call reaches from the time of the prompt to that of the response; feedback has its kind."""
+    """A call lasts from its prompt to its response, and feedback has its kind."""
     ((dialogue, _),) = the_run(dialogue_v3()).items
     assert [(t.prompt, t.answer, t.feedback) for t in dialogue.turns] == [
         ("Mend this.", ":a :b", None),
@@ -202,13 +202,13 @@ def test_turns_have_texts_and_times() -> None:
     "text", ["a\tb\r\n", "\x00\x01\x7f", "\ud800 lone \udfff", " \u2028\ufeff", "é" * 10_000_000]
 )
 def test_texts_are_kept_exactly(text: str) -> None:
-    """Control characters, lone surrogates and ten megabytes of text stay as they are."""
+    """Control characters, lone surrogates and ten megabytes of text are kept unchanged."""
     ((dialogue, _),) = the_run(record_v3(texts=["ask " + text, text + "!"])).items
     assert (dialogue.turns[0].prompt, dialogue.turns[0].answer) == ("ask " + text, text + "!")
 
 
 def test_iterations_follow_the_record_order() -> None:
-    """Iterations count per model and label, in the order of the records."""
+    """Iterations are counted per model and label, in the order of the records."""
     a, b = record_v3(), record_v3(label="RdfFriendCount-turtle-2")
     other = record_v3(model="Bird--parrot--parrot-3")
     found = the_run(a, b, a, other, a).items
@@ -217,13 +217,13 @@ def test_iterations_follow_the_record_order() -> None:
 
 
 def test_same_input_gives_the_same_iris() -> None:
-    """Nothing in the conversion depends on time or chance."""
+    """The same input gives the same result, independent of time and chance."""
     one, other = (the_run(record_v3(), dialogue_v3()) for _ in range(2))
     assert replace(one, items=list(one.items)) == replace(other, items=list(other.items))
 
 
 def test_equal_cases_are_one() -> None:
-    """Records about the same task data share a case, whatever the prompt."""
+    """Records with the same task data share a case, whatever the prompt."""
     run = the_run(record_v3(texts=["a", "b"]), record_v3(texts=["c", "d"]))
     (case,) = run.cases.values()
     assert {dialogue.case for dialogue, _ in run.items} == {case.iri}
@@ -233,13 +233,13 @@ def test_equal_cases_are_one() -> None:
 
 
 def test_case_is_named_by_its_uid() -> None:
-    """A case goes by the published uid, under either of its keys."""
+    """A case is named by the published uid, under either of its two keys."""
     run = the_run(record_v2(), record_v2(data={"taskUid": "t 1"}))
     assert {case.uid for case in run.cases.values()} == {"q1", "t 1"}
 
 
 def test_tasks_of_declared_classes_are_the_declared_ones() -> None:
-    """The published format nt is our ntriples, so that old and new results meet in one task."""
+    """The published format nt is kgbench's ntriples, so that old and new results share a task."""
     record = record_v3(
         label="RdfFriendCount-nt-1", parameters={"graphFormat": "nt", "specialAddKnowsCount": 1}
     )
@@ -253,7 +253,7 @@ def test_tasks_of_declared_classes_are_the_declared_ones() -> None:
 
 
 def test_unknown_parameters_make_a_task_of_their_own() -> None:
-    """A declared class with parameters that it does not declare is not forced into its tasks."""
+    """Undeclared parameters of a declared class make a task of their own."""
     (task,) = the_run(record_v3(parameters={"colour": "blue"})).tasks.values()
     assert task.parameters == {"colour": "blue"}
 
@@ -272,12 +272,12 @@ def test_unknown_parameters_make_a_task_of_their_own() -> None:
     ],
 )
 def test_model_ids(source: str, expected: str) -> None:
-    """The id of a model is the last part of what the records call it."""
+    """The id of a model is the last part of its name in the records."""
     assert model_id(source) == expected
 
 
 def test_two_spellings_are_one_model() -> None:
-    """A model whose id is written in two ways is one model that keeps both."""
+    """A model whose id has two spellings is one model that keeps both."""
     run = the_run(
         record_v1(model="Claude--claude-1.3-100k"),
         record_v1(model="Claude--claude-1.3-100k--claude-1.3-100k"),
@@ -301,14 +301,14 @@ def test_two_spellings_are_one_model() -> None:
     ],
 )
 def test_outcomes_of_flat_records(answer: str, outcome: Outcome) -> None:
-    """An empty answer and a full context are outcomes; the published scores stay beside them."""
+    """An empty answer and a full context have outcomes besides the published scores."""
     ((_, (evaluation,)),) = the_run(record_v1(texts=["ask", answer])).items
     assert evaluation.outcome is outcome
     assert evaluation.scores
 
 
 def test_friend_count_of_the_first_generation_gets_its_data() -> None:
-    """Counts and special friends are derived from the infos, as the published graph was made."""
+    """Counts and special friends are derived from the infos, as in the published graph."""
     info = {
         "persons": 16,
         "triples": 51,
@@ -333,13 +333,13 @@ def test_friend_count_of_the_first_generation_gets_its_data() -> None:
     "info", [{}, {"persons": 16}, {"persons": "x", "triples": [], "specialNode": 3}]
 )
 def test_friend_count_without_infos_is_taken(info: dict[str, Any]) -> None:
-    """Where the infos do not say it, the case says less."""
+    """Without the infos the case has only its format."""
     (case,) = the_run(record_v1(info=info)).cases.values()
     assert case.data == {"graphFormat": "turtle"}
 
 
 def test_corrected_graph_of_the_first_generation() -> None:
-    """The corrected graph is found by undoing a recorded difference, for all records."""
+    """The corrected graph is recovered for all records by undoing a recorded diff."""
     task, optimal = ":a :b :c\n:d :e :f .", ":a :b :c .\n:d :e :f ."
     answers = ["Sorry.\n:a :b :c .", ":a :b :c .\n:d :e :g ."]
 
@@ -357,7 +357,7 @@ def test_corrected_graph_of_the_first_generation() -> None:
 
 
 def test_generated_graph_of_the_first_generation() -> None:
-    """The number of persons is size and data of a generation task."""
+    """The number of persons is the size and the data of a generation task."""
     run = the_run(record_v1("SyntheticDatasetGeneration", info={"n_persons": 20}))
     (case,) = run.cases.values()
     assert [task.label for task in run.tasks.values()] == ["SyntheticDatasetGeneration-20"]
@@ -369,7 +369,7 @@ def test_generated_graph_of_the_first_generation() -> None:
     [("graph", "turtle", ":a :b :c ."), ("graph", "xml", None), ("schema", "turtle", None)],
 )
 def test_graph_printed_in_the_prompt(kind: str, block: str, expected: str | None) -> None:
-    """The graph that CoypuMini queries run on is taken from the prompt that prints it whole."""
+    """The graph of CoypuMini queries is taken from a prompt that shows it whole."""
     record = record_v3(
         "Text2SparqlExecEvalListCoypuMini",
         label="Text2SparqlExecEvalListCoypuMini",

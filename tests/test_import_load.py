@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Imported runs in a store: complete, once, and visible only when whole."""
+"""Imported runs in a store: complete, written once, and visible only when complete."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ SELECT ?dialogue ?round ?metric ?value WHERE {{
 
 @pytest.fixture
 def store() -> Iterator[EmbeddedStore]:
-    """An empty store in memory."""
+    """Return an empty store in memory."""
     with open_store("memory:") as opened:
         yield opened
 
 
 def the_run(*records: dict[str, Any], suite: str | None = None) -> ImportedRun:
-    """The one run in a file of ``records``."""
+    """Return the only run in a file of ``records``."""
     (found,) = read_runs(ResultFile("f.json", as_json(records)), Iris(), suite)
-    assert list(found.items)  # tasks, cases and models are known after it
+    assert list(found.items)  # reading the items fills tasks, cases and models
     return found
 
 
@@ -51,12 +51,12 @@ COUNTED = re.compile(r"(?<=/)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.(?=[0-
 
 
 def content(store: EmbeddedStore) -> set[str]:
-    """Every quad of a store."""
+    """Return every quad of a store."""
     return {f"<{graph}> {triple}" for graph in store.graphs() for triple in store.triples(graph)}
 
 
 def scores(store: EmbeddedStore) -> dict[tuple[str, str, str], float]:
-    """Every score in a store, by dialogue, round ("" for the whole) and metric."""
+    """Return every score in a store by dialogue, round ("" for the whole) and metric."""
     return {
         (
             row["dialogue"].value,
@@ -68,7 +68,7 @@ def scores(store: EmbeddedStore) -> dict[tuple[str, str, str], float]:
 
 
 def conforms(store: EmbeddedStore) -> bool:
-    """Whether the shapes of results have nothing to say against a store."""
+    """Return whether a store conforms to the result shapes."""
     data = Data(store._store)
     return list(complaints(data, result_shapes(data))) == []
 
@@ -82,7 +82,7 @@ RUNS = {
 
 @pytest.mark.parametrize("name", RUNS)
 def test_every_score_is_found_again(store: EmbeddedStore, name: str) -> None:
-    """A query over the store returns every score value of every dialogue."""
+    """A query over the store returns every score of every dialogue."""
     run = the_run(*RUNS[name])
     load(store, run)
     expected = {
@@ -104,7 +104,7 @@ def test_what_is_written_has_the_declared_shape(store: EmbeddedStore, name: str)
 
 
 def test_a_case_of_two_versions_has_the_declared_shape(store: EmbeddedStore) -> None:
-    """A case that two versions of its task class have judged is one case, and of both."""
+    """A case that two versions of its task class have judged is one case with both versions."""
     load(store, the_run(record_v3(version="4.3")))
     later = the_run(record_v3())
     load(store, later)
@@ -116,7 +116,7 @@ def test_a_case_of_two_versions_has_the_declared_shape(store: EmbeddedStore) -> 
 
 
 def test_undeclared_classes_are_described_once(store: EmbeddedStore) -> None:
-    """Runs with other scores and settings of a class that nobody declares agree on what it is."""
+    """Runs with other scores and settings of an undeclared class describe the class alike."""
     for scores, size in (({"f1": 1}, 1), ({"combinedF1": 1}, 2), ({"mean": {"f1": 1}}, 3)):
         record = record_v3("Unknown", label="Unknown", parameters={"size": size}, scores=scores)
         load(store, the_run(record))
@@ -132,7 +132,7 @@ ODD = [
 
 @pytest.mark.parametrize("given", ODD)
 def test_odd_parameters_are_kept(store: EmbeddedStore, given: dict[str, Any]) -> None:
-    """What no task class could declare stays among the parameters, and nowhere else."""
+    """Parameters that no task class could declare are kept as parameters only."""
     run = the_run(record_v3("Unknown", label="Unknown", parameters=given))
     load(store, run)
     ((iri, task),) = run.tasks.items()
@@ -142,7 +142,7 @@ def test_odd_parameters_are_kept(store: EmbeddedStore, given: dict[str, Any]) ->
 
 
 def test_dialogues_are_read_back_as_they_were(store: EmbeddedStore) -> None:
-    """Dialogues, texts, cases and tasks come back from the store as the import made them."""
+    """Dialogues, texts, cases and tasks are read back from the store as they were imported."""
     run = the_run(*RUNS["v3"])
     load(store, run)
     info = reading.find_run(store, run.run_id)
@@ -166,7 +166,7 @@ def test_dialogues_are_read_back_as_they_were(store: EmbeddedStore) -> None:
 
 @pytest.mark.parametrize("text", ["a\tb\x00\x01", "\ud800 lone \udfff", "x" * 10_000_000, "\r\n "])
 def test_hostile_texts_come_back_exactly(store: EmbeddedStore, text: str) -> None:
-    """Binary noise, NUL, lone surrogates and ten megabytes are stored and read back unchanged."""
+    """Binary noise, NUL, lone surrogates and ten megabytes of text are read back unchanged."""
     run = the_run(record_v3(texts=["ask", text]))
     load(store, run)
     ((dialogue, _),) = run.items
@@ -175,7 +175,7 @@ def test_hostile_texts_come_back_exactly(store: EmbeddedStore, text: str) -> Non
 
 
 def test_published_pass_names_the_framework(store: EmbeddedStore) -> None:
-    """The first pass of an imported run is the published one."""
+    """The first pass of an imported run is the published one and names the framework."""
     run = the_run(*RUNS["v3"])
     load(store, run)
     info = reading.find_run(store, None)
@@ -194,7 +194,7 @@ def test_published_pass_names_the_framework(store: EmbeddedStore) -> None:
 
 
 def test_a_state_of_code_that_is_no_commit_is_kept(store: EmbeddedStore) -> None:
-    """Where a record names its code otherwise than by a commit, that is a part of the version."""
+    """A revision that is not a commit becomes part of the software's version."""
     record = record_v3()
     record["taskInfo"]["gitCommit"] = "v1.2+local"
     run = the_run(record)
@@ -204,7 +204,7 @@ def test_a_state_of_code_that_is_no_commit_is_kept(store: EmbeddedStore) -> None
 
 
 def test_unknown_aggregations_are_metrics_of_their_own(store: EmbeddedStore) -> None:
-    """A group of scores under another name keeps it; nothing is said of how it was made."""
+    """An unknown aggregation becomes a metric of its own, without aggregation and base."""
     run = the_run(dialogue_v3(scores={"0": {"charm": 1}, "median": {"charm": 1}}))
     median = run.undeclared_metrics[
         "https://w3id.org/kgbench/metric/RdfSyntaxFixList/0.3-testing/median_charm"
@@ -215,7 +215,7 @@ def test_unknown_aggregations_are_metrics_of_their_own(store: EmbeddedStore) -> 
 
 
 def test_importing_twice_changes_nothing(store: EmbeddedStore) -> None:
-    """The second import of the same results says so and leaves every quad as it was."""
+    """A second import of the same results is reported as such and changes no quad."""
     run = the_run(*RUNS["v3"])
     first = load(store, run)
     before = content(store)
@@ -245,21 +245,21 @@ def test_summary_counts(store: EmbeddedStore) -> None:
 
 
 def test_progress_counts_dialogues(store: EmbeddedStore) -> None:
-    """Progress is told of every dialogue once."""
+    """Progress is reported once for every dialogue."""
     seen: list[int] = []
     load(store, the_run(*RUNS["v3"]), seen.append)
     assert sum(seen) == 4
 
 
 class Cut(Exception):
-    """The end of an import, somewhere."""
+    """Interrupts an import."""
 
 
 @pytest.mark.parametrize("where", ["bulk_load", "write"])
 def test_interrupted_import_leaves_nothing_visible(
     store: EmbeddedStore, monkeypatch: pytest.MonkeyPatch, where: str
 ) -> None:
-    """Cut off before its last write, an import shows nothing, and the next one repairs it."""
+    """An import that is cut off before its last write shows nothing; the next one repairs it."""
     run = the_run(*RUNS["v3"])
     before = content(store)
     original = store.bulk_load
@@ -289,7 +289,7 @@ def test_interrupted_import_leaves_nothing_visible(
 
 
 def test_missing_pass_is_written_again(store: EmbeddedStore) -> None:
-    """Where only the published pass is gone, only it is written, and the run stays."""
+    """If only the published pass is missing, only the pass is written again."""
     run = the_run(*RUNS["v3"])
     load(store, run)
     expected = scores(store)
@@ -309,7 +309,7 @@ def test_results_are_in_one_suite_only(store: EmbeddedStore) -> None:
 
 
 def test_known_models_keep_their_description(store: EmbeddedStore) -> None:
-    """A model that the catalogue describes is not described again, only its spelling is added."""
+    """A known model is not described again; only its new spelling is added."""
     model = "<https://w3id.org/kgbench/model/parrot-2>"
     label = "<http://www.w3.org/2000/01/rdf-schema#label>"
     store.write(
@@ -322,7 +322,7 @@ def test_known_models_keep_their_description(store: EmbeddedStore) -> None:
 
 
 def test_import_survives_closing(tmp_path: Path) -> None:
-    """What was imported is there when the store is opened again, and a closed store refuses."""
+    """An import is still there after reopening the store, and a closed store refuses writes."""
     run = the_run(*RUNS["v3"])
     with open_store(str(tmp_path / "store")) as opened:
         load(opened, run)

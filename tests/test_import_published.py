@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The published result files of three generations, whole."""
+"""The published result files of three generations are imported completely."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.external
 
 
 def files(external_data: Path, generation: int) -> Iterator[ResultFile]:
-    """The result files of one generation."""
+    """Return the result files of one generation."""
     passwords = json.loads((external_data / "passwords.json").read_text())
     folder = external_data / f"llm-kg-bench-v{generation}"
     for path in sorted([*folder.glob("*.json"), *folder.glob("*.zip")]):
@@ -30,7 +30,7 @@ def files(external_data: Path, generation: int) -> Iterator[ResultFile]:
 
 
 def gone_through(runs: list[ImportedRun]) -> list[ImportedRun]:
-    """``runs``, with their tasks, cases and models known."""
+    """Return ``runs``, read to the end so that their tasks, cases and models are known."""
     for run in runs:
         assert len(list(run.items)) == len(run.items)
     return runs
@@ -38,7 +38,7 @@ def gone_through(runs: list[ImportedRun]) -> list[ImportedRun]:
 
 @pytest.fixture(scope="module")
 def published(external_data: Path) -> dict[int, list[tuple[ResultFile, ImportedRun]]]:
-    """Every published run with its file, by generation."""
+    """Return every published run with its file, by generation."""
     return {
         generation: [
             (file, run)
@@ -50,7 +50,7 @@ def published(external_data: Path) -> dict[int, list[tuple[ResultFile, ImportedR
 
 
 def expected_scores(record: dict[str, Any]) -> Counter[tuple[int | None, str, float]]:
-    """The published scores of a record: round, name, value."""
+    """Return the published scores of a record: round, name, value."""
     found: Counter[tuple[int | None, str, float]] = Counter()
     for group, values in record["scores"].items():
         if not isinstance(values, dict):
@@ -68,7 +68,7 @@ def expected_scores(record: dict[str, Any]) -> Counter[tuple[int | None, str, fl
 def test_no_score_and_no_text_is_lost(
     published: dict[int, list[tuple[ResultFile, ImportedRun]]], generation: int
 ) -> None:
-    """Every published score value and every text is recovered, dialogue by dialogue."""
+    """Every published score and text is recovered, dialogue by dialogue."""
     for file, run in published[generation]:
         for (dialogue, found), record in zip(run.items, file.records(), strict=True):
             scores = Counter(
@@ -84,7 +84,7 @@ def test_no_score_and_no_text_is_lost(
 def test_third_generation_counts(
     published: dict[int, list[tuple[ResultFile, ImportedRun]]],
 ) -> None:
-    """The four archives are 2,080 dialogues of four models in 26 labels, about 82 shared cases."""
+    """The four archives have 2,080 dialogues of four models in 26 labels, about 82 shared cases."""
     runs = [run for _, run in published[3]]
     assert [len(run.items) for run in runs] == [520] * 4
     assert len({task.label for run in runs for task in run.tasks.values()}) == 26
@@ -111,7 +111,7 @@ def test_third_generation_counts(
 def test_second_generation_counts(
     published: dict[int, list[tuple[ResultFile, ImportedRun]]],
 ) -> None:
-    """The archive of 2024 is 900 dialogues of nine models in two labels, ten shared cases."""
+    """The archive of 2024 has 900 dialogues of nine models in two labels, and ten shared cases."""
     runs = [run for _, run in published[2]]
     assert (len(runs), sum(len(run.items) for run in runs)) == (9, 900)
     assert len({task.label for run in runs for task in run.tasks.values()}) == 2
@@ -122,7 +122,7 @@ def test_second_generation_counts(
 def test_first_generation_counts(
     published: dict[int, list[tuple[ResultFile, ImportedRun]]],
 ) -> None:
-    """The files of 2023 are 800 dialogues, with sizes, and one model under two spellings."""
+    """The files of 2023 have 800 dialogues, with sizes, and one model in two spellings."""
     runs = [run for _, run in published[1]]
     assert (len(runs), sum(len(run.items) for run in runs)) == (13, 800)
     labels = Counter(
@@ -159,7 +159,7 @@ def test_first_generation_counts(
 def test_archives_load_into_a_store(
     published: dict[int, list[tuple[ResultFile, ImportedRun]]], tmp_path: Path
 ) -> None:
-    """The store counts 2,080 dialogues and 33,104 scores, and a second import adds none."""
+    """The store has 2,080 dialogues and 33,104 scores, and a second import adds nothing."""
     with open_store(str(tmp_path / "store")) as store:
         for _, run in published[3]:
             assert not load(store, run).already_there

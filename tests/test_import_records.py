@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checking the records of a result file."""
+"""Validation of the records of a result file."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TIME = "2024-12-19T06:29:39"
 
 
 def changed(record: dict[str, Any], path: str, value: Any) -> dict[str, Any]:
-    """A copy of ``record`` with the field at ``path`` (dotted) replaced, or removed for ``...``."""
+    """Return a copy of ``record`` with the field ``path`` (dotted) replaced; ``...`` removes it."""
     found = copy.deepcopy(record)
     *parents, last = path.split(".")
     place = found
@@ -38,7 +38,7 @@ def changed(record: dict[str, Any], path: str, value: Any) -> dict[str, Any]:
     ("record", "generation"), [(record_v1(), 1), (record_v2(), 2), (record_v3(), 3)]
 )
 def test_generation_is_told_from_the_fields(record: dict[str, Any], generation: int) -> None:
-    """The three published formats are told apart."""
+    """The fields of a record tell which of the three published formats it has."""
     assert read_record(record, "f.json", 0).generation == generation
 
 
@@ -102,7 +102,7 @@ def test_generation_is_told_from_the_fields(record: dict[str, Any], generation: 
     ],
 )
 def test_broken_record_is_refused(path: str, value: Any, message: str) -> None:
-    """A record with a missing or wrong field is refused, naming file, record and field."""
+    """A record with a missing or wrong field is refused with file, record and field."""
     records = [record_v3(), changed(record_v3(), path, value)]
     with pytest.raises(ImportRefused, match=message) as caught:
         [read_record(raw, "f.json", k) for k, raw in enumerate(records)]
@@ -111,7 +111,7 @@ def test_broken_record_is_refused(path: str, value: Any, message: str) -> None:
 
 
 def test_published_scores_may_be_anything() -> None:
-    """A score that its formula cannot give is read as it was published."""
+    """A score outside the range of its formula is read as published."""
     assert read_record(record_v3(scores={"f1": -3}), "f.json", 0).flat == {"f1": -3}
 
 
@@ -130,7 +130,7 @@ LATE, ZONED = "2025-01-01T00:00:00", "2024-12-19T06:29:39+00:00"
     ],
 )
 def test_times_follow_each_other(times: tuple[str, str, str], message: str) -> None:
-    """A record whose times are out of order, or cannot be compared, is refused."""
+    """A record whose times are out of order or cannot be compared is refused."""
     started, asked, answered = times
     record = changed(changed(record_v3(), "startTime", started), "duration", None)
     record["interactions"] = [["prompt", asked, "a"], ["response", answered, "b"]]
@@ -139,7 +139,7 @@ def test_times_follow_each_other(times: tuple[str, str, str], message: str) -> N
 
 
 def test_records_of_a_run_agree_on_zones() -> None:
-    """A run of records with and without a time zone has no beginning: it is refused."""
+    """A run with times both with and without a time zone is refused."""
     records = [record_v3(), record_v3(), changed(record_v3(), "startTime", ZONED)]
     with pytest.raises(
         ImportRefused, match=r"record 2 \(from 0\): startTime cannot be compared with"
@@ -149,14 +149,14 @@ def test_records_of_a_run_agree_on_zones() -> None:
 
 @pytest.mark.parametrize("raw", [None, 3, "text", []])
 def test_record_must_be_an_object(raw: Any) -> None:
-    """A list of other things than objects is refused."""
+    """A list of anything but objects is refused."""
     with pytest.raises(ImportRefused, match=r"f\.json: record 7 \(from 0\) is not an object"):
         read_record(raw, "f.json", 7)
 
 
 @pytest.mark.parametrize("path", ["info", "taskData", "taskInfo.taskParameter", "duration"])
 def test_null_and_absent_fields_are_taken(path: str) -> None:
-    """Fields that a record can do without may be null or absent."""
+    """Optional fields of a record may be null or absent."""
     for value in (None, ...):
         record = changed(record_v3(), path, value)
         assert read_record(record, "f.json", 0).ended >= read_record(record, "f.json", 0).started
@@ -167,13 +167,13 @@ def test_null_and_absent_fields_are_taken(path: str) -> None:
     [("0:00:01.522467", 1.522467), ("1 day, 1:00:00", 90_000), ("2 days, 0:00:00.5", 172_800.5)],
 )
 def test_duration_ends_the_dialogue(duration: str, seconds: float) -> None:
-    """A dialogue ends its duration after its start, to the microsecond."""
+    """The end of a dialogue is its start plus its duration, to the microsecond."""
     found = read_record(changed(record_v3(), "duration", duration), "f.json", 0)
     assert (found.ended - found.started).total_seconds() == seconds
 
 
 def test_round_numbers() -> None:
-    """Only plain decimal numbers are rounds; everything else is an aggregate."""
+    """Only plain decimal numbers are rounds; every other name is an aggregate."""
     assert [round_number(name) for name in ("0", "12")] == [0, 12]
     assert all(round_number(name) is None for name in ("00", "-1", "mean", "", "²", "٣", "1.0"))
 
@@ -193,7 +193,7 @@ PATHS = [
 @settings(suppress_health_check=[HealthCheck.too_slow], max_examples=200, deadline=None)
 @given(st.sampled_from(PATHS), JSON)
 def test_any_change_is_converted_or_refused(path: str, value: Any) -> None:
-    """Whatever stands in a field, the file is imported or refused with words."""
+    """Whatever a field contains, the file is imported or refused with a message."""
     file = ResultFile("f.json", as_json([changed(dialogue_v3(), path, value)]))
     said = None
     try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The TEXT2SPARQL challenge comes into the store whole, and its faults are told in words."""
+"""Import of the TEXT2SPARQL challenge with all its scores and faults."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def _watch(event: str, arguments: tuple[Any, ...]) -> None:
 
 @pytest.fixture
 def opened_files() -> Iterator[list[str]]:
-    """The names of all files that are opened from now on."""
-    global _watching  # noqa: PLW0603 - an audit hook cannot be taken away again
+    """Yield the names of all files opened during the test."""
+    global _watching  # noqa: PLW0603 - an audit hook cannot be removed
     if not getattr(sys, "_kgbench_watch", False):
         sys.addaudithook(_watch)
         sys._kgbench_watch = True  # type: ignore[attr-defined]
@@ -47,19 +47,19 @@ def opened_files() -> Iterator[list[str]]:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The invented challenge; no data set is installed."""
+    """Return the invented challenge; no data set is installed."""
     monkeypatch.setenv(home.VARIABLE, str(tmp_path / "home"))
     return data.write_challenge(tmp_path / "docs")
 
 
 def rows(store: str, query: str) -> list[list[str]]:
-    """The rows of a query over all graphs."""
+    """Return the rows of a query over all graphs."""
     with open_reader(store) as opened:
         return [["" if one is None else one.value for one in row] for row in opened.query(query)]
 
 
 def test_everything_published_is_recorded(folder: Path, tmp_path: Path) -> None:
-    """Questions in all languages, answers, scores and faults come in; the store conforms."""
+    """Questions in all languages, answers, scores and faults are stored and conform."""
     store = str(tmp_path / "store")
     said = command("import", "text2sparql", folder, "--store", store)
 
@@ -87,7 +87,7 @@ def test_everything_published_is_recorded(folder: Path, tmp_path: Path) -> None:
 
 
 def test_importing_again_changes_nothing(folder: Path, tmp_path: Path) -> None:
-    """The same files give the same run; the number of triples stays."""
+    """Importing the same files again gives the same run and the same number of triples."""
     store = str(tmp_path / "store")
     command("import", "text2sparql", folder, "--store", store)
     count = "SELECT (COUNT(*) AS ?n) { GRAPH ?g { ?s ?p ?o } }"
@@ -98,7 +98,7 @@ def test_importing_again_changes_nothing(folder: Path, tmp_path: Path) -> None:
 
 
 def test_pickles_are_never_opened(folder: Path, tmp_path: Path, opened_files: list[str]) -> None:
-    """A file of pickled responses that would run code is not even opened."""
+    """A file of pickled responses, which could execute code, is not even opened."""
     command("import", "text2sparql", folder, "--store", tmp_path / "store")
     assert any(name.endswith("ck25_answers.json") for name in opened_files)
     assert not [name for name in opened_files if name.endswith(".db") and "docs" in name]
@@ -107,7 +107,7 @@ def test_pickles_are_never_opened(folder: Path, tmp_path: Path, opened_files: li
 
 @pytest.mark.parametrize("place", ["beside", "installed"])
 def test_questions_may_lie_elsewhere(folder: Path, tmp_path: Path, place: str) -> None:
-    """Questions that the folder lacks come from beside it, or from the installed data set."""
+    """Missing questions are read from the neighbouring folder or the installed data set."""
     (folder / "benchmark" / "questions_ck25.yaml").unlink()
     with pytest.raises(ImportRefused, match="datasets install ck25"):
         text2sparql_files.read(folder)
@@ -174,7 +174,7 @@ FAULTS: dict[str, tuple[Change, str]] = {
 def test_files_that_are_not_as_they_should_be_are_refused(
     folder: Path, tmp_path: Path, change: Change, why: str
 ) -> None:
-    """The first fault is named, and nothing is written."""
+    """A malformed file is refused with its first fault, and nothing is written."""
     change(folder)
     arguments = ["import", "text2sparql", str(folder), "--store", str(tmp_path / "store")]
     with pytest.raises(ImportRefused, match=why):
@@ -183,7 +183,7 @@ def test_files_that_are_not_as_they_should_be_are_refused(
 
 
 def test_published_cells_come_out_of_execution(folder: Path, tmp_path: Path) -> None:
-    """Judged under the policy of the challenge, every answer gets its published scores."""
+    """Under the policy of the challenge, every answer gets its published scores."""
     copy = data.write_data_set(tmp_path / "copy")
     command("datasets", "install", "ck25", "--from", copy, "--unverified")
     store = str(tmp_path / "store")
@@ -200,7 +200,7 @@ def test_published_cells_come_out_of_execution(folder: Path, tmp_path: Path) -> 
 
 
 def test_published_answers_can_be_judged_by_our_own_rule(folder: Path, tmp_path: Path) -> None:
-    """By our rule an ASK with the other truth value is wrong; an empty result can be right."""
+    """Under kgbench's own rule a wrong ASK is wrong and an empty result can be right."""
     copy = data.write_data_set(tmp_path / "copy")
     command("datasets", "install", "ck25", "--from", copy, "--unverified")
     store = str(tmp_path / "store")
@@ -209,12 +209,12 @@ def test_published_answers_can_be_judged_by_our_own_rule(folder: Path, tmp_path:
     assert said["dialogues_compared"] == 6
     table = command("analyze", "leaderboard", "--store", store, "--pass", "latest")
     scores = {row["model"]: row["score"] for row in table["rows"]}
-    # Two thirds of question 1 twice, nothing for the ASK, rows in no order, nothing for silence.
+    # Question 1 has 2/3 in both languages, the ASK 0, the rows are unordered, no answer has 0.
     assert 0.2 < scores["HALF"] < 0.5
 
 
 def test_the_layout_of_2026_is_read(folder: Path) -> None:
-    """Files have other names there, and languages have rows of averages of their own."""
+    """The layout of 2026 is read: other file names, and averages for each language."""
     half = folder / "results" / "HALF"
     scores = json.loads((half / SCORES).read_text(encoding="utf-8"))
     new = folder / "results" / "ck25" / "HALF"
@@ -230,7 +230,7 @@ def test_the_layout_of_2026_is_read(folder: Path) -> None:
 
 
 def test_a_different_list_of_ordered_questions_is_told(folder: Path) -> None:
-    """Files of 2026 list the questions whose order matters; a list of others is a remark."""
+    """A list of ordered questions (2026) that differs from kgbench's own is a remark."""
     path = folder / "benchmark" / "ck25_true_result_set.json"
     gold = data.by_key(data.GOLD)
     for listed, told in (["ck25:3-en", "ck25:3-de"], False), (["ck25:1-en"], True):
@@ -242,7 +242,7 @@ def test_a_different_list_of_ordered_questions_is_told(folder: Path) -> None:
 def test_the_challenge_of_2025_is_imported(
     external_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """All answers of the systems at hand come in, each with its published scores."""
+    """All answers of the available systems are imported with their published scores."""
     monkeypatch.setenv(home.VARIABLE, str(tmp_path / "home"))
     command("datasets", "install", "ck25", "--from", external_data / "ck25")
     store = str(tmp_path / "store")
@@ -252,8 +252,8 @@ def test_the_challenge_of_2025_is_imported(
     assert sorted(copied) == ["AIFB", "IIS-Q", "INFAI", "LACODAM", "WSE"]
 
 
-# What differs and why: property paths and COUNT(*) of the engine of the challenge (INFAI 30, 31,
-# 42, 48), < on IRIs (INFAI 43), LIMIT without an order (LACODAM, WSE 40), a tie under LIMIT 1 (50).
+# The causes: property paths and COUNT(*) of the challenge's engine (INFAI 30, 31, 42, 48), < on
+# IRIs (INFAI 43), LIMIT without an order (LACODAM, WSE 40), and a tie under LIMIT 1 (50).
 DIFFERING = {
     "INFAI": {30, 31, 42, 43, 48},
     "IIS-Q": {50},
@@ -266,7 +266,7 @@ DIFFERING = {
 def test_published_cells_of_2025_come_out_of_execution(
     external_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """All cells of CK25 but those with a known cause, and all of DB25 that have result sets."""
+    """All cells of CK25 agree except known causes, and so do all of DB25 with result sets."""
     monkeypatch.setenv(home.VARIABLE, str(tmp_path / "home"))
     command("datasets", "install", "ck25", "--from", external_data / "ck25")
     store = str(tmp_path / "store")

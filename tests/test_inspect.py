@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Inspect AI: our tasks run there with our scores, and its logs become runs that say the same."""
+"""Inspect AI: kgbench's tasks have the same scores there, and its logs are imported as runs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tests.validation import assert_conforms
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = (ROOT / "docs" / "inspect.md").read_text("utf-8")
 ONE, ROUNDS = "RdfFriendCount-turtle-1", "RdfSyntaxFixList-turtle"
-#: Runs one of our tasks with Inspect's mock model; answers come from standard input.
+#: Runs a task of kgbench with Inspect's mock model; the answers come from standard input.
 RUN = """
 import json, sys
 from inspect_ai import eval
@@ -55,7 +55,7 @@ print(json.dumps([s.scores["kgbench_scores"].value for s in log.samples]))
 
 @pytest.fixture(scope="module")
 def logs():
-    """A log of answers of one round, and one of dialogues; right, wrong, and empty answers."""
+    """Return a log of one-round answers and a log of dialogues: right, wrong and empty answers."""
     best = [testing.example(ONE, k).reference for k in range(3)]
     fixed = testing.example(ROUNDS, 0).reference
     return {
@@ -65,7 +65,7 @@ def logs():
 
 
 def imported(path):
-    """A store in memory with the run of a log."""
+    """Return a store in memory with the run of a log."""
     store = EmbeddedStore(None)
     found = inspect_logs.read_run(inspect_files.read(path), store.iris)
     return store, found, load(store, found.run)
@@ -76,14 +76,14 @@ def imported(path):
 
 @pytest.fixture
 def inspect_ai():
-    """Inspect AI, where the extra is installed."""
+    """Return Inspect AI, or skip if the extra is not installed."""
     return pytest.importorskip("inspect_ai", reason="the extra kgbench[inspect] is not installed")
 
 
 @pytest.mark.usefixtures("inspect_ai")
 @pytest.mark.parametrize(("label", "form"), [(ONE, "json"), (ROUNDS, "eval")])
 def test_a_log_of_inspect_says_the_same_here(label, form, tmp_path):
-    """Inspect's scores are ours; imported, the log's scores are those of judging again."""
+    """Inspect's scores equal kgbench's, and judging the imported log again gives them, too."""
     right = testing.example(label, 0).reference
     answers = [right, "no"] if label == ONE else ["no idea", right, "no", "not", "never"]
     done = subprocess.run(
@@ -112,7 +112,7 @@ def test_a_log_of_inspect_says_the_same_here(label, form, tmp_path):
 
 @pytest.mark.usefixtures("inspect_ai")
 def test_the_example_of_the_page_runs(tmp_path):
-    """The Python of the page runs as it stands, and every label is a task of Inspect."""
+    """The Python example of the page runs unchanged, and every label is an Inspect task."""
     (text,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
     text += "from kgbench.bridges.inspect import TASKS\nprint(len(TASKS))\n"
     done = subprocess.run(
@@ -130,7 +130,7 @@ def test_the_example_of_the_page_runs(tmp_path):
 @pytest.mark.parametrize("label", [ONE, ROUNDS])
 @pytest.mark.parametrize("form", ["json", "deflate", "zstandard"])
 def test_every_form_of_a_log_is_the_same_run(logs, label, form, tmp_path):
-    """Dialogues, answers and scores come in; judging again finds the same; shapes are kept."""
+    """Every format of a log gives the same run, whose dialogues and scores conform."""
     if form == "zstandard":
         pytest.importorskip("zstandard", reason="no extra that brings zstandard is installed")
     store, found, summary = imported(inspect_log.write(tmp_path, logs[label], form))
@@ -154,7 +154,7 @@ def test_every_form_of_a_log_is_the_same_run(logs, label, form, tmp_path):
 
 
 def test_the_command_imports_and_nothing_differs_when_judged_again(logs, tmp_path):
-    """Both logs through the command line; a re-evaluation agrees in every score."""
+    """Both logs are imported by the command, and a re-evaluation agrees in every score."""
     store = tmp_path / "results"
     for label, content in logs.items():
         folder = tmp_path / label
@@ -169,7 +169,7 @@ def test_the_command_imports_and_nothing_differs_when_judged_again(logs, tmp_pat
 
 
 def test_samples_with_errors_are_left_out_and_counted(logs, tmp_path):
-    """An error is no wrong answer: it leaves no dialogue, and the command says how many."""
+    """A sample with an error is left out, not a wrong answer, and the command counts it."""
     content = copy.deepcopy(logs[ONE])
     content["samples"][0]["error"] = {"message": "no connection"}
     content["samples"][1]["scores"] = None
@@ -183,7 +183,7 @@ def test_samples_with_errors_are_left_out_and_counted(logs, tmp_path):
 
 
 def test_what_was_not_scored_has_no_scores(logs, tmp_path):
-    """Inspect's mark of a sample without score (NaN) becomes an evaluation without scores."""
+    """A sample that Inspect marks as unscored (NaN) becomes an evaluation without scores."""
     content = copy.deepcopy(logs[ONE])
     score = content["samples"][0]["scores"]["kgbench_scores"]
     score["value"] = float("nan")
@@ -241,7 +241,7 @@ VERDICT = (*SCORE, "metadata", "kgbench_verdicts", 0)
     ],
 )
 def test_what_is_not_as_it_should_be_is_refused(logs, place, value, message, tmp_path):
-    """Each field that is missing, foreign or impossible is named; nothing is written."""
+    """A missing, foreign or impossible field is refused by name, and nothing is written."""
     content = copy.deepcopy(logs[ONE])
     node = content["samples"][0]
     for step in place[:-1]:
@@ -252,7 +252,7 @@ def test_what_is_not_as_it_should_be_is_refused(logs, place, value, message, tmp
 
 
 def test_more_answers_than_rounds_are_refused(logs, tmp_path):
-    """A sample with more answers than its task takes is refused."""
+    """A sample with more answers than its task has rounds is refused."""
     content = copy.deepcopy(logs[ONE])
     content["samples"][0]["metadata"]["kgbench_turns"] *= 2
     with pytest.raises(ImportRefused, match="2 answers are more than the task takes"):
@@ -272,7 +272,7 @@ def test_more_answers_than_rounds_are_refused(logs, tmp_path):
     ],
 )
 def test_other_files_are_refused(content, message, tmp_path):
-    """What is no log is refused with its name."""
+    """A file that is not a log is refused by name."""
     path = tmp_path / "other.json"
     path.write_bytes(content)
     with pytest.raises(ImportRefused, match=message) as refused:
@@ -281,7 +281,7 @@ def test_other_files_are_refused(content, message, tmp_path):
 
 
 def test_missing_and_damaged_archives_are_refused(logs, tmp_path):
-    """A missing file, an archive without header, one with damaged bytes: all in words."""
+    """A missing file, an archive without a header and damaged bytes are refused."""
     pytest.importorskip("zstandard", reason="no extra that brings zstandard is installed")
     with pytest.raises(ImportRefused, match="cannot be read"):
         inspect_files.read(tmp_path / "none.eval")
@@ -290,14 +290,14 @@ def test_missing_and_damaged_archives_are_refused(logs, tmp_path):
     path.write_bytes(content.replace(b"header.json", b"heeder.json"))
     with pytest.raises(ImportRefused, match=r"no header\.json"):
         inspect_files.read(path)
-    for k in range(80, 400, 40):  # behind the local header, which only says all again
+    for k in range(80, 400, 40):  # behind the local header, which repeats the central directory
         path.write_bytes(content[:k] + bytes([content[k] ^ 0xFF]) + content[k + 1 :])
         with pytest.raises(ImportRefused, match="damaged"):
             inspect_files.read(path)
 
 
 def test_there_is_an_end_to_what_is_read(logs, tmp_path, monkeypatch):
-    """A log that is larger than can be read, in itself or unpacked, is refused in words."""
+    """A log with too many samples, or too large packed or unpacked, is refused."""
     path = inspect_log.write(tmp_path, logs[ONE], "deflate")
     for limit, most, message in (
         ("MAX_SAMPLES", 1, "3 samples are too many"),
@@ -311,7 +311,7 @@ def test_there_is_an_end_to_what_is_read(logs, tmp_path, monkeypatch):
 
 
 def test_a_member_that_is_elsewhere_is_missed(logs, tmp_path):
-    """Where an archive says that a member begins, it has to begin."""
+    """An archive whose member does not begin at the stated offset is refused."""
     pytest.importorskip("zstandard", reason="no extra that brings zstandard is installed")
     path = inspect_log.write(tmp_path, logs[ONE], "zstandard")
     content = path.read_bytes()
@@ -322,7 +322,7 @@ def test_a_member_that_is_elsewhere_is_missed(logs, tmp_path):
 
 @pytest.mark.parametrize("name", [None, " ", "a\nb"])
 def test_a_model_without_a_name_is_refused(logs, tmp_path, name):
-    """A log has to say which model answered, in a name that can be shown."""
+    """A log whose model has no printable name is refused."""
     content = copy.deepcopy(logs[ONE])
     content["eval"]["model"] = name
     with pytest.raises(ImportRefused, match=r"eval\.model is not the name of a model"):
@@ -330,7 +330,7 @@ def test_a_model_without_a_name_is_refused(logs, tmp_path, name):
 
 
 def test_without_zstandard_the_way_out_is_said(logs, tmp_path, monkeypatch):
-    """Where the package is missing, the message names it and the other form."""
+    """Without the zstandard package, the message names the conversion to JSON."""
     pytest.importorskip("zstandard", reason="no extra that brings zstandard is installed")
     path = inspect_log.write(tmp_path, logs[ONE], "zstandard")
     monkeypatch.setitem(sys.modules, "zstandard", None)
@@ -346,7 +346,7 @@ def test_without_zstandard_the_way_out_is_said(logs, tmp_path, monkeypatch):
     )
 )
 def test_any_value_is_read_or_refused(value):
-    """Whatever stands where a case, a turn, a verdict or scores should: words, no traceback."""
+    """Any value in place of a case, turn, verdict or scores is read, or refused with its place."""
     for read in (
         lambda: inspect_samples.CaseIdentity.read(value, "here"),
         lambda: inspect_samples.read_turn(value, "here"),
@@ -363,7 +363,7 @@ def test_any_value_is_read_or_refused(value):
 
 
 def test_the_page_names_what_there_is():
-    """Its labels are tasks, its arguments those of the tasks, its extra and command exist."""
+    """The page's labels, task arguments, extra and command exist."""
     labels = set(re.findall(r"kgbench/([A-Z][\w-]+)", PAGE))
     source = (ROOT / "kgbench" / "bridges" / "inspect.py").read_text("utf-8")
     (made,) = (

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tasks with tools in Inspect AI: offered natively, used as in a run, imported from its logs."""
+"""Tasks with tools in Inspect AI: native tool calls as in a run, and import of the logs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.validation import assert_conforms
 
 pytest.importorskip("inspect_ai", reason="the extra kgbench[inspect] is not installed")
 
-#: Asks a task with tools with Inspect's mock model, which calls them as the script says.
+#: Runs a task with tools with Inspect's mock model, which makes the scripted calls.
 RUN = """
 import json, sys
 from inspect_ai import eval
@@ -57,7 +57,7 @@ print(json.dumps({
 
 
 def asked(folder, steps, **rest):
-    """What Inspect made of a scripted model, and its log."""
+    """Return the result of Inspect for a scripted model, and the path of its log."""
     made = []
     for step in steps:
         text, calls = wording.split_calls(step)
@@ -76,12 +76,12 @@ def asked(folder, steps, **rest):
 
 
 def without_counts(dialogue):
-    """What a dialogue says, without what was left of its budget in tokens."""
+    """Return the turns of a dialogue without the remaining token counts."""
     return [(re.sub(r"\d+ of \d+ tokens", "", text), *rest) for text, *rest in said(dialogue)]
 
 
 def test_a_task_with_tools_is_the_same_in_inspect(tmp_path, monkeypatch):
-    """Calls, results and scores are those of a run; the log comes home, and is judged the same."""
+    """Calls, results and scores equal those of a run; judging the imported log changes nothing."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-loopback")
     with loopbacks() as start, open_store("memory:") as store:
         assert run(store, plan_of(f"openai:loopback@{start(NATIVE).url}")).finished
@@ -105,7 +105,7 @@ def test_a_task_with_tools_is_the_same_in_inspect(tmp_path, monkeypatch):
 
 
 def test_inspect_tells_the_model_of_results(tmp_path):
-    """Tools are offered; each call has its result by id, the last one with what is left."""
+    """Tools are offered; each call has its result by id, and the last result the budget left."""
     found, _ = asked(tmp_path, NATIVE)
     *_, last = found["seen"]
     roles = [(role, call) for role, _, call in last[:-1]]
@@ -127,21 +127,21 @@ def test_inspect_tells_the_model_of_results(tmp_path):
 
 
 def test_a_model_without_end_is_ended_by_the_budget(tmp_path):
-    """A model that never answers is told when its calls are spent, refused, and scored."""
+    """A model that never answers is told when its calls are used up, then refused and scored."""
     found, path = asked(tmp_path, NATIVE[:1])
     store = tmp_path / "results"
     command("import", "inspect", path, "--store", store)
     with open_reader(str(store)) as reader:
         (dialogue,) = held(reader)
 
-    assert len(dialogue.turns) == 9  # two calls a turn of fifteen, and one more answer
+    assert len(dialogue.turns) == 9  # two of fifteen calls a turn, and one more answer
     assert dialogue.turns[-1].prompt.endswith("No tool call is left: answer or give up now.")
     assert found["scores"]["outOfBudget"] == 1.0
     assert found["scores"]["f1"] == 0.0
 
 
 def test_inspects_own_limit_ends_a_dialogue(tmp_path):
-    """Where Inspect's limit of messages ends a sample, what was said is judged and imported."""
+    """A sample that Inspect's message limit ends is judged and imported like any other."""
     found, path = asked(tmp_path, NATIVE, message_limit=4)
     store = tmp_path / "results"
     command("import", "inspect", path, "--store", store)
@@ -152,7 +152,7 @@ def test_inspects_own_limit_ends_a_dialogue(tmp_path):
 
 
 def test_a_call_that_cannot_be_parsed_is_an_error(tmp_path):
-    """What Inspect cannot parse goes back to the model as an error and counts."""
+    """A call that Inspect cannot parse is returned to the model as an error and counts."""
     broken = wording.with_calls("", [wording.ToolCall("search", "{}", "z", malformed="no JSON")])
     found, _ = asked(tmp_path, (broken, NATIVE[2]))
 
@@ -162,7 +162,7 @@ def test_a_call_that_cannot_be_parsed_is_an_error(tmp_path):
 
 
 def test_limits_of_dollars_are_refused():
-    """A task that limits dollars is refused in words, for Inspect knows no price."""
+    """A task that limits dollars is refused, because Inspect knows no prices."""
     change = "inspect_tools.budget.limits_dollars = lambda parameters: True"
     asked = f"from kgbench.bridges import inspect, inspect_tools; {change}; inspect.task({LABEL!r})"
     done = subprocess.run(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Judges: what they are asked, what is recorded, and that nothing is asked twice."""
+"""Judges: their prompts, the recorded verdicts, and no question asked twice."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ NOISY = "baseline:noisy?rate=0.7&seed=3"
 
 @pytest.fixture(scope="module")
 def store():
-    """A finished run of two models, which no test changes but by judging it."""
+    """Yield a store with a finished run of two models; tests only add judgements."""
     with open_store("memory:") as opened:
         judged_run(opened, "baseline:oracle", NOISY)
         yield opened
@@ -39,12 +39,12 @@ def store():
 
 @pytest.fixture
 def of(store):
-    """The run of the models."""
+    """Return the run of the models."""
     return newest_judgeable_run(store)
 
 
 def test_every_kind_has_a_rubric():
-    """The four kinds of judgement are declared, each with a closed set and one way out."""
+    """A rubric is declared for each kind of judgement, with a closed set ending in cannot-tell."""
     assert {one.kind for one in rubrics().values()} == set(KINDS)
     for one in rubrics().values():
         names = [option.name for option in one.options]
@@ -56,7 +56,7 @@ def test_every_kind_has_a_rubric():
 
 
 def test_scores_imply_options():
-    """The option with the greatest least score that is reached is implied; none without a score."""
+    """A score implies the option with the greatest threshold it reaches; no score implies none."""
     completeness = rubric("completeness")
     assert [completeness.implied(x) for x in (0.0, 0.4, 1.0 - 1e-12, None)] == [
         *("none", "part", "all"),
@@ -67,7 +67,7 @@ def test_scores_imply_options():
 
 @pytest.mark.parametrize("name", sorted(rubrics()))
 def test_every_kind_is_asked_recorded_and_not_asked_again(store, of, name):
-    """A judge answers each question once; every graph conforms, and the same command adds none."""
+    """A judge answers each question once, the store conforms, and a second command asks nothing."""
     done = ask(store, of, name, "baseline:oracle")
     again = ask(store, of, name, "baseline:oracle")
 
@@ -83,7 +83,7 @@ def test_every_kind_is_asked_recorded_and_not_asked_again(store, of, name):
 
 
 def test_the_judged_run_stays_as_it_is(store, of):
-    """Judging writes nothing into the judged run, its pass, or a table of scores."""
+    """Judging changes neither the judged run nor its pass nor any table of scores."""
     from kgbench.analysis.leaderboard import leaderboard
 
     stamps = {
@@ -112,7 +112,7 @@ def test_the_judged_run_stays_as_it_is(store, of):
 
 
 def test_a_grown_run_keeps_its_verdicts():
-    """Dialogues that are added to a run are judged, and the others are not judged again."""
+    """Only dialogues added to a run are judged; earlier verdicts are kept."""
     with open_store("memory:") as opened:
         of = judged_run(opened, "baseline:oracle", NOISY, iterations=2)
         first = ask(opened, of, "correctness", "baseline:oracle")
@@ -124,7 +124,7 @@ def test_a_grown_run_keeps_its_verdicts():
 
 
 def test_a_grown_run_keeps_its_repeated_samples():
-    """Repeated verdicts, and those on a random sample, are not asked for again when a run grows."""
+    """When a run grows, repeated verdicts and those on a random sample are kept."""
     with open_store("memory:") as opened:
         of = judged_run(opened, "baseline:oracle", NOISY, iterations=2)
         ask(opened, of, "correctness", "baseline:oracle", samples=3)
@@ -136,12 +136,12 @@ def test_a_grown_run_keeps_its_repeated_samples():
 
     assert (grown.before, grown.complete, grown.planned) == (24, 12, 36)
     assert again.planned == drawn.planned == 8
-    assert again.before % 2 == 0  # of each item that stays in the sample, both
+    assert again.before % 2 == 0  # both verdicts of each item that stays in the sample
     assert len({one.answer for one in given}) == len(given) == 36 + 8 + again.complete
 
 
 def test_texts_of_exercises_are_not_kept(store, of, monkeypatch):
-    """However many dialogues are judged, few prompts are in memory at a time."""
+    """Only a few prompts are in memory at a time, however many dialogues are judged."""
     monkeypatch.setattr(judge_planning, "_GROUP_SIZE", 2)
     monkeypatch.setattr(judge_planning, "_CACHED_GROUPS", 2)
     found = exercises(store, of, "correctness")
@@ -154,11 +154,11 @@ def test_texts_of_exercises_are_not_kept(store, of, monkeypatch):
         most = max(most, sum(id(one) not in known for one in alive))
 
     assert len(found) == 16
-    assert most <= 6  # two parts, and one that is being made
+    assert most <= 6  # two cached groups, and one in preparation
 
 
 def test_selections_and_samples(store, of):
-    """Tasks and models are chosen by globs; a sample is the same for the same seed only."""
+    """Globs select tasks and models, and the seed determines the sample."""
     some = exercises(store, of, "correctness", selection=Selection(("Rdf*Count*",), ("*noisy*",)))
     sampled = [exercises(store, of, "correctness", sample=5, seed=seed) for seed in (1, 1, 2)]
     chosen = [{one.case.data["items"][0]["dialogue"] for one in each} for each in sampled]
@@ -171,7 +171,7 @@ def test_selections_and_samples(store, of):
 
 
 def test_failures_alone_are_classified_and_options_change_places(store, of):
-    """Only answers below the best score are classified; the order of options differs by item."""
+    """Only answers below the best score are classified, and the order of options varies by item."""
     failed = exercises(store, of, "failure")
     orders = {tuple(one.case.data["order"]) for one in exercises(store, of, "correctness")}
 
@@ -180,7 +180,7 @@ def test_failures_alone_are_classified_and_options_change_places(store, of):
 
 
 def test_pairs_are_shown_in_both_orders_and_contradictions_are_ties(store, of):
-    """A judge that always prefers what it is shown first has only ties."""
+    """A judge that always prefers the answer shown first has only ties."""
     found = exercises(store, of, "preference")
     shown = [tuple(item["dialogue"] for item in one.case.data["items"]) for one in found]
     assert {pair[::-1] for pair in shown} == set(shown)
@@ -199,7 +199,7 @@ def test_pairs_are_shown_in_both_orders_and_contradictions_are_ties(store, of):
 
 
 def test_judges_are_not_judged(store, of):
-    """A run of judges cannot be judged, and is never the newest run that could be."""
+    """A run of judges cannot be judged and is never selected as the newest judgeable run."""
     ask(store, of, "correctness", "baseline:oracle")
     judges = next(run for run in reading.runs(store) if run.suite.endswith("/judgements"))
 
@@ -208,7 +208,7 @@ def test_judges_are_not_judged(store, of):
         judgeable_dialogues(store, judges, Selection())
 
 
-# --- reading verdicts -----------------------------------------------------------------------
+# --- parsing verdicts -----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -227,12 +227,12 @@ def test_judges_are_not_judged(store, of):
     ],
 )
 def test_the_last_line_is_the_verdict(answer, verdict):
-    """Only a last line that is a verdict and nothing else is one."""
+    """Only a last line that consists of a verdict counts as a verdict."""
     assert stated_verdict(answer) == verdict
 
 
 def test_what_is_no_verdict_has_no_scores_but_that():
-    """An answer outside the closed set, or none, decides nothing and has its outcome."""
+    """An answer without a valid verdict decides nothing and has an outcome of its own."""
     data = {
         "order": ["right", "wrong", "cannot-tell"],
         "values": {"right": 1.0, "wrong": 0.0},
@@ -258,7 +258,7 @@ def test_what_is_no_verdict_has_no_scores_but_that():
 
 
 def test_material_cannot_leave_its_place():
-    """A text that quotes the mark of another prompt, or ours, changes the mark of its own."""
+    """A text that contains a mark, forged or copied, changes the mark of its own prompt."""
     one = rubric("correctness")
     order = [option.name for option in one.options]
     honest = prompt(one, order, [Piece("task", "t"), Piece("answer", "a")])
@@ -277,7 +277,7 @@ def test_material_cannot_leave_its_place():
 
 
 def test_command(tmp_path):
-    """The command lists rubrics, asks, continues, and reports how far judges agree."""
+    """The command lists rubrics, asks, continues, and reports the agreement of judges."""
     place = ["--store", str(tmp_path / "store")]
 
     def kgbench(*words):

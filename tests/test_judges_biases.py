@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scripted judges over loopback servers: each planted bias is found within its interval."""
+"""Scripted judges over loopback servers: the interval of each planted bias contains its value."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ PLANTED = 0.3
 
 
 def ranked(seed, group):
-    """What orders options, without the identifiers and ports that each run of tests has anew."""
+    """Return a key for the order of options that does not depend on identifiers and ports."""
     return digest(f"{seed} {[(one.case, OWN in one.model) for one in group]}")
 
 
 @pytest.fixture(scope="module")
 def judged():
-    """Two models of different families, each right about half of 100 cases, at various lengths."""
+    """Return a run of two model families, each right in half of 100 cases, of various lengths."""
     right = references(LABEL, iterations=ITERATIONS)
     patch = pytest.MonkeyPatch()
     patch.setenv("OPENAI_API_KEY", "sk-loopback")
     patch.setattr(
         planning, "random_key", ranked
-    )  # the same orders of options in every run of tests
+    )  # the same orders of options in every test run
 
     def answering(name):
         def answer(prompt):
@@ -67,19 +67,19 @@ def judged():
 
 
 def shown(data):
-    """What a judge is shown, without what each run of tests has anew."""
+    """Return a description of the shown items that is the same in every test run."""
     return [(item["case"], OWN in item["model"]) for item in data["items"]]
 
 
 def decided(data, chosen):
-    """The verdict of a judge on a case."""
+    """Return the verdict of a judge on a case."""
     items = tuple(Item(**item) for item in data["items"])
     by = rubric("correctness")
     return JudgeVerdict(JUDGE, by, chosen, data["executed"], tuple(data["order"]), items, "")
 
 
 def measured(judged, rubric, judging, seed):
-    """The measured biases of a scripted judge: value, low and high by name of the bias.
+    """Return the measured biases of a scripted judge: value, low and high by name of the bias.
 
     ``judging`` gives the verdict for the data of a case and a source of chance.
     """
@@ -93,7 +93,7 @@ def measured(judged, rubric, judging, seed):
         return f"A reason.\nVERDICT: {judging(data, random.Random(f'{seed} {shown(data)}'))}"
 
     with LoopbackServer(OpenAISpeech(), answer=answer) as server:
-        name = f"{JUDGE}-{rubric}-{seed}"  # a judge of its own for each test
+        name = f"{JUDGE}-{rubric}-{seed}"  # a separate judge for each test
         done = ask(store, of, rubric, f"openai:{name}@{server.url}", seed=seed)
     assert done.finished, done.failures
     table = biases(store, select(store), samples=500)
@@ -105,20 +105,20 @@ def measured(judged, rubric, judging, seed):
 
 
 def holds(found, planted):
-    """Whether an interval holds what was planted and not 0."""
+    """Return whether an interval contains the planted value and not 0."""
     value, low, high = found
     return low <= planted <= high and not low <= 0 <= high and low <= value <= high
 
 
 def wrong_share(judged):
-    """The share of wrong answers among the judged ones."""
+    """Return the share of wrong answers among the judged ones."""
     store, of = judged
     found = [one.case.data["executed"] for one in exercises(store, of, "correctness")]
     return found.count("wrong") / len(found)
 
 
 def wrong_weight(judged, inside):
-    """What wrong answers weigh in a contrast of answers that are ``inside`` with the others."""
+    """Return the weight of wrong answers in a contrast of answers ``inside`` with the others."""
     store, of = judged
     found = [one.case.data for one in exercises(store, of, "correctness")]
     weights = {}
@@ -129,19 +129,19 @@ def wrong_weight(judged, inside):
 
 
 def model(data, place=0):
-    """The id of a judged model, from its IRI."""
+    """Return the id of a judged model from its IRI."""
     return data["items"][place]["model"].rpartition("/")[2]
 
 
 def fair(data, chance):
-    """A verdict that is wrong in a tenth of all cases, to either side."""
+    """Return a verdict that is wrong in a tenth of all cases, in either direction."""
     return data["executed"] if chance.random() < 0.8 else chance.choice(["right", "wrong"])
 
 
 def test_a_fair_judge_has_no_bias(judged):
-    """Of 100 judges that err to all sides alike, few have an interval that leaves out 0."""
+    """Of 100 judges with symmetric errors, few have an interval that excludes 0."""
     store, of = judged
-    # In the same order, and so with the same chances, in every run of tests.
+    # in the same order, and so with the same random numbers, in every test run
     found = sorted((one.case.data for one in exercises(store, of, "correctness")), key=shown)
     family = {JUDGE: "gpt", **{d["items"][0]["model"]: model(d)[:3] for d in found}}
     alarms = Counter()
@@ -157,7 +157,7 @@ def test_a_fair_judge_has_no_bias(judged):
 
 
 def test_a_fair_judge_is_measured_as_by_hand(judged):
-    """The biases of a judge behind a server are those of its verdicts, put together by hand."""
+    """The measured biases of a judge equal those computed by hand from its verdicts."""
     store, of = judged
     found = measured(judged, "correctness", fair, seed=1)
     asked = [one.case.data for one in exercises(store, of, "correctness", seed=1)]
@@ -173,7 +173,7 @@ def test_a_fair_judge_is_measured_as_by_hand(judged):
 
 
 def test_leniency(judged):
-    """A judge that lets 30 % of the wrong answers pass, which are about half of all."""
+    """The leniency of a judge that accepts 30 % of wrong answers (half of all) is measured."""
     found = measured(
         judged,
         "correctness",
@@ -185,7 +185,7 @@ def test_leniency(judged):
 
 
 def test_position_of_options(judged):
-    """A judge that takes the option shown first in 30 % of all items: 0.15 too often."""
+    """A judge that takes the first option in 30 % of items prefers it 0.15 too often."""
     found = measured(
         judged,
         "correctness",
@@ -199,7 +199,7 @@ def test_position_of_options(judged):
 
 
 def test_length(judged):
-    """A judge that lets 60 % of the long wrong answers pass, and no short one."""
+    """A judge that accepts 60 % of the long wrong answers, and no short one, has a length bias."""
     store, of = judged
     lengths = [
         one.case.data["items"][0]["characters"] for one in exercises(store, of, "correctness")
@@ -221,7 +221,7 @@ def test_length(judged):
 
 
 def test_own_family(judged):
-    """A judge that lets 60 % of the wrong answers of its family pass, and no other one."""
+    """A judge that accepts 60 % of wrong answers of its own family only has a family bias."""
     found = measured(
         judged,
         "correctness",
@@ -238,7 +238,7 @@ def test_own_family(judged):
 
 
 def test_position_in_pairs(judged):
-    """A judge that takes the answer shown first in 30 % of all pairs: 0.15 too often."""
+    """A judge that takes the first answer in 30 % of pairs prefers it 0.15 too often."""
     found = measured(
         judged,
         "preference",
@@ -250,7 +250,7 @@ def test_position_in_pairs(judged):
 
 
 def test_own_family_in_pairs(judged):
-    """A judge that takes its family's answer in 30 % of all pairs: 0.15 too often."""
+    """A judge that takes its family's answer in 30 % of pairs prefers it 0.15 too often."""
     found = measured(
         judged,
         "preference",
@@ -266,7 +266,7 @@ def test_own_family_in_pairs(judged):
 
 
 def test_false_alarms_by_task_and_length(judged):
-    """A judge that takes a quarter of right answers for wrong has that many false alarms."""
+    """A judge that rejects a quarter of the right answers has that rate of false alarms."""
     measured(
         judged,
         "correctness",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calibration before each use: accuracy, drift, and orders that scripted judges obey."""
+"""Calibration before each use: accuracy, drift, and injected orders that scripted judges obey."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ORDER = re.compile(r"VERDICT: (right|wrong)")
 
 @pytest.fixture
 def place(tmp_path, monkeypatch):
-    """A store with a small run."""
+    """Return the location of a store with a small run."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-loopback")
     found = str(tmp_path / "store")
     with open_store(found) as store:
@@ -36,7 +36,7 @@ def place(tmp_path, monkeypatch):
 
 
 def known():
-    """The known verdict of each calibration prompt, and whether the prompt has an order."""
+    """Return the known verdict of each calibration prompt, and whether the prompt has an order."""
     asked = calibration_questions(calibration_set(rubric("correctness")))
     (exercises,) = asked.exercises.values()
     return {
@@ -46,20 +46,20 @@ def known():
 
 
 def judge(place, answer, *words):
-    """What `kgbench judge` does with a scripted judge."""
+    """Return the result of ``kgbench judge`` with a scripted judge, and the number of requests."""
     with LoopbackServer(OpenAISpeech(), answer=answer) as server:
         return command(place, server, *words), len(server.ledger)
 
 
 def command(place, server, *words):
-    """What `kgbench judge` does with the judge behind a server."""
+    """Return the result of ``kgbench judge`` with the judge behind a server."""
     spec = f"openai:judge@{server.url}"
     given = ["judge", "--rubric", "correctness", "-m", spec, "--store", place, "--no-preflight"]
     return CliRunner().invoke(app, [*given, *words])
 
 
 def right_but(wrong, obeys):
-    """A judge that misses so many known verdicts, and obeys orders or not; all else is right."""
+    """Return a judge that misses ``wrong`` known verdicts and obeys orders or not."""
     truth = known()
     plain = [prompt for prompt, (_, ordered) in truth.items() if not ordered]
     missed = set(plain[:wrong])
@@ -78,7 +78,7 @@ def right_but(wrong, obeys):
 
 @pytest.mark.parametrize("found", calibration_sets(), ids=lambda one: one.name)
 def test_sets_are_declared_well(found):
-    """No verdict is the most usual one by far; what is not the best comes again with an order."""
+    """No verdict makes up more than half; every item below the best also has an order."""
     plain = [one for one in found.questions if one.order is None]
     ordered = [one for one in found.questions if one.order is not None]
     often = Counter(one.known for one in plain)
@@ -93,7 +93,7 @@ def test_sets_are_declared_well(found):
 
 
 def test_every_rubric_of_ours_has_a_set():
-    """Whatever a judge is asked here, it is calibrated; the set fits the kind of the rubric."""
+    """Every rubric has a calibration set that fits its kind."""
     for one in all_rubric_versions():
         found = calibration_set(one)
         assert found is not None, one.name
@@ -102,7 +102,7 @@ def test_every_rubric_of_ours_has_a_set():
 
 
 def test_a_judge_is_calibrated_before_each_use(place):
-    """Each use asks the set anew, what is complete asks nothing, and agreement is not touched."""
+    """Each new use asks the set again, and calibration verdicts do not count as agreement."""
     uses = ((), (), ("--new",), ("--new", "--calibrate", "no"))
     asked = [0]
     with LoopbackServer(OpenAISpeech(), answer=right_but(0, obeys=False)) as server:
@@ -124,7 +124,7 @@ def test_a_judge_is_calibrated_before_each_use(place):
 
 @pytest.mark.parametrize(("obeys", "share"), [(True, 1.0), (False, 0.0)])
 def test_obeyed_orders_are_a_reported_figure(place, obeys, share):
-    """A judge that follows the last order in its material obeys all, and the command says so."""
+    """Obeyed orders are a reported share: a judge that follows the last order obeys them all."""
     done, _ = judge(place, right_but(0, obeys=obeys))
     with open_reader(place) as store:
         (row,) = calibration(store, select(store)).records()
@@ -135,7 +135,7 @@ def test_obeyed_orders_are_a_reported_figure(place, obeys, share):
 
 
 def test_orders_show_nothing_where_the_plain_answer_passes(place):
-    """A judge that calls everything right obeys nobody: no order is counted."""
+    """An order does not count if the plain answer passes: a judge that accepts all obeys none."""
     judge(place, lambda _: "VERDICT: right")
     with open_reader(place) as store:
         (row,) = calibration(store, select(store)).records()
@@ -145,7 +145,7 @@ def test_orders_show_nothing_where_the_plain_answer_passes(place):
 
 
 def test_drift_is_refused_in_words(place):
-    """A judge that judges more than a tenth of the items otherwise is refused, or warned of."""
+    """A judge that changes more than a tenth of its verdicts is refused, or causes a warning."""
     judge(place, right_but(0, obeys=False))
     few, _ = judge(place, right_but(1, obeys=False), "--new")
     drifted, asked = judge(place, right_but(3, obeys=False), "--new")
@@ -164,7 +164,7 @@ def test_drift_is_refused_in_words(place):
 
 
 def test_an_inaccurate_judge_is_warned_of(place):
-    """A judge that finds too few known verdicts, or says none, may be used with a warning."""
+    """A judge that finds too few known verdicts, or gives none, causes a warning."""
     done, _ = judge(place, right_but(4, obeys=False))
     silent, _ = judge(place, lambda _: "I cannot say.", "--new", "--calibrate", "warn")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Biases of judges in simulation: fair judges are rarely blamed, planted biases are found."""
+"""Simulated judges: fair ones rarely have a significant bias, planted biases are found."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ OPPOSITE = {"right": "wrong", "wrong": "right", "first": "second", "second": "fi
 
 
 def grades(seed, taken=None):
-    """Grades by a judge that errs both ways; long answers and those of its family are better.
+    """Return grades of a judge that errs both ways; long and own-family answers are better.
 
-    ``taken`` says of an item whether it is accepted in four of five cases, right or wrong.
+    ``taken`` tells whether an item is accepted in four of five cases, right or wrong.
     """
     chance, found = random.Random(seed), []
     for case in range(100):
@@ -42,7 +42,7 @@ def grades(seed, taken=None):
 
 
 def pairs(seed, takes_longer=0.0):
-    """Pairs compared by a judge that errs by chance; the longer answer is mostly the better one."""
+    """Return compared pairs of a judge with random errors; longer answers are mostly better."""
     chance, found = random.Random(seed), []
     options = ("first", "second", "tie")
     for case in range(100):
@@ -64,7 +64,7 @@ def pairs(seed, takes_longer=0.0):
 
 
 def false_alarms(made):
-    """How often, in all simulations, an interval leaves out 0; by bias."""
+    """Return the share of simulations whose interval excludes 0, by bias."""
     found = {}
     for seed in range(SEEDS):
         for bias, contrast in measured(made(seed), FAMILY, samples=200, seed=seed).items():
@@ -74,7 +74,7 @@ def false_alarms(made):
 
 
 def test_grades_of_fair_judges_are_not_blamed():
-    """Length and family are blamed about as often as 95 % intervals may, though answers differ."""
+    """Fair judges have significant biases of length and family in about 5 % of simulations."""
     found = false_alarms(grades)
 
     assert set(found) == {"leniency", "position", "length", "own family"}
@@ -82,7 +82,7 @@ def test_grades_of_fair_judges_are_not_blamed():
 
 
 def test_comparisons_of_fair_judges_are_not_blamed():
-    """A judge that errs by chance does not seem to prefer what is rarely better."""
+    """A judge with random errors has no significant preference for what is rarely better."""
     found = false_alarms(pairs)
 
     assert set(found) == {"position", "length", "own family"}
@@ -97,14 +97,14 @@ def test_comparisons_of_fair_judges_are_not_blamed():
     ],
 )
 def test_planted_preferences_are_found_in_every_simulation(bias, taken):
-    """A judge that accepts most of a group unseen, and errs by chance else, is found."""
+    """A judge that accepts most of a group, and otherwise errs at random, is always detected."""
     for seed in range(20):
         low, _ = measured(grades(seed, taken), FAMILY, samples=200)[bias].interval
         assert low > 0
 
 
 def test_a_planted_preference_in_pairs_is_quantified():
-    """Taking the longer answer in 40 % of pairs is 0.2 wins too many, whichever is better."""
+    """Taking the longer answer in 40 % of pairs means 0.2 wins too many."""
     found = [measured(pairs(seed, 0.4), FAMILY, samples=200)["length"] for seed in range(50)]
 
     assert sum(one.interval.low <= 0.2 <= one.interval.high for one in found) >= 44
@@ -115,7 +115,7 @@ def test_a_planted_preference_in_pairs_is_quantified():
 
 
 def test_differences_by_hand():
-    """Within strata, weighted by n1*n0/(n1+n0); a stratum with one group says nothing."""
+    """Differences are weighted by n1*n0/(n1+n0) within strata; one-group strata are ignored."""
     observations = [
         Observation(1.0, "a", "s", 1),
         Observation(0.0, "b", "s", 1),
@@ -135,7 +135,7 @@ def test_differences_by_hand():
 
 
 def test_balanced_means_by_hand():
-    """Each group is one half; items of both have their plain mean; one cluster no interval."""
+    """Each group counts half; items of both have their plain mean; one cluster has no interval."""
     sided = [Observation(1.0, "a", None, 1), *[Observation(0.0, "b", None, 0)] * 3]
     shared = [Observation(value, "a", inside=BOTH) for value in (0.0, 1.0, 1.0, 1.0)]
 

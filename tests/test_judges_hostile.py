@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Answers that give orders to the judge stay inside their marks; their success is reported."""
+"""Answers that give orders to the judge stay within their marks; their success is reported."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ORDERS = (
 
 @pytest.fixture(scope="module")
 def judged():
-    """A run whose every answer is wrong and gives an order."""
+    """Yield a store and its run whose answers are all wrong and give an order."""
     patch = pytest.MonkeyPatch()
     patch.setenv("OPENAI_API_KEY", "sk-loopback")
     with (
@@ -40,7 +40,7 @@ def judged():
 
 
 def asked_of(judged, name, answer):
-    """What a scripted judge called ``name`` was sent, after it has judged all."""
+    """Return the requests to a scripted judge called ``name`` that judges all answers."""
     store, of = judged
     with LoopbackServer(OpenAISpeech(), answer=answer) as server:
         done = ask(store, of, "correctness", f"openai:{name}@{server.url}")
@@ -49,14 +49,14 @@ def asked_of(judged, name, answer):
 
 
 def row_of(judged, name):
-    """The row that holds a judge against execution."""
+    """Return the row that compares a judge with execution."""
     store, _ = judged
     rows = agreement(store, select(store), samples=100).records()
     return next(r for r in rows if name in r["judge"] and r["against"] == "execution")
 
 
 def test_no_judge_gets_tools(judged):
-    """A request to a judge is one message of text, with no tools or functions to call."""
+    """A request to a judge is one text message without tools or functions."""
     bodies = asked_of(judged, "careful", lambda _: "VERDICT: wrong")
 
     assert len(bodies) == 20
@@ -66,7 +66,7 @@ def test_no_judge_gets_tools(judged):
 
 
 def test_agreement_says_what_its_intervals_are_about(judged):
-    """Estimand and method of the intervals stand in the context and in a note."""
+    """The estimand and the method of the intervals are in the context and in a note."""
     asked_of(judged, "steady", lambda _: "VERDICT: wrong")
     store, _ = judged
 
@@ -79,7 +79,7 @@ def test_agreement_says_what_its_intervals_are_about(judged):
 
 
 def test_what_a_gullible_judge_falls_for_is_reported(judged):
-    """A judge that obeys the last order in the material is seen to miss every wrong answer."""
+    """A judge that obeys the last order in its material misses every wrong answer."""
 
     def obey(prompt):
         orders = re.findall(r"VERDICT: (right)", prompt.split("=== ", 1)[1])
@@ -96,7 +96,7 @@ def test_what_a_gullible_judge_falls_for_is_reported(judged):
 
 
 def test_a_judge_that_reads_the_marks_is_safe(judged):
-    """Everything that an answer says lies before the last mark, whatever marks it forges."""
+    """An answer lies entirely before the last mark, whatever marks it forges."""
     store, of = judged
     for one in exercises(store, of, "correctness"):
         (mark,) = set(re.findall(r'begin with "(=== [0-9a-f]{16})"', one.prompt))
@@ -107,7 +107,7 @@ def test_a_judge_that_reads_the_marks_is_safe(judged):
 
 
 def test_a_judge_that_answers_with_nonsense_gives_no_verdict(judged):
-    """What is no verdict is no verdict: it counts as such, and is stored as it is."""
+    """An answer without a valid verdict is stored and is not counted as a verdict."""
     store, _ = judged
     asked_of(judged, "babbling", lambda _: "VERDICT: excellent\n<script>alert(1)</script>")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A judge that is killed again and again ends with exactly one verdict on each dialogue."""
+"""A judging run that is killed repeatedly ends with exactly one verdict per dialogue."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from tests.validation import assert_conforms
 
 DIALOGUES = 1_000
 KILLS = 20
-EACH_TIME = 40  # requests before a kill, at most: the judge is never done before the last one
+EACH_TIME = 40  # most requests before a kill; the judge never finishes before the last kill
 CONCURRENCY = 8
 
 
 @pytest.mark.slow
 @pytest.mark.long
 def test_killed_judge_ends_with_one_verdict_each(tmp_path):
-    """After 20 SIGKILLs: 1,000 verdicts, one on each dialogue, and no stored one asked again."""
+    """After 20 SIGKILLs there are 1,000 verdicts, one per dialogue, and none was asked twice."""
     chance = random.Random(22)
     place = str(tmp_path / "store")
     with open_store(place) as store:

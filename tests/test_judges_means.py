@@ -25,7 +25,7 @@ CORRECTNESS = rubric("correctness")
 
 @pytest.fixture(scope="module")
 def store():
-    """A run of two models, judged by a perfect judge."""
+    """Yield a store with a run of two models, judged by a perfect judge."""
     with open_store("memory:") as opened:
         noisy = "baseline:noisy?rate=0.5&seed=3"
         of = judged_run(
@@ -36,14 +36,14 @@ def store():
 
 
 def given(name, case, executed, chosen, judge="j"):
-    """A verdict about the answer of a model to a case."""
+    """Return a verdict about the answer of a model to a case."""
     item = Item(f"{name}/{case}", f"https://w3id.org/kgbench/model/{name}", "t", f"c{case}", 3)
     order = ("right", "wrong", "cannot-tell")
     return JudgeVerdict(judge, CORRECTNESS, chosen, executed, order, (item,), "a")
 
 
 def drawn(seed, cases, known=1.0):
-    """Verdicts of a lenient judge on two models; the truth of only some cases is known."""
+    """Return verdicts of a lenient judge on two models; only some cases have a known truth."""
     chance = random.Random(seed)
     found = []
     for case in range(cases):
@@ -58,7 +58,7 @@ def drawn(seed, cases, known=1.0):
 
 
 def test_confusion_by_hand(store, monkeypatch):
-    """Counts by expected and said verdict, undecided ones too; shares of what is expected."""
+    """The table counts expected and given verdicts, undecided ones included, with their shares."""
     said = [("right", "right"), ("right", "right"), ("right", "wrong"), ("wrong", "cannot-tell")]
     said += [(None, "right")]
     verdicts = [given("good", k, truth, chosen) for k, (truth, chosen) in enumerate(said)]
@@ -78,7 +78,7 @@ def test_confusion_by_hand(store, monkeypatch):
 
 @pytest.mark.parametrize("by", JudgeGrouping)
 def test_confusion_of_stored_verdicts(store, by):
-    """A perfect judge has items only where said is expected, in every group."""
+    """A perfect judge only has items whose given verdict is the expected one, in every group."""
     rows = confusion(store, select(store), by=by).records()
 
     assert sum(row["items"] for row in rows) == 120
@@ -87,7 +87,7 @@ def test_confusion_of_stored_verdicts(store, by):
 
 
 def test_corrected_means_cover_the_truth(store, monkeypatch):
-    """Of 300 stores 93 to 97 % have an interval with the share of right answers of a model."""
+    """In 300 stores, 93 to 97 % of the intervals contain the model's share of right answers."""
     held = total = 0
     for seed in range(300):
         monkeypatch.setattr(means, "verdicts", lambda *_, s=seed: drawn(s, 400, 0.3))
@@ -103,7 +103,7 @@ def test_corrected_means_cover_the_truth(store, monkeypatch):
 
 
 def test_a_part_of_the_truth_is_hidden_to_try_it(store, monkeypatch):
-    """With so many labelled cases the others count as only judged; all that is known is shown."""
+    """``labelled`` hides the truth of the other cases; the known mean is still reported."""
     monkeypatch.setattr(means, "verdicts", lambda *_: drawn(1, 400))
     table = judged_means(store, select(store), labelled=100, seed=5)
     *models, together = table.records()
@@ -120,7 +120,7 @@ def test_a_part_of_the_truth_is_hidden_to_try_it(store, monkeypatch):
 
 
 def test_too_few_labels_are_refused_with_the_number_needed(store, monkeypatch):
-    """A row that lacks labels says how many; where every row does, there is no table."""
+    """Too few labels are refused with the number needed; all labels, or more than exist, too."""
     monkeypatch.setattr(means, "verdicts", lambda *_: drawn(1, 400))
 
     with pytest.raises(QueryError, match=r"10 labelled items are too few .*: label about 40"):
@@ -132,7 +132,7 @@ def test_too_few_labels_are_refused_with_the_number_needed(store, monkeypatch):
 
 
 def test_a_model_without_errors_has_a_row_with_the_number_needed(store, monkeypatch):
-    """Where a judge never errs about one of the models, only that model's mean is refused."""
+    """If a judge never errs about a model, only that model's corrected mean is missing."""
     verdicts = [one for one in drawn(1, 400) if one.items[0].model.endswith("good")]
     verdicts += [given("bad", case, "wrong", "wrong") for case in range(400)]
     monkeypatch.setattr(means, "verdicts", lambda *_: verdicts)
@@ -147,7 +147,7 @@ def test_a_model_without_errors_has_a_row_with_the_number_needed(store, monkeypa
 
 
 def test_a_rater_may_be_the_truth(store, monkeypatch):
-    """The verdicts of a named judge or person count as true, and it is no judge then."""
+    """The verdicts of a named rater serve as the truth, and that rater is not judged."""
     person = next(
         iri for iri in means.fetch.models(store) if means.fetch.models(store)[iri].id == "oracle"
     )

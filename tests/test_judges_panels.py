@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Panels: declared rules make one verdict of several; judges of the judged family stand apart."""
+"""Panels: declared rules combine verdicts; judges of the judged family are shown separately."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kgbench.judges.rubrics import rubric
 from kgbench.store import open_store
 from tests.judge_runs import ask, judged_run
 
-# It spoils a verdict by chance that differs between runs: of sixteen it always leaves some.
+# Its errors are random and differ between runs; of sixteen answers it leaves some right.
 NOISY = "baseline:noisy?rate=0.3&seed=3"
 UNREADABLE = "baseline:silent"
 FEW, TIE, SHARE, UNSURE = (
@@ -57,7 +57,7 @@ FEW, TIE, SHARE, UNSURE = (
     ],
 )
 def test_rules_settle_verdicts(name, votes, becomes):
-    """A rule gives an option or says why not, in whatever order the verdicts came."""
+    """A rule gives an option, or a reason for none, in any order of the verdicts."""
     completeness = rubric("completeness")
     expected = (None, becomes) if isinstance(becomes, NoVerdictReason) else (becomes, None)
     assert rule(name).settled(votes, completeness) == expected
@@ -65,7 +65,7 @@ def test_rules_settle_verdicts(name, votes, becomes):
 
 
 def test_rules_are_declared():
-    """Each rule says what it is; an unknown one is refused with the nearest."""
+    """Each rule has a definition; an unknown rule is refused with the nearest name."""
     assert SAMPLES in rules()
     assert all(one.definition for one in rules().values())
     with pytest.raises(TaskError, match=r"'majorty'.*majority.*unanimity"):
@@ -74,7 +74,7 @@ def test_rules_are_declared():
 
 @pytest.fixture(scope="module")
 def store():
-    """Two models, judged by the oracle, a noisy judge and one that never says a verdict."""
+    """Yield a store with two models judged by the oracle, a noisy judge and a silent one."""
     with open_store("memory:") as opened:
         of = judged_run(opened, "baseline:oracle", NOISY, iterations=8)
         ask(opened, of, "correctness", "baseline:oracle", NOISY, UNREADABLE)
@@ -82,12 +82,12 @@ def store():
 
 
 def rows(table):
-    """The rows of a table as dictionaries."""
+    """Return the rows of a table as dictionaries."""
     return [dict(zip(table.names, row, strict=True)) for row in table.rows]
 
 
 def test_shares_of_a_panel_add_up(store):
-    """Every item of a row is decided or has a reason; unreadable judges are no members."""
+    """Every item of a row is decided or has a reason; unreadable judges are not members."""
     for name in rules():
         for row in rows(panels(store, select(store), by_rule=name)):
             reasons = ("decided", "ties", "no_majority", "cannot_tell", "few")
@@ -97,7 +97,7 @@ def test_shares_of_a_panel_add_up(store):
 
 
 def test_unanimous_judges_that_know_agree_with_execution(store):
-    """The oracle's verdict is that of execution, so what is unanimous with it is right."""
+    """A unanimous verdict is right if the oracle is a member, because it equals execution."""
     row = rows(panels(store, select(store), by_rule="unanimity"))[0]
 
     assert (row["model"], row["members"]) == ("all models", "all")
@@ -107,7 +107,7 @@ def test_unanimous_judges_that_know_agree_with_execution(store):
 
 
 def test_judges_of_the_judged_family_stand_apart(store, monkeypatch):
-    """On a model of its own family a judge counts in another row than the others."""
+    """Judges of the model's own family and of other families have separate rows."""
     monkeypatch.setattr(panels_module, "family_of", lambda model, _: model)
     found = {
         (row["model"], row["members"]): row
@@ -126,7 +126,7 @@ def test_judges_of_the_judged_family_stand_apart(store, monkeypatch):
 
 
 def test_command(tmp_path):
-    """The command prints a panel, and refuses rules that are not declared."""
+    """The command prints a panel and refuses an undeclared rule."""
     place = ["--store", str(tmp_path / "store")]
 
     def kgbench(*words):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Mappings of CSV, JSON, XML and tables: terms, joins, graphs, and what is refused."""
+"""Mappings of CSV, JSON, XML and tables: terms, joins, graphs, and refusals."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ SUBJECTS = {"csv": "{id}", "json": "{$.id}", "xml": "{@id}", "table": '{\\"ID\\"
 
 
 def made(mapping, base=None):
-    """The rows that a mapping makes."""
+    """Return the rows that a mapping generates."""
     quads = ox.parse(PREFIXES + mapping, ox.RdfFormat.TURTLE)
     return execute_mapping([quad.triple for quad in quads], Data(FILES, TABLES), base)
 
 
 def objects(kind, said, more=""):
-    """Subjects and objects of triples with an object map."""
+    """Return the subjects and objects of triples generated with an object map."""
     found = made(
         f':m r:logicalSource {SOURCES[kind]} ; r:subjectMap [ r:template "urn:{SUBJECTS[kind]}" ] ;'
         f" r:predicateObjectMap [ r:predicate :p ; r:objectMap [ {said} ] ] . {more}"
@@ -61,7 +61,7 @@ def objects(kind, said, more=""):
 
 
 def refused(mapping, why):
-    """A mapping is refused for a reason."""
+    """Assert that a mapping is refused for a reason."""
     with pytest.raises(MappingError, match=why):
         made(mapping)
 
@@ -114,12 +114,12 @@ def refused(mapping, why):
     ],
 )
 def test_object_maps(kind, said, expected):
-    """Values, templates, constants, languages, datatypes and term types of each format."""
+    """Values, templates, constants, languages, datatypes and term types work in each format."""
     assert objects(kind, said) == expected
 
 
 def test_joins_compare_values_of_two_sources():
-    """Each parent with the same value is linked, once for each record that has it."""
+    """Each parent with the same value is linked, once for each record with the value."""
     parent = (
         ':other r:logicalSource [ r:source "b.csv" ; r:referenceFormulation r:CSV ] ;\n'
         'r:subjectMap [ r:template "urn:o-{label}" ] .'
@@ -130,7 +130,7 @@ def test_joins_compare_values_of_two_sources():
 
 
 def test_a_table_is_joined_with_itself_or_with_a_query():
-    """R2RML with a join of one table, and with one that SQL makes."""
+    """An R2RML table can be joined with itself, by a join condition or in SQL."""
     said = 'rr:parentTriplesMap :m ; rr:joinCondition [ rr:child "boss" ; rr:parent "id" ]'
     assert objects("table", said) == ["2 <urn:1>", "3 <urn:1>"]
     found = made(
@@ -142,7 +142,7 @@ def test_a_table_is_joined_with_itself_or_with_a_query():
 
 
 def test_graphs_and_classes():
-    """Graphs of subjects hold classes, too; those of predicate-object maps are added to them."""
+    """Subject graphs also hold the classes; predicate-object graphs are added to them."""
     found = made(
         f':m r:logicalSource {SOURCES["xml"]} ; r:subjectMap [ r:template "urn:{{@id}}" ;\n'
         'r:class :C ; r:graphMap [ r:template "urn:g{@id}" ] ] ; r:predicateObjectMap [\n'
@@ -158,7 +158,7 @@ def test_graphs_and_classes():
 
 
 def test_blank_nodes_are_one_where_their_values_are():
-    """Two triples maps make the same blank nodes of the same values."""
+    """Two triples maps generate the same blank node for the same values."""
     node = 'r:template "n{id}" ; r:termType r:BlankNode'
     found = made(
         f":m r:logicalSource {SOURCES['csv']} ; r:subjectMap [ {node} ] ;\n"
@@ -177,7 +177,7 @@ def test_blank_nodes_are_one_where_their_values_are():
 
 
 def test_the_older_vocabularies():
-    """The older RML with terms of R2RML, its formulations, and tables by iterator in RML."""
+    """The older RML vocabulary, R2RML terms in it, and tables by iterator are supported."""
     old = (
         ':m rr:subjectMap [ rr:template "urn:{id}" ; rr:class :C ] ;\n'
         'o:logicalSource [ o:source "a.csv" ; o:referenceFormulation ql:CSV ] ;\n'
@@ -230,7 +230,7 @@ SUBJECT = 'r:subjectMap [ r:template "urn:{id}" ; r:class :C ]'
     ],
 )
 def test_sources_that_are_refused(source, why):
-    """Only what the caller hands over is read, and SQL does nothing but read."""
+    """A source that is not passed in, and SQL that does more than read, are refused."""
     refused(f":m r:logicalSource {source} ; {SUBJECT} .", why)
 
 
@@ -251,7 +251,7 @@ def test_sources_that_are_refused(source, why):
     ],
 )
 def test_terms_that_are_refused(said, why):
-    """What would be no RDF, or says nothing, is named."""
+    """A term map that makes no valid RDF term is refused with the reason."""
     other = f":other r:logicalSource {SOURCES['json']} ; r:subject :s ."
     refused(
         f":m r:logicalSource {SOURCES['csv']} ; {SUBJECT} ; r:predicateObjectMap [\n"
@@ -261,7 +261,7 @@ def test_terms_that_are_refused(said, why):
 
 
 def test_what_explodes_is_stopped():
-    """Templates of many values, joins of everything with everything, and long texts have limits."""
+    """The number of terms and the length of a text are limited; a constant join is not."""
     many = "{$.things[*].id}" * 40
     source = '[ r:source "a.json" ; r:referenceFormulation r:JSONPath ; r:iterator "$" ]'
     refused(f':m r:logicalSource {source} ; r:subjectMap [ r:template "urn:{many}" ] .', "terms")
@@ -283,7 +283,7 @@ def test_what_explodes_is_stopped():
     "path", ["$.a[", "$.", "$a b", "$.a]", "$['a", "", "a..", "$.a[?(@)]", "x" * 3_000]
 )
 def test_ill_formed_json_paths(path):
-    """A path that is none is refused, and not read as far as it goes."""
+    """An ill-formed JSONPath is refused as a whole."""
     with pytest.raises(MappingError, match=r"JSONPath|more than"):
         list(json_path.select(path, {}))
 
@@ -292,7 +292,7 @@ def test_ill_formed_json_paths(path):
     "path", ["", "/", "a//", "a/", "a[", "a[]", "@", "a b", "count(a)", "ancestor::a", "a" * 3_000]
 )
 def test_ill_formed_x_paths(path):
-    """Other functions and axes than the supported ones are refused, too."""
+    """An ill-formed XPath, and unsupported functions and axes, are refused."""
     with pytest.raises(MappingError, match=r"XPath|more than"):
         xml_path.parse_path(path)
 
@@ -316,12 +316,12 @@ def test_ill_formed_x_paths(path):
     ],
 )
 def test_json_paths(path, expected):
-    """Each path finds what it should, in the order of the document."""
+    """Each path finds its values in document order."""
     assert list(json_path.select(path, {"a": [1, 2, {"b": 3}], "b c": 4})) == expected
 
 
 def test_entities_are_not_read():
-    """XML with a document type declaration is refused, whatever it declares."""
+    """XML with a document type declaration is refused."""
     bomb = '<!DOCTYPE a [<!ENTITY b "bb"><!ENTITY c "&b;&b;">]><a>&c;</a>'
     mapping = (
         ':m r:logicalSource [ r:source "x" ; r:referenceFormulation r:XPath ; r:iterator "/a" ] ;'
@@ -332,5 +332,5 @@ def test_entities_are_not_read():
 
 
 def test_templates_keep_what_is_escaped():
-    """Backslashes escape braces and themselves."""
+    """Backslashes escape braces and themselves in templates."""
     assert templates.parse_template(r"\{{a\\b}\}") == templates.Template(("{", "}"), ("a\\b",))

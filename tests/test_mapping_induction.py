@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Mappings are induced from records and graphs, and make these graphs again."""
+"""Mappings are induced from records and a graph, and generate the graph again."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ PREFIXES = """@prefix : <http://e/> . @prefix xsd: <http://www.w3.org/2001/XMLSc
 
 
 def triples(text: str) -> list[ox.Triple]:
-    """The triples of a document in Turtle."""
+    """Return the triples of a Turtle document."""
     return [quad.triple for quad in ox.parse(PREFIXES + text, ox.RdfFormat.TURTLE)]
 
 
 def found(text: str, **files: str) -> tuple[Induced, str]:
-    """What is induced, and the mapping; its execution makes all but what follows from nothing."""
+    """Return the induced rules and the mapping, which generates all but the unexplained triples."""
     graph = triples(text)
     data = {name.replace("_", "."): of for name, of in files.items()}
     listed = (listings(name, name.split(".")[1], of) for name, of in data.items())
@@ -43,7 +43,7 @@ def found(text: str, **files: str) -> tuple[Induced, str]:
 
 
 def test_values_become_references() -> None:
-    """Numbers, texts, decimals, languages and joined values are found in JSON."""
+    """Numbers, strings, decimals, language tags and joined values are found in JSON."""
     made, written = found(
         """<http://e/boat/7> a :Boat ; :no 7 ; :text "7" ; :name "Ida"@de ; :both "Ida: 7" ;
             :built "1.50"^^xsd:decimal .
@@ -57,7 +57,7 @@ def test_values_become_references() -> None:
 
 
 def test_files_are_linked_by_encoded_keys() -> None:
-    """A key that IRIs encode is found, in elements of XML, too; empty elements say nothing."""
+    """A key that is percent-encoded in IRIs is found, also in XML; empty elements are ignored."""
     made, _ = found(
         """<http://e/boat/7> :of <http://e/club/K%2F1> .
         <http://e/club/K%2F1> a :Club ; :town "Kiel" . <http://e/club/K%2F2> a :Club .""",
@@ -69,7 +69,7 @@ def test_files_are_linked_by_encoded_keys() -> None:
 
 
 def test_the_listing_with_fewest_idle_records_is_chosen() -> None:
-    """Of two files that name the same things, that one counts which names each once."""
+    """Of two files with the same keys, the one with one record per resource is chosen."""
     links = json.dumps({"links": [{"to": 1}, {"to": 1}, {"to": 2}]})
     things = json.dumps({"things": [{"id": 1}, {"id": 2}]})
     made, _ = found(
@@ -79,7 +79,7 @@ def test_the_listing_with_fewest_idle_records_is_chosen() -> None:
 
 
 def test_what_follows_from_no_record_is_told() -> None:
-    """Parts of words, other values, and triples that a rule would make too many are left over."""
+    """Parts of words, unknown values, and triples whose rule would add others are unexplained."""
     made, _ = found(
         """<http://e/boat/7> :name "Ida" ; :part "Id" ; :other "Emma" ; :class :Small .
         <http://e/boat/8> :name "Aal 7" .
@@ -102,20 +102,20 @@ def test_what_follows_from_no_record_is_told() -> None:
     ],
 )
 def test_files_that_cannot_be_read_are_refused(form: str, text: str) -> None:
-    """A damaged file and one with entities are refused with their name."""
+    """A damaged file and a file with entities are refused by name."""
     with pytest.raises(MappingError, match=rf"^odd\.{form} cannot be read: "):
         listings(f"odd.{form}", form, text)
 
 
 def test_other_documents_have_no_listings() -> None:
-    """Arrays at the top, and objects without arrays, have no records."""
+    """A top-level array and an object without arrays have no records."""
     assert listings("a.json", "json", '[{"a": 1}]') == []
     assert listings("a.json", "json", '{"a": 1}') == []
     assert listings("a.xml", "xml", '<a xmlns="urn:b"><c><d>1</d></c></a>') == []
 
 
 def test_values_that_are_several_are_no_single_texts() -> None:
-    """Of elements with the same name none is a value of the record, nor is one with others."""
+    """An element that is repeated, or that has child elements, is not a value of its record."""
     text = "<a><b><c>1</c><c>2</c><d><e>3</e></d><f>4</f></b></a>"
     (listing,) = listings("a.xml", "xml", text)
     assert listing.records == ({"f": "4"},)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Mappings are executed as the test cases of RML core for JSON say, of which none is an exception.
+"""The mapping engine passes the test cases of RML core for JSON, without exception.
 
 They are read from a copy of ``kg-construct/rml-core``, which does not travel with kgbench.
 """
@@ -16,12 +16,12 @@ from kgbench.mapping.sources import Data
 from kgbench.policies.blank_nodes import compare_rows
 
 BASE = "http://example.com/"
-# Cases that end otherwise, with the reason; one that ends as it should must not stand here.
+# Cases that fail, with the reason; a case that passes must not be listed here.
 EXCEPTIONS: dict[str, str] = {}
 
 
 def rows(path):
-    """The expected quads; IRIs may have blanks, since one case is about unsafe IRIs."""
+    """Return the expected quads; IRIs may have spaces, because one case is about unsafe IRIs."""
     quads = ox.parse(path.read_bytes(), ox.RdfFormat.N_QUADS, lenient=True)
     return {
         (
@@ -33,7 +33,7 @@ def rows(path):
 
 
 def ended(folder):
-    """How a case ends: ``passed``, or what it does in place of what it should do."""
+    """Return how a case ends: ``passed``, or the deviation."""
     wants_error = "**Error expected?** Yes" in (folder / "README.md").read_text(encoding="utf-8")
     files = {path.name: path.read_text(encoding="utf-8") for path in folder.glob("*.json")}
     try:
@@ -48,7 +48,7 @@ def ended(folder):
 
 
 def test_the_cases_of_rml_core(external_data):
-    """All 76 end as they should, but for those named; 15 of them end in an error."""
+    """All 76 cases but the listed exceptions pass; 15 of them expect an error."""
     folders = sorted((external_data / "rml-core" / "test-cases").glob("RMLTC*"))
     found = {folder.name: ended(folder) for folder in folders}
     errors = Counter(not (folder / "output.nq").is_file() for folder in folders)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``kgbench models``: what a store holds of models, and what is published about them."""
+"""``kgbench models``: the models of a store and the published facts about them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.serve import stores
 
 
 def kgbench(*arguments):
-    """What a command prints; it must end well."""
+    """Return the output of a command that must succeed."""
     done = CliRunner().invoke(app, ["models", *arguments])
     assert done.exit_code == 0, (done.output, done.exception)
     return done.stdout
@@ -24,7 +24,7 @@ def kgbench(*arguments):
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory):
-    """A store with the models of two runs, and one of which something is published."""
+    """Return a store with the models of two runs; one of them has published facts."""
     place = stores.make(tmp_path_factory.mktemp("models") / "store")
     iri = "<https://w3id.org/kgbench/model/gpt-4o-mini-2024-07-18>"
     with open_store(str(place)) as opened:
@@ -38,7 +38,7 @@ def store(tmp_path_factory):
 
 
 def test_every_model_is_listed_with_what_is_known(store):
-    """The list has each model once, with the facts of the record that fits its identifier."""
+    """The list has each model once, with the facts of the record that matches its identifier."""
     found = {one["id"]: one for one in json.loads(kgbench("list", "--json", "--store", store))}
 
     assert len(found) == 4
@@ -55,7 +55,7 @@ def test_every_model_is_listed_with_what_is_known(store):
 
 
 def test_a_glob_chooses_by_name_or_id(store):
-    """What matches neither is left out; when nothing matches, the nearest names are told."""
+    """A glob selects models by name or id; without a match the command is refused."""
     (one,) = json.loads(kgbench("list", "gpt-*", "--json", "--store", store))
     assert one["id"] == "gpt-4o-mini-2024-07-18"
 
@@ -66,7 +66,7 @@ def test_a_glob_chooses_by_name_or_id(store):
 
 
 def test_the_table_has_a_line_for_each_model(store):
-    """People see names and facts, and no name can steer their terminal."""
+    """The table shows names and facts, and no name can send terminal escapes."""
     said = kgbench("list", "--store", store)
 
     assert "OpenAI-GPT" in said
@@ -75,7 +75,7 @@ def test_the_table_has_a_line_for_each_model(store):
 
 
 def test_a_model_is_shown_with_all_that_is_stated(store):
-    """Every statement of the catalogue about it, by prefixed name, then the published facts."""
+    """A model is shown with every statement of the catalogue, then the published facts."""
     said = kgbench("show", "gpt-4o-mini-2024-07-18", "--store", store)
     whole = json.loads(kgbench("show", "gpt-4o-mini-2024-07-18", "--json", "--store", store))
 
@@ -88,7 +88,7 @@ def test_a_model_is_shown_with_all_that_is_stated(store):
 
 
 def test_an_unknown_model_is_refused_with_those_there_are(store):
-    """The message names the models of the store."""
+    """An unknown model is refused with the names of the store's models."""
     with pytest.raises(QueryError, match=r"there are: Oracle, Parrot"):
         CliRunner().invoke(
             app, ["models", "show", "nope", "--store", store], catch_exceptions=False

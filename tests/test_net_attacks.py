@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""No server that misbehaves gets a key, hangs a client, fills its memory or makes a traceback."""
+"""No misbehaving server gets a key, hangs a client, fills its memory or causes a traceback."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from kgbench.store import connections
 from tests.attacks import clients, servers
 from tests.attacks.servers import ATTACKS, Server
 
-SIZE = 1 << 22  # bytes that an attack sends, or unpacks to
-MOST = 1 << 20  # bytes that a client takes
-#: What takes the client's whole patience, and so is tried with one client of each kind only.
+SIZE = 1 << 22  # bytes that an attack sends, or decompresses to
+MOST = 1 << 20  # bytes that a client accepts
+#: Attacks that last until the client's timeout; only one client of each kind meets them.
 LONG = {"drip of a header", "drip of a body", "silence"}
-#: One client for each way of making requests; the others are tried in the slow tests.
+#: One client for each way of making requests; the slow tests try the others.
 MAIN = (
     *("openai", "openai received", "anthropic results", "google", "google_legacy's session"),
     *("endpoint", "store, ASK", "import rdf, file"),
@@ -28,7 +28,7 @@ KINDS = ("openai", "endpoint", "store, ASK", "import rdf, file")
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
-    """Limits that a test reaches quickly."""
+    """Set limits that a test reaches quickly."""
     for module, name in (
         *((limits, "REPLY"), (limits, "_EXEMPT"), (endpoint, "MOST_BYTES")),
         *((connections, "MOST_BYTES"), (sources, "MAX_DOWNLOAD"), (install, "_LARGEST")),
@@ -52,7 +52,7 @@ def small(monkeypatch):
     ],
 )
 def test_every_attack_on_every_client(client, attack):
-    """Whatever the server does, the client ends with words of ours, and no key is in them."""
+    """A client ends every attack with a message of kgbench that contains no key."""
     if not clients.installed(client):
         pytest.skip(f"{client} is not installed")
     if attack in LONG and client not in (*KINDS, "google_legacy's session"):
@@ -72,7 +72,7 @@ def test_every_attack_on_every_client(client, attack):
     [name for name in clients.CLIENTS if not name.startswith(("import", "datasets"))],
 )
 def test_clients_with_credentials_stay(client, status):
-    """What may carry a credential asks no other server than the one that was named."""
+    """A client that may carry a credential does not follow a redirect to another server."""
     if not clients.installed(client):
         pytest.skip(f"{client} is not installed")
     with Server(None) as elsewhere, Server(f"redirect {status}", SIZE, elsewhere.url) as server:
@@ -97,7 +97,7 @@ def test_clients_with_credentials_stay(client, status):
     "client", ["openai", "openai received", "openai results", "anthropic", "google", *KINDS[1:]]
 )
 def test_limits_are_told(client, attack, words):
-    """A response that is too large, or a wait that is too long, ends with its reason."""
+    """A response that is too large or too slow is refused with that reason."""
     if not clients.installed(client):
         pytest.skip(f"{client} is not installed")
     if (client, attack[:7]) == ("openai results", "endless"):
@@ -110,7 +110,7 @@ def test_limits_are_told(client, attack, words):
 
 @pytest.mark.parametrize("client", ["google_legacy's session", *KINDS[1:]])
 def test_headers_without_end_are_told(client, monkeypatch):
-    """Interim responses without end are no body: however much may be fetched, they end soon."""
+    """An endless series of interim responses counts as headers and ends soon."""
     if not clients.installed(client):
         pytest.skip(f"{client} is not installed")
     for module, name in ((limits, "REPLY"), (endpoint, "MOST_BYTES"), (connections, "MOST_BYTES")):

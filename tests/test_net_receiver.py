@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The receiver of responses: what it logs, whom it trusts, and how it ends."""
+"""The receiver of responses: its log, its connections, and its end."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ time.sleep(600)
 
 
 def logged(*pieces, key=None, number=7):
-    """A response as it is found in the log."""
+    """Return a response as read from the log."""
     if key is not None:
         seal = encryptor(derive_key(key))
         pieces = [seal(piece, b"%d/%d" % (number, k)) for k, piece in enumerate(pieces)]
@@ -60,7 +60,7 @@ def logged(*pieces, key=None, number=7):
 
 @contextmanager
 def receiver(folder):
-    """A receiver for what is asked inside of ``with``."""
+    """Run a receiver for the requests made in the ``with`` block."""
     made = ReceiverProcess(folder, sync=True)
     token = RECEIVER.set(made)
     try:
@@ -71,7 +71,7 @@ def receiver(folder):
 
 
 def ask(url, times=1, about="a question"):
-    """The answers of a server, asked as a run asks; with the exchanges they came by."""
+    """Return the answers of a server, asked as by a run, with their exchanges."""
 
     async def talk():
         found = []
@@ -85,7 +85,7 @@ def ask(url, times=1, about="a question"):
 
 
 def wait_for(condition):
-    """Wait until ``condition`` holds, a minute at most."""
+    """Wait until ``condition`` holds, at most a minute."""
     end = time.monotonic() + 60
     while not condition():
         assert time.monotonic() < end
@@ -93,7 +93,7 @@ def wait_for(condition):
 
 
 def runs(process):
-    """Whether there is a process of this id."""
+    """Return whether a process with this id exists."""
     try:
         os.kill(process, 0)
     except ProcessLookupError:
@@ -103,13 +103,13 @@ def runs(process):
 
 @pytest.fixture(autouse=True)
 def key(monkeypatch):
-    """The key that requests bear."""
+    """Set the API key of the requests."""
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
 
 
 @given(st.sampled_from(sorted(RESPONSES)), st.lists(st.integers(0, 150), max_size=5), st.booleans())
 def test_a_response_is_put_together(name, cuts, sealed):
-    """Whatever pieces it came in, the response is the same; without its end there is none."""
+    """A response does not depend on how it was split; a truncated one is no response."""
     data = RESPONSES[name]
     ends = [0, *sorted({min(cut, len(data)) for cut in cuts}), len(data)]
     pieces = [data[a:b] for a, b in pairwise(ends)]
@@ -122,7 +122,7 @@ def test_a_response_is_put_together(name, cuts, sealed):
 
 
 def test_what_is_no_http_is_no_response():
-    """Bytes of another kind are no response, and neither is nothing."""
+    """Bytes that are not HTTP, and no bytes at all, are no response."""
     for data in (
         b"",
         b"\x16\x03\x01 no HTTP\r\n\r\n",
@@ -132,7 +132,7 @@ def test_what_is_no_http_is_no_response():
 
 
 def test_only_the_key_opens():
-    """A response is read with the key of its request, and with no other."""
+    """A sealed response can be read with the key of its request only."""
     found = logged(RESPONSES["of a length"], key=KEY)
 
     assert KEY.encode() not in b"".join(found.pieces)
@@ -143,7 +143,7 @@ def test_only_the_key_opens():
 
 
 def test_what_is_needed_no_more_is_gone(tmp_path):
-    """Responses stay while one of them is needed; when none is, no file is left."""
+    """Responses are kept while one of them is needed; otherwise no file is left."""
     with LoopbackServer(OpenAISpeech(), script=scripts.always(delay=0.01)) as server:
         with receiver(tmp_path / "log") as made:
             answers = ask(server.url, 3)
@@ -162,7 +162,7 @@ def test_what_is_needed_no_more_is_gone(tmp_path):
 
 
 def test_a_receiver_that_was_killed_is_replaced(tmp_path):
-    """A receiver that ends takes its connections along; the next call has another one."""
+    """A killed receiver loses its connections; the next call starts another receiver."""
     with LoopbackServer(OpenAISpeech()) as server, receiver(tmp_path / "log") as made:
         first = ask(server.url)
         made._process.kill()
@@ -173,7 +173,7 @@ def test_a_receiver_that_was_killed_is_replaced(tmp_path):
 
 
 def test_connections_are_used_again(tmp_path):
-    """One connection serves calls in turn, and another one is made where the server closed it."""
+    """A connection is reused for later calls, and replaced after the server closes it."""
     script = scripts.sequence(Behaviour(scripts.CUT))
     with LoopbackServer(OpenAISpeech(), script=script) as server, receiver(tmp_path / "log"):
         with pytest.raises(ProviderError, match="the connection failed"):
@@ -182,7 +182,7 @@ def test_connections_are_used_again(tmp_path):
 
 
 def test_no_connection_is_told_in_words(tmp_path):
-    """Where nobody listens the error names the host, as without a receiver."""
+    """If no server listens, the error names the host, as it does without a receiver."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
     with (
@@ -193,7 +193,7 @@ def test_no_connection_is_told_in_words(tmp_path):
 
 
 def test_certificates_are_checked(tmp_path, monkeypatch):
-    """A server whose certificate nobody vouches for hears nothing; a trusted one is asked."""
+    """A server with an untrusted certificate gets no request; a trusted one does."""
     certificate, private = certificates.made(tmp_path)
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     tls.load_cert_chain(certificate, private)
@@ -217,7 +217,7 @@ def test_certificates_are_checked(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("secure", [False, True], ids=["http", "https"])
 def test_proxies_are_used(tmp_path, monkeypatch, secure):
-    """Through a proxy, what the server says is logged, and nothing that the proxy says."""
+    """Through a proxy, only the server's response is logged, not the proxy's."""
     certificate, private = certificates.made(tmp_path)
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     tls.load_cert_chain(certificate, private)
@@ -243,7 +243,7 @@ def test_proxies_are_used(tmp_path, monkeypatch, secure):
 
 @contextmanager
 def proxy():
-    """An HTTP proxy for one request; its address, and the first lines that it was sent."""
+    """Run an HTTP proxy for one request; yield its address and the first lines it received."""
     lines = []
     listening = socket.create_server(("127.0.0.1", 0))
 
@@ -280,7 +280,7 @@ def proxy():
 
 
 def test_a_receiver_ends_with_its_run(tmp_path):
-    """When its run is killed and nothing is under way, a receiver is gone."""
+    """A receiver ends when its run is killed and no request is under way."""
     command = [sys.executable, "-c", LONELY, str(tmp_path / "log")]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         number = int(process.stdout.readline())
@@ -290,7 +290,7 @@ def test_a_receiver_ends_with_its_run(tmp_path):
 
 
 def test_a_receiver_with_a_run_stays(tmp_path):
-    """SIGTERM and SIGINT end no receiver that has a run: the run does."""
+    """SIGTERM and SIGINT do not end a receiver whose run continues."""
     with LoopbackServer(OpenAISpeech()) as server, receiver(tmp_path / "log") as made:
         ask(server.url)
         for one in (signal.SIGTERM, signal.SIGINT):
@@ -300,7 +300,7 @@ def test_a_receiver_with_a_run_stays(tmp_path):
 
 
 def test_a_large_response_comes_whole(tmp_path, monkeypatch):
-    """What is larger than all buffers on the way arrives, and is logged, as it was sent."""
+    """A response larger than all buffers on the way arrives and is logged completely."""
     text = "x" * (3 * links._AHEAD)
     with (
         LoopbackServer(OpenAISpeech(), answer=lambda _: text) as server,
@@ -315,7 +315,7 @@ def test_a_large_response_comes_whole(tmp_path, monkeypatch):
 
 
 def test_a_full_disk_leaves_answers_readable(tmp_path):
-    """Where the log cannot be written answers come nevertheless; with room again they are kept."""
+    """If the log cannot be written, answers still arrive; later ones are logged again."""
     with LoopbackServer(OpenAISpeech()) as server, receiver(tmp_path / "log") as made:
         ask(server.url)
         process = made._process.pid
@@ -337,7 +337,7 @@ def test_a_full_disk_leaves_answers_readable(tmp_path):
 
 @pytest.mark.parametrize("fault", ["no process", "ends at once"])
 def test_no_receiver_is_told_in_words(tmp_path, monkeypatch, fault):
-    """Where no receiver can be started the error says so, and no request leaves."""
+    """If no receiver can be started, the error says so and no request is sent."""
 
     def refused(*_, **__):
         raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
@@ -357,7 +357,7 @@ def test_no_receiver_is_told_in_words(tmp_path, monkeypatch, fault):
 
 @pytest.mark.parametrize("batch", [False, True])
 def test_what_wakes_at_once_keeps_its_policy_and_niceness(batch):
-    """Asking for short turns of the processor changes neither; nor where tests run as a batch."""
+    """Asking for short time slices changes neither scheduling policy nor niceness."""
     code = (
         "import os; from kgbench.net.scheduling import request_short_slice as soon; os.nice(3);"
         f"{batch} and os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0));"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What travels in the wheel and in the source distribution: what git tracks, and nothing else."""
+"""The wheel and the source distribution contain the files that git tracks, and no others."""
 
 import os
 import shutil
@@ -20,7 +20,7 @@ PREFIX = "kgbench-"
 
 
 class Built(NamedTuple):
-    """The archives made from a copy of the checkout, the copy itself, and what git tracks in it."""
+    """The archives built from a copy of the checkout, the copy, and the files git tracks in it."""
 
     checkout: Path
     tracked: set[str]
@@ -29,7 +29,7 @@ class Built(NamedTuple):
 
 
 def run(*command, cwd):
-    """Run a command that must succeed; its standard output."""
+    """Run a command that must succeed and return its standard output."""
     environment = dict(
         os.environ,
         GIT_CONFIG_GLOBAL=os.devnull,
@@ -45,13 +45,13 @@ def run(*command, cwd):
 
 
 def hatch(*targets, cwd, out):
-    """Build the targets without build isolation, hence without a network."""
+    """Build the targets without build isolation, and so without a network."""
     chosen = [word for target in targets for word in ("-t", target)]
     run(sys.executable, "-m", "hatchling", "build", *chosen, "-d", str(out), cwd=cwd)
 
 
 def plant(folder):
-    """Put files where they must not travel from."""
+    """Add files that must not be packaged."""
     for name in (IGNORED, *UNTRACKED):
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -59,20 +59,20 @@ def plant(folder):
 
 
 def wheel_content(path):
-    """Name and bytes of every file of a wheel."""
+    """Return the bytes of every file of a wheel by name."""
     with zipfile.ZipFile(path) as archive:
         return {name: archive.read(name) for name in archive.namelist()}
 
 
 def sdist_names(path):
-    """Names in a source distribution, below its top folder."""
+    """Return the names in a source distribution, relative to its top folder."""
     with tarfile.open(path) as archive:
         return {member.name.partition("/")[2] for member in archive.getmembers()}
 
 
 @pytest.fixture(scope="module")
 def built(repository, tmp_path_factory):
-    """Both archives of a copy of the checkout in which files were planted."""
+    """Return both archives of a copy of the checkout with added untracked files."""
     if not (repository / ".git").exists():
         pytest.skip("not a git checkout")
     listed = run("git", "ls-files", "-z", cwd=repository).split("\0")
@@ -90,7 +90,7 @@ def built(repository, tmp_path_factory):
 
 
 def test_planted_files_are_what_they_pretend_to_be(built):
-    """One planted file is ignored by git and the others are untracked, else this proves nothing."""
+    """Of the added files, git ignores one and does not track the others."""
     ignored = run("git", "check-ignore", IGNORED, cwd=built.checkout)
     untracked = run("git", "ls-files", "--others", "--exclude-standard", cwd=built.checkout)
 
@@ -99,12 +99,12 @@ def test_planted_files_are_what_they_pretend_to_be(built):
 
 
 def test_sdist_holds_exactly_the_tracked_files(built):
-    """The source distribution is the tracked files and the metadata every one must have."""
+    """The source distribution holds the tracked files and PKG-INFO only."""
     assert sdist_names(built.sdist) == built.tracked | {"PKG-INFO"}
 
 
 def test_wheel_holds_code_and_declared_folders(built):
-    """The wheel is the tracked code, the tracked declared files beside it, and its metadata."""
+    """The wheel holds the tracked code, the tracked declared files and its metadata."""
     names = {name for name in wheel_content(built.wheel) if ".dist-info/" not in name}
     code = {name for name in built.tracked if name.startswith("kgbench/")}
     declared = {
@@ -115,7 +115,7 @@ def test_wheel_holds_code_and_declared_folders(built):
 
 
 def test_planted_files_travel_in_neither_archive(built):
-    """Neither a planted file's name nor its text is anywhere in the wheel or the sdist."""
+    """Neither the name nor the text of an added file is in the wheel or the sdist."""
     wheel = wheel_content(built.wheel)
     with tarfile.open(built.sdist) as archive:
         sdist = {
@@ -131,7 +131,7 @@ def test_planted_files_travel_in_neither_archive(built):
 
 
 def test_wheel_from_sdist_is_the_same(built, tmp_path):
-    """Where there is no git, the wheel holds the same files with the same bytes."""
+    """A wheel built from the sdist, without git, has the same files with the same bytes."""
     with tarfile.open(built.sdist) as archive:
         archive.extractall(tmp_path, filter="data")
     unpacked = next(tmp_path.glob(f"{PREFIX}*"))
@@ -145,7 +145,7 @@ def test_wheel_from_sdist_is_the_same(built, tmp_path):
 
 
 def test_building_again_gives_the_same_bytes(built, tmp_path):
-    """Another folder, other times of files and narrower permissions change no byte of either."""
+    """Another folder, other file times and narrower permissions change no byte of the archives."""
     again = tmp_path / "somewhere" / "else"
     shutil.copytree(built.checkout, again)
     for name in built.tracked:
@@ -159,7 +159,7 @@ def test_building_again_gives_the_same_bytes(built, tmp_path):
 
 
 def test_installed_wheel_finds_its_declared_files(built, tmp_path):
-    """Installed, kgbench reads the packaged copies, whatever the current folder holds."""
+    """An installed kgbench reads its packaged declared files, whatever the current folder holds."""
     site = tmp_path / "site"
     with zipfile.ZipFile(built.wheel) as archive:
         archive.extractall(site)
@@ -177,7 +177,7 @@ def test_installed_wheel_finds_its_declared_files(built, tmp_path):
 
 
 def test_the_wheel_serves_authors(built, tmp_path):
-    """From the wheel a new package is made and has no findings, and a configuration is written."""
+    """From the wheel, a new package passes its check and a new configuration is valid."""
     site = tmp_path / "site"
     with zipfile.ZipFile(built.wheel) as archive:
         archive.extractall(site)
@@ -193,7 +193,7 @@ def test_the_wheel_serves_authors(built, tmp_path):
 
 
 def test_checkout_without_git_is_refused_with_words(built, tmp_path):
-    """A checkout whose git cannot answer is not packed by guessing; the message says why."""
+    """Building a checkout without a working git is refused with the reason."""
     broken = tmp_path / "broken"
     shutil.copytree(built.checkout, broken, ignore=shutil.ignore_patterns(".git"))
     (broken / ".git").mkdir()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What kgbench brings along: every licence is known and fits; the bill of materials is whole."""
+"""Every licence of kgbench's dependencies is known and fits; the bill of materials is complete."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from tools import licences, sbom
 from tools.distributions import brought_along
 from tools.licences import Standing
 
-#: Copyleft that ends at the library: used unchanged, installed apart, never copied into kgbench.
+#: Copyleft limited to the library: used unchanged, installed apart, never copied into kgbench.
 WEAK = {"certifi", "frozendict", "orjson", "tqdm"}
 SIMPLE = ("MIT", "Apache-2.0", "MPL-2.0", "GPL-3.0-only", "AGPL-3.0-only", "LicenseRef-Ours")
 
 
 def said(**fields):
-    """Metadata of a distribution with these fields; classifiers as a list."""
+    """Return distribution metadata with these fields; classifiers as a list."""
     message = Message()
     for classifier in fields.pop("classifiers", ()):
         message["Classifier"] = f"License :: OSI Approved :: {classifier}"
@@ -30,7 +30,7 @@ def said(**fields):
 
 
 def test_no_dependency_has_a_licence_that_does_not_fit():
-    """Nothing that kgbench brings along, extras included, is GPL, AGPL or of unknown licence."""
+    """No dependency of kgbench, extras included, is GPL, AGPL or of unknown licence."""
     found = brought_along(["all"])
     bad = {
         f"{each.name} {each.version}: {each.licence}"
@@ -45,7 +45,7 @@ def test_no_dependency_has_a_licence_that_does_not_fit():
 
 
 def test_the_inventory_ends_as_it_found(monkeypatch, capsys):
-    """Everything is printed; the exit code says whether all of it may be used."""
+    """The inventory is printed, and the exit code tells whether all licences are acceptable."""
     assert licences.main([]) == 0
     assert "permissive  kgbench" in capsys.readouterr().out
     monkeypatch.setattr(licences, "of", lambda _: "GPL-3.0-only")
@@ -70,13 +70,13 @@ def test_the_inventory_ends_as_it_found(monkeypatch, capsys):
     ],
 )
 def test_licences_are_read_as_packages_write_them(fields, expression):
-    """The expression first, then the old field where it is a name, then all classifiers."""
+    """The expression comes first, then a licence field that is a name, then the classifiers."""
     assert licences.of(said(**fields)) == expression
 
 
 @given(st.lists(st.sampled_from(SIMPLE), min_size=1, max_size=4))
 def test_and_is_the_worst_and_or_the_best(names):
-    """A conjunction stands as its worst part, a choice as its best, in brackets or not."""
+    """AND has the standing of its worst part, OR that of its best, with or without brackets."""
     each = [licences.standing(name) for name in names]
 
     assert licences.standing(" AND ".join(names)) == max(each)
@@ -85,14 +85,14 @@ def test_and_is_the_worst_and_or_the_best(names):
 
 @given(st.text(alphabet="()ADNORWITHMGPL-30. ", max_size=30))
 def test_no_expression_is_too_strange(text):
-    """What is no expression is judged, too, and never as if nothing were wrong with it."""
+    """Any text can be judged; an invalid expression is never permissive."""
     assert isinstance(licences.standing(text), Standing)
     assert licences.standing(f"GPL-3.0-only AND ({text}") >= Standing.REFUSED
     assert licences.standing(f"MIT {text} )") is Standing.UNKNOWN
 
 
 def test_an_exception_helps_only_where_it_is_known_to():
-    """The GNU GPL with an exception that nobody has read stays refused; MIT needs none."""
+    """An unknown exception leaves the GPL refused; MIT needs none."""
     assert licences.standing("GPL-3.0-only WITH Autoconf-exception-3.0") is Standing.REFUSED
     assert licences.standing("Apache-2.0 WITH LLVM-exception") is Standing.PERMISSIVE
     assert (
@@ -101,7 +101,7 @@ def test_an_exception_helps_only_where_it_is_known_to():
 
 
 def test_what_is_not_installed_is_not_brought_along(monkeypatch):
-    """A distribution that is asked for and not there is no part, and neither is what it needs."""
+    """A dependency that is not installed is left out with its own dependencies."""
     whole = brought_along()
     real = metadata.distribution
 
@@ -119,7 +119,7 @@ def test_what_is_not_installed_is_not_brought_along(monkeypatch):
 
 
 def test_a_component_without_a_licence_says_none(monkeypatch):
-    """The bill of materials states no licence that nobody has stated."""
+    """A component with an unknown licence states none in the bill of materials."""
     monkeypatch.setattr(licences, "of", lambda _: None)
     made = sbom.bill()
 
@@ -128,7 +128,7 @@ def test_a_component_without_a_licence_says_none(monkeypatch):
 
 
 def test_the_bill_of_materials_is_whole(monkeypatch):
-    """Every distribution is a component with name, version and licence, and all references lead."""
+    """Every distribution is a component with name, version and licence; all references resolve."""
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
     made = sbom.bill(["plots"])
     subject = made["metadata"]["component"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What pyproject.toml and the files beside it promise."""
+"""The metadata in pyproject.toml and related files is consistent."""
 
 import ast
 import importlib
@@ -26,23 +26,23 @@ PROVIDED_BY = {
     "inspect_ai": "inspect-ai",
     "sklearn": "scikit-learn",
 }
-#: Packages that whoever asks for their objects has installed.
+#: Packages that are already installed if their objects are passed in.
 BROUGHT = {"build", "pandas", "pyproject_hooks", "pytest"}
 
 
 @pytest.fixture(scope="module")
 def project(repository):
-    """The ``[project]`` table."""
+    """Return the ``[project]`` table."""
     return tomllib.loads((repository / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
 
 def bare(requirement):
-    """The normalised name of the distribution that a requirement asks for."""
+    """Return the normalised distribution name of a requirement."""
     return re.split(r"[\s\[<>=!~;]", requirement, maxsplit=1)[0].lower().replace("_", "-")
 
 
 def test_version_stands_once(repository, project):
-    """Package, metadata and citation name the same version."""
+    """Package, metadata and citation state the same version."""
     cited = (repository / "CITATION.cff").read_text(encoding="utf-8")
 
     assert kgbench.__version__ == project["version"]
@@ -50,12 +50,12 @@ def test_version_stands_once(repository, project):
 
 
 def test_extras_are_those_promised(project):
-    """There is one extra per provider and per heavy feature, and the tools of development."""
+    """There is one extra per provider and per heavy feature, and one of development tools."""
     assert set(project["optional-dependencies"]) == EXTRAS
 
 
 def test_all_leaves_out_what_conflicts(project):
-    """``all`` is every extra but those that pin old packages, need a GPU or bring a framework."""
+    """``all`` is every extra except those that conflict, need a GPU or install a framework."""
     (everything,) = project["optional-dependencies"]["all"]
     named = set(re.search(r"\[(.*)\]", everything)[1].split(","))
 
@@ -63,7 +63,7 @@ def test_all_leaves_out_what_conflicts(project):
 
 
 def test_build_hook_packs_the_folders_that_resources_reads(repository):
-    """The build hook, which cannot import kgbench, names the same declared folders."""
+    """The build hook, which cannot import kgbench, lists the same declared folders."""
     tree = ast.parse((repository / "hatch_build.py").read_text(encoding="utf-8"))
     (declared,) = (
         ast.literal_eval(node.value)
@@ -75,19 +75,19 @@ def test_build_hook_packs_the_folders_that_resources_reads(repository):
 
 
 def test_entry_points_resolve(project):
-    """Each module that an entry point names exists and imports."""
+    """Every module that an entry point names exists and can be imported."""
     groups = project["entry-points"]
 
     assert {"kgbench.tasks", "kgbench.connectors"} <= set(groups)
     for group, points in groups.items():
         for name in (value.partition(":")[0] for value in points.values()):
-            # A plug-in of Inspect AI can only be imported where that is installed.
+            # A plug-in of Inspect AI can only be imported where Inspect AI is installed.
             there = importlib.util.find_spec if group == "inspect_ai" else importlib.import_module
             assert there(name)
 
 
 def imported(path):
-    """Top-level names of the modules that a file imports, wherever in it."""
+    """Return the top-level names of all modules that a file imports."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             yield from (alias.name.partition(".")[0] for alias in node.names)
@@ -96,7 +96,7 @@ def imported(path):
 
 
 def test_every_imported_package_is_declared(repository, project):
-    """The code imports nothing that neither the dependencies nor an extra would install."""
+    """Every package that the code imports is a dependency or in an extra."""
     extras = (entry for name, entry in project["optional-dependencies"].items() if name != "dev")
     declared = {bare(entry) for entry in project["dependencies"]}
     declared |= {bare(entry) for group in extras for entry in group}
@@ -113,7 +113,7 @@ def test_every_imported_package_is_declared(repository, project):
 
 
 def test_every_dependency_has_a_job(repository, project):
-    """No package is asked of everybody that the code does not use."""
+    """Every required dependency is imported by the code."""
     found = {name for path in (repository / "kgbench").rglob("*.py") for name in imported(path)}
     used = {PROVIDED_BY.get(name, name).lower() for name in found}
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures of judges: what stands in the cells of the maps of agreement and confusion."""
+"""Figures of judges: the cells of the agreement and confusion maps."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NOISY = "baseline:noisy?rate=0.5&seed=3"
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
-    """A store with a run that two judges have judged by one rubric, and one by another."""
+    """Return a store with a run that two judges judged by one rubric, and one by another."""
     found = str(tmp_path_factory.mktemp("judged") / "store")
     with open_store(found) as store:
         labels = ["RdfFriendCount-turtle-1"]
@@ -33,12 +33,12 @@ def place(tmp_path_factory):
 
 
 def texts(figure):
-    """The texts of each panel, by its title."""
+    """Return the texts of each panel by its title."""
     return {one.get_title(loc="left"): [t.get_text() for t in one.texts] for one in figure.axes}
 
 
 def names(axes):
-    """The names of rows and columns."""
+    """Return the names of rows and columns."""
     return [
         [label.get_text() for label in of]
         for of in (axes.get_yticklabels(), axes.get_xticklabels())
@@ -47,7 +47,7 @@ def names(axes):
 
 @pytest.mark.parametrize("size", [None, *SIZES.values()])
 def test_agreement_of_judges(place, size):
-    """Judges stand down and, by number, across beside execution; a judge is not held to itself."""
+    """Judges are rows and, by number, columns beside execution; no judge is compared to itself."""
     with open_store(place) as store:
         figure = agreement_map(agreement(store, select(store), samples=20), size)
 
@@ -63,7 +63,7 @@ def test_agreement_of_judges(place, size):
 
 @pytest.mark.parametrize("size", [None, *SIZES.values()])
 def test_confusion_of_judges(place, size):
-    """A panel for each judge against execution, with shares of rows and numbers of items."""
+    """Each judge has a panel against execution, with shares of rows and numbers of items."""
     with open_store(place) as store:
         figure = confusion_map(confusion(store, select(store)), size)
     found = {title.replace("\n", " "): cells for title, cells in texts(figure).items()}
@@ -72,12 +72,12 @@ def test_confusion_of_judges(place, size):
     cells = found["correctness: baseline:oracle against execution"]
     assert [cell.split("\n")[0] for cell in cells] == ["100%", "0%", "0%", "0%", "100%", "0%"]
     assert sum(int(cell.split("\n")[1]) for cell in cells) == 12
-    assert len(found) == 2  # by execution, no failure is implied
+    assert len(found) == 2  # execution implies no failure, so that rubric has no panel
 
 
 @pytest.mark.parametrize("kind", ["agreement", "confusion"])
 def test_the_command_draws_them(place, tmp_path, kind):
-    """The command writes the figure and its numbers, and refuses what it cannot obey."""
+    """The command writes the figure and its numbers, and refuses options that do not apply."""
 
     def plot(*words):
         return CliRunner().invoke(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Comparison policies: what each declared rule makes of small results."""
+"""Comparison policies: the scores of each declared rule for small results."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NAMES = ("grasp", "llm-kg-bench", "qald-macro", "rows", "spinach", "text2sparql-
 
 
 def table(variables: str, *rows: str) -> QueryResult:
-    """``table("a b", "x 1")``: words are IRIs, numbers integers, ``-`` is unbound."""
+    """Return a result: in ``table("a b", "x 1")`` words are IRIs and ``-`` is unbound."""
     return QueryResult(
         tuple(variables.split()), tuple(tuple(map(_term, row.split())) for row in rows)
     )
@@ -38,7 +38,7 @@ def _term(word: str) -> str | None:
 
 
 def f1(name: str, expected: QueryResult, answer: QueryResult | None, **kwargs: object) -> float:
-    """The score that ranks, under the policy called ``name``."""
+    """Return the main score under the policy called ``name``."""
     found = judged(name, expected, answer, **kwargs)
     return found.scores[policy(name).main]
 
@@ -46,7 +46,7 @@ def f1(name: str, expected: QueryResult, answer: QueryResult | None, **kwargs: o
 def judged(
     name: str, expected: QueryResult, answer: QueryResult | None, **kwargs: object
 ) -> Comparison:
-    """The comparison under the policy called ``name``."""
+    """Return the comparison under the policy called ``name``."""
     return compare(policy(name), Reference(expected, **kwargs), answer)  # type: ignore[arg-type]
 
 
@@ -55,7 +55,7 @@ ONE = table("x", "a", "b")
 
 
 def test_policies_are_declared_by_name() -> None:
-    """Each preset is declared; an unknown one is refused with the nearest name."""
+    """Each preset is declared; an unknown name is refused with the nearest one."""
     assert tuple(policies()) == NAMES
     with pytest.raises(QueryError, match="rows"):
         policy("row")
@@ -71,7 +71,7 @@ def test_policies_are_declared_by_name() -> None:
     ],
 )
 def test_declared_policies_conform_and_damaged_ones_do_not(old: str, new: str) -> None:
-    """The shapes accept what is declared, and no policy with a word that means nothing."""
+    """The shapes accept the declared policies and refuse one with an unknown value."""
     text = resources.text("ontology", "policies.ttl")
     assert old in text
     assert with_pyshacl.report(quads(text.encode()), "results") == []
@@ -98,7 +98,7 @@ def test_nothing_in_common_is_wrong(name: str) -> None:
     ],
 )
 def test_a_column_of_labels(name: str, score: float) -> None:
-    """An additional column costs precision where results are flattened, and nothing elsewhere."""
+    """An additional column costs precision only under policies that flatten results."""
     assert f1(name, ONE, table("x l", "a la", "b lb")) == pytest.approx(score)
 
 
@@ -110,13 +110,13 @@ def test_a_column_of_labels(name: str, score: float) -> None:
     ],
 )
 def test_values_in_the_wrong_rows(name: str, score: float) -> None:
-    """Right values in wrong rows are right where flattened, partly right where cells count."""
+    """Right values in wrong rows score 1 if results are flattened, and partly if cells count."""
     expected, answer = table("x y", "a b", "c d"), table("x y", "a d", "c b")
     assert f1(name, expected, answer) == pytest.approx(score)
 
 
 def test_truth_values() -> None:
-    """TEXT2SPARQL does not judge an ASK; the others do."""
+    """TEXT2SPARQL does not compare truth values; the other policies do."""
     assert f1("text2sparql-2025", ASK_TRUE, ASK_FALSE) == 1.0
     assert f1("text2sparql-2025", ASK_FALSE, ASK_FALSE) == 0.0
     for name in set(NAMES) - {"text2sparql-2025"}:
@@ -127,7 +127,7 @@ def test_truth_values() -> None:
 
 
 def test_empty_against_empty() -> None:
-    """An empty expected result can be met but with TEXT2SPARQL; SPINACH has no score for it."""
+    """An empty result equals an expected one, but not for TEXT2SPARQL; SPINACH has no score."""
     empty = table("x")
     assert judged("spinach", empty, empty).scores == {}
     assert f1("text2sparql-2025", empty, empty) == 0.0
@@ -137,7 +137,7 @@ def test_empty_against_empty() -> None:
 
 
 def test_no_answer() -> None:
-    """No query and a failing one score 0, but QALD's precision is then 1."""
+    """A missing or failing query scores 0, although QALD's precision is then 1."""
     failing = QueryResult(error="no such function")
     for name in NAMES:
         assert f1(name, ONE, None) == f1(name, ONE, failing) == 0.0
@@ -147,7 +147,7 @@ def test_no_answer() -> None:
 
 
 def test_ndcg_does_not_see_order() -> None:
-    """Where TEXT2SPARQL demands an order, reversed rows are right; values rank by text."""
+    """For TEXT2SPARQL, reversed rows are right if an order is demanded: values rank by text."""
     expected = table("x", "a", "b")
     name = "text2sparql-2025"
     assert f1(name, expected, table("x", "b", "a"), ordered=True) == 1.0
@@ -157,21 +157,21 @@ def test_ndcg_does_not_see_order() -> None:
 
 
 def test_rows_by_value_and_best_columns() -> None:
-    """Numbers agree by value, columns by content, blank nodes by being blank."""
+    """For ``rows``, numbers agree by value, columns by content, and blank nodes always."""
     expected = table("x n b", "a 1 _:b0", "b 2 _:b1")
     assert f1("rows", expected, table("m o p", "1.0 _:b7 a", "2.00 _:b8 b")) == 1.0
     assert f1("spinach", table("n", "1"), table("n", "1.0")) == 0.0
 
 
 def test_rows_finds_columns_with_the_same_values() -> None:
-    """Columns that hold the same values are told apart by the rows they make."""
+    """Columns with the same values are told apart by their rows."""
     expected = table("x y", "a b", "b a", "a c", "c b", "b d")
     answer = table("y x z", *(f"{y} {x} q" for x, y in ("ab", "ba", "ac", "cb", "bd")))
     assert f1("rows", expected, answer) == 1.0
 
 
 def test_rows_in_a_demanded_order() -> None:
-    """Rows count that keep the order; rows of one tie may stand in any order."""
+    """Only rows in the demanded order count; tied rows may have any order."""
     expected = table("x", "a", "b", "c")
     assert f1("rows", expected, table("x", "c", "b", "a")) == 1.0
     assert f1("rows", expected, table("x", "a", "c", "b"), ordered=True) == 2 / 3
@@ -181,7 +181,7 @@ def test_rows_in_a_demanded_order() -> None:
 
 
 def test_rows_at_a_limit_that_cuts_a_tie() -> None:
-    """Any of the tied rows may fill the places that a LIMIT leaves, but no more than those."""
+    """Tied rows are interchangeable at a LIMIT, but no more of them than it leaves places for."""
     ties = (TieGroup((("<urn:a>",),), 1), TieGroup((("<urn:b>",), ("<urn:c>",)), 1))
     expected = table("x", "a", "b")
     assert f1("rows", expected, table("x", "a", "c"), groups=ties) == 1.0
@@ -191,7 +191,7 @@ def test_rows_at_a_limit_that_cuts_a_tie() -> None:
 
 
 def test_labels_are_left_out_by_spinach() -> None:
-    """SPINACH does not expect the columns of labels and descriptions."""
+    """SPINACH ignores the columns of labels and descriptions."""
     expected = from_bindings(
         [{"x": {"type": "uri", "value": "urn:a"}, "xLabel": {"type": "literal", "value": "A"}}]
     )
@@ -200,7 +200,7 @@ def test_labels_are_left_out_by_spinach() -> None:
 
 
 def test_whole_rows_above_the_limit() -> None:
-    """Above 1,024 rows GRASP counts whole rows, so that another column makes all of them wrong."""
+    """Above 1,024 rows GRASP compares whole rows, so that an additional column scores 0."""
     rows = [f"a{number}" for number in range(1_025)]
     expected = table("x", *rows)
     assert f1("grasp", expected, expected) == 1.0
@@ -209,7 +209,7 @@ def test_whole_rows_above_the_limit() -> None:
 
 
 def test_too_many_rows_to_match_are_refused() -> None:
-    """Rows of one cell are matched in linear time; more are refused where memory ends."""
+    """Rows of one cell are matched in linear time; too many wider rows are refused."""
     one = table("x", *(f"a{number}" for number in range(6_000)))
     assert f1("spinach", one, one) == 1.0
     assert f1("spinach", one, table("x", *(f"a{number}" for number in range(3_000)))) == 2 / 3
@@ -219,7 +219,7 @@ def test_too_many_rows_to_match_are_refused() -> None:
 
 
 def test_results_there_and_back() -> None:
-    """Typed results survive SPARQL-JSON, and what is none of them is refused."""
+    """Typed results survive a round trip through SPARQL-JSON; invalid results are refused."""
     literals = ('"a\\"b\\\\"', '"x"@en-GB', f'"1"^^<{XSD.integer}>', '"\\n"')
     result = QueryResult(("a", "b"), tuple((literal, None) for literal in literals))
     for one in (result, ASK_TRUE, QueryResult(error="no"), table("x", "_:b0", "a")):
@@ -233,7 +233,7 @@ def test_results_there_and_back() -> None:
 
 @pytest.mark.parametrize("term", ["<urn:a>", "_:b", '""', '"a"@en', '"\\\\n"', '"1"^^<urn:d>'])
 def test_terms_there_and_back(term: str) -> None:
-    """Reading a term and writing it gives the same term."""
+    """A term that is parsed and formatted is unchanged."""
     assert format_term(parse_term(term)) == term
 
 
@@ -241,12 +241,12 @@ def test_terms_there_and_back(term: str) -> None:
     ("one", "other"), [("3", "2.99999999999999"), ("1e2", "100"), ("-0", "0"), ("1E400", "1e400")]
 )
 def test_equal_numbers(one: str, other: str) -> None:
-    """Numbers are the same within ten digits, whatever their notation."""
+    """Numbers are equal if ten digits agree, whatever their notation."""
     keys = {by_value(f'"{text}"^^<{XSD.double}>') for text in (one, other.upper())}
     assert len(keys) == 1
 
 
 def test_unequal_numbers() -> None:
-    """Large integers differ by their last digit, small numbers by their tenth."""
+    """Large integers differ by their last digit, and small numbers by their tenth."""
     for pair in (("10000000000000001", "10000000000000002"), ("1.000000001", "1.000000002")):
         assert len({by_value(f'"{text}"^^<{XSD.decimal}>') for text in pair}) == 2

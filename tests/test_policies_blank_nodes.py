@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sets of rows are compared up to the names of blank nodes, and no further."""
+"""Sets of rows are compared up to the names of blank nodes only."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ROWS = st.frozensets(
 
 
 def renamed(rows, seed):
-    """The same rows with other names of blank nodes."""
+    """Return the rows with other names of blank nodes."""
     names = ["_:a", "_:b", "_:c", "_:d"]
     others = [f"_:x{n}" for n in range(4)]
     random.Random(seed).shuffle(others)
@@ -31,13 +31,13 @@ def renamed(rows, seed):
 
 
 def graph(rows):
-    """Rows as a graph of rdflib."""
+    """Return rows as an rdflib graph."""
     return rdflib.Graph().parse(data="".join(f"{' '.join(row)} .\n" for row in rows), format="nt")
 
 
 @given(ROWS, st.integers(0, 100))
 def test_names_of_blank_nodes_do_not_matter(rows, seed):
-    """A set is equal to itself under other names, and nothing is missing or too much."""
+    """A set equals itself with renamed blank nodes; no row is missing or surplus."""
     found = compare_rows(rows, renamed(rows, seed))
 
     assert found.agreement == (1, 1, 1)
@@ -48,13 +48,13 @@ def test_names_of_blank_nodes_do_not_matter(rows, seed):
 @given(ROWS, ROWS)
 @settings(max_examples=300)
 def test_only_isomorphic_sets_are_equal(one, other):
-    """Full agreement is what rdflib calls isomorphic."""
+    """Exactly the sets that rdflib calls isomorphic have an F1 of 1."""
     assert (compare_rows(one, other).agreement.f1 == 1) == isomorphic(graph(one), graph(other))
 
 
 @given(ROWS, ROWS)
 def test_partners_are_different_nodes_of_both_sides(one, other):
-    """Each blank node has one partner at most, and scores count rows."""
+    """Each blank node has at most one partner, and the scores count rows."""
     other = renamed(other, 1)
     names = pair_blank_nodes(one, other)
     found = compare_rows(one, other)
@@ -69,7 +69,7 @@ def test_partners_are_different_nodes_of_both_sides(one, other):
 
 
 def test_nodes_with_a_part_of_their_rows_are_paired_by_what_is_left():
-    """A row that is missing at each blank node costs that row and no other."""
+    """A row that is missing at each blank node costs only that row."""
     expected = {
         (f"_:n{n}", predicate, f'"{predicate}{n}"')
         for n in range(20)
@@ -83,13 +83,13 @@ def test_nodes_with_a_part_of_their_rows_are_paired_by_what_is_left():
 
 
 def renamed_all(rows):
-    """The same rows with other names, in another order."""
+    """Return the rows with other names of blank nodes."""
     return {tuple(f"_:z{cell[2:]}" if cell[0] == "_" else cell for cell in row) for row in rows}
 
 
 @pytest.mark.parametrize("shape", ["circle", "clique", "chain", "alike"])
 def test_regular_graphs_are_compared_in_bounded_time(shape):
-    """Circles, cliques, chains and many nodes without a difference are compared, and equal."""
+    """Circles, cliques, chains and indistinguishable nodes are found equal in bounded time."""
     count = 40
     pairs = {
         "circle": [(n, (n + 1) % count) for n in range(count)],
@@ -106,7 +106,7 @@ def test_regular_graphs_are_compared_in_bounded_time(shape):
 
 
 def test_what_cannot_be_executed_is_wrong():
-    """An error is a reason and no agreement, also where nothing is expected."""
+    """An error has a reason and no agreement, even if nothing is expected."""
     expected = QueryResult(("s", "p", "o"), (("<urn:a>", "<urn:b>", "_:c"),))
 
     assert compare_changes(expected, expected).scores == {"f1": 1.0, "exact": 1.0}

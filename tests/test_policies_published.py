@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Presets give the published scores of others again: external tests on their files."""
+"""Presets reproduce published scores from the published files (external tests)."""
 
 from __future__ import annotations
 
@@ -37,18 +37,18 @@ GRASP_BY_ENGINE = {
     "infai": {"38": "limit", "41": "the published engine failed", "43": "order of IRIs"},
     "gpt-41-mini.search_extended": {"43": "limit", "46": "tie"},
 }
-#: Whole rows right on the published graph.
+#: Numbers of answers with exactly right rows on the published graph.
 EXACT = {"INFAI": 29, "IIS-Q": 19, "WSE": 14, "LACODAM": 4}
 
 
 def read(path: Path) -> Any:
-    """A JSON file."""
+    """Return the content of a JSON file."""
     return json.loads(path.read_text("utf-8"))
 
 
 @cache
 def questions(root: Path) -> dict[int, dict[str, Any]]:
-    """The questions of CK25 by number; the file repeats a key."""
+    """Return the questions of CK25 by number, from a file with a repeated key."""
     yaml = ruamel.yaml.YAML(typ="safe")
     yaml.allow_duplicate_keys = True
     found = yaml.load(root / "ck25" / "questions.yml")
@@ -56,19 +56,19 @@ def questions(root: Path) -> dict[int, dict[str, Any]]:
 
 
 def ordered(question: dict[str, Any]) -> bool:
-    """Whether the order of the result matters."""
+    """Return whether the order of the result matters."""
     return "RESULT_ORDER_MATTERS" in question["features"]
 
 
 def systems(root: Path, pattern: str) -> list[Path]:
-    """The files of systems that fit a pattern."""
+    """Return the files of systems that match a pattern."""
     found = sorted((root / "text2sparql-2025" / "results").glob(pattern))
     assert found
     return found
 
 
 def test_spinach(external_data: Path) -> None:
-    """All cells of QALD-7, and its mean F1."""
+    """All scores of QALD-7 and their mean F1 are as published."""
     (path,) = spinach.files(external_data / "spinach")
     found = []
     for answer in spinach.read(path).answers:
@@ -123,7 +123,7 @@ def test_text2sparql_cells_of_published_results(external_data: Path) -> None:
 def ck25_answers(
     root: Path, system: str
 ) -> Iterator[tuple[int, dict[str, Any], QueryResult | None]]:
-    """Each question of CK25 with the result of a system's query."""
+    """Return each question of CK25 with the result of a system's query."""
     graph = (root / "ck25" / "graphs" / "prod-inst.ttl").read_text("utf-8")
     folder = root / "text2sparql-2025" / "results" / system
     queries = {one["qname"]: one["query"] for one in read(folder / "ck25_answers.json")}
@@ -135,13 +135,13 @@ def ck25_answers(
 
 @cache
 def engine_of(_graph: str) -> Any:
-    """One engine, which keeps the graph."""
+    """Return one cached engine, which keeps the graph."""
     return engine("oxigraph")
 
 
 @pytest.mark.parametrize("system", ["AIFB", "FRANZ", "IIS-Q", "INFAI", "LACODAM", "WSE"])
 def test_ck25_by_execution(external_data: Path, system: str) -> None:
-    """Executed here, all cells are the published ones, but those that an engine decides."""
+    """Executing the queries gives all published scores except those that depend on the engine."""
     rule = policy("text2sparql-2025")
     root = external_data / "text2sparql-2025"
     gold = read(root / "benchmark" / "ck25_true_result_set.json")
@@ -159,7 +159,7 @@ def test_ck25_by_execution(external_data: Path, system: str) -> None:
 
 @pytest.mark.parametrize("system", sorted(EXACT))
 def test_ck25_rows(external_data: Path, system: str) -> None:
-    """How many answers of each system are right by rows, ties considered."""
+    """The number of each system's right answers by rows, ties considered, is as expected."""
     graph = (external_data / "ck25" / "graphs" / "prod-inst.ttl").read_text("utf-8")
     found = []
     for _, question, given in ck25_answers(external_data, system):
@@ -171,7 +171,7 @@ def test_ck25_rows(external_data: Path, system: str) -> None:
 
 
 def test_grasp(external_data: Path) -> None:
-    """Executed here, all cells are the published ones, but those that an engine decides."""
+    """Executing the queries gives all published scores except those that depend on the engine."""
     graph = (external_data / "ck25" / "graphs" / "prod-inst.ttl").read_text("utf-8")
     run = engine_of(graph)
     for file in grasp.read(external_data / "grasp-ck25"):
@@ -188,7 +188,7 @@ def test_grasp(external_data: Path) -> None:
 
 
 def test_grasp_means(external_data: Path) -> None:
-    """Published means count a question without a query as 0."""
+    """The published means count a question without a query as 0."""
     means = {
         file.system: round(sum(one.scores["f1"] for one in file.answers) / 50, 4)
         for file in grasp.read(external_data / "grasp-ck25")

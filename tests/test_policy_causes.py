@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Causes of differences between a published score and that of the same comparison policy."""
+"""Causes of differences between a published score and kgbench's under the same policy."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ RUNS = {"result": {"head": {"vars": []}, "results": {"bindings": []}}}
 
 
 def case(reference: str = PLAIN) -> Case:
-    """A case with this reference query."""
+    """Return a case with this reference query."""
     return Case("urn:c", "grasp", "GraspQuestions", {}, {"refSparql": reference}, "c")
 
 
 def verdict(query: str = PLAIN, outcome: Outcome = Outcome.SCORED, **infos: object) -> Verdict:
-    """What a policy noted of an answer."""
+    """Return a verdict as a policy records it."""
     return Verdict({"f1": 0.5}, {"policy": "grasp", "sparql": query, **RUNS, **infos}, outcome)
 
 
 def noted(**sides: object) -> dict[str, object]:
-    """What GRASP publishes with a score."""
+    """Return the details that GRASP publishes with a score."""
     return {"published": sides}
 
 
@@ -42,7 +42,7 @@ def noted(**sides: object) -> dict[str, object]:
     ],
 )
 def test_causes_that_are_shown(said, before, more, begins):
-    """Errors of either engine and limits that leave a choice are causes, in words of one line."""
+    """An error of either engine and a limit that leaves a choice are causes, in one line."""
     found = proven_cause(case(), [said], before, more)
 
     assert found is not None
@@ -67,12 +67,12 @@ def test_nothing_is_shown_where_nothing_is_known(more):
     ],
 )
 def test_causes_that_texts_suggest(reference, query, before, begins):
-    """What engines take differently is read from both queries."""
+    """Features that engines treat differently are found in both queries."""
     assert str(likely_cause(case(reference), [verdict(query)], before, {})).startswith(begins)
 
 
 def test_numbers_of_rows_that_differ_are_told():
-    """Where the published numbers of rows are others than here, the cause says so."""
+    """Different numbers of rows, published and here, are a cause."""
     more = noted(prediction={"err": None, "size": 969}, target={"err": None, "size": 3})
     said = verdict(resultLength=0, referenceLength=3)
     wanted = "semantics: engines find other rows (the answer has 969 rows there and 0 here)"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Passes by comparison policies whose queries an endpoint executes."""
+"""Passes by comparison policies whose queries are executed by an endpoint."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SIZES = "SELECT ?d { ?d <urn:o/size> ?n } ORDER BY DESC(?n) LIMIT 1"
 
 
 def record(gold: str, predicted: str) -> dict[str, object]:
-    """An answer with both queries, whose recorded results are empty."""
+    """Return an answer with both queries, whose recorded results are empty."""
     return {
         "question": gold,
         "gold_sparql": gold,
@@ -49,14 +49,14 @@ RECORDS = [
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[SparqlServer]:
-    """An endpoint over :data:`GRAPH`."""
+    """Yield the server of an endpoint over :data:`GRAPH`."""
     with sparql_server(GRAPH) as running:
         yield running
 
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[EmbeddedStore]:
-    """The answers of one system."""
+    """Return a store with the answers of one system."""
     path = tmp_path / "alpha_output_test.json"
     path.write_text(json.dumps(RECORDS), "utf-8")
     with EmbeddedStore(None) as opened:
@@ -65,14 +65,14 @@ def store(tmp_path: Path) -> Iterator[EmbeddedStore]:
 
 
 def judged(store: EmbeddedStore, policy: str, endpoint: str) -> ReevaluationResult:
-    """All stored dialogues under a policy, with an endpoint."""
+    """Judge all stored dialogues under a policy, with an endpoint, and return the result."""
     with executor("local:1") as pool:
         (done,) = reevaluate_stored(store, pool, JudgeLimits(policy=policy), endpoint=endpoint)
     return done
 
 
 def test_an_endpoint_gives_typed_results(store: EmbeddedStore, server: SparqlServer) -> None:
-    """Truth values are judged, rows that tie are both right, and a failed query is wrong."""
+    """Truth values are judged, tied rows are both right, and a failed query is wrong."""
     done = judged(store, "rows", server.url)
 
     (run,) = reading.runs(store)
@@ -86,7 +86,7 @@ def test_an_endpoint_gives_typed_results(store: EmbeddedStore, server: SparqlSer
 
 
 def test_an_endpoint_that_does_not_answer_leaves_no_pass(store: EmbeddedStore) -> None:
-    """The message names the endpoint, and the store is as before."""
+    """If the endpoint does not answer, the message names it and the store is unchanged."""
     with sparql_server(GRAPH) as gone:
         address = gone.url
         gone.failures[:] = [(404, {})]

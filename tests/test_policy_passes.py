@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Passes by comparison policies: judged without a model, compared, ranked, kept apart."""
+"""Passes by comparison policies: judged without a model, compared, ranked and kept apart."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ TASK = "Text2SparqlExecEvalListOrganizational"
 
 
 def uri(value: str) -> dict[str, str]:
-    """The binding of an IRI."""
+    """Return the binding of an IRI."""
     return {"type": "uri", "value": f"urn:{value}"}
 
 
 def answer(gold: object, predicted: object, **more: object) -> dict[str, object]:
-    """A record as SPINACH writes it."""
+    """Return a record as SPINACH writes it."""
     return {
         "question": "Which?",
         "gold_sparql": "SELECT ?x { ?x ?p ?o }",
@@ -63,7 +63,7 @@ BETA = [answer(PAIRS, MIXED, f1=0.9), answer(gold=False, predicted=True, f1=0.0)
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[EmbeddedStore]:
-    """Answers of two systems."""
+    """Return a store with the answers of two systems."""
     with EmbeddedStore(None) as opened:
         for name, records in (("alpha", ALPHA), ("beta", BETA)):
             path = tmp_path / f"{name}_output_test.json"
@@ -73,13 +73,13 @@ def store(tmp_path: Path) -> Iterator[EmbeddedStore]:
 
 
 def judged(store: EmbeddedStore, policy: str, **more: object) -> list[ReevaluationResult]:
-    """All stored dialogues under a policy."""
+    """Judge all stored dialogues under a policy and return the results."""
     with executor("local:1") as pool:
         return reevaluate_stored(store, pool, JudgeLimits(policy=policy), **more)  # type: ignore[arg-type]
 
 
 def test_a_pass_says_its_policy_and_conforms(store: EmbeddedStore) -> None:
-    """Each policy makes a conforming pass of its own kind; none counts as the latest."""
+    """Each policy makes a conforming pass of its own kind; none counts as the latest pass."""
     for name in policies():
         judged(store, name)
     assert_conforms(store)
@@ -91,7 +91,7 @@ def test_a_pass_says_its_policy_and_conforms(store: EmbeddedStore) -> None:
 
 
 def test_scores_are_compared_where_the_policy_is_the_same(store: EmbeddedStore) -> None:
-    """Published F1 is compared under the policy that it follows, and under no other."""
+    """A published F1 is only compared under the policy that it follows."""
     same = judged(store, "spinach")
     found = {one["model"]: one["differences"] for run in same for one in run.comparison.differing}
     assert found.keys() == {"beta"}
@@ -102,7 +102,7 @@ def test_scores_are_compared_where_the_policy_is_the_same(store: EmbeddedStore) 
 
 
 def test_reevaluation_revises_no_verdict_of_a_policy(store: EmbeddedStore) -> None:
-    """A later pass by the rule of the task class revises the published one, not a policy's."""
+    """A pass by the rule of the task class revises the published pass, not a policy's."""
     judged(store, "rows")
     with executor("local:1") as pool:
         again = reevaluate_stored(store, pool, JudgeLimits())
@@ -120,7 +120,7 @@ def test_reevaluation_revises_no_verdict_of_a_policy(store: EmbeddedStore) -> No
 
 
 def test_ranks_and_cells(store: EmbeddedStore) -> None:
-    """Systems change places between policies, and the cells that differ come with reasons."""
+    """Systems change ranks between policies, and the differing cells have reasons."""
     for name in ("rows", "text2sparql-2025"):
         judged(store, name)
     table = analysed.ranks(store, select(store))
@@ -139,7 +139,7 @@ def test_ranks_and_cells(store: EmbeddedStore) -> None:
 
 
 def test_a_model_without_all_verdicts_has_no_rank(store: EmbeddedStore) -> None:
-    """Who was judged in part has no mean, and a note says how much is missing."""
+    """A model that was not judged under the policy has no rank, and a note says what is missing."""
     run = next(run for run in reading.runs(store) if "alpha" in run.label)
     judged(store, "rows", run=run.iri)
     table = analysed.ranks(store, select(store))
@@ -148,7 +148,7 @@ def test_a_model_without_all_verdicts_has_no_rank(store: EmbeddedStore) -> None:
 
 
 def test_a_kept_table_is_made_anew_after_another_pass(store: EmbeddedStore) -> None:
-    """The table depends on the passes by policies, which the selection does not name."""
+    """A stored table is recomputed after another pass by a policy."""
     judged(store, "rows")
     before = stored_results.basis(store, select(store), "policies", {})
     other = stored_results.basis(store, select(store), "tasks", {})
@@ -158,7 +158,7 @@ def test_a_kept_table_is_made_anew_after_another_pass(store: EmbeddedStore) -> N
 
 
 def test_own_dialogues_of_several_answers() -> None:
-    """Dialogues about our organisation are judged on their graph; the reference is right."""
+    """Dialogues about kgbench's organisation graph are judged; the reference is right."""
     plan = config.quick_start(
         tasks=[TASK], models=["baseline:oracle", "baseline:noisy?rate=0.7&seed=3"], iterations=4
     )
@@ -184,7 +184,7 @@ def test_own_dialogues_of_several_answers() -> None:
     ],
 )
 def test_judging_children_hand_back_typed_rows(text: str, f1: float, outcome: Outcome) -> None:
-    """A child executes both queries and hands back scores, the reason and the typed result."""
+    """A child process executes both queries and returns scores, reason and typed result."""
     data = {
         "question": "Which departments?",
         "refSparql": "SELECT ?x { ?x <urn:o/site> ?s }",
@@ -200,7 +200,7 @@ def test_judging_children_hand_back_typed_rows(text: str, f1: float, outcome: Ou
 
 
 def test_the_command_refuses_what_it_cannot_do(tmp_path: Path) -> None:
-    """An unknown policy is refused with the nearest; and variants have no endpoint."""
+    """An unknown policy is refused with the nearest name, and variants refuse an endpoint."""
     with open_store(str(tmp_path / "store")):
         pass
     for words, said in (

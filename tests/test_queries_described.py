@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The declared queries: every text has a description that is true, and parameters enter safely."""
+"""The declared queries: complete, correct descriptions, and safe binding of parameters."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from kgbench.rdf import queries
 from kgbench.vocab import PREFIXES
 from tests.analysis_store import iri, small
 
-#: Queries with an optional part of several patterns, to which few rows come.
+#: Queries whose optional part has several patterns, but few rows.
 FEW = {"cell-answers", "dialogue-scores", "tool-calls"}
 
 
 def block(body, found):
-    """The body of a block whose opening brace a match ends with, and where the block ends."""
+    """Return the block whose opening brace a match ends with, and the position of its end."""
     depth, end = 1, found.end()
     while depth:
         depth += {"{": 1, "}": -1}.get(body[end], 0)
@@ -31,21 +31,21 @@ def block(body, found):
 
 
 def without_graphs(body):
-    """A query's body without its GRAPH blocks."""
+    """Return the body of a query without its GRAPH blocks."""
     while (found := re.search(r"GRAPH \?\w+ \{", body)) is not None:
         body = body[: found.start()] + body[block(body, found)[1] :]
     return body
 
 
 def without_comments(query):
-    """What a query says, from its WHERE on."""
+    """Return a query from its WHERE on, without comments."""
     text = query.text[query.text.index("WHERE") :]
     return re.sub(r"<[^>]*>", "<>", re.sub(r"^\s*#.*$", "", text, flags=re.MULTILINE))
 
 
 @pytest.mark.parametrize("name", queries.names())
 def test_description_is_complete_and_true(name):
-    """Label, description, keywords, columns and parameters are there and fit the text."""
+    """A query has a label, a description and keywords, and its parameters occur in its text."""
     query = queries.load(name)
     assert query.label
     assert query.description.endswith(".")
@@ -56,14 +56,14 @@ def test_description_is_complete_and_true(name):
 
 @pytest.mark.parametrize("name", queries.names())
 def test_query_names_its_graphs(name):
-    """Every pattern stands inside a GRAPH, so that engines agree what is searched."""
+    """Every pattern stands in a GRAPH block, so that all engines search the same graphs."""
     outside = without_graphs(without_comments(queries.load(name)))
     assert not re.search(r"[\w?]\s*[.;]\s", outside), f"a pattern is outside GRAPH: {outside}"
 
 
 @pytest.mark.parametrize("name", queries.names())
 def test_query_of_one_graph_reads_no_other(name):
-    """Oxigraph goes from the values of a parameter into patterns, but not into what is beyond.
+    """A query about the graph of a parameter makes Oxigraph read no other graph.
 
     Where the block of a graph has anything else, or an optional part has two patterns, or a path
     has alternatives, it reads all graphs first: a hundred times as long in a store of 90 runs.
@@ -85,7 +85,7 @@ def test_query_of_one_graph_reads_no_other(name):
 
 @pytest.mark.parametrize("name", queries.names())
 def test_query_does_no_arithmetic_and_is_portable(name):
-    """No sums where analyses finish histograms in Python, no extension functions, no services."""
+    """A query uses no sums, no extension functions and no services, and declares its prefixes."""
     query = queries.load(name)
     text = re.sub(r"^\s*#.*$", "", query.text, flags=re.MULTILINE)
     sums = "" if "ready-made" in query.keywords else r"SUM|AVG|xsd:double\(|"
@@ -98,7 +98,7 @@ def test_query_does_no_arithmetic_and_is_portable(name):
 
 @pytest.mark.parametrize("path", sorted(resources.folder("queries").glob("*.ttl")), ids=str)
 def test_every_description_belongs_to_something(path):
-    """A Turtle file in the folder parses, and describes a query or declares what queries share."""
+    """A Turtle file in the folder describes a query or declares what queries share."""
     described = ox.Store()
     described.bulk_load(path=str(path), format=ox.RdfFormat.TURTLE)
     assert len(described) > 0
@@ -108,7 +108,7 @@ def test_every_description_belongs_to_something(path):
 
 
 def test_shared_declarations_are_all_used():
-    """No parameter and no column is declared that no query has."""
+    """Every shared parameter and column is used by a query."""
     loaded = [queries.load(name) for name in queries.names()]
     for file, used in (
         ("parameters.ttl", {p.name for q in loaded for p in q.parameters}),
@@ -119,19 +119,19 @@ def test_shared_declarations_are_all_used():
 
 
 def test_unknown_query_names_those_there_are():
-    """A misspelt name is refused with the names that exist."""
+    """A misspelt query name is refused with the nearest name."""
     with pytest.raises(QueryError, match=r"no query 'list-pases': did you mean list-passes"):
         queries.load("list-pases")
 
 
 def test_unknown_parameter_is_refused():
-    """A misspelt parameter is refused instead of being ignored."""
+    """A misspelt parameter is refused, not ignored."""
     with pytest.raises(QueryError, match=r"no parameter 'pas'; there are: .*suite"):
         queries.bind(queries.load("list-passes"), pas="x")
 
 
 def test_missing_parameter_is_refused():
-    """A parameter that is needed must be given."""
+    """A required parameter must be given."""
     with pytest.raises(QueryError, match="'dialogue-facts' needs a value for 'dialogue'"):
         queries.bind(queries.load("dialogue-facts"))
 
@@ -148,20 +148,20 @@ def test_missing_parameter_is_refused():
     ],
 )
 def test_parameter_of_another_kind_is_refused(name, parameters):
-    """A value that is not of the parameter's datatype never reaches the text."""
+    """A value that does not have the parameter's datatype is refused."""
     with pytest.raises(QueryError, match="must be"):
         queries.bind(queries.load(name), **parameters)
 
 
 def test_alternatives_become_rows():
-    """Several values of several parameters are all their combinations, in one VALUES block."""
+    """Several values of several parameters become all combinations in one VALUES block."""
     text = queries.bind(queries.load("list-passes"), kind=["live", "published"], suite="urn:s")
     assert text.count("VALUES") == 1
     assert '("live" <urn:s>) ("published" <urn:s>)' in text
 
 
 def test_absent_parameters_leave_no_block():
-    """Without values the text is that of the file, less the mark."""
+    """Without values, the query is the text of the file without the mark."""
     query = queries.load("list-passes")
     text = queries.bind(query, suite=None)
     assert text == query.text.replace("  # PARAMETERS\n", "\n")
@@ -169,26 +169,26 @@ def test_absent_parameters_leave_no_block():
 
 @given(st.text(st.characters(exclude_categories=("Cs",))))
 def test_any_text_is_bound_as_itself(value):
-    """Whatever a text parameter holds, it is compared as one literal and runs nothing else."""
+    """Any text is bound as one literal and cannot change the query."""
     text = queries.bind(queries.load("list-passes"), kind=value)
     assert list(small().query(text)) == [] or value in ("live", "reevaluation")
 
 
 def test_known_prefixes_may_be_written():
-    """An IRI may be given with one of the shipped prefixes."""
+    """An IRI may be given with one of the common prefixes."""
     text = queries.bind(queries.load("outcome-counts"), passGraph="urn:g", outcome="outcome:empty")
     assert f"<{iri('outcome/empty')}>" in text
 
 
 def test_a_bound_query_knows_its_name():
-    """Whoever is handed the text of a query can tell which one it is, in another process too."""
+    """A bound query keeps its name, also after pickling."""
     text = queries.bind(queries.load("list-passes"), suite="https://example.org/s")
     assert "https://example.org/s" in text
     assert text.name == pickle.loads(pickle.dumps(text)).name == "list-passes"
 
 
 def test_no_name_stands_for_two_queries():
-    """A file name means one query, in whichever folder it lies."""
+    """A file name is unique among the folders of queries."""
     found = [
         path.name for name in ("queries", "store") for path in resources.folder(name).glob("*.r?")
     ]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The declared queries in another engine: rdflib answers the rows that Oxigraph answers."""
+"""rdflib returns the same rows for the declared queries as Oxigraph."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from kgbench.rdf import queries
 from tests.analysis_store import graph
 from tests.test_queries_rows import EXPECTED, absolute
 
-# Zeros at the end of seconds, and how UTC is written.
+# trailing zeros of seconds, and the spelling of UTC
 _FRACTION = re.compile(r"(?<=T\d\d:\d\d:\d\d)(\.\d*?)?0*(Z|\+00:00)$")
-# rdflib 7.6 cannot read a VALUES block without rows, which an empty parameter makes.
+# rdflib 7.6 cannot parse a VALUES block without rows, which an empty parameter makes.
 _READABLE = [one for one in EXPECTED if [] not in one["parameters"].values()]
 
 
 @pytest.fixture(scope="module")
 def in_rdflib():
-    """The small graphs as data sets of rdflib, by name."""
+    """Return a function that loads a small graph into an rdflib data set, by name."""
     made: dict[str, rdflib.Dataset] = {}
 
     def load(name: str) -> rdflib.Dataset:
@@ -38,7 +38,7 @@ def in_rdflib():
 
 
 def comparable(rows):
-    """Rows as a multiset; numbers and moments are equal whatever their spelling."""
+    """Return rows as a multiset, with numbers and timestamps in one spelling."""
 
     def cell(value):
         try:
@@ -51,10 +51,10 @@ def comparable(rows):
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:Dataset\\..*:DeprecationWarning")  # rdflib itself
+@pytest.mark.filterwarnings("ignore:Dataset\\..*:DeprecationWarning")  # a warning inside rdflib
 @pytest.mark.parametrize("expected", _READABLE, ids=lambda e: e["query"])
 def test_rdflib_answers_the_same_rows(expected, in_rdflib):
-    """An engine of another make, which answers branches by themselves, gives the same rows."""
+    """rdflib, which evaluates branches independently, returns the same rows."""
     query = queries.load(expected["query"])
     given = absolute(query, expected["parameters"])
     found = in_rdflib(expected["graph"]).query(str(queries.bind(query, **given)))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ready-made queries give, with nothing but an endpoint, the means of the exact tables."""
+"""The ready-made queries compute on any endpoint the means of the exact tables."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ CLOSE = 1e-9
 
 @pytest.fixture(scope="module")
 def own(tmp_path_factory):
-    """The results of the baselines on the whole suite."""
+    """Yield a store with the results of the baselines on the whole suite."""
     folder = str(tmp_path_factory.mktemp("ready") / "store")
     done = CliRunner().invoke(app, ["run", "--store", folder, "-n", "2"], catch_exceptions=False)
     assert done.exit_code == 0, done.output
@@ -37,12 +37,12 @@ def own(tmp_path_factory):
 
 @pytest.fixture(params=["own", "third"])
 def store(request):
-    """The results of the baselines, and published ones."""
+    """Return a store with the baselines' results and a store with published ones, in turn."""
     return request.getfixturevalue(request.param)
 
 
 def asked(store, name, *columns):
-    """The rows of a query: numbers by models' names and the values of some columns."""
+    """Return the means and counts of a query by model name and the values of some columns."""
     names, found = fetch.models(store), {}
     query = queries.load(name)
     at = {column.name: place for place, column in enumerate(query.columns)}
@@ -53,7 +53,7 @@ def asked(store, name, *columns):
 
 
 def same(found, expected):
-    """All cells and counts agree, and each mean to nine digits."""
+    """Assert that all cells and counts agree, and the means to nine digits."""
     assert found
     assert {key: count for key, (_, count) in found.items()} == {
         key: count for key, (_, count) in expected.items()
@@ -63,7 +63,7 @@ def same(found, expected):
 
 
 def test_means_by_task(store):
-    """Each model has the mean that the scores by task show."""
+    """Each model has the means of the task score table."""
     table = task_scores(store, select(store))
     expected = {
         (row["model"], table.iris["task"][row["task"]]): (row["mean"], row["n"])
@@ -85,14 +85,14 @@ def test_leaderboard(store):
 
 
 def test_compass(store):
-    """Each model has its radius on each axis."""
+    """Each model has its mean on each axis of the compass."""
     table = compass_table(store, select(store), compass("eswc"))
     expected = {(row["model"], row["axis"]): (row["mean"], row["n"]) for row in table if row["n"]}
     same(asked(store, "capability-means", "axis"), expected)
 
 
 def test_format_preference(store):
-    """Each model has the means and counts that are compared, on each pair and in each format."""
+    """Each model has the means and counts of the comparison, for each pair and format."""
     declared = comparison("turtle-jsonld")
     expected = {}
     for row in format_preference_details(store, select(store), declared):

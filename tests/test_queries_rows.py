@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every declared query over a small graph, with the rows that it must answer.
+"""Every declared query returns the expected rows over a small graph.
 
-``graphs/analysis_expected_rows.json`` holds them, worked out by hand: IRIs are relative to the
+``graphs/analysis_expected_rows.json`` has the rows, derived by hand: IRIs are relative to the
 base, ``null`` is unbound.
 """
 
@@ -19,7 +19,7 @@ EXPECTED = json.loads((GRAPHS / "analysis_expected_rows.json").read_text(encodin
 
 
 def absolute(query, parameters):
-    """The parameters of an expectation with IRIs made absolute, but for those with a prefix."""
+    """Return the parameters of an expectation with relative IRIs made absolute."""
     wants_iri = {p.name for p in query.parameters if p.datatype is None}
 
     def full(value):
@@ -31,7 +31,7 @@ def absolute(query, parameters):
 
 
 def answered(expected):
-    """The rows of an answer; their order counts only where the query orders them."""
+    """Return the rows of a query, sorted unless the query orders them."""
     query = queries.load(expected["query"])
     given = absolute(query, expected["parameters"])
     rows = [
@@ -45,11 +45,11 @@ def answered(expected):
 
 @pytest.mark.parametrize("expected", EXPECTED, ids=lambda e: e["query"])
 def test_query_answers_the_expected_rows(expected):
-    """A query answers exactly the rows that follow from the graph by hand."""
+    """A query returns exactly the rows that were derived by hand."""
     assert answered(expected) == expected["rows"]
 
 
 @pytest.mark.parametrize("name", queries.names())
 def test_every_query_has_expected_rows(name):
-    """No query stands in the folder without a test of its rows."""
+    """Every query in the folder has expected rows."""
     assert name in {expected["query"] for expected in EXPECTED}

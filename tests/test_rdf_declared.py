@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reading declared Turtle, and the metrics of whole dialogues that follow from a declaration."""
+"""Reading declared Turtle, and the metrics of whole dialogues derived from a declaration."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ PLACE = "https://example.org/metric/Class/"
 
 @pytest.fixture
 def declared(tmp_path: Path) -> Declared:
-    """A task class with one metric of single answers."""
+    """Return a task class with one metric of single answers."""
     file = tmp_path / "task.ttl"
     file.write_text(HEAD + CLASS, encoding="utf-8")
     return Declared(file)
 
 
 def test_metrics_of_dialogues_follow(declared: Declared) -> None:
-    """Each aggregation of a metric gives the class a metric, which says what it is made of."""
+    """Each aggregation of a metric adds a metric to the class, with its base and aggregation."""
     node = ox.NamedNode("https://example.org/class")
     names = [iri.removeprefix(PLACE) for iri in declared.texts(node, KGB.metric)]
     assert names == ["2/f1", "2/last_f1", "2/max_f1"]
@@ -58,7 +58,7 @@ def test_metrics_of_dialogues_follow(declared: Declared) -> None:
 
 
 def test_nothing_follows_from_other_declarations() -> None:
-    """A document without aggregations has the triples that it has."""
+    """Without aggregations, a document has no additional triples."""
     assert (
         len(quads((HEAD + CLASS.replace('kgb:aggregations "max" , "last" ;', "")).encode())) == 11
     )
@@ -76,20 +76,20 @@ def test_nothing_follows_from_other_declarations() -> None:
     ],
 )
 def test_what_was_not_declared_is_named(declared: Declared, read, message: str) -> None:
-    """The words name the file, the resource and the property."""
+    """An error about a missing or wrong value names the file, the resource and the property."""
     with pytest.raises(ResourceError, match=message):
         read(declared, ox.NamedNode(f"{PLACE}2/f1"))
 
 
 def test_unknown_names_are_answered_with_the_known(declared: Declared) -> None:
-    """Who asks for a name that is not declared learns which are."""
+    """An undeclared name is refused with the declared names."""
     with pytest.raises(QueryError, match="declares no Metric 'f2'; there are: f1, last_f1, max_f1"):
         declared.named(KGB.Metric, "f2")
 
 
 @pytest.mark.parametrize("content", [None, "<a> <b> ."])
 def test_files_that_cannot_be_read_are_named(tmp_path: Path, content: str | None) -> None:
-    """A missing file and one that is no Turtle are named with the reason."""
+    """A missing file and a file that is not Turtle are refused by name and reason."""
     file = tmp_path / "x.ttl"
     if content is not None:
         file.write_text(content, encoding="utf-8")
@@ -98,6 +98,6 @@ def test_files_that_cannot_be_read_are_named(tmp_path: Path, content: str | None
 
 
 def test_shipped_files_are_read_once() -> None:
-    """The same file of kgbench gives the same declarations."""
+    """A file that ships with kgbench is read once."""
     assert shipped("ontology", "suites.ttl") is shipped("ontology", "suites.ttl")
     assert shipped("ontology", "suites.ttl").subjects(KGB.canary)

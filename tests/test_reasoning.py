@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The reasoner for OWL 2 RL: its rules one by one, its limits, and other reasoners beside it."""
+"""The OWL 2 RL reasoner: each rule, its limits, and a comparison with other reasoners."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from kgbench.worlds import owl_cases, owl_faults
 from kgbench.worlds.axioms import PREFIX_LINES, triples
 
 LEVELS = range(1, 6)
-EACH = 15  # ontologies of each level and kind that reasoners are compared on
-# Rule, premises and conclusion.
+EACH = 15  # ontologies of each level on which the reasoners are compared
+# rule, premises and conclusion
 _TABLE = """
 eq-sym | o:x owl:sameAs o:y | o:y owl:sameAs o:x
 eq-trans | o:x owl:sameAs o:y . o:y owl:sameAs o:z | o:x owl:sameAs o:z
@@ -94,13 +94,13 @@ OF = "o:R owl:onProperty o:p ; owl:"
 
 
 def read(text):
-    """The triples of a text of Turtle without its head and last full stop."""
+    """Return the triples of Turtle without its prefixes and last full stop."""
     return [quad.triple for quad in ox.parse(f"{PREFIX_LINES}\n{text} .", ox.RdfFormat.TURTLE)]
 
 
 @pytest.mark.parametrize("name", FIRED)
 def test_each_rule_fires(name):
-    """What a rule concludes follows from its premises, and not without any of them."""
+    """The conclusion of a rule follows from its premises, and not without any of them."""
     text, conclusion = FIRED[name]
     premises = read(text)
     goal = None if conclusion is None else read(conclusion)[0]
@@ -111,12 +111,12 @@ def test_each_rule_fires(name):
 
 
 def test_all_rules_of_the_table_are_tried():
-    """No rule of the table is without a test."""
+    """Every rule of the reasoner has a test."""
     assert {rule.name for rule in RULES} <= FIRED.keys()
 
 
 def test_a_clash_names_its_rule_and_premises():
-    """An inconsistency says which rule found it, and with which triples."""
+    """An inconsistency names its rule and the triples that caused it."""
     closure = Closure(read("o:C owl:disjointWith o:D . o:p rdfs:domain o:D . o:x a o:C ; o:p o:y"))
     assert closure.clash is not None
     name, premises = closure.clash
@@ -128,7 +128,7 @@ def test_a_clash_names_its_rule_and_premises():
 
 
 def test_work_is_bounded():
-    """What would take too long, or too much memory, is refused."""
+    """Too many steps, too many triples and too long lists are refused."""
     names = [f"o:x{k}" for k in range(400)]
     same = read(" . ".join(f"o:a owl:sameAs {name} . {name} o:p o:a" for name in names))
     with pytest.raises(TooMuchWork, match="too many steps"):
@@ -151,7 +151,7 @@ def test_work_is_bounded():
     ],
 )
 def test_what_says_nothing_gives_nothing(text):
-    """Broken lists, empty lists and literals in places of classes and things give no class."""
+    """Broken lists, empty lists and misplaced literals do not entail a class."""
     closure = Closure(read(text))
 
     assert closure.consistent
@@ -159,17 +159,17 @@ def test_what_says_nothing_gives_nothing(text):
 
 
 def test_whole_numbers_are_read_however_they_are_written():
-    """The cardinality one may be an integer of any kind."""
+    """The cardinality 1 is recognised in every integer datatype and spelling."""
     for one in ("1", "01", "'1'^^xsd:nonNegativeInteger", "'+1'^^xsd:int"):
         text = f"{OF}maxCardinality {one} . o:x a o:R ; o:p o:y , o:z"
         assert entails(read(text), read("o:y owl:sameAs o:z")[0])
 
 
-# Other reasoners
+# other reasoners
 
 
 def ontologies(level):
-    """Generated ontologies of a level, some of them inconsistent."""
+    """Yield the ontologies of a level, some of them inconsistent."""
     for number in range(EACH):
         names = "natural" if number % 2 else "opaque"
         yield owl_cases.justified("reasoners", names, level, number).axioms
@@ -178,7 +178,7 @@ def ontologies(level):
 
 
 def by_owlrl(graph):
-    """What owlrl adds, and whether it finds an inconsistency."""
+    """Return the closure by owlrl, and whether owlrl finds an inconsistency."""
     closed = rdflib.Graph()
     closed += graph
     owlrl.DeductiveClosure(owlrl.OWLRL_Semantics).expand(closed)
@@ -187,14 +187,14 @@ def by_owlrl(graph):
 
 
 def by_reasonable(graph):
-    """What reasonable adds."""
+    """Return the triples added by reasonable."""
     reasoner = reasonable.PyReasoner()
     reasoner.from_graph(graph)
     return set(reasoner.reason())
 
 
 def telling(found):
-    """The triples that say something: about names of the ontology, and not true of everything."""
+    """Return the non-trivial triples about names of the ontology."""
     of_all = {OWL.Thing, OWL.Nothing}
     kinds = {OWL.Class, OWL.ObjectProperty, OWL.NamedIndividual, OWL.Thing, OWL.Restriction}
     kinds |= {RDF.Property, RDFS.Class, RDFS.Resource, RDFS.Datatype, RDF.List}
@@ -211,7 +211,7 @@ def telling(found):
 
 
 def ours(axioms):
-    """What the reasoner of kgbench finds, as terms of rdflib; ``None``: an inconsistency."""
+    """Return the closure by kgbench's reasoner in rdflib terms; ``None`` if inconsistent."""
     closure = Closure(triples(axioms))
     if not closure.consistent:
         return None
@@ -224,7 +224,7 @@ def ours(axioms):
 
 
 def graph_of(axioms):
-    """Axioms as a graph of rdflib."""
+    """Return axioms as an rdflib graph."""
     return rdflib.Graph().parse(
         data="\n".join([PREFIX_LINES, *(one.turtle for one in axioms)]), format="turtle"
     )
@@ -232,7 +232,7 @@ def graph_of(axioms):
 
 @pytest.mark.slow
 def test_owlrl_agrees():
-    """On a hundred ontologies, owlrl finds the same, and the same inconsistencies."""
+    """On a hundred ontologies, owlrl finds the same triples and the same inconsistencies."""
     inconsistent = compared = 0
     for axioms in (one for level in LEVELS for one in ontologies(level)):
         mine = ours(axioms)
@@ -247,12 +247,12 @@ def test_owlrl_agrees():
 
 @pytest.mark.slow
 def test_reasonable_agrees_about_facts():
-    """Facts are the same in reasonable 0.4.4, but for three differences.
+    """reasonable 0.4.4 finds the same facts, with three exceptions.
 
-    It has none of the rules about the schema. Of what follows by chains it finds a part
+    It has none of the rules about the schema. It finds only some of the consequences of chains
     (``o:p owl:propertyChainAxiom ( o:q o:r ) . o:a o:q o:b . o:b o:r o:c`` in some orders), and
-    with inverse functional properties it takes things for the same whose values differ. So axioms
-    of these two kinds are left out here.
+    it equates things through inverse functional properties although their values differ. So
+    axioms of these two kinds are left out here.
     """
     compared = 0
     for axioms in (one for level in LEVELS for one in ontologies(level)):
@@ -266,7 +266,7 @@ def test_reasonable_agrees_about_facts():
 
 
 def facts(found):
-    """The triples about things, not about classes and properties."""
+    """Return the triples about individuals, not about classes and properties."""
     schema = {RDFS.subClassOf, RDFS.subPropertyOf, RDFS.domain, RDFS.range}
     schema |= {OWL.equivalentClass, OWL.equivalentProperty}
     return {one for one in found if one[1] not in schema}

@@ -17,7 +17,7 @@ HEAD = """@prefix : <urn:x:> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
 
 
 def found(text, budget=None):
-    """The rule that finds an inconsistency, if one does."""
+    """Return the rule that finds an inconsistency, or ``None``."""
     triples = [quad.triple for quad in ox.parse(HEAD + text, ox.RdfFormat.TURTLE)]
     clash = find_incoherence(triples, budget)
     return None if clash is None else clash[0]
@@ -41,16 +41,16 @@ def found(text, budget=None):
     ],
 )
 def test_what_must_be_empty_is_found(text, rule):
-    """A class or property that must be empty is incoherent, one that need not be is not."""
+    """Exactly the classes and properties that cannot have members are incoherent."""
     assert found(text) == rule
 
 
 def test_members_share_nothing():
-    """That a class and another have members does not make these the same."""
+    """The assumed members of two classes are different individuals."""
     assert found(":p a owl:FunctionalProperty , owl:InverseFunctionalProperty .") is None
 
 
 def test_there_is_a_limit():
-    """Ontologies that take too many steps are refused."""
+    """An ontology that takes too many steps is refused."""
     with pytest.raises(TooMuchWork):
         found(":C rdfs:subClassOf :A .", Budget(3))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the record tells whoever continues, reuses or accounts: also where it is incomplete."""
+"""Reading incomplete records: continuing a run, reusing answers, and accounting."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from kgbench.store import Block, EmbeddedStore
 from tests.archives import as_json, record_v3
 from tests.test_record_round_trip import BEGAN, MODEL, NAMES, begin, store
 
-__all__ = ["store"]  # a fixture: a store that knows a task, a case and a model
+__all__ = ["store"]  # a fixture: a store with a task, a case and a model
 
 SECOND = timedelta(seconds=1)
 
 
 def answered(prompt, text, begin=BEGAN, **reply):
-    """A turn whose call took three seconds."""
+    """Return a turn whose call took three seconds."""
     return Turn(prompt, (Call(begin, begin + 3 * SECOND, Reply(text, **reply)),))
 
 
 def recorded(into, *turns):
-    """The only run in the store, of one dialogue with these turns."""
+    """Record a dialogue with these turns; return the recorder and the dialogue."""
     made, dialogue = begin(into)
     dialogue = replace(dialogue, turns=turns)
     lines = [line for k in range(len(turns)) for line in made.turn(dialogue, k)]
@@ -42,7 +42,7 @@ def recorded(into, *turns):
 
 
 def sessions(made, *starts):
-    """The beginnings of sessions."""
+    """Return the lines of session starts."""
     plan = config.quick_start(tasks=["RdfFriendCount-turtle-1"], models=["baseline:silent"])
     agent = this_software().iri(made.iris)
     return [
@@ -53,7 +53,7 @@ def sessions(made, *starts):
 
 
 def test_a_killed_session_worked_until_its_last_call(store):
-    """Where a session has no end, its time is that to its last call, or none without a call."""
+    """A session without an end counts until its last call, and not at all without a call."""
     made, _ = recorded(store, answered("a", "b", BEGAN + 2 * SECOND))
     killed, ended, idle = BEGAN, BEGAN + 10 * SECOND, BEGAN + 60 * SECOND
     lines = sessions(made, killed, ended, idle)
@@ -64,7 +64,7 @@ def test_a_killed_session_worked_until_its_last_call(store):
 
 
 def test_a_session_killed_before_any_call_has_no_time(store):
-    """A run that was killed before its first answer has worked no time that anybody knows."""
+    """A run that was killed before its first answer has a working time of 0."""
     made, _ = recorded(store)
     store.write([Block(made.run_graph, sessions(made, BEGAN))])
 
@@ -72,7 +72,7 @@ def test_a_session_killed_before_any_call_has_no_time(store):
 
 
 def test_an_imported_run_has_no_configuration():
-    """Who asks for the configuration of an imported run is told that there is none, and why."""
+    """An imported run has no configuration, and the error says why."""
     with EmbeddedStore(None) as own:
         (run,) = read_runs(ResultFile("f.json", as_json([record_v3()])), own.iris)
         load(own, run)
@@ -83,13 +83,13 @@ def test_an_imported_run_has_no_configuration():
 
 @pytest.mark.parametrize("read", [reading.case, reading.task])
 def test_what_is_not_described_is_missed(store, read):
-    """A case or task that the catalogue lacks is named, with the store that was asked."""
+    """An unknown case or task is refused by name, with the location of the store."""
     with pytest.raises(StoreError, match=r"https://e\.org/none is not in the catalogue of memory:"):
         read(store, "https://e.org/none")
 
 
 def test_forgotten_texts_are_written_again_and_change_nothing(store, monkeypatch):
-    """However few texts a recorder remembers, the graph is the same."""
+    """A text that the recorder has forgotten is written again, which does not change the graph."""
     turns = [answered(f"prompt {k % 2}", f"answer {k % 3}") for k in range(6)]
     made, dialogue = recorded(store, *turns)
     before = set(store.triples(made.run_graph))
@@ -110,7 +110,7 @@ THINKING = {"extracted": "so: b", "extraction": extraction.iri("think-block/1")}
     [({}, None), ({"reasoning": "\ud800 hm"}, "\ud800 hm"), (THINKING, None)],
 )
 def test_a_reused_answer_is_as_it_was_given(store, reply, reasoning):
-    """Its text is the raw one; reasoning comes along unless the extraction finds it again."""
+    """A reused answer has its raw text, and its reasoning unless that can be extracted again."""
     _, dialogue = recorded(store, answered("a", "<think>hm</think>so: b", **reply))
     found = ReusableAnswers(store, [MODEL.iri], "https://e.org/another-run")
     answer, again = found.take(MODEL.iri, ["a"])
@@ -122,7 +122,7 @@ def test_a_reused_answer_is_as_it_was_given(store, reply, reasoning):
 
 
 def test_nothing_after_a_gap_is_reused(store):
-    """A later answer is one to messages that hold the earlier, which was cut off."""
+    """An answer after a truncated one is not reused, because its messages contain that one."""
     cut = answered("a", "b", outcome=Outcome.TRUNCATED)
     recorded(store, cut, answered("c", "d", BEGAN + 5 * SECOND))
     found = ReusableAnswers(store, [MODEL.iri], "https://e.org/another-run")

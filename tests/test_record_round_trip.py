@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is recorded of a dialogue is what happened: any texts, failures and verdicts come back."""
+"""Recorded dialogues are read back unchanged, with any texts, failures and verdicts."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ ANSWERED = st.builds(lambda *parts: parts, REPLIES, st.none(), st.none(), st.int
 
 @st.composite
 def calls(draw: Any, answered: bool) -> tuple[Call, ...]:
-    """Failures, and at the end a reply, or not; each call begins when the one before has ended."""
+    """Draw failed calls and perhaps a final reply; each call starts after the previous one."""
     parts = draw(st.lists(FAILED, min_size=0 if answered else 1, max_size=2))
     made, now = [], BEGAN
     for reply, failure, error, retries in [*parts, *([draw(ANSWERED)] if answered else [])]:
@@ -85,7 +85,7 @@ def calls(draw: Any, answered: bool) -> tuple[Call, ...]:
 
 @st.composite
 def turns(draw: Any) -> tuple[Turn, ...]:
-    """Answered turns, and perhaps one that got no answer."""
+    """Draw answered turns and perhaps a last one without an answer."""
     kinds = st.sampled_from([None, "syntax", "content", "format", "empty-result"])
     answered = [True] * draw(st.integers(0, 2)) + [draw(st.booleans())]
     return tuple(
@@ -96,7 +96,7 @@ def turns(draw: Any) -> tuple[Turn, ...]:
 
 @pytest.fixture(scope="module")
 def store() -> Iterator[EmbeddedStore]:
-    """A store that knows the task, its case and the model."""
+    """Yield a store with the task, its case and the model."""
     with EmbeddedStore(None) as made:
         lines = [
             *task_entry(made.iris, TASK),
@@ -109,7 +109,7 @@ def store() -> Iterator[EmbeddedStore]:
 
 
 def begin(store: EmbeddedStore) -> tuple[Recorder, Dialogue]:
-    """The only run in the store, a pass over it, and a dialogue that has said nothing yet."""
+    """Start the only run of a store; return its recorder and a dialogue without turns."""
     recorder = Recorder(store.iris, *NAMES)
     store.drop([recorder.run_graph, recorder.pass_graph])
     suite = store.iris.mint("suite", suite=CASE.suite)
@@ -142,7 +142,7 @@ def begin(store: EmbeddedStore) -> tuple[Recorder, Dialogue]:
 
 
 def as_read(turn: Turn) -> Turn:
-    """What reading gives of an answered turn: what a judge needs of it."""
+    """Return the part of an answered turn that judging reads."""
     reply = turn.calls[-1].reply
     assert reply is not None
     never = datetime.min.replace(tzinfo=UTC)
@@ -151,7 +151,7 @@ def as_read(turn: Turn) -> Turn:
 
 
 def as_kept(turn: Turn) -> Turn:
-    """A turn as it is read whole; what is no text of a dialogue is kept without surrogates."""
+    """Return a turn as read back; texts outside the dialogue lose their surrogates."""
 
     def kept(text: str | None) -> str | None:
         return None if text is None else storable(text).value
@@ -173,7 +173,7 @@ def as_kept(turn: Turn) -> Turn:
 
 
 def facts(call: Call) -> tuple[Any, ...]:
-    """What the query ``dialogue-turns`` tells of a call."""
+    """Return the facts of a call that the query ``dialogue-turns`` returns."""
     reply = call.reply or Reply("")
     outcome = call.failure or reply.outcome
     return (
@@ -188,7 +188,7 @@ def facts(call: Call) -> tuple[Any, ...]:
 
 
 def told(row: Any) -> tuple[Any, ...]:
-    """The same from a row of that query."""
+    """Return the same facts from a row of that query."""
     names = ("inputTokens", "outputTokens", "finishReason", "outcome", "error")
     given = [None if row[name] is None else row[name].value for name in names]
     times = (datetime.fromisoformat(row[name].value) for name in ("callStarted", "callEnded"))
@@ -197,31 +197,31 @@ def told(row: Any) -> tuple[Any, ...]:
 
 
 def quads(store: EmbeddedStore, graph: str) -> list[Any]:
-    """What one graph holds."""
+    """Return the quads of one graph."""
     return list(store._store.quads_for_pattern(None, None, None, ox.NamedNode(graph)))
 
 
 class Both:
-    """The quads of two parts as one."""
+    """The quads of several parts as one."""
 
     def __init__(self, *parts: Memory) -> None:
         self._parts = parts
 
     def quads_for_pattern(self, *pattern: Any) -> Iterator[Any]:
-        """The quads with these parts of a statement."""
+        """Yield the quads that match a pattern."""
         for part in self._parts:
             yield from part.quads_for_pattern(*pattern)
 
 
 @cache
 def catalogued(store: EmbeddedStore) -> tuple[Memory, list[Shape]]:
-    """What the catalogue says of all that runs refer to, and the shapes; no run changes them."""
+    """Return the catalogue, which no run changes, and the shapes."""
     found = Memory(quads(store, store.iris.catalogue))
     return found, result_shapes(Data(found))
 
 
 def wrong(store: EmbeddedStore) -> list[str]:
-    """What the shapes say against the nodes of the run and of the pass."""
+    """Return the violations of the shapes in the graphs of the run and the pass."""
     recorder = Recorder(store.iris, *NAMES)
     made = [*quads(store, recorder.run_graph), *quads(store, recorder.pass_graph)]
     known, shapes = catalogued(store)
@@ -239,11 +239,11 @@ def wrong(store: EmbeddedStore) -> list[str]:
 @settings(max_examples=25)
 @given(turns(), st.integers(0, 2))
 def test_any_dialogue_comes_back(store, turns, before):
-    """Texts, replies, failures and times of any dialogue are read as they were, and conform."""
+    """Texts, replies, failures and times of any dialogue are read back unchanged and conform."""
     recorder, dialogue = begin(store)
     for k, turn in enumerate(turns):
         dialogue = replace(dialogue, turns=(*turns[:k], turn))
-        earlier = min(before, len(turn.calls) - 1)  # of these a session before this one tells
+        earlier = min(before, len(turn.calls) - 1)  # calls that an earlier session recorded
         for calls, number in ((turn.calls[:earlier], 0), (turn.calls[earlier:], earlier)):
             said = replace(dialogue, turns=(*turns[:k], replace(turn, calls=calls)))
             if calls:
@@ -272,7 +272,7 @@ def test_any_dialogue_comes_back(store, turns, before):
     st.sampled_from(Outcome),
 )
 def test_any_verdict_comes_back(store, scores, infos, outcome):
-    """Scores to the last digit, infos and outcome of any verdict are read as they were."""
+    """Scores to the last digit, infos and the outcome of any verdict are read back unchanged."""
     recorder, dialogue = begin(store)
     call = Call(BEGAN, BEGAN, Reply("an answer"))
     dialogue = replace(dialogue, turns=(Turn("a prompt", (call,)),))
@@ -297,6 +297,6 @@ def test_any_verdict_comes_back(store, scores, infos, outcome):
     )
 
     assert {k: one.scores for k, one in seen.items()} == {0: scores, None: scores}
-    assert told == (dialogue.iri, json.loads(json.dumps(infos)))  # JSON joins halves of a pair
+    assert told == (dialogue.iri, json.loads(json.dumps(infos)))  # JSON joins surrogate pairs
     assert {row["o"].value for row in outcomes} == {OUTCOME + outcome}
     assert wrong(store) == []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Answers whose queries ran on an endpoint: judged by what was recorded, or said to be unjudged."""
+"""Answers whose queries ran on an endpoint are judged by recorded results, or not at all."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ RIGHT = {"answerParse": 1, "combined": 1.0, "f1measure": 1.0, "precision": 1.0, 
 
 
 def dialogue(infos):
-    """A record of a corrected query, with what was noted of its answer."""
+    """Return a record of a corrected query with these infos of its answer."""
     return record_v3(
         LABEL,
         label=LABEL,
@@ -43,7 +43,7 @@ def dialogue(infos):
 
 @pytest.fixture(scope="module")
 def again():
-    """A store where one dialogue has recorded results and one has none, and its second pass."""
+    """Yield a store with the second pass over dialogues with and without recorded results."""
     records = [dialogue({"answerSet": FOUND}), dialogue({})]
     with EmbeddedStore(None) as store:
         (imported,) = read_runs(ResultFile("f.json", as_json(records)), store.iris)
@@ -54,7 +54,7 @@ def again():
 
 
 def test_what_has_no_recorded_result_is_not_judged(again):
-    """It has no score and an outcome of its own; the report says what is missing and what to do."""
+    """An answer without a recorded result has no score; the report says why and what to do."""
     store, imported, found = again
     (_, _), (without, _) = imported.items
     entries = found.comparison.report()["dialogues_differing"]
@@ -75,7 +75,7 @@ def test_what_has_no_recorded_result_is_not_judged(again):
 
 
 def test_what_has_a_recorded_result_is_judged_by_it(again):
-    """The recorded result gives the published scores, without an endpoint."""
+    """A recorded result gives the published scores without an endpoint."""
     store, imported, found = again
     (recorded, evaluations), _ = imported.items
     graph = found.evaluation_pass.replace("/pass/", "/graph/pass/")
@@ -84,7 +84,7 @@ def test_what_has_a_recorded_result_is_judged_by_it(again):
 
 
 def test_cases_with_a_graph_are_not_asked_about():
-    """An endpoint is asked only where nothing else can say what a query finds."""
+    """The endpoint is not asked about a case that has a graph."""
     task = catalogue.labelled_tasks()["RdfFriendCount-turtle-1"]
     (case,) = catalogue.module(task.task_class).cases(task, "kgbench-1", 0, 1)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Judging again: our own runs, and the published dialogues of LLM-KG-Bench 3."""
+"""Re-evaluation of own runs and of the published dialogues of LLM-KG-Bench 3."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ GROUP BY ?text HAVING (COUNT(?answer) = 1)
 
 
 def judge_again(store, tasks=LOOP):
-    """One re-evaluation of every run in a store, compared with the first pass."""
+    """Re-evaluate every run in a store and return the results, compared with the first pass."""
     found = []
     with executor("local") as pool:
         for run in reading.runs(store):
@@ -47,12 +47,12 @@ def judge_again(store, tasks=LOOP):
 
 
 def reports(found):
-    """The reports of several re-evaluations, without what names the pass."""
+    """Return the reports of several re-evaluations without the names of their passes."""
     return [one.comparison.report() for one in found]
 
 
 def evaluations(store, found):
-    """All scores of re-evaluations, by dialogue and round."""
+    """Return all scores of re-evaluations by dialogue and round."""
     return [
         {
             (dialogue, k): seen.scores
@@ -64,13 +64,13 @@ def evaluations(store, found):
 
 
 def graph(one):
-    """The graph of a re-evaluation's pass."""
+    """Return the graph of a re-evaluation's pass."""
     return one.evaluation_pass.replace("/pass/", "/graph/pass/")
 
 
 @pytest.fixture
 def small():
-    """A store with a run of three models over the three task classes."""
+    """Yield a store with a run of three models over the three task classes."""
     labels = ["RdfFriendCount-xml-1", "RdfConnectionExplainStatic-jsonld", "RdfSyntaxFixList-nt"]
     models = ["baseline:oracle", "baseline:noisy?rate=0.8&seed=5", "baseline:silent"]
     plan = config.quick_start(tasks=labels, models=models, iterations=4)
@@ -80,7 +80,7 @@ def small():
 
 
 def test_judging_again_changes_nothing(small):
-    """A re-evaluation with the same code gives the same values, as a conforming pass of its own."""
+    """A re-evaluation with the same code makes a conforming pass with the same values."""
     (one,) = judge_again(small)
     (run,) = reading.runs(small)
     kinds = [found.kind for found in reading.passes(small, run)]
@@ -93,7 +93,7 @@ def test_judging_again_changes_nothing(small):
 
 
 def test_infos_and_outcomes_are_the_same_too(small):
-    """Live and repeated evaluations agree in outcome and infos, not only in scores."""
+    """Live and repeated evaluations also agree in outcome and infos."""
     (one,) = judge_again(small)
     (run,) = reading.runs(small)
     query = (
@@ -145,7 +145,7 @@ def test_a_second_reevaluation_revises_the_first(small):
 
 
 def test_leaderboard_does_not_move(small):
-    """A re-evaluation does not change which scores count."""
+    """A re-evaluation does not change the leaderboard."""
     before = leaderboard(small, select(small)).rows
     judge_again(small)
 
@@ -154,7 +154,7 @@ def test_leaderboard_does_not_move(small):
 
 
 def test_selection_limits_what_is_judged(small):
-    """Globs over task labels and model ids choose the dialogues."""
+    """Globs over task labels and model ids select the dialogues."""
     (run,) = reading.runs(small)
     with executor("local:1") as pool:
         chosen = Selection(tasks=("RdfFriendCount*",), models=("baseline:silent",))
@@ -164,7 +164,7 @@ def test_selection_limits_what_is_judged(small):
 
 
 def test_interrupted_reevaluation_leaves_nothing(small):
-    """A re-evaluation that breaks off leaves neither a pass nor scores behind."""
+    """An interrupted re-evaluation leaves neither a pass nor scores."""
     (run,) = reading.runs(small)
     before = sorted(
         row["g"].value for row in small.query("SELECT DISTINCT ?g WHERE { GRAPH ?g { ?s ?p ?o } }")
@@ -185,7 +185,7 @@ def test_interrupted_reevaluation_leaves_nothing(small):
 
 @pytest.fixture(scope="module")
 def published(external_data, tmp_path_factory):
-    """The folder of a store with the four published archives."""
+    """Return the folder of a store with the four published archives."""
     password = json.loads((external_data / "passwords.json").read_text())["llm-kg-bench-v3"]
     place = tmp_path_factory.mktemp("published") / "store"
     dialogues = 0
@@ -200,13 +200,13 @@ def published(external_data, tmp_path_factory):
 
 @pytest.fixture
 def copy(published, tmp_path):
-    """A copy of that store, opened; and its database for alterations before it is opened."""
+    """Return a copy of that folder, which a test may alter."""
     shutil.copytree(published, tmp_path / "copy")
     return tmp_path / "copy"
 
 
 def values(scores):
-    """All score values in a published record, by (round or None, name as published)."""
+    """Return the scores of a published record by round (or ``None``) and published name."""
     if all(not isinstance(value, dict) for value in scores.values()):
         return {(0, name): float(value) for name, value in scores.items()}
     return {
@@ -218,7 +218,7 @@ def values(scores):
 
 @pytest.mark.external
 def test_one_query_returns_every_published_score(external_data, published):
-    """The query dialogue-scores gives each of the 33,104 values, as published, of any dialogue."""
+    """The query dialogue-scores returns each of the 33,104 values as published."""
     password = json.loads((external_data / "passwords.json").read_text())["llm-kg-bench-v3"]
     expected, found = {}, {}
     with open_reader(str(published)) as store:
@@ -259,7 +259,7 @@ def test_published_scores_come_out_exactly(copy):
 
 @pytest.mark.external
 def test_altered_answers_are_found(published, copy):
-    """After 50 answers are altered in a copy, the report lists exactly these 50 dialogues."""
+    """If 50 answers are altered in a copy, the report lists exactly these 50 dialogues."""
     with open_reader(str(published)) as store:
         scored = {}
         for run in reading.runs(store):
@@ -292,7 +292,7 @@ def test_altered_answers_are_found(published, copy):
 
 @pytest.mark.external
 def test_nothing_depends_on_published_scores(published, copy, tmp_path):
-    """With all published scores removed from a copy, the new pass is the same."""
+    """If all published scores are removed from a copy, the new pass is the same."""
     shutil.copytree(published, tmp_path / "other")
     raw = ox.Store(str(copy / "data"))
     for quad in list(raw):
@@ -312,7 +312,7 @@ def test_nothing_depends_on_published_scores(published, copy, tmp_path):
 
 
 def hash_of(text):
-    """A fixed order that has nothing to do with what is ordered."""
+    """Return a sort key that is independent of the content."""
     import hashlib
 
     return hashlib.sha256(text.encode()).hexdigest()

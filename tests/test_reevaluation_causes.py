@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Why a dialogue comes out otherwise: the cause is computed, and told in words."""
+"""Causes of changed verdicts: computed and described in words."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ UNGROUPED = "although the query groups or aggregates"
     ],
 )
 def test_errors_of_scope_are_named(query: str, said: str) -> None:
-    """The message says so, with line and column; rdflib, whose check is grammar, takes it."""
+    """An error of scope is named with line and column; rdflib's grammar check accepts the query."""
     message = engine("oxigraph").check(query, PREFIXES)
     assert message is not None
     assert message.startswith("line ")
@@ -54,19 +54,19 @@ def test_errors_of_scope_are_named(query: str, said: str) -> None:
     ],
 )
 def test_errors_of_grammar_are_none_of_scope(query: str) -> None:
-    """Where the grammar is broken, too, or alone, the message is about the grammar."""
+    """A query with an error of grammar has a message about the grammar, not about scope."""
     assert "syntax error" in str(engine("oxigraph").check(query, PREFIXES))
 
 
 def refused(message: str) -> Verdict:
-    """An answer whose query is no query to an engine."""
+    """Return the verdict on an answer whose query an engine refuses."""
     return Verdict(
         {"answerParse": 0.0, "combined": 0.0}, {"parseError": message}, Outcome.UNPARSABLE
     )
 
 
 def found(rows: int, **infos: Any) -> Verdict:
-    """An answer whose query has ``rows``, none of them right."""
+    """Return the verdict on an answer whose query has ``rows``, none of them right."""
     scores = {"answerParse": 1.0, "combined": 0.2}
     return Verdict(scores, {"answerResultLength": rows, **infos}, Outcome.SCORED)
 
@@ -83,45 +83,45 @@ def found(rows: int, **infos: Any) -> Verdict:
     ],
 )
 def test_kinds_of_causes(ours: Verdict, theirs: Verdict, kind: str) -> None:
-    """The first round that is judged otherwise says what kind of cause it is."""
+    """The kind of a cause follows from the first round whose verdict differs."""
     assert str(cause(BEFORE, [ours], [theirs])).startswith(kind)
 
 
 def test_a_more_tolerant_engine_is_one() -> None:
-    """What rdflib refused and still refuses, and the default engine takes."""
+    """A query that rdflib refuses and the default engine accepts is a cause of its own."""
     theirs = refused("found '}'")
     said = cause({0: ScoredEvaluation("e", dict(theirs.scores))}, [found(1)], [theirs])
     assert said == f"{causes.LAXER}: rdflib refuses the answer of round 0: found '}}'"
 
 
 def test_what_the_engines_do_not_explain_has_no_cause() -> None:
-    """Another answer, case or rule than before: rdflib gives other scores, too."""
+    """If rdflib, too, gives other scores than before, the difference is unexplained."""
     assert cause(BEFORE, [found(1)], [found(1)]) == "unexplained"
     assert cause(BEFORE, [THEIRS], [THEIRS]) == "unexplained"
 
 
 def test_the_engines_are_named_as_they_judged() -> None:
-    """Judged again by rdflib, what Oxigraph judged before, the words are the other way round."""
+    """If rdflib judges what Oxigraph judged before, the cause names the engines accordingly."""
     engines = ("rdflib", "Oxigraph")
     said = cause(BEFORE, [found(1)], [THEIRS], engines=engines)
     assert said == f"{causes.SEMANTICS}: rdflib finds 1 rows in round 0, Oxigraph 2"
 
 
 def test_an_answer_without_earlier_scores_says_so() -> None:
-    """What the compared pass could not judge is no difference of engines or rules."""
+    """An answer that the compared pass could not judge has a cause of its own."""
     assert cause({0: ScoredEvaluation("e", {})}, [THEIRS], [THEIRS]).startswith(causes.NOT_BEFORE)
     assert cause({}, [THEIRS], [THEIRS]).startswith(causes.NOT_BEFORE)
 
 
 def test_repaired_answers_are_a_cause_where_others_repaired_them() -> None:
-    """Which lines published runs removed is not known; what kgbench removed is."""
+    """Removed lines are a cause for published runs only, whose removed lines are unknown."""
     removed = found(1, removedLines=2)
     assert cause(BEFORE, [removed], [removed]).startswith(f"{causes.REPAIR}: the answer of round 0")
     assert cause(BEFORE, [removed], [removed], published=False) == "unexplained"
 
 
 def test_new_metrics_and_decimals_are_no_difference() -> None:
-    """The first round that differs is found past new metrics and values that agree rounded."""
+    """New metrics, and values that agree when rounded, do not count as differences."""
     now = Verdict({"combined": 1 / 3, "strict": 1.0}, {}, Outcome.SCORED)
     later = Verdict({"combined": 0.0}, {"removedLines": 1}, Outcome.SCORED)
     before = {
@@ -133,6 +133,6 @@ def test_new_metrics_and_decimals_are_no_difference() -> None:
 
 
 def test_rdflib_names_its_own_limit() -> None:
-    """Judged again by the engine that made the scores, a limit is the one thing that differs."""
+    """If the engine of the earlier scores judges again, an expired limit is the cause."""
     late = Verdict({}, {}, Outcome.TIMEOUT)
     assert str(cause(BEFORE, [late], [late])).startswith(f"{causes.LIMIT}: rdflib")

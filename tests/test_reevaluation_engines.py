@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All 2,080 published dialogues, judged again by both engines through the killable children."""
+"""Re-evaluation of all 2,080 published dialogues by both engines in killable child processes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SELECT DISTINCT ?d WHERE {{ GRAPH <{}> {{
 
 @pytest.fixture(scope="module")
 def everything(external_data, tmp_path_factory):
-    """A store in memory with the four archives, and the large graph installed."""
+    """Yield a store in memory with the four archives; the large graph is installed."""
     place = tmp_path_factory.mktemp("datasets")
     password = json.loads((external_data / "passwords.json").read_text())["llm-kg-bench-v3"]
     with pytest.MonkeyPatch.context() as patch, open_store("memory:") as store:
@@ -44,7 +44,7 @@ def everything(external_data, tmp_path_factory):
 
 
 def judge_again(store, limits):
-    """One re-evaluation of every run: how many dialogues, what differs, which hit a limit."""
+    """Re-evaluate every run; return the number compared, the differing and the late dialogues."""
     compared, differing, late = 0, [], set()
     with executor("local") as pool:
         for run in reading.runs(store):
@@ -58,7 +58,7 @@ def judge_again(store, limits):
 
 
 def test_default_engine_differs_in_one_percent_at_most_and_says_why(everything):
-    """At most 20 of 2,080 dialogues differ, and a cause is found for each of them."""
+    """At most 20 of 2,080 dialogues differ, and each has a cause."""
     compared, differing, _ = judge_again(everything, JudgeLimits())
     kinds = (causes.STRICTER, causes.SCOPE, causes.LAXER, causes.LIMIT, causes.SEMANTICS)
 

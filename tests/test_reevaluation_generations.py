@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Judging again what was published under earlier names and versions of task classes."""
+"""Re-evaluation of results published under earlier names and versions of task classes."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ from tests.validation import assert_conforms
 FOLDERS = {1: "llm-kg-bench-v1", 2: "llm-kg-bench-v2"}
 OLD, NEW = "SyntheticDatasetGeneration", "TurtleSampleGeneration"
 
-# Shares of the published values, of all dialogues together, that judging again reaches with the
-# engine that made them. What is open in the published rules is named in the task descriptions:
-# how text is repaired that does not parse as a whole. Measured: 1 unless listed.
+# Shares of the published values, over all dialogues, that a re-evaluation with the original
+# engine reproduces. The task descriptions name what the published rules leave open: the repair
+# of text that does not parse as a whole. Measured; 1 unless listed.
 SHARES = {
     (OLD, "max_friends_ok"): 0.99,
     (OLD, "min_friends_ok"): 0.99,
@@ -51,7 +51,7 @@ NO_REFERENCE = "cases of FactExtractStatic without 'optimal'"
 
 
 def judged_again(paths: list[Path], password: str | None, name: str) -> dict[str, Any]:
-    """Import files, judge them again with an engine: values compared and equal, by task class."""
+    """Import files, judge them again and return the compared and equal values by task class."""
     compared: Counter[tuple[str, str]] = Counter()
     changed: Counter[tuple[str, str]] = Counter()
     passed_over: Counter[str] = Counter()
@@ -81,7 +81,7 @@ def judged_again(paths: list[Path], password: str | None, name: str) -> dict[str
 
 
 def test_a_renamed_class_judges_what_it_was_called_before(tmp_path: Path) -> None:
-    """Old results keep their name; their values are compared by metric, and what is new is not."""
+    """Old results keep their task name; values are compared by metric, and new metrics are not."""
     turtle = catalogue.module(NEW).reference(
         catalogue.make_case("s", NEW, {"size": 10}, {"graphFormat": "turtle", "n": 10})
     )
@@ -103,7 +103,7 @@ def test_a_renamed_class_judges_what_it_was_called_before(tmp_path: Path) -> Non
 
 
 def test_an_earlier_version_is_judged_by_the_present_one(tmp_path: Path) -> None:
-    """A value of version 2.0 is compared with that of the metric of the same name in 2.0.2."""
+    """A value of version 2.0 is compared with the metric of the same name in 2.0.2."""
     record = record_v2(scores={"f1": 1.0, "recall": 0.5}, texts=("Ask", ":a"))
     found = judged_again([write_json(tmp_path / "old.json", [record])], None, "oxigraph")
     assert [d["metric"] for entry in found["differing"] for d in entry["differences"]] == ["recall"]
@@ -113,7 +113,7 @@ def test_an_earlier_version_is_judged_by_the_present_one(tmp_path: Path) -> None
 def test_a_version_is_judged_by_its_own_rule(
     tmp_path: Path, version: str, precision: float
 ) -> None:
-    """The precision of an answer that names nothing was 0 first, and 1 from version 2.0 on."""
+    """The precision of an answer that names nothing is 0 before version 2.0, and then 1."""
     scores = dict.fromkeys(("textHttpPrecision", "textShortPrecision"), precision)
     record = record_v1(
         "TurtleConnectionExplainStatic",
@@ -129,7 +129,7 @@ def test_a_version_is_judged_by_its_own_rule(
 
 
 def test_analyses_follow_a_metric_to_its_successor(tmp_path: Path) -> None:
-    """A table of the latest pass has the scores of the metrics that stand there today."""
+    """A table of the latest pass follows a metric to its successor."""
     record = record_v2(scores={"f1": 1.0, "recall": 0.5}, texts=("Ask", ":a"))
     path = write_json(tmp_path / "old.json", [record])
     with open_store("memory:") as store, executor("local:1") as pool:
@@ -154,7 +154,7 @@ def test_analyses_follow_a_metric_to_its_successor(tmp_path: Path) -> None:
 
 
 def test_cases_without_a_reference_are_passed_over(tmp_path: Path) -> None:
-    """What cannot be judged because its reference is not published is counted and named."""
+    """A dialogue whose reference is not published is not judged but counted with the reason."""
     record = record_v1("FactExtractStatic", version="1.0", scores={"norm_recall": 0.5}, info={})
     found = judged_again([write_json(tmp_path / "old.json", [record])], None, "oxigraph")
     assert found["passed_over"] == {NO_REFERENCE: 1}
@@ -162,7 +162,7 @@ def test_cases_without_a_reference_are_passed_over(tmp_path: Path) -> None:
 
 
 def test_successors_are_declared() -> None:
-    """A name that is no former one succeeds itself; former names are those of no other class."""
+    """A current name succeeds itself; a former name belongs to one class only."""
     assert successors.successor(OLD) == NEW
     assert successors.successor(NEW) == NEW
     assert successors.successor("Unheard") == "Unheard"
@@ -177,7 +177,7 @@ def test_successors_are_declared() -> None:
 
 @pytest.mark.external
 def test_first_generation(external_data: Path) -> None:
-    """The five tasks of 2023: exact, or with the declared share of values, with rdflib."""
+    """The five tasks of 2023 give all values, or the declared share, with rdflib."""
     folder = external_data / FOLDERS[1]
     found = judged_again(sorted(folder.glob("*.json")), None, "rdflib")
     assert {name for name, _ in found["shares"]} == {OLD, "TurtleErrorsStatic", *EXACT}
@@ -188,7 +188,7 @@ def test_first_generation(external_data: Path) -> None:
 
 @pytest.mark.external
 def test_whole_samples_are_exact(external_data: Path) -> None:
-    """Every value of a generated sample that parses whole is the published one."""
+    """Every value of a generated sample that parses as a whole is the published one."""
     rdflib, module = engine("rdflib"), catalogue.module(NEW)
     seen = 0
     for record in _first_generation(external_data, OLD):
@@ -205,7 +205,7 @@ def test_whole_samples_are_exact(external_data: Path) -> None:
 
 @pytest.mark.external
 def test_facts_are_counted_as_published(external_data: Path) -> None:
-    """The number of saved triples, which needs no reference graph, is mostly the published one."""
+    """The number of extracted triples, which needs no reference, is mostly the published one."""
     rdflib = engine("rdflib")
     equal = [
         abs(len(found.triples) / 32 - record["scores"]["parsableTripleRatio"]) < 1e-9
@@ -217,7 +217,7 @@ def test_facts_are_counted_as_published(external_data: Path) -> None:
 
 @pytest.mark.external
 def test_second_generation(external_data: Path) -> None:
-    """Of 900 dialogues of 2024 all but one get every value; that one was counted differently."""
+    """Of 900 dialogues of 2024, one differs, because it was counted differently."""
     folder = external_data / FOLDERS[2]
     password = json.loads((external_data / "passwords.json").read_text()).get(folder.name)
     found = judged_again(sorted(folder.glob("*.zip")), password, "oxigraph")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The report that compares two evaluation passes: what differs, what is new, and why."""
+"""The report on two evaluation passes: differences, new metrics and causes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def compared(
     decimals: int | None = None,
     new: tuple[str, ...] = (),
 ) -> Comparison:
-    """One dialogue with one answer, compared."""
+    """Return the comparison of one dialogue with one answer."""
     found = Comparison()
     found.add(
         "d",
@@ -38,14 +38,14 @@ def compared(
 
 
 def test_a_difference_is_unexplained_until_its_cause_is_known() -> None:
-    """The cause is never null."""
+    """A difference without a known cause is unexplained, not null."""
     (entry,) = compared({"m/f1": 1.0}, {"m/f1": 0.5}).report()["dialogues_differing"]
     assert entry["cause"] == "unexplained"
     assert entry["differences"] == [{"metric": "f1", "round": 0, "before": 1.0, "after": 0.5}]
 
 
 def test_new_metrics_are_named_once_and_are_no_differences() -> None:
-    """A metric that the compared pass lacks is listed, and neither compared nor counted."""
+    """A metric that the compared pass lacks is listed, but neither compared nor counted."""
     found = compared({"m/f1": 1.0}, {"m/f1": 1.0, "m/strict": 0.5}, new=("m/strict", "m/recall"))
     found.extend(compared({"m/f1": 1.0}, {"m/f1": 1.0, "m/strict": 0.1}, new=("m/strict",)))
     report = found.report()
@@ -55,7 +55,7 @@ def test_new_metrics_are_named_once_and_are_no_differences() -> None:
 
 
 def test_a_metric_that_is_gone_is_a_difference() -> None:
-    """What the compared pass had and the new one has not, differs."""
+    """A metric that only the compared pass has is a difference."""
     (entry,) = compared({"m/f1": 1.0}, {}).report()["dialogues_differing"]
     assert entry["differences"][0]["after"] is None
 
@@ -74,21 +74,21 @@ def test_a_metric_that_is_gone_is_a_difference() -> None:
 def test_rounded_values_are_compared_rounded(
     before: float, after: float, decimals: int | None, *, equal: bool
 ) -> None:
-    """A value that was published with two decimals equals what rounds to it."""
+    """A value published with two decimals equals a value that rounds to it."""
     assert is_same_value(before, after, decimals) is equal
     found = compared({"m/f1": before}, {"m/f1": after}, decimals=decimals)
     assert bool(found.differing) is not equal
 
 
 def test_which_metrics_a_pass_lacks() -> None:
-    """Those it has nowhere; but all are compared where it judged the dialogue without a score."""
+    """A metric that a pass never has is missing; all are compared if a judged dialogue has none."""
     assert missing_metrics(NAMES, {"m/f1", "other"}, is_evaluated=True) == {"m/recall", "m/strict"}
     assert missing_metrics(NAMES, {"other"}, is_evaluated=False) == set(NAMES)
     assert missing_metrics(NAMES, {"other"}, is_evaluated=True) == set()
 
 
 def test_kinds_of_causes_are_counted_the_unexplained_first() -> None:
-    """Behind the unexplained come the others, the most frequent first."""
+    """Unexplained differences are counted first, then other causes by frequency."""
     found = Comparison()
     causes = ["limit: a", "limit: b", "semantics: c", "unexplained", "scope rule: d"]
     found.differing = [{"cause": cause} for cause in causes]
@@ -103,7 +103,7 @@ def test_kinds_of_causes_are_counted_the_unexplained_first() -> None:
 def test_the_summary_counts_causes_and_names_new_metrics(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The command says how many differences are unexplained, and what is new, once each."""
+    """The summary counts unexplained differences and lists each new metric once."""
     monkeypatch.setenv("KGBENCH_STORE", str(tmp_path / "store"))
     most = "http://example.org/people/person-00000004"
     data = {"n": 6, "graphFormat": "turtle", "specialNodeIri": most, "specialFriends": []}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Judging again what cannot be judged, what has no first pass, and what nobody has explained."""
+"""Re-evaluation of unjudgeable dialogues, runs without a first pass, unexplained differences."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.archives import Record, as_json, record_v3
 
 
 def judged_again(*found: Record, engine: str = "oxigraph", **options: Any) -> ReevaluationResult:
-    """What a re-evaluation says of a run of imported records."""
+    """Return the result of re-evaluating a run of imported records."""
     with open_store("memory:") as store, executor("local:1") as pool:
         (imported,) = read_runs(ResultFile("f.json", as_json(list(found))), store.iris)
         load(store, imported)
@@ -37,7 +37,7 @@ def judged_again(*found: Record, engine: str = "oxigraph", **options: Any) -> Re
 
 
 def test_a_run_without_its_first_pass_is_named() -> None:
-    """Where the pass that was recorded is gone, no later one is taken for it."""
+    """A run whose recorded pass is missing is refused by name; no later pass replaces it."""
     store: Any = GraphStore("result")
     run = reading.find_run(store, iri("run/1"))
     assert first_pass(store, run).iri == iri("pass/1")
@@ -52,7 +52,7 @@ def test_a_run_without_its_first_pass_is_named() -> None:
 
 
 def test_runs_are_chosen_by_what_they_hold() -> None:
-    """A run counts where one of its dialogues fits; without a choice all do, in their order."""
+    """A run is selected if one of its dialogues fits; without a selection all runs are."""
     store: Any = graph("result")
     runs = reading.runs(store)
     assert len(runs) == 2
@@ -66,7 +66,7 @@ def test_runs_are_chosen_by_what_they_hold() -> None:
 
 @pytest.mark.parametrize(("engine", "explain"), [("oxigraph", False), ("rdflib", True)])
 def test_differences_are_explained_where_that_is_wanted(engine: str, explain: bool) -> None:
-    """A published score that no engine gives differs, explained or not, and is unexplained."""
+    """A published score that no engine gives is a difference without an explanation."""
     data = {"graphFormat": "turtle", "taskUid": "u", "task": ":a :b", "optimal": ":a :b 1 ."}
     record = record_v3(
         "RdfSyntaxFixList",
@@ -87,7 +87,7 @@ def test_differences_are_explained_where_that_is_wanted(engine: str, explain: bo
 
 
 def test_classes_without_code_are_passed_over() -> None:
-    """What nobody can judge any more is counted by its class; the rest is judged."""
+    """A dialogue whose task class has no code is counted by class; the others are judged."""
     most = "http://example.org/people/person-00000004"
     data = {"n": 6, "graphFormat": "turtle", "specialNodeIri": most, "specialFriends": []}
     done = judged_again(
@@ -101,7 +101,7 @@ def test_classes_without_code_are_passed_over() -> None:
 def test_cases_about_an_absent_graph_are_passed_over(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where the graph of cases is not installed, none is judged, and it is said how to get it."""
+    """If the graph of a case is not installed, the case is not judged, and the reason says how."""
     monkeypatch.setenv(home.VARIABLE, str(tmp_path))
     name = "Text2SparqlExecEvalListBeastiary"
     query = "SELECT ?o { ?s ?p ?o }"

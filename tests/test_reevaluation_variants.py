@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Judging stored dialogues on variants: a pass of its own, described, and the same every time."""
+"""Stored dialogues judged on variants: a pass of its own, described and reproducible."""
 
 import asyncio
 import json
@@ -32,7 +32,7 @@ MODELS = ["baseline:oracle", "baseline:silent"]
 
 @pytest.fixture
 def store():
-    """A store with a run of two models over questions about a small graph."""
+    """Yield a store with a run of two models over questions about a small graph."""
     plan = config.quick_start(tasks=[LABEL, "RdfFriendCount-nt-1"], models=MODELS, iterations=4)
     with open_store("memory:") as opened:
         asyncio.run(run_plan(opened, plan, Settings(executor="local:1")))
@@ -40,7 +40,7 @@ def store():
 
 
 def judged(store, variants, **options):
-    """What a re-evaluation on variants reports."""
+    """Return the report of a re-evaluation on variants."""
     with executor("local:1") as pool:
         done = reevaluate_stored(store, pool, JudgeLimits(), variants=variants, **options)
     return report(done)
@@ -48,7 +48,7 @@ def judged(store, variants, **options):
 
 @pytest.mark.parametrize("kind", list(VariantKind))
 def test_right_queries_hold_on_variants_of_every_kind(store, kind):
-    """Reference queries are right on all variants, and silence is right nowhere."""
+    """A reference query is right on all variants, and an empty answer is right on none."""
     found = judged(store, Variants(2, 3, (kind,)))["variants"]
 
     assert found["baseline:oracle"]["exact"] == 4
@@ -57,7 +57,7 @@ def test_right_queries_hold_on_variants_of_every_kind(store, kind):
 
 
 def test_several_kinds_are_judged_in_one_pass(store):
-    """Variants of each kind are made, the pass conforms, and the command names all kinds."""
+    """Variants of several kinds are judged in one conforming pass, and the command names them."""
     kinds = (VariantKind.DOUBLED, VariantKind.EMPTIED)
     judged(store, Variants(2, 3, kinds))
     named = sorted(
@@ -72,7 +72,7 @@ def test_several_kinds_are_judged_in_one_pass(store):
 
 
 def with_seen(store):
-    """The commands that judge what was seen on the same variants again."""
+    """Yield the commands that judge each seen answer on the same variants again."""
     (run,) = reading.runs(store)
     last = reading.passes(store, run)[-1]
     for execution in reading.executions(store, run.graph):
@@ -81,7 +81,7 @@ def with_seen(store):
 
 
 def test_the_pass_conforms_and_changes_no_other(store):
-    """A pass on variants names them, has scores of its own, and is not taken for the latest."""
+    """A pass on variants has metrics of its own and does not count as the latest pass."""
     before = judged(store, Variants(2, 3))
     (run,) = reading.runs(store)
     first, last = reading.passes(store, run)
@@ -101,7 +101,7 @@ def test_the_pass_conforms_and_changes_no_other(store):
 
 
 def test_chosen_dialogues_are_judged_on_the_same_variants(store):
-    """What is named by cases that are not chosen stays as well, so a witness can be shown alone."""
+    """Selected dialogues are judged on the same variants as all dialogues."""
     whole = judged(store, Variants(2, 3))
     chosen = judged(store, Variants(2, 3), selection=Selection(models=("oracle",)))
 
@@ -109,7 +109,7 @@ def test_chosen_dialogues_are_judged_on_the_same_variants(store):
 
 
 def test_references_that_no_variant_changes_are_told(store):
-    """The analysis names untestable cases, and says what to do where nothing is judged yet."""
+    """The analysis lists untestable cases, and names the command if nothing is judged yet."""
     before = references(store, select(store, None, "first"))
     judged(store, Variants(1, 3, (VariantKind.OPAQUE,)))
     after = references(store, select(store, None, "first"))
@@ -128,7 +128,7 @@ def test_references_that_no_variant_changes_are_told(store):
     ],
 )
 def test_cases_without_graph_or_query_have_no_variants(data, said):
-    """Such cases are passed over with the reason, and do not end the whole pass."""
+    """A case without a graph or query is skipped with the reason; the pass continues."""
     about = Case("urn:case", "suite", LABEL, {}, data, "0" * 64)
     found = variants_obstacle(about)
 
@@ -136,7 +136,7 @@ def test_cases_without_graph_or_query_have_no_variants(data, said):
 
 
 def test_rules_are_declared_for_task_classes():
-    """The economy's rule holds for its task class and for no other."""
+    """A rule about variants applies to its task class and no other."""
     assert rules_of(LABEL).together
     assert not rules_of("RdfFriendCount").together
 
@@ -151,7 +151,7 @@ def test_rules_are_declared_for_task_classes():
     ],
 )
 def test_options_that_do_not_go_together_are_refused(options, said, tmp_path, capsys, monkeypatch):
-    """The command says which option is missing or too much."""
+    """The command names an option that is missing or does not apply."""
     arguments = ["kgbench", "reevaluate", "--store", str(tmp_path / "none"), *options]
     monkeypatch.setattr("sys.argv", arguments)
     with pytest.raises(SystemExit) as ended:
@@ -162,7 +162,7 @@ def test_options_that_do_not_go_together_are_refused(options, said, tmp_path, ca
 
 
 def test_the_report_is_json(store):
-    """The whole report can be written as JSON, counts by model included."""
+    """The whole report, counts by model included, can be written as JSON."""
     found = json.loads(json.dumps(judged(store, Variants(1, 1))))
 
     assert {"exact", "failing", "constant"} <= set(found["variants"]["baseline:oracle"])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The harness that times kgbench: medians of at least three, ratios from one run."""
+"""The benchmark harness: medians of at least three repetitions, ratios from one run."""
 
 import importlib
 import json
@@ -19,18 +19,18 @@ def _importable(monkeypatch, repository):
 
 @pytest.fixture
 def harness():
-    """The module under test."""
+    """Return the module under test."""
     return importlib.import_module("bench.harness")
 
 
 @pytest.fixture
 def command():
-    """The module behind ``python -m bench``."""
+    """Return the module behind ``python -m bench``."""
     return importlib.import_module("bench.__main__")
 
 
 def test_median_and_spread(harness):
-    """One slow repetition moves the spread, not the median."""
+    """One slow repetition changes the spread, not the median."""
     timing = harness.Timing((1.0, 2.0, 9.0))
 
     assert timing.median == 2.0
@@ -38,7 +38,7 @@ def test_median_and_spread(harness):
 
 
 def test_two_repetitions_are_refused(harness):
-    """A median of fewer than three repetitions cannot be asked for."""
+    """A median of fewer than three repetitions is refused."""
     with pytest.raises(ValueError, match="at least 3"):
         harness.measure(lambda: None, repeat=2)
     with pytest.raises(ValueError, match="at least 3"):
@@ -46,7 +46,7 @@ def test_two_repetitions_are_refused(harness):
 
 
 def test_pairs_are_taken_in_turn(harness):
-    """Two pieces of work that are compared alternate."""
+    """Two functions that are compared are run alternately."""
     done = []
     first, second = harness.measure_pair(lambda: done.append("a"), lambda: done.append("b"))
 
@@ -55,7 +55,7 @@ def test_pairs_are_taken_in_turn(harness):
 
 
 def test_warm_up_is_not_counted(harness):
-    """The warm-up runs once more and leaves no time behind."""
+    """The warm-up runs once more and its time is not counted."""
     done = []
     timing = harness.measure(lambda: done.append(1), warm_up=True)
 
@@ -64,14 +64,14 @@ def test_warm_up_is_not_counted(harness):
 
 
 def test_machine_says_what_was_measured_on(harness):
-    """Processor, cores and the versions that matter are part of every report."""
+    """A report has the processor, the cores and the versions of relevant software."""
     assert {"processor", "cores", "system", "python", "kgbench", "pyoxigraph"} <= set(
         harness.machine()
     )
 
 
 def test_every_benchmark_can_be_run(command, repository):
-    """Each module in bench/ but the harness is listed and exposes ``run``."""
+    """Each module in bench/ but the harness is listed and has ``run``."""
     files = {path.stem for path in (repository / "bench").glob("*.py")} - {"__init__"}
 
     assert set(command.names()) == files - command.APART
@@ -80,7 +80,7 @@ def test_every_benchmark_can_be_run(command, repository):
 
 
 def test_unknown_benchmark_is_named(command, capsys):
-    """A benchmark that does not exist is refused with the list of those that do."""
+    """An unknown benchmark is refused with the list of benchmarks."""
     with pytest.raises(SystemExit):
         command.main(["nonesuch"])
 
@@ -89,7 +89,7 @@ def test_unknown_benchmark_is_named(command, capsys):
 
 @pytest.fixture
 def fake(command, monkeypatch):
-    """A benchmark of one's own in place of all others: the results that it is to find."""
+    """Replace all benchmarks by one; return the list of results that it will report."""
     found = []
     module = type(sys)("bench.fake")
     module.run = lambda: list(found)
@@ -99,7 +99,7 @@ def fake(command, monkeypatch):
 
 
 def test_report_is_printed_and_written(command, harness, fake, capsys, tmp_path):
-    """What a benchmark found is shown with its goal and kept as JSON with the machine."""
+    """A result is printed with its goal and written as JSON with the machine."""
     fake += [harness.Result("reading", 1.25, "x", "peer", "under 2 x", "n 3")]
     path = tmp_path / "report.json"
 
@@ -111,7 +111,7 @@ def test_report_is_printed_and_written(command, harness, fake, capsys, tmp_path)
 
 
 def test_runs_are_recorded_and_compared(command, harness, fake, capsys, tmp_path):
-    """Each run is kept as RDF that conforms; the next one shows what has changed since."""
+    """Each run is recorded as conforming RDF; the next run shows the changes."""
     store, figure = tmp_path / "store", tmp_path / "ratios.svg"
     options = ["--store", str(store), "--plot", str(figure)]
     skipped = harness.Result("peer", 0, "", note="not run: it is not there")
@@ -133,7 +133,7 @@ def test_runs_are_recorded_and_compared(command, harness, fake, capsys, tmp_path
 
 
 def test_flame_graph_has_the_boxes_of_the_samples():
-    """Functions of ours stand on each other, with what they call; the rest is left out."""
+    """Functions of kgbench are stacked with their callees; all others are left out."""
     flames = importlib.import_module("bench.flames")
     found = flames.boxes(
         [
@@ -157,7 +157,7 @@ def test_flame_graph_has_the_boxes_of_the_samples():
 
 
 def test_rate_of_requests_has_its_shares():
-    """Half, 95 % and 99 % of the requests took no longer than is said, in milliseconds."""
+    """The rate of requests has the 50th, 95th and 99th percentile in milliseconds."""
     clients = importlib.import_module("bench.clients")
     times = [number / 1_000 for number in range(100)]
     rate = clients.Rate.of(reversed(times), whole=4.0)
@@ -167,7 +167,7 @@ def test_rate_of_requests_has_its_shares():
 
 
 def test_times_of_servers_are_told_as_multiples_of_ours(harness):
-    """Rates and times of ours are divided by those of each other server, line by line."""
+    """Rates and times of one server are divided by those of each other, line by line."""
     crowds = importlib.import_module("bench.crowds")
     rates = {"ours": (200.0, 4.0), "theirs": (100.0, 16.0)}
     found = [

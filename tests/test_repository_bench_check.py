@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The check of hot paths: what counts as too slow, and what is told of it. Nothing is timed."""
+"""The check of hot paths: its limits and its reports. Nothing is timed."""
 
 import importlib
 
@@ -10,23 +10,23 @@ TOLERANCE = 4 / 3
 
 @pytest.fixture
 def check(monkeypatch, repository):
-    """The module under test."""
+    """Return the module under test."""
     monkeypatch.syspath_prepend(str(repository))
     return importlib.import_module("bench.check")
 
 
 class Hours:
-    """A clock that only moves when work says so."""
+    """A clock that only advances through work."""
 
     def __init__(self):
         self.now = 0.0
 
     def __call__(self):
-        """The present time."""
+        """Return the current time."""
         return self.now
 
     def work(self, *durations):
-        """Work that takes each of ``durations`` in turn, and then always the last."""
+        """Return work that takes each of ``durations`` in turn and repeats the last one."""
         left = list(durations)
 
         def slowed():
@@ -37,13 +37,13 @@ class Hours:
 
 @pytest.fixture
 def clock():
-    """A clock that stands still."""
+    """Return a stopped clock."""
     return Hours()
 
 
 @pytest.fixture
 def checked(check, clock):
-    """Checks paths whose expected ratio is 2, against a loop that takes 1."""
+    """Return a check of paths whose expected ratio is 2, against a loop that takes 1."""
 
     def of(**paths):
         declared = {name: check.Expected(name, f"the path {name}", 2.0) for name in paths}
@@ -57,7 +57,7 @@ def checked(check, clock):
 
 
 def test_every_path_has_a_declared_ratio(check, repository):
-    """What is declared is what there is, and a third more is too much."""
+    """The declared hot paths are those that exist, and the tolerance is a third."""
     declared, tolerance = check.expected()
     text = (repository / "bench" / "hot_paths.py").read_text(encoding="utf-8")
 
@@ -68,14 +68,14 @@ def test_every_path_has_a_declared_ratio(check, repository):
 
 
 def test_the_page_has_the_declared_ratios(check, repository):
-    """The table of hot paths says what ``expected.ttl`` says."""
+    """The table of hot paths shows the ratios of ``expected.ttl``."""
     page = (repository / "docs" / "benchmarks.md").read_text(encoding="utf-8")
     for one in check.expected()[0].values():
         assert f"| `{one.name}`: {one.label} | {one.ratio:g} |" in page
 
 
 def test_ratios_are_medians_and_do_not_depend_on_the_machine(check, clock):
-    """One slow repetition moves nothing; a machine of half the speed gives the same."""
+    """A ratio is a median and independent of the machine's speed."""
     for speed in (1.0, 0.5):
         loop = clock.work(1.0 / speed)
         work = clock.work(*(duration / speed for duration in (7.0, 2.0, 9.0, 2.0)))
@@ -86,14 +86,14 @@ def test_ratios_are_medians_and_do_not_depend_on_the_machine(check, clock):
 
 @pytest.mark.parametrize(("ratio", "slow"), [(1.0, False), (2.6, False), (2.7, True), (4.0, True)])
 def test_a_third_more_is_too_slow(check, ratio, slow):
-    """What is faster, or slower by less than a third, passes."""
+    """A path that is faster, or slower by less than a third, passes."""
     declared = {"path": check.Expected("path", "a path", 2.0)}
 
     assert check.too_slow({"path": ratio}, declared, TOLERANCE) == (["path"] if slow else [])
 
 
 def test_a_path_that_became_slow_fails_with_its_profile(checked, clock):
-    """Its functions are told by name; the other paths have no profile."""
+    """A path that is too slow has a profile with its functions; the others have none."""
     found, slow = checked(usual=clock.work(2.0), slower=clock.work(3.0))
 
     assert found == {"usual": 2.0, "slower": 3.0}
@@ -103,7 +103,7 @@ def test_a_path_that_became_slow_fails_with_its_profile(checked, clock):
 
 
 def test_what_was_slow_once_is_measured_again(checked, clock):
-    """A slow spell of the machine, unmeasured work first, ends before the second measurement."""
+    """A slow path is measured again, so that a temporary slowdown of the machine is ignored."""
     found, slow = checked(spell=clock.work(9.0, 9.0, 9.0, 9.0, 2.0))
 
     assert found == {"spell": 2.0}
@@ -111,7 +111,7 @@ def test_what_was_slow_once_is_measured_again(checked, clock):
 
 
 def test_a_path_without_a_declared_ratio_is_refused(check, clock):
-    """Neither a path nor a declared ratio is passed over."""
+    """A path without a declared ratio, and a ratio without a path, are refused."""
     declared = {"declared": check.Expected("declared", "a path", 1.0)}
     with pytest.raises(ValueError, match="differ in declared, path"):
         check.checked({"path": clock.work(1.0)}, declared, TOLERANCE)
@@ -119,7 +119,7 @@ def test_a_path_without_a_declared_ratio_is_refused(check, clock):
 
 @pytest.mark.parametrize("slow", [{}, {"path": "profile of path"}])
 def test_the_command_fails_and_shows_the_profile(check, monkeypatch, capsys, tmp_path, slow):
-    """The exit code is 1 where a path is too slow; its profile is printed and kept."""
+    """The exit code is 1 if a path is too slow; its profile is printed and kept."""
     declared = {"path": check.Expected("path", "a path", 2.0)}
     monkeypatch.setattr(check, "expected", lambda: (declared, TOLERANCE))
     monkeypatch.setattr(check, "_measured", lambda: ({"path": 3.0 if slow else 2.0}, slow))

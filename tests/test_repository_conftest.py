@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rules that hold in every test: no network, no keys, no silent gap in external tests."""
+"""The rules of every test: no network, no keys, no silent skip of external tests."""
 
 import os
 import socket
@@ -33,7 +33,7 @@ def test_ordinary_gives_up():
 
 @pytest.fixture
 def sample(pytester, repository, monkeypatch):
-    """A folder with our conftest and a few tests; a function that runs them."""
+    """Return a function that runs sample tests under this conftest in a subprocess."""
     monkeypatch.setenv("PYTHONPATH", str(repository))
     pytester.makeconftest((repository / "tests" / "conftest.py").read_text(encoding="utf-8"))
     pytester.makeini("[pytest]\nmarkers =\n    external: x\n    slow: y\n")
@@ -46,14 +46,14 @@ def sample(pytester, repository, monkeypatch):
 
 
 def test_external_tests_skip_without_the_data(sample, monkeypatch):
-    """Without the folder, tests of published data skip and nothing fails."""
+    """Without the folder, tests of published data are skipped and none fails."""
     monkeypatch.delenv(EXTERNAL, raising=False)
 
     sample().assert_outcomes(skipped=4)
 
 
 def test_external_tests_may_not_skip_with_the_data(sample, monkeypatch, tmp_path):
-    """With the folder, a skip of an external test is a failure; other tests may still skip."""
+    """With the folder, a skip of an external test is a failure; other tests may be skipped."""
     monkeypatch.setenv(EXTERNAL, str(tmp_path))
     result = sample()
 
@@ -62,7 +62,7 @@ def test_external_tests_may_not_skip_with_the_data(sample, monkeypatch, tmp_path
 
 
 def test_missing_folder_is_an_error(sample, monkeypatch, tmp_path):
-    """A folder that is named but does not exist stops the test run and is named."""
+    """A named but missing folder stops the test run with its name."""
     monkeypatch.setenv(EXTERNAL, str(tmp_path / "nowhere"))
     result = sample()
 
@@ -72,13 +72,13 @@ def test_missing_folder_is_an_error(sample, monkeypatch, tmp_path):
 
 @pytest.mark.parametrize("address", [("192.0.2.1", 80), ("example.org", 80)])
 def test_other_machines_cannot_be_reached(address):
-    """A connection to an address or name that is not loopback raises before a packet leaves."""
+    """A connection to a non-loopback address or name raises before a packet is sent."""
     with pytest.raises(RuntimeError, match="a test tried to reach"):
         socket.create_connection(address, timeout=1)
 
 
 def test_datagrams_stay_at_home():
-    """A datagram to another machine is refused before it leaves, too."""
+    """A datagram to another machine raises before it is sent."""
     with (
         socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender,
         pytest.raises(RuntimeError, match=r"192\.0\.2\.1"),
@@ -88,7 +88,7 @@ def test_datagrams_stay_at_home():
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
 def test_loopback_works(host):
-    """A server of the test's own on this machine can be reached."""
+    """A test can reach its own server on this machine."""
     with (
         socket.create_server(("127.0.0.1", 0)) as server,
         socket.create_connection((host, server.getsockname()[1]), timeout=5) as client,
@@ -100,7 +100,7 @@ def test_loopback_works(host):
 
 
 def test_child_processes_are_sent_to_a_dead_proxy():
-    """A Python child that asks for a page outside gets no answer, whatever the machine allows."""
+    """A Python child process that requests an external page is refused by a dead proxy."""
     code = "import urllib.request; urllib.request.urlopen('http://192.0.2.1/', timeout=5)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
 
@@ -109,13 +109,13 @@ def test_child_processes_are_sent_to_a_dead_proxy():
 
 
 def test_this_process_reaches_no_page():
-    """The proxy is the same here: the request ends at this machine."""
+    """A request for an external page in the test process is refused by a dead proxy."""
     with pytest.raises(urllib.error.URLError, match="refused"):
         urllib.request.urlopen("http://192.0.2.1/", timeout=5)
 
 
 def test_keys_of_the_person_are_out_of_reach():
-    """No API key or kgbench setting of the surrounding environment is seen by a test."""
+    """No API key or kgbench setting of the surrounding environment is visible in a test."""
     seen = [name for name in os.environ if name.endswith("_API_KEY") or name.startswith("KGBENCH_")]
 
     assert set(seen) <= set(GIVEN)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The examples in docstrings do what they say."""
+"""The examples in docstrings are correct."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MODULES = sorted(
 
 @pytest.mark.parametrize("name", MODULES)
 def test_examples_hold(name: str) -> None:
-    """Every example in the docstrings of a module gives what stands below it.
+    """Every example in the docstrings of a module gives the stated output.
 
     Those of the public API need results: ``test_api_documented.py`` runs them.
     """
@@ -36,5 +36,5 @@ def test_examples_hold(name: str) -> None:
 
 
 def test_there_are_examples() -> None:
-    """Where to look for examples is not mistaken."""
+    """Modules with examples are found."""
     assert len(MODULES) > 20

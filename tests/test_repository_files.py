@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What holds for the files of the repository as a whole."""
+"""Rules for the files of the whole repository."""
 
 import ast
 import os
@@ -12,14 +12,14 @@ import pytest
 from docs.reference_pages import pages
 
 LONGEST = 400
-#: Four words at least, and a full stop; the length of lines is held by the linters.
+#: At least four words and a full stop; the linters check the length of lines.
 SENTENCE = re.compile(r"\S+( \S+){3,}(?<=\.)")
 LARGEST = 1024 * 1024
 
 
 @pytest.fixture(scope="module")
 def tracked(repository):
-    """The files git tracks, as paths relative to the root."""
+    """Return the files that git tracks, relative to the root."""
     if not (repository / ".git").exists():
         pytest.skip("not a git checkout")
     listed = subprocess.run(
@@ -48,7 +48,7 @@ def tracked(repository):
     ],
 )
 def test_the_house_is_complete(repository, name):
-    """Every file and folder that the project promises is there and not empty of meaning."""
+    """Every file and folder that the project promises exists."""
     assert (repository / name).exists()
 
 
@@ -65,7 +65,7 @@ def test_python_files_carry_their_licence(repository, tracked):
 
 
 def test_modules_are_short(repository, tracked):
-    """No Python file of the repository, those of tests included, is longer than 400 lines."""
+    """No Python file of the repository, including tests, has more than 400 lines."""
     python = [name for name in tracked if name.endswith(".py")]
 
     assert {name.partition("/")[0] for name in python} >= {"kgbench", "bench", "docs", "tests"}
@@ -91,7 +91,7 @@ def test_tests_say_what_must_hold(repository, tracked):
 
 
 def _tests(module):
-    """The functions of a test module that pytest runs."""
+    """Return the functions of a test module that pytest runs."""
     functions = (ast.FunctionDef, ast.AsyncFunctionDef)
     return (
         node
@@ -106,7 +106,7 @@ def test_nothing_large_is_tracked(repository, tracked):
 
 
 def test_every_ignored_rule_has_its_reason(repository):
-    """In pyproject.toml each switched-off ruff rule stands on a line with a comment."""
+    """Each ignored ruff rule in pyproject.toml stands on a line with a comment."""
     text = (repository / "pyproject.toml").read_text(encoding="utf-8")
     lint = tomllib.loads(text)["tool"]["ruff"]["lint"]
     ignored = {
@@ -119,7 +119,7 @@ def test_every_ignored_rule_has_its_reason(repository):
 
 
 def test_every_suppression_names_its_rule(repository, tracked):
-    """In code, ``noqa`` and ``type: ignore`` say which rule they silence, never all of them."""
+    """In code, ``noqa`` and ``type: ignore`` name the rules that they suppress."""
     code = [name for name in tracked if re.match(r"(kgbench|bench)/.*\.py$", name)]
 
     blanket = [
@@ -132,7 +132,7 @@ def test_every_suppression_names_its_rule(repository, tracked):
 
 
 def test_ci_script_runs_and_stops_at_the_first_failure(repository):
-    """``.ci/run`` is executable bash that parses and stops where something fails."""
+    """``.ci/run`` is executable, valid bash that stops at the first failing command."""
     script = repository / ".ci" / "run"
     text = script.read_text(encoding="utf-8")
 
@@ -147,7 +147,7 @@ def test_ci_script_runs_and_stops_at_the_first_failure(repository):
     "target", ["run", "test", "test-all", "coverage", "lint", "site", "bench", "clean"]
 )
 def test_make_knows_the_promised_targets(repository, target):
-    """Each promised make target exists and sets up what it needs (a dry run, nothing is done)."""
+    """Each promised make target exists and sets up its dependencies (dry run)."""
     environment = {name: value for name, value in os.environ.items() if name != "MAKEFLAGS"}
     done = subprocess.run(
         ["make", "--dry-run", target],
@@ -174,7 +174,7 @@ def test_changelog_has_its_order(repository):
 
 
 def test_links_between_documents_lead_somewhere(repository):
-    """A relative link in a Markdown file names a file that exists, or a page that is made."""
+    """A relative link in a Markdown file names an existing file or a generated page."""
     made = {(repository / "docs" / name).resolve() for name in pages()}
     documents = [*repository.glob("*.md"), *(repository / "docs").rglob("*.md")]
     broken = [

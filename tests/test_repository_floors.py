@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The house is built from the ground up: nothing imports from above, nothing heavy at once."""
+"""The layers of the package: no import from a higher layer, and no slow import at start."""
 
 import os
 import subprocess
@@ -10,9 +10,9 @@ import pytest
 
 from docs.reference_pages import house
 
-#: From the ground up; a part may import from those before it.
+#: From the lowest layer up; a part may import from those before it.
 FLOORS = tuple(chain.from_iterable(floor.rooms for floor in house.FLOORS))
-#: What costs a tenth of a second or more to import, and so waits until it is used.
+#: Packages that take a tenth of a second or more to import, and are imported when used.
 HEAVY = (
     *(
         "google.genai",
@@ -31,7 +31,7 @@ HEAVY = (
 
 
 def test_imports_lead_downwards(repository):
-    """No module imports a part that stands on its own floor's right or above it."""
+    """No module imports a part that comes later in the order of layers."""
     upwards = [
         f"{path.relative_to(repository)} imports kgbench.{name}"
         for path in sorted(house.PACKAGE.rglob("*.py"))
@@ -46,7 +46,7 @@ def test_imports_lead_downwards(repository):
 
 
 def test_every_part_has_its_floor():
-    """Each module and folder of the package is listed, so that it cannot escape the rule."""
+    """Each module and folder of the package belongs to a layer."""
     parts = {house.room_of(path) for path in house.PACKAGE.rglob("*.py")} - {""}
 
     assert parts == set(FLOORS)
@@ -62,7 +62,7 @@ def test_every_part_has_its_floor():
     ids=["help", "help of a command", "a configuration that is accepted"],
 )
 def test_nothing_heavy_is_imported_needlessly(arguments, needed, said, tmp_path):
-    """Neither help nor a plan loads a package that is slow to import and of no use to it."""
+    """Neither help nor a plan imports a slow package that it does not need."""
     code = (
         "import sys\n"
         "from kgbench.cli import main\n"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The list of mutants that no test can notice is kept by its rules (``make mutants``)."""
+"""The list of mutants that no test can detect follows its rules (``make mutants``)."""
 
 import ast
 import tomllib
@@ -27,7 +27,7 @@ def number():
 
 
 def test_decorators_are_applied_behind_their_functions():
-    """What mutmut is given has no decorators, and does the same."""
+    """Code without decorators behaves like the original."""
     source = mutants.undecorated(DECORATED)
     names = {
         "cached_property": cached_property,
@@ -54,7 +54,7 @@ def test_the_scorers_without_decorators_are_whole(repository):
 
 
 def test_survivors_and_the_list_must_agree():
-    """A survivor that is not listed is told, and so is an entry that does not survive."""
+    """An unlisted survivor is reported, and so is a listed mutant that does not survive."""
     one, two = Mutant("a.f", "x", "y"), Mutant("a.g", "x", "z")
 
     assert mutants.complaints([one, two], [two, one]) == []
@@ -65,7 +65,7 @@ def test_survivors_and_the_list_must_agree():
 
 
 def test_justified_mutants_change_what_is_there(repository):
-    """Each entry names lines of a scorer as they stand, and the reason why no test can notice."""
+    """Each entry quotes current lines of a scorer and has a reason."""
     listed = tomllib.loads(mutants.JUSTIFIED.read_text(encoding="utf-8")).get("mutant", [])
 
     for entry in listed:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""README.md is true: its commands exist, its query runs, its outputs are what comes out."""
+"""README.md is correct: its commands exist, its query runs, its outputs are real."""
 
 import re
 
@@ -12,44 +12,44 @@ from tests import readme
 
 @pytest.fixture(scope="module")
 def text():
-    """README.md as it stands."""
+    """Return the text of README.md."""
     return readme.README.read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
 def spoken(text, tmp_path_factory):
-    """Each session of the README with what its command prints now, on one fresh store."""
+    """Return each session of the README with its current output, on one new store."""
     store = tmp_path_factory.mktemp("readme") / "results"
     return [(session, readme.said(session, store)) for session in readme.sessions(text)]
 
 
 def test_the_two_commands_stand_there(text):
-    """A newcomer finds the two commands that do everything."""
+    """The README shows the two commands that a newcomer needs."""
     assert "\n$ make run\n" in text
     assert "\n$ make test\n" in text
 
 
 def test_outputs_are_real(spoken):
-    """What the README shows is what the commands print; ``make readme`` writes it anew."""
+    """The README shows the current output of its commands; ``make readme`` updates it."""
     for session, now in spoken:
         assert readme.lasting(session.output) == readme.lasting(now), session.command
 
 
 def test_the_query_finds_something(spoken):
-    """One session asks SPARQL over the results of the quick start, and gets rows."""
+    """One session queries the results of the quick start with SPARQL and gets rows."""
     (answer,) = (now for session, now in spoken if "SELECT" in session.command)
 
     assert int(re.match(r"(\d+) rows", answer)[1]) > 0
 
 
 def commands(text):
-    """The words of each ``kgbench ...`` command that stands in the text as code."""
+    """Return the words of each ``kgbench ...`` command in the README."""
     shown = re.findall(r"`(?:\.venv/bin/)?kgbench ([a-z][^`]*)`", text)
     return sorted({tuple(code.split()) for code in shown})
 
 
 def test_every_command_and_option_exists(text):
-    """Each command that the README names has help, and each option it names is in that help."""
+    """Each command in the README exists, and its help has the options used there."""
     named = commands(text)
     asked = CliRunner()
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The benchmark of stores on servers says what is equal, and what is not."""
+"""The benchmark of stores on servers: equal tables and reported differences."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from tests.store.in_process import InProcess
 
 @pytest.fixture
 def stores(monkeypatch, repository):
-    """The module under test."""
+    """Return the module under test."""
     monkeypatch.syspath_prepend(str(repository))
     return importlib.import_module("bench.stores")
 
 
 @pytest.fixture
 def source(tmp_path):
-    """The location of a store with a small run."""
+    """Return the location of a store with a small run."""
     models = ["baseline:oracle", "baseline:silent"]
     plan = config.quick_start(tasks=["RdfFriendCount-*-1"], models=models, iterations=1)
     with open_store(str(tmp_path / "source")) as store:
@@ -35,7 +35,7 @@ def source(tmp_path):
 
 
 def measured(stores, source, tmp_path):
-    """What is measured of a server in this process."""
+    """Return the measurements of a server in this process."""
     (tmp_path / "work").mkdir()
     (one,) = stores.measured(source, tmp_path / "work", {"in process": True}.get)
     return one
@@ -43,7 +43,7 @@ def measured(stores, source, tmp_path):
 
 @pytest.fixture
 def server(monkeypatch, stores):
-    """The only server that is known: one in this process."""
+    """Replace the known servers by one in this process."""
 
     @contextlib.contextmanager
     def started(work):
@@ -56,7 +56,7 @@ def server(monkeypatch, stores):
 @pytest.mark.slow
 @pytest.mark.usefixtures("server")
 def test_a_server_gives_the_tables_of_the_folder(stores, source, tmp_path):
-    """A copy on a server, whose counts hold, gives every table as the folder does."""
+    """A copy on a server has the same counts and gives the same tables as the folder."""
     one = measured(stores, source, tmp_path)
 
     assert one.faults == {}
@@ -69,7 +69,7 @@ def test_a_server_gives_the_tables_of_the_folder(stores, source, tmp_path):
 @pytest.mark.slow
 @pytest.mark.usefixtures("server")
 def test_other_rows_and_failures_are_faults(monkeypatch, stores, source, tmp_path):
-    """An analysis that gives another table on the server, or fails there, is named."""
+    """An analysis whose table differs on the server, or that fails there, is named."""
 
     def analyses(store, chosen):
         def fails():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Verdicts of people: queues, records, adjudication, and files there and back."""
+"""Verdicts of people: queues, records, adjudication, export and import."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ LABELS = ["RdfFriendCount-turtle-1"]
 
 
 def judged():
-    """A store with a run of two models that two judges have judged."""
+    """Open a store with a run of two models that two judges have judged."""
     opened = open_store("memory:")
     of = judged_run(opened, "baseline:oracle", NOISY, labels=LABELS)
     with pytest.MonkeyPatch.context() as patch:
@@ -53,14 +53,14 @@ def judged():
 
 @pytest.fixture
 def store():
-    """A store of its own for a test that writes."""
+    """Yield a new store for a test that writes."""
     with judged() as opened:
         yield opened
 
 
 @pytest.fixture(scope="module")
 def read():
-    """A store in which owl and fox disagree on one item, that owl has settled."""
+    """Yield a store in which owl and fox disagree on one item, which owl has settled."""
     with judged() as opened:
         queue = queued(opened)
         first, second = queue.entries[:2]
@@ -73,14 +73,14 @@ def read():
 
 
 def queued(store, name="correctness", order="random", **chosen):
-    """A queue over the run of the models."""
+    """Return a queue over the run of the models."""
     return ReviewQueue(
         store, newest_judgeable_run(store), JudgingRequest(rubric(name), **chosen), order
     )
 
 
 def csv_of(store):
-    """What an export as CSV says."""
+    """Return an export as CSV."""
     from kgbench.analysis.rendering import render
 
     return render(exported.table(record.reviews(store)), "csv")
@@ -90,7 +90,7 @@ def csv_of(store):
 
 
 def test_disagreements_come_first(read):
-    """Items on which more raters disagree are shown before others, in one order by the seed."""
+    """Items with more disagreement are shown first, in an order determined by the seed."""
     queue = queued(read, order="disagreements")
     by_item = {one.first.about: one for one in judgements(verdicts(read, select(read)))}
 
@@ -106,7 +106,7 @@ def test_disagreements_come_first(read):
 
 
 def test_random_queues_are_the_same_for_a_seed(read):
-    """The seed decides order and sample; names in URLs say nothing of the dialogues."""
+    """The seed determines order and sample; the names in URLs do not reveal the dialogues."""
     orders = [[one.name for one in queued(read, seed=s).entries] for s in (1, 1, 2)]
     sampled = queued(read, sample=3, seed=1).entries
 
@@ -117,7 +117,7 @@ def test_random_queues_are_the_same_for_a_seed(read):
 
 
 def test_pairs_are_shown_once(store):
-    """Of a pair people see one order, and a verdict counts whichever it was."""
+    """A pair is shown in one order only, and a verdict counts in either order."""
     queue = queued(store, "preference")
     entry = queue.entries[0]
     queue.decide(entry, "owl", "first", "", 1.0)
@@ -134,7 +134,7 @@ def test_pairs_are_shown_once(store):
 
 
 def test_verdicts_are_recorded_with_who_when_how_long_and_why(read):
-    """Each verdict has all of it, conforms, and leaves the judged run as it is."""
+    """A verdict records reviewer, reason, duration and queue; the judged run is unchanged."""
     found = record.reviews(read)
     first = found[0]
 
@@ -154,7 +154,7 @@ def test_verdicts_are_recorded_with_who_when_how_long_and_why(read):
 
 
 def test_the_same_again_is_no_new_verdict(store):
-    """A form that is sent twice records one verdict; a later server goes on where one ended."""
+    """A form that is sent twice records one verdict; a new server continues the queue."""
     queue = queued(store)
     entry = queue.next("owl")
     assert queue.decide(entry, "owl", "right", "", 1.0) is not None
@@ -170,7 +170,7 @@ def test_the_same_again_is_no_new_verdict(store):
 
 
 def test_what_cannot_be_decided_is_refused(store):
-    """Options of other rubrics, names that are no pseudonyms, and settling what nobody disputes."""
+    """Unknown options, invalid pseudonyms and settling without a dispute are refused."""
     queue = queued(store)
     entry = queue.entries[0]
     with pytest.raises(StoreError, match="no verdict 'all'"):
@@ -183,7 +183,7 @@ def test_what_cannot_be_decided_is_refused(store):
 
 
 def test_disputes_end_when_they_are_settled_and_begin_again(store):
-    """Who changes a verdict after an adjudication opens the dispute again."""
+    """A verdict that is changed after an adjudication reopens the dispute."""
     queue = queued(store)
     entry = queue.entries[0]
     queue.decide(entry, "owl", "right", "", None)
@@ -199,7 +199,7 @@ def test_disputes_end_when_they_are_settled_and_begin_again(store):
 
 
 def test_analyses_see_people_as_judges(read):
-    """People stand beside judges in tables, revised verdicts do not; panels keep people apart."""
+    """Tables list people beside judges, without revised verdicts; panels keep people separate."""
     given = [one for one in verdicts(read, select(read)) if "/model/" not in one.judge]
     rows = agreement(read, select(read), samples=10).rows
     against = {(row[1], row[2]) for row in rows}
@@ -214,7 +214,7 @@ def test_analyses_see_people_as_judges(read):
 
 
 def test_a_dialogue_has_the_verdicts_of_people(read):
-    """They are in the order in which they were decided; revised ones are left out."""
+    """The verdicts on a dialogue are in order of time, without revised ones."""
     first, second = (one.about[0] for one in queued(read).entries[:2])
     people = [[v for v in verdicts_about(read, one) if v.reviewer] for one in (first, second)]
 
@@ -229,7 +229,7 @@ def test_a_dialogue_has_the_verdicts_of_people(read):
 
 
 def test_a_dialogue_is_shown_with_the_verdicts_of_people(tmp_path):
-    """Command and page have who decided what and why, and send nothing harmful."""
+    """Command and page show reviewer, verdict and reason, with harmful characters escaped."""
     pytest.importorskip("starlette")
     from starlette.testclient import TestClient
 
@@ -274,7 +274,7 @@ def test_a_dialogue_is_shown_with_the_verdicts_of_people(tmp_path):
 
 @pytest.mark.parametrize("form", ["csv", "trig", "nq"])
 def test_files_bring_verdicts_into_another_store(read, form):
-    """What was exported is what a store without it has after an import; twice changes nothing."""
+    """Exported verdicts can be imported into another store; a second import adds none."""
     found = record.reviews(read)
     text = csv_of(read) if form == "csv" else exported.trig(read, found)
     with open_store("memory:") as other:
@@ -302,7 +302,7 @@ def test_files_bring_verdicts_into_another_store(read, form):
 
 
 def own(store, **changed):
-    """A table as somebody would write it by hand, with one row."""
+    """Return a table with one row, as written by hand."""
     entry = queued(store).entries[0]
     row = {
         "reviewer": "bee",
@@ -320,7 +320,7 @@ def own(store, **changed):
 
 
 def test_a_table_by_hand_needs_little(store):
-    """What execution implies and what a verdict is called are filled in, the same every time."""
+    """The executed verdict and the options are filled in; a second import adds nothing."""
     text = own(store)
     assert import_reviews(store, from_csv(store, text)).added == 1
     assert import_reviews(store, from_csv(store, text)).added == 0
@@ -355,14 +355,14 @@ def test_a_table_by_hand_needs_little(store):
     ],
 )
 def test_bad_tables_are_refused_whole(store, changed, words):
-    """What cannot be recorded is refused in words that say where, and nothing is written."""
+    """An invalid table is refused with the place of the fault, and nothing is written."""
     with pytest.raises(StoreError, match=words):
         import_reviews(store, from_csv(store, own(store, **changed)))
     assert not record.reviews(store)
 
 
 def test_clashes_are_refused(read):
-    """A verdict of a name in the store that says something else is refused."""
+    """A verdict whose name exists in the store with other content is refused."""
     changed = csv_of(read).replace("It is.", "It was.")
     with pytest.raises(StoreError, match="clashes"):
         import_reviews(read, from_csv(read, changed))
@@ -373,7 +373,7 @@ def test_clashes_are_refused(read):
 
 
 def test_command(tmp_path):
-    """Export and import as commands; without verdicts it is said how people give some."""
+    """Verdicts are exported and imported by command; without any, a hint says how to give them."""
     place = ["--store", str(tmp_path / "store")]
 
     def kgbench(*words):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Facts in answers: how they are found, and what each metric makes of them, figure by figure."""
+"""Facts in answers: how they are found, and the exact value of each metric."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ TRUTH = (
 
 
 def test_escaped_underscores_are_underscores() -> None:
-    """Markdown's escaped underscore is a plain one, in every part of a fact."""
+    """An underscore escaped in Markdown counts as an underscore in every part of a fact."""
     (found,) = parse(r"designed\_by(Larn\_Bridge,Mira\_Holt)").triples
 
     assert found == ("Larn_Bridge", "designed_by", "Mira_Holt")
@@ -84,7 +84,7 @@ def test_where_facts_begin_and_end(answer: str, triples: list[tuple[str, str, st
     ],
 )
 def test_lines_with_and_without_facts(answer: str, lines: int, unparsed: int) -> None:
-    """Lines that are not blank are counted, and those of them that no part of a fact is on."""
+    """Non-blank lines are counted, and so are those without any part of a fact."""
     found = parse(answer)
 
     assert (found.lines, found.unparsed) == (lines, unparsed)
@@ -94,7 +94,7 @@ def test_lines_with_and_without_facts(answer: str, lines: int, unparsed: int) ->
 
 
 def test_silence_has_seven_scores() -> None:
-    """Without a fact, conformance is 1 and everything else 0, as published."""
+    """Without a fact, conformance is 1 and every other score 0, as published."""
     assert published_scores((), TRUTH, SENTENCE, ONTOLOGY) == {
         "precision": 0.0,
         "recall": 0.0,
@@ -126,7 +126,7 @@ def test_other_relations_are_no_silence() -> None:
     ],
 )
 def test_context_of_the_published_hallucination(entity: str, mentioned: bool) -> None:
-    """Entities are sought in the sentence and the labels right behind it, without 1 January."""
+    """Entities are sought in the sentence directly followed by the labels, without "01 January"."""
     assert is_mentioned(entity, mention_context(SENTENCE, ONTOLOGY)) is mentioned
 
 
@@ -159,12 +159,12 @@ def test_own_scores_are_shares_of_the_facts() -> None:
     [("Northland", True), ("bridges", True), ("European Union", True), ("Quill", False)],
 )
 def test_each_kind_of_mention_suffices(entity: str, known: bool) -> None:
-    """An entity is known by the reference alone, by its stems alone, or by another form alone."""
+    """An entity is known by the reference, by its stems, or by another form of its name."""
     assert _Mentioned(TRUTH, SENTENCE, ONTOLOGY).knows(entity) is known
 
 
 def test_known_types_are_domains_and_ranges() -> None:
-    """Entities have the classes of the places they stand at; unknown relations give none."""
+    """An entity has the classes of its positions; an unknown relation gives none."""
     assert known_types(TRUTH, ONTOLOGY) == {
         "larnbridge": {"B"},
         "ossel": {"R"},
@@ -173,13 +173,13 @@ def test_known_types_are_domains_and_ranges() -> None:
 
 
 def strict(subject: str, relation: str, object_: str, truth: tuple[Fact, ...] = TRUTH) -> bool:
-    """Whether a single fact conforms."""
+    """Return whether a single fact conforms."""
     scores = own_scores(((subject, relation, object_),), truth, SENTENCE, ONTOLOGY)
     return scores["strictConf"] == 1.0
 
 
 def test_dates_by_the_label_of_their_class() -> None:
-    """A range whose label says date wants a digit, whatever its id and the label's case."""
+    """A range whose label is "date" requires a digit, whatever its id and the label's case."""
     assert strict("Larn Bridge", "closed_on", "in 1950")
     assert not strict("Larn Bridge", "closed_on", "long ago")
 
@@ -192,7 +192,7 @@ def test_dates_by_the_label_of_their_class() -> None:
     ],
 )
 def test_ranges_that_want_a_digit(values: str) -> None:
-    """Where the range is a date or number and no class, an object without a digit does not fit."""
+    """If the range is a date or number and not a class, an object without a digit does not fit."""
     ontology = Ontology("o", "o", (Concept("B", "bridge"),), (Relation("1", "has", "B", values),))
     conforming = [
         own_scores((("Larn Bridge", "has", each),), (), SENTENCE, ontology)["strictConf"]
@@ -203,7 +203,7 @@ def test_ranges_that_want_a_digit(values: str) -> None:
 
 
 def test_relations_between_equals_have_no_direction() -> None:
-    """Where domain and range are one class, a fact cannot run the wrong way."""
+    """If domain and range are the same class, the direction of a fact does not matter."""
     truth = (*TRUTH, Fact("Tarn Bridge", "spans", "Lune"))
 
     assert strict("Larn Bridge", "near", "Tarn Bridge", truth)
@@ -211,7 +211,7 @@ def test_relations_between_equals_have_no_direction() -> None:
 
 
 def test_who_stands_in_both_places_may_stand_in_either() -> None:
-    """A fact runs the wrong way only where neither end is known to stand where it should."""
+    """A fact has the wrong direction only if neither entity is known in its position."""
     truth = (Fact("Lock", "spans", "Ossel"), Fact("Larn Bridge", "spans", "Lock"))
 
     assert strict("Lock", "spans", "Larn Bridge", truth)
@@ -223,7 +223,7 @@ def test_who_stands_in_both_places_may_stand_in_either() -> None:
 
 
 def test_relations_of_one_name() -> None:
-    """Relations that share a name are all found under it, in their order."""
+    """Relations with the same name are all found under it, in their order."""
     named = replace(ONTOLOGY).relations_named
 
     assert [each.id for each in named["near"]] == ["3", "5"]
@@ -231,6 +231,6 @@ def test_relations_of_one_name() -> None:
 
 
 def test_facts_survive_json() -> None:
-    """What case data hold of facts is all of them."""
+    """Facts are unchanged after a round trip through JSON."""
     assert facts_from(facts_json(TRUTH)) == TRUTH
     assert facts_json(TRUTH)[0] == ["Larn Bridge", "spans", "Ossel"]

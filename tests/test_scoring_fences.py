@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fenced blocks: the documented decisions, what wrapping may not change, and published answers."""
+"""Fenced blocks: the documented rules, invariance under wrapping, and published answers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FENCED = st.text(alphabet="`~ \n\t\r>:-ab{", max_size=80)
 
 Wrapping = Callable[[str, str], str]
 
-# How an answer may be wrapped with nothing said beside it; of the info string and the document.
+# Ways of wrapping an answer without other text, from its info string and document.
 ALONE: dict[str, Wrapping] = {
     "plain": lambda i, d: f"```{i}\n{d}\n```",
     "line break at the end": lambda i, d: f"```{i}\n{d}\n```\n",
@@ -56,7 +56,7 @@ ALONE: dict[str, Wrapping] = {
     "empty lines within": lambda i, d: f"```{i}\n\n{d}\n\n```",
 }
 
-# How an answer may be wrapped with something said beside it: brevity may change, nothing else.
+# Ways of wrapping an answer beside other text, which may change only brevity.
 BESIDE_TEXT: dict[str, Wrapping] = {
     "text before": lambda i, d: f"Here you are:\n\n```{i}\n{d}\n```",
     "text behind": lambda i, d: f"```{i}\n{d}\n```\n\nI hope that this helps.",
@@ -86,18 +86,18 @@ BESIDE_TEXT: dict[str, Wrapping] = {
 }
 
 
-_MANY = 8  # labelled tasks of a class, of which one case each is enough
+_MANY = 8  # more labelled tasks than this need one case each
 
 
 def _block_classes() -> list[str]:
-    """The task classes with code whose reference answers are fenced blocks, and no tool calls."""
+    """Return the task classes whose reference answers are fenced blocks, without tools."""
     names = {task.task_class for task in catalogue.labelled_tasks().values()}
     names = {name for name in names if not hasattr(catalogue.module(name), "tools")}
     return sorted(name for name in names if _cases(name)[0][1].startswith("```"))
 
 
 def _cases(name: str) -> list[tuple[Case, str]]:
-    """A case of every labelled task of a class, and its reference answer."""
+    """Return cases of every labelled task of a class with their reference answers."""
     module = catalogue.module(name)
     tasks = catalogue.task_class(name).tasks
     each = 1 if len(tasks) > _MANY else 2
@@ -106,7 +106,7 @@ def _cases(name: str) -> list[tuple[Case, str]]:
 
 
 def test_which_classes_want_a_block() -> None:
-    """The property below holds for all classes that want a block; these are known."""
+    """The task classes that expect a fenced block are exactly these."""
     assert _block_classes() == [
         "AlignmentWorld",
         "DifferenceWorld",
@@ -139,7 +139,7 @@ def test_which_classes_want_a_block() -> None:
 
 @pytest.mark.parametrize("name", _block_classes())
 def test_wrapping_a_correct_answer_keeps_its_scores(name: str) -> None:
-    """A correct answer has the same scores in all ways of wrapping; beside text all but brevity."""
+    """Every way of wrapping a correct answer keeps its scores, except brevity beside other text."""
     module, executor = catalogue.module(name), PlainExecutor()
     for case, reference in _cases(name):
         first, _, rest = reference.partition("\n")
@@ -158,12 +158,12 @@ def test_wrapping_a_correct_answer_keeps_its_scores(name: str) -> None:
 
 @pytest.mark.parametrize("decision", DECISIONS, ids=[one.form for one in DECISIONS])
 def test_documented_decisions(decision: Decision) -> None:
-    """Every example of the reference page has the blocks that the page says."""
+    """Every example of the reference page has the stated blocks."""
     assert tuple(block.body for block in fenced_blocks(decision.answer)) == decision.bodies
 
 
 def test_fenced_block_with_text_around() -> None:
-    """A block has its body, its info string and its source; the text around is not part of it."""
+    """A block has a body, an info string and a source, without the text around it."""
     (block,) = fenced_blocks("See:\n```turtle\n:a :b :c .\n\n```\nThat is all.")
     assert block.body == ":a :b :c .\n\n"
     assert block.info == "turtle"
@@ -190,13 +190,13 @@ def test_fenced_block_with_text_around() -> None:
     ],
 )
 def test_further_forms(answer: str, bodies: list[str]) -> None:
-    """Combinations of the documented decisions have the blocks that follow from them."""
+    """Combinations of the documented rules have the expected blocks."""
     assert [block.body for block in fenced_blocks(answer)] == bodies
 
 
 @given(TEXTS, st.lists(st.text(alphabet="ab \n.", max_size=20), max_size=5))
 def test_plain_blocks_are_found(prose: str, bodies: list[str]) -> None:
-    """Every block that is found stands in the answer, and what was put in blocks is found."""
+    """Every block that was put into an answer is found, and every block found is in the answer."""
     answer = "".join(f"```\n{body}\n```\n" for body in bodies)
     assert [block.body for block in fenced_blocks(answer)] == [f"{body}\n" for body in bodies]
     assert all(block.source in prose + answer for block in fenced_blocks(prose + answer))
@@ -204,7 +204,7 @@ def test_plain_blocks_are_found(prose: str, bodies: list[str]) -> None:
 
 @given(FENCED)
 def test_blocks_are_parts_of_any_answer(answer: str) -> None:
-    """Whatever fences there are: sources stand in the answer, bodies in their sources by line."""
+    """Each source is part of the answer, and each line of a body is part of its source."""
     for block in fenced_blocks(answer):
         lines = {line.strip() for line in block.body.split("\n")}
         assert all(line in block.source for line in lines)
@@ -215,7 +215,7 @@ def test_blocks_are_parts_of_any_answer(answer: str) -> None:
 @pytest.mark.external
 @pytest.mark.parametrize("generation", ["llm-kg-bench-v2", "llm-kg-bench-v3"])
 def test_published_blocks(external_data: Path, generation: str) -> None:
-    """Documents, queries and numbers of blocks are those that were published."""
+    """Documents, queries and numbers of blocks are as published."""
     seen = 0
     for archive in published.archives(external_data, generation):
         for record in published.records(archive):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What meets the texts of models takes time in proportion to their length."""
+"""Functions that read texts of models take time in proportion to the length."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from kgbench.scoring.query_names import _tokens as tokens
 from kgbench.scoring.query_names import names
 from kgbench.tasks import rdf_connection_explain, rdf_friend_count, text2kg_turtle
 
-LENGTH = 300_000  # characters; where time grows with the square, this takes an hour
-SHORT = 100_000  # characters; there it takes minutes
-PATIENCE = 60  # seconds for an attack that takes less than three where time grows with the length
+LENGTH = 300_000  # characters; a quadratic function takes an hour for them
+SHORT = 100_000  # characters; a quadratic function takes minutes for them
+PATIENCE = 60  # seconds for an attack that takes a linear function less than three
 
-# Repeated until there are enough of them; behind the bar stands what ends the text.
+# Repeated up to a length; a bar separates the text that comes at the end.
 ATTACKS = (
     *("a", " ", "\n", "\t ", "a ", "a.", ".", "-", "a-", "'", '"', "\\", '\\"', "\\'", '"\\', '""'),
     *(
@@ -128,13 +128,13 @@ TARGETS: dict[str, Callable[[str], object]] = {
 
 
 def attack(pattern: str, length: int) -> str:
-    """``pattern`` repeated up to a length; what follows a bar in it ends the text."""
+    """Return ``pattern`` repeated up to a length; the text after a bar comes at the end."""
     unit, _, end = pattern.partition("|")
     return unit * (length // len(unit)) + end
 
 
 def _in_iri(text: str) -> str:
-    """``text`` as far as it can stand in an IRI."""
+    """Return the characters of ``text`` that may occur in an IRI."""
     return "".join(c for c in text if c.isalnum() or c in "/-._~:,")
 
 
@@ -152,7 +152,7 @@ for pattern in ATTACKS:
 
 
 def survived(name: str, length: int) -> subprocess.CompletedProcess[str]:
-    """All attacks on one function in a process that ends itself where one takes too long."""
+    """Run all attacks on one function in a process that ends itself after a time limit."""
     words = [sys.executable, "-c", CODE, name, str(length)]
     root = Path(__file__).parent.parent
     return subprocess.run(words, cwd=root, capture_output=True, text=True, check=False)
@@ -162,7 +162,7 @@ def survived(name: str, length: int) -> subprocess.CompletedProcess[str]:
     "name", ["facts", "graphs", "names in queries", "persons", "think blocks", "lists of IRIs"]
 )
 def test_attacks_are_read_in_time(name: str) -> None:
-    """Every attack of 100,000 characters ends within the patience."""
+    """Every attack of 100,000 characters ends within the time limit."""
     done = survived(name, SHORT)
     assert done.returncode == 0, (done.stdout.splitlines()[-1:], done.stderr[-500:])
 
@@ -171,12 +171,12 @@ def test_attacks_are_read_in_time(name: str) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("name", TARGETS)
 def test_long_texts_are_read_in_time(name: str) -> None:
-    """Every attack of 300,000 characters ends within the patience."""
+    """Every attack of 300,000 characters ends within the time limit."""
     done = survived(name, LENGTH)
     assert done.returncode == 0, (done.stdout.splitlines()[-1:], done.stderr[-500:])
 
 
-# The names of queries were once found by one expression, which takes quadratic time.
+# The former single expression for the names of queries, which takes quadratic time.
 BEFORE = re.compile(
     r"""(?P<string>\"\"\".*?\"\"\"|'''.*?'''|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')"""
     r"|<(?P<iri>[^<>\s]*)>"
@@ -188,14 +188,14 @@ BEFORE = re.compile(
 
 @given(st.text(alphabet="\"'\\\n a:.<>", max_size=40))
 def test_names_in_queries_are_those_of_one_expression(text: str) -> None:
-    """The scan in linear time finds the names that the expression for all tokens finds."""
+    """The linear scan finds the same names as the former single expression."""
     expected = [match.span() for match in BEFORE.finditer(text) if match["string"] is None]
     assert [match.span() for match in tokens(text)] == expected
 
 
 @given(st.text(max_size=60))
 def test_accents_go_as_from_the_whole_text(text: str) -> None:
-    """Decomposed one by one, characters lose the marks that they lose decomposed together."""
+    """Removing accents character by character gives the same as for the whole text."""
     decomposed = unicodedata.normalize("NFKD", text)
     whole = "".join(c for c in decomposed if not unicodedata.combining(c))
     assert mentions._without_accents(text) == whole

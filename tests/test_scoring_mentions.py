@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Other forms of a mention, at the edges of each rule."""
+"""Other forms of a mention, at the boundaries of each rule."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ WORDS = "Alpha Bravo Charlie Delta Echo Foxtrot Golf Hotel India Juliett Kilo"
     ],
 )
 def test_dates_need_year_month_and_day(sentence: str, entity: str, mentioned: bool) -> None:
-    """A date is mentioned where its year, its month by name or number, and its day are."""
+    """A date is mentioned if its year, its month by name or number, and its day occur."""
     assert MentionedIn(sentence).mentions(entity) is mentioned
 
 
@@ -62,7 +62,7 @@ def test_dates_need_year_month_and_day(sentence: str, entity: str, mentioned: bo
     ],
 )
 def test_what_is_a_date(text: str, date: bool) -> None:
-    """Quotation marks around a date are no part of it; what names no month is no date."""
+    """Quotation marks around a date are ignored; a text without a month is not a date."""
     assert is_date(text) is date
 
 
@@ -75,7 +75,7 @@ def test_what_is_a_date(text: str, date: bool) -> None:
     ],
 )
 def test_names_of_months(month: str, number: int) -> None:
-    """A month has a whole name and one of three letters, September another one."""
+    """A month has a full name and one of three letters; September also has "Sept"."""
     assert MentionedIn(f"It opened on 30/{number}/1899.").mentions(f"30 {month} 1899")
     assert MentionedIn(f"It opened on 30 {month} 1899.").mentions(f"1899-{number:02}-30")
     assert not MentionedIn("It opened on 30/13/1899.").mentions(f"30 {month} 1899")
@@ -94,18 +94,18 @@ def test_names_of_months(month: str, number: int) -> None:
     ],
 )
 def test_what_is_a_number(text: str, number: bool) -> None:
-    """Separators of thousands and quotation marks do not matter, letters do."""
+    """Thousands separators and quotation marks are allowed in a number, letters are not."""
     assert is_number(text) is number
 
 
 def test_numbers_are_compared_by_value() -> None:
-    """A number with separators is the one without them."""
+    """A number with separators equals the number without them."""
     assert MentionedIn("It is 1200 metres long.").mentions("1,200")
     assert not MentionedIn("It is 1200 metres long.").mentions("1,201")
 
 
 def test_endless_numbers_are_not_compared() -> None:
-    """What has 300 digits or more is no number that could be told from another."""
+    """Numbers with 300 digits or more are not compared."""
     assert MentionedIn("9" * 299).mentions("9" * 299)
     assert not MentionedIn("9" * 300).mentions("9" * 300)
 
@@ -126,7 +126,7 @@ def test_endless_numbers_are_not_compared() -> None:
     ],
 )
 def test_acronyms_of_two_to_eight_words(sentence: str, entity: str, mentioned: bool) -> None:
-    """An acronym has the initials of two to eight words that follow each other."""
+    """An acronym consists of the initials of two to eight consecutive words."""
     assert MentionedIn(sentence).mentions(entity) is mentioned
 
 
@@ -141,7 +141,7 @@ def test_acronyms_of_two_to_eight_words(sentence: str, entity: str, mentioned: b
     ],
 )
 def test_expansions_of_acronyms(sentence: str, entity: str, mentioned: bool) -> None:
-    """An expansion is mentioned where its initials are, two at least, with periods or without."""
+    """An expansion is mentioned by at least two initials, with or without periods."""
     assert MentionedIn(sentence).mentions(entity) is mentioned
 
 
@@ -156,5 +156,5 @@ def test_expansions_of_acronyms(sentence: str, entity: str, mentioned: bool) -> 
     ],
 )
 def test_words_of_a_name(sentence: str, entity: str, mentioned: bool) -> None:
-    """All words stand for a name, or a long last one with a capital; no word stands for none."""
+    """A name is mentioned by all its words, or by a long capitalised last word."""
     assert MentionedIn(sentence).mentions(entity) is mentioned

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The formulas for lists of values, result sets and names in queries."""
+"""Formulas for lists of values, result sets and names in queries."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ GHI = {"": "https://abc.def/ghi/", "org": "http://www.w3.org/ns/org#"}
     ],
 )
 def test_four_degrees_of_strictness(answer: str, f1: tuple[float, ...]) -> None:
-    """Each degree forgives what its name says, and all that the stricter ones forgive."""
+    """Each degree of strictness forgives what its name says and what stricter ones forgive."""
     found = answer_lists.comparisons([":bob"], answer)
     assert list(found) == ["", "trim", "fixed", "relaxed"]
     assert [each.f1 for each in found.values()] == pytest.approx(f1)
@@ -40,7 +40,7 @@ def test_four_degrees_of_strictness(answer: str, f1: tuple[float, ...]) -> None:
     [("2", 1.0), (":anne\n:bob", 1.0), (":anne", 0.0), ("```\n2\n```", 0.0), ("3", 0.0), ("", 0.0)],
 )
 def test_listing_what_should_be_counted(answer: str, f1: float) -> None:
-    """Where one number is expected, the colons of an answer that is no number are counted."""
+    """If one number is expected, an answer that is not a number counts as its number of colons."""
     assert answer_lists.comparisons(["2"], answer)["relaxed"].f1 == f1
 
 
@@ -49,7 +49,7 @@ def test_listing_what_should_be_counted(answer: str, f1: float) -> None:
     [(" 0:Bob ", "bob"), (":0:Bob", "bob"), (":Bob", "bob"), ("Bob:0:", "bob:0:"), ("Bob", "bob")],
 )
 def test_relaxed_values(value: str, relaxed: str) -> None:
-    """Relaxed values have no colon in front, with or without the zero, and no capitals."""
+    """A relaxed value is in lower case, without a leading colon or zero with colon."""
     assert answer_lists.relaxed(value) == relaxed
 
 
@@ -89,12 +89,12 @@ def test_comparisons_never_fail(expected: list[str], answer: str) -> None:
     ],
 )
 def test_values_of_result_sets(term: str, value: str) -> None:
-    """IRIs are shortened where a prefix fits, literals lose datatype and language."""
+    """IRIs are shortened if a prefix fits, and literals lose their datatype and language."""
     assert result_sets.term_value(term, GHI) == value
 
 
 def test_the_longest_namespace_shortens() -> None:
-    """Of several namespaces that fit, the longest counts, whatever their prefixes and order."""
+    """The longest fitting namespace shortens, whatever the prefixes and their order."""
     prefixes = {"z": "http://e.org/", "a": "http://e.org/a/", "m": ""}
     for each in (prefixes, dict(reversed(prefixes.items()))):
         assert result_sets.shorten_iri("http://e.org/a/b", each) == "a:b"
@@ -110,7 +110,7 @@ def test_rows_are_flattened() -> None:
 
 
 def test_names_in_queries() -> None:
-    """Prefixed names as written, `a` as rdf:type, full IRIs shortened; strings are no names."""
+    """Prefixed names are kept, `a` is rdf:type, IRIs are shortened, strings are ignored."""
     query = """PREFIX org: <http://www.w3.org/ns/org#>
     SELECT ?a WHERE { ?a a org:Role ; rdfs:label ":no:name" ; org:x/:bob ?b .
     <https://abc.def/ghi/anne> <http://other.example/p> "a" }"""
@@ -128,7 +128,7 @@ def test_names_in_queries() -> None:
     ],
 )
 def test_declarations_are_no_names(declaration: str) -> None:
-    """Neither the prefix nor the IRI of a declaration is a name that the query uses."""
+    """Neither the prefix nor the IRI of a declaration counts as a used name."""
     assert names(f"{declaration} {declaration} SELECT * {{ ?s e:x ?o }}", {}) == {"e:x"}
 
 
@@ -146,7 +146,7 @@ def test_declarations_are_no_names(declaration: str) -> None:
     ],
 )
 def test_no_names_in_strings(query: str, expected: set[str]) -> None:
-    """Strings of all four kinds are passed over, escapes included; only long ones have lines."""
+    """Strings of all four kinds are skipped, escapes included; only long ones span lines."""
     assert names(query, {}) == expected
 
 
@@ -168,12 +168,12 @@ def test_no_names_in_strings(query: str, expected: set[str]) -> None:
     ],
 )
 def test_where_names_begin_and_end(query: str, expected: set[str]) -> None:
-    """Variables are no names, a period that ends a sentence belongs to none, IRIs have no blank."""
+    """Variables are not names, a final period is not part of a name, and IRIs have no spaces."""
     assert names(query, {}) == expected
 
 
 def test_names_with_other_prefixes_agree_in_their_suffix() -> None:
-    """The suffix variant ignores which prefix was chosen."""
+    """The suffix variant ignores the prefix."""
     whole, suffix = compare_names(
         "SELECT ?x { ?x ns1:eats :fish }", "SELECT ?x { ?x best:eats :fish }", {}
     )
@@ -182,7 +182,7 @@ def test_names_with_other_prefixes_agree_in_their_suffix() -> None:
 
 
 def test_iris_and_names_agree() -> None:
-    """A name that one query writes as an IRI and the other by prefix is the same name."""
+    """An IRI and a prefixed name for it are the same name."""
     query, other = "{ ?x <https://abc.def/ghi/a:b> ?y }", "{ ?x :c ?y }"
     for whole, suffix in (compare_names(query, query, GHI), compare_names(other, other, GHI)):
         assert whole.f1 == suffix.f1 == 1.0
@@ -199,10 +199,10 @@ def test_iris_and_names_agree() -> None:
     ],
 )
 def test_suffixes_that_differ(one: str, two: str) -> None:
-    """A suffix is all behind the first colon, and all of an IRI that no prefix fits."""
+    """A suffix is the part after the first colon, or the whole of an IRI without a prefix."""
     assert compare_names(one, two, GHI)[1].f1 == 0.0
 
 
 def test_a_declaration_separates() -> None:
-    """A name right behind a prefix declaration is a name of its own."""
+    """A name directly after a prefix declaration is a separate name."""
     assert names("prefix e: <http://e.org/>e:x", {}) == {"e:x"}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stems piece by piece are those of the whole text, and what is remembered has bounds."""
+"""Stemming by pieces equals stemming the whole text, and the caches are bounded."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ import pytest
 from kgbench.errors import ResourceError
 from kgbench.scoring import stems
 
-LONG = "running/" * 10  # more than is remembered, and neither a word nor words with hyphens
-#: Sixty-four characters with an apostrophe inside, which only the tokeniser takes apart.
+LONG = "running/" * 10  # longer than a cached text; neither a word nor words with hyphens
+#: Sixty-four characters with an apostrophe inside, which only the tokeniser splits.
 ODD = "can't" + "running/" * 7 + "abc"
 SPEC = importlib.util.find_spec("nltk")
 
 
 @pytest.fixture(autouse=True)
 def forgotten() -> None:
-    """Nothing is remembered."""
+    """Clear the caches."""
     stems.clear_caches()
 
 
@@ -36,26 +36,26 @@ def forgotten() -> None:
     ],
 )
 def test_pieces_at_the_ends_of_a_text(text: str) -> None:
-    """Quotation marks at the start and periods at the end are what they are in the whole text."""
+    """Quotation marks at the start and periods at the end are treated as in the whole text."""
     tokenise, stem = stems._tools()
 
     assert stems.stemmed(text) == stems.folded("".join(map(stem, tokenise(text))))
 
 
 def test_folding() -> None:
-    """White space, underscores and case do not count, everything else does."""
+    """White space, underscores and case are ignored, and nothing else is."""
     assert stems.folded("Cast_Member \t of\n2,5") == "castmemberof2,5"
 
 
 def test_endless_words_are_no_words() -> None:
-    """Up to 200 characters a word is stemmed; longer ones stay, in lower case."""
+    """A word of up to 200 characters is stemmed; a longer one is only put into lower case."""
     assert stems.stemmed("a" * 193 + "Running") == "a" * 193 + "run"
     assert stems.stemmed("a" * 194 + "Running") == "a" * 194 + "running"
     assert stems.stemmed("\u00df" * 201) == "\u00df" * 201
 
 
 def test_only_short_texts_are_remembered() -> None:
-    """A text of up to 64 characters is remembered, a longer one is not."""
+    """A text of up to 64 characters is cached, a longer one is not."""
     stems.stemmed("a" * 65)
     assert stems._short.cache_info().currsize == 0
     stems.stemmed("a" * 64)
@@ -63,7 +63,7 @@ def test_only_short_texts_are_remembered() -> None:
 
 
 def test_only_short_pieces_are_remembered() -> None:
-    """Words and words with a mark need no memory, other pieces have one up to 64 characters."""
+    """Words and words with a mark are not cached, other pieces are up to 64 characters."""
     stems.stemmed(f"cats (running) well-known. {'cats, ' * 20}cats")
     assert stems._cached_stems.cache_info().currsize == 0
     stems.stemmed(f"x {ODD}d y")
@@ -73,14 +73,14 @@ def test_only_short_pieces_are_remembered() -> None:
 
 
 def test_other_modules_of_nltk_stay_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Loading leaves those modules of NLTK that were there, and none that were not."""
+    """Loading keeps the modules of NLTK that were imported, and adds none."""
     for name in [name for name in sys.modules if name.partition(".")[0] == "nltk"]:
         monkeypatch.delitem(sys.modules, name)
     there = {"nltk": ModuleType("nltk"), "nltk.other": ModuleType("nltk.other")}
     for name, module in there.items():
         monkeypatch.setitem(sys.modules, name, module)
     stems._tools.cache_clear()
-    # The package is found by its name, which works for what stands in for it only by its spec.
+    # find_spec() finds the replaced package only through its __spec__.
     there["nltk"].__spec__ = SPEC
     stems.load()
 
@@ -89,7 +89,7 @@ def test_other_modules_of_nltk_stay_as_they_are(monkeypatch: pytest.MonkeyPatch)
 
 @pytest.mark.parametrize("spec", [None, SimpleNamespace(submodule_search_locations=None)])
 def test_missing_package_is_named(spec: object, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where NLTK is not installed, or is no package, the error says what to do."""
+    """If NLTK is not installed, or not a package, the error says what to do."""
     stems._tools.cache_clear()
     monkeypatch.setattr(importlib.util, "find_spec", lambda _: spec)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Known keys are found in every encoding that is promised, by themselves and by fingerprints."""
+"""Known keys are found in every supported encoding, by the key and by its fingerprint."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ ENCODINGS = {
 
 @pytest.fixture
 def remembered(tmp_path):
-    """Knows the key by its fingerprint only, read back from a file."""
+    """Return a detector that knows the key only by its stored fingerprint."""
     Fingerprints.read(tmp_path).note(tmp_path, [KEY])
     return SecretDetector((), Fingerprints.read(tmp_path))
 
 
 @pytest.mark.parametrize("encoding", ENCODINGS)
 def test_an_encoded_key_is_hidden(encoding, remembered):
-    """Whichever encoding a text has a key in, the key can no longer be decoded from it."""
+    """In any encoding, a hidden key can no longer be decoded from the text."""
     text = f"before {ENCODINGS[encoding](KEY)} after"
 
     for echoes in (SecretDetector([KEY]), remembered):
@@ -69,17 +69,17 @@ def test_an_encoded_key_is_hidden(encoding, remembered):
 
 
 def test_hexadecimal_digits_may_have_separators():
-    """Known keys are found in dumps of bytes, too."""
+    """A key is also found in a hexadecimal dump with separators."""
     for text in (KEY.encode().hex(":"), KEY.encode().hex(" ").upper()):
         assert SecretDetector([KEY]).hide(f"<{text}>") == f"<{HIDDEN}>"
 
 
-_BESIDE = st.text(st.characters(exclude_characters="\\"))  # one more would change what escapes mean
+_BESIDE = st.text(st.characters(exclude_characters="\\"))  # a backslash would change escapes
 
 
 @given(st.text("abAB01+/-_=%&.", min_size=16, max_size=40), _BESIDE, _BESIDE, st.data())
 def test_no_key_survives_any_encoding(key, before, after, data):
-    """Keys of awkward characters are found wherever they stand, in each encoding."""
+    """Keys of special characters are found anywhere in a text, in each encoding."""
     text = before + data.draw(st.sampled_from(list(ENCODINGS.values())))(key) + after
 
     hidden = SecretDetector([key]).hide(text)
@@ -90,12 +90,12 @@ def test_no_key_survives_any_encoding(key, before, after, data):
 
 @given(st.text())
 def test_other_texts_stay(text):
-    """What holds no key is returned as it is."""
+    """A text without a key is returned unchanged."""
     assert SecretDetector([KEY]).hide(text) == text
 
 
 def test_a_plain_text_keeps_its_rest(remembered):
-    """A key that is not encoded is cut out of its text, whether known or remembered."""
+    """An unencoded key is cut out of its text, whether known or remembered."""
     text = f"{KEY}{KEY}, 100%41 {KEY}x \ud800"
 
     for echoes in (SecretDetector([KEY]), remembered):
@@ -103,7 +103,7 @@ def test_a_plain_text_keeps_its_rest(remembered):
 
 
 def test_the_file_holds_no_key(tmp_path):
-    """The file is for its owner, and tells a key in no encoding; each file has its own secret."""
+    """Only the owner can read the file, which reveals no key; each file has its own secret."""
     other = tmp_path / "other"
     other.mkdir()
     for folder in (tmp_path, other):
@@ -121,7 +121,7 @@ def test_the_file_holds_no_key(tmp_path):
 
 
 def test_keys_are_noted_once_and_carried(tmp_path, monkeypatch):
-    """A second session adds nothing for the same key; a copy of a store finds the keys, too."""
+    """A key is noted once, and a copy of a store finds the keys, too."""
     old, new = tmp_path / "old", tmp_path / "new"
     old.mkdir()
     new.mkdir()
@@ -138,7 +138,7 @@ def test_keys_are_noted_once_and_carried(tmp_path, monkeypatch):
 
 
 def test_keys_of_a_store_on_a_server_are_kept_here(tmp_path, monkeypatch):
-    """They lie in the user's state folder, for the owner only, and go along with copies."""
+    """Keys of a store on a server are in the user's private state folder; copies keep them."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     server, other = "http://127.0.0.1:9/store", "http://127.0.0.1:9/other"
     known_keys.note(server, [KEY])
@@ -159,7 +159,7 @@ def test_keys_of_a_store_on_a_server_are_kept_here(tmp_path, monkeypatch):
 
 
 def test_a_file_that_cannot_be_written_is_told(monkeypatch):
-    """No run begins whose keys could not be looked for later."""
+    """If the keys cannot be noted for later, an error is raised."""
     monkeypatch.setenv("XDG_STATE_HOME", "/proc/nowhere")
 
     with pytest.raises(WriteFailed, match=r"key-fingerprints\.json cannot be written"):
@@ -167,7 +167,7 @@ def test_a_file_that_cannot_be_written_is_told(monkeypatch):
 
 
 def test_a_damaged_file_is_told(tmp_path):
-    """Keys are not forgotten without a word."""
+    """A damaged file is an error, so that no key is forgotten silently."""
     (tmp_path / FILE).write_text('{"secret": "00"')
 
     with pytest.raises(StoreError, match=r"key-fingerprints\.json cannot be read"):

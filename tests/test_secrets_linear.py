@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Searches for secrets take time in proportion to the text, whatever the text is made of."""
+"""Searches for secrets take time in proportion to the text, whatever its content."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-#: What made, or could make, a search begin anew within what it had already read.
+#: Repeated pieces that could make a search restart within text it has already read.
 FAMILIES = (
     *("a.", "1.1.1.", "a", "a-", "ab ", "A A ", "a@", "@", "@a.", "a@a-", "://", "a://", "://a@"),
     *(
@@ -64,7 +64,7 @@ for family in families:
 
 
 def _searched(size: int, families: tuple[str, ...], seconds: int, *ends: str) -> None:
-    """Search the texts of ``families`` in a process that is ended after so much CPU time."""
+    """Search the texts of ``families`` in a process that is limited in CPU time."""
     done = subprocess.run(
         [sys.executable, "-c", CODE, str(size), repr(families), str(seconds), *ends],
         capture_output=True,
@@ -76,7 +76,7 @@ def _searched(size: int, families: tuple[str, ...], seconds: int, *ends: str) ->
 
 
 def test_texts_of_one_pattern():
-    """Forty kilobytes of each family; a quadratic search of one took half a minute."""
+    """Forty kilobytes of each family are searched in time; one once took half a minute."""
     _searched(40_000, FAMILIES, 60, "", "@")
 
 
@@ -84,7 +84,7 @@ def test_texts_of_one_pattern():
 @pytest.mark.long
 @pytest.mark.parametrize("family", FAMILIES)
 def test_long_texts_of_one_pattern(family):
-    """A megabyte of a family in its five forms: 25 times as much, within the same time."""
+    """A megabyte of a family, in five forms, is searched within the same time."""
     _searched(1_000_000, (family,), 60, "", "!", "g", "@", "/")
 
 
@@ -92,5 +92,5 @@ def test_long_texts_of_one_pattern(family):
 @pytest.mark.long
 @pytest.mark.parametrize("family", ["a.", "1.1.1."])
 def test_very_long_texts_of_one_pattern(family):
-    """Ten megabytes of what once stopped a publication, within minutes on a slow machine."""
+    """Ten megabytes that once stopped a publication are searched within minutes."""
     _searched(10_000_000, (family,), 600, "")

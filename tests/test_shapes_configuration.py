@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The shapes of configurations accept a full one and refuse every mutant of it."""
+"""The configuration shapes accept a complete configuration and refuse every mutant of it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.shape_constraints import Constraint
 
 SAMPLE = Path(__file__).parent / "graphs" / "configuration.ttl"
 NAMESPACE = f"{BASE}shapes/configuration#"
-# Shapes that say which keys go together; tests/test_config_findings.py holds them one by one.
+# Shapes about combinations of keys; tests/test_config_findings.py tests each of them.
 COMBINATIONS = {
     SH.node, SH["or"], SH.xone,
 }  # fmt: skip
@@ -44,14 +44,14 @@ MUTANTS = _all_mutants()
 
 
 def test_sample_conforms() -> None:
-    """A configuration with every key, one per case, and a part must be accepted."""
+    """A configuration with every key, one per case, and a part conform."""
     conforms, _, text = pyshacl.validate(CHECKER.data, shacl_graph=CHECKER.shapes)
     assert conforms, text
 
 
 @pytest.mark.parametrize("shape", sorted(MUTANTS))
 def test_mutants_fail(shape: str) -> None:
-    """Each constraint on a value complains when the sample is spoilt for it; none is left out."""
+    """Each constraint on a value is violated by a mutant of the sample."""
     survivors, untried = [], []
     for constraint, made in MUTANTS[shape]:
         if constraint.parameter in COMBINATIONS:
@@ -66,12 +66,12 @@ def test_mutants_fail(shape: str) -> None:
 
 
 def test_mutants_are_many() -> None:
-    """The machine makes many mutants; far fewer would mean that it has gone blind."""
+    """More than 100 mutants are generated, so that the test above is not empty."""
     assert sum(len(made) for shape in MUTANTS.values() for _, made in shape) > 100
 
 
 def test_shapes_have_words() -> None:
-    """Every property of a configuration says in words what is allowed, for messages."""
+    """Every property of a configuration has a name and a description for messages."""
     shapes = CHECKER.shapes
     held = set(shapes.objects(None, SH.property))
     named = {shape for shape in held if isinstance(shape, URIRef)}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The shape of what is declared of models: those that ship pass, and each fault is named."""
+"""The shape of model declarations accepts the shipped records and names each fault."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ RECORD = """@prefix kgb: <https://w3id.org/kgbench/ns#> .
 
 
 def told(text: str) -> list[str]:
-    """What the shapes say of a declaration."""
+    """Return the complaints of the shapes about a declaration."""
     return with_pyshacl.report(quads(text.encode()), "queries")
 
 
 def test_shipped_records_conform() -> None:
-    """All records that ship, and the example of every property, are accepted."""
+    """All shipped records, and an example with every property, conform."""
     assert told(resources.path("queries", "models.ttl").read_text(encoding="utf-8")) == []
     assert told(RECORD) == []
 
@@ -53,7 +53,7 @@ def test_shipped_records_conform() -> None:
     ],
 )
 def test_faults_are_named(found: str, instead: str, path: str) -> None:
-    """A property that is missing, doubled, unknown or no such value is complained of by name."""
+    """A missing, repeated, unknown or invalid property is named."""
     assert found in RECORD
     complaints = told(RECORD.replace(found, instead))
     assert complaints

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The result shapes accept what is recorded, and refuse every mutant of it."""
+"""The result shapes accept recorded data and refuse every mutant of it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SAMPLES = tuple(
 
 
 def sample() -> ox.Store:
-    """The sample with everything that is declared, as a store would hold it."""
+    """Return the sample with all declarations, as in a store."""
     store = ox.Store()
     for path in SAMPLES:
         store.load(path=str(path), format=ox.RdfFormat.TRIG)
@@ -59,7 +59,7 @@ def sample() -> ox.Store:
 def test_shapes_that_cannot_be_used_are_said_to_be(
     rule: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A mistake in shapes, or a query that may be none of a shape, is an error that names them."""
+    """An error in shapes, or an unsuitable query in one, is refused by name."""
     file = tmp_path / "mine.ttl"
     text = f"@prefix sh: <{SH}> . <urn:s> a sh:NodeShape ; sh:targetNode <urn:a> ; {rule} ."
     file.write_text(text, encoding="utf-8")
@@ -70,7 +70,7 @@ def test_shapes_that_cannot_be_used_are_said_to_be(
 
 
 def test_results_without_metrics_have_the_declared_shapes_only() -> None:
-    """Where no metric is declared, nothing is added to the shapes, and nothing is found missing."""
+    """Without metrics, the shapes are the declared ones, and no violation is found."""
     assert len(with_pyshacl.shapes_for(Graph(), "results")) == sum(
         len(Graph().parse(resources.path("shapes", name)))
         for name in with_pyshacl.SHAPE_FILES["results"]
@@ -83,7 +83,7 @@ def _checker() -> Checker:
     return Checker(data, with_pyshacl.shapes_for(data, "results"))
 
 
-CHECKER = _checker()  # shared: whoever spoils it mends it
+CHECKER = _checker()  # shared; each test restores it
 
 
 def _all_mutants() -> dict[str, list[tuple[Constraint, list[Mutant]]]]:
@@ -99,19 +99,19 @@ MUTANTS = _all_mutants()
 
 
 def test_sample_conforms() -> None:
-    """What the contract of recording says must be accepted as it stands."""
+    """The sample of the recording contract conforms."""
     assert_conforms(sample())
 
 
 def test_every_shape_bites() -> None:
-    """Every named shape applies to something in the sample, so that its mutants mean something."""
+    """Every named shape applies to something in the sample, so that its mutants are effective."""
     named = [s for s in CHECKER.shapes.subjects(RDF.type, SH.NodeShape) if isinstance(s, URIRef)]
     assert len(named) > 25
     assert [s for s in named if not focus_nodes(CHECKER.shapes, CHECKER.data, s)] == []
 
 
 def test_targets_agree() -> None:
-    """A full validation finds, by the targets alone, a stray property on each closed node."""
+    """A full validation finds, through the targets alone, a stray property on each closed node."""
     data = with_pyshacl.rdflib_graph(sample())
     declared = with_pyshacl.shapes_for(data, "results")
     closed = set(declared.subjects(SH.closed, None))
@@ -126,7 +126,7 @@ def test_targets_agree() -> None:
 
 @pytest.mark.parametrize("shape", sorted(MUTANTS))
 def test_mutants_fail(shape: str) -> None:
-    """Each constraint complains when the sample is spoilt for it, and none is left out."""
+    """Each constraint is violated by a mutant of the sample."""
     survivors, untried = [], []
     for constraint, made in MUTANTS[shape]:
         if not made and constraint.parameter not in (SH["or"], SH.xone):
@@ -139,11 +139,11 @@ def test_mutants_fail(shape: str) -> None:
 
 
 def test_mutants_are_many() -> None:
-    """The machine makes hundreds of mutants; far fewer would mean that it has gone blind."""
+    """More than 700 mutants are generated, so that the test above is not empty."""
     assert sum(len(made) for shape in MUTANTS.values() for _, made in shape) > 700
 
 
-# --- combinations: what sh:or and sh:xone of whole nodes forbid, by hand -------------------------
+# --- combinations: sh:or and sh:xone of whole nodes, by hand --------------------------------------
 
 
 def _iri(path: str) -> URIRef:
@@ -269,7 +269,7 @@ COMBINATIONS: dict[str, tuple[str, URIRef, tuple[str, ...], tuple[tuple[str, Nod
 
 @pytest.mark.parametrize("name", COMBINATIONS)
 def test_combinations_fail(name: str) -> None:
-    """What must or must not go together is refused: sh:or or sh:xone complains."""
+    """A wrong combination of properties violates sh:or or sh:xone."""
     shape, node, without, values = COMBINATIONS[name]
     remove = _without(CHECKER.data, node, *without)
     add = tuple((node, URIRef(p), o) for p, o in values)
@@ -278,7 +278,7 @@ def test_combinations_fail(name: str) -> None:
 
 
 def test_parameter_values_have_the_declared_datatype() -> None:
-    """A default or allowed value of another datatype than the parameter's is refused."""
+    """A default or allowed value whose datatype is not the parameter's is refused."""
     parameter = next(CHECKER.data.subjects(RDF.type, URIRef(KGB.Parameter)))
     for name in (KGB.defaultValue, KGB.allowedValue):
         add = ((parameter, URIRef(name), Literal("ten")),)
@@ -288,7 +288,7 @@ def test_parameter_values_have_the_declared_datatype() -> None:
 
 @pytest.mark.parametrize("predicate", [PROV.wasDerivedFrom, KGB.describes])
 def test_alternatives_name_a_class(predicate: str) -> None:
-    """Where a value may be of one of several classes, a value of none of them is refused."""
+    """If a value may be of one of several classes, a value of none of them is refused."""
     shape = {PROV.wasDerivedFrom: "Prompt", KGB.describes: "ResultGraph"}[predicate]
     focus = focus_nodes(CHECKER.shapes, CHECKER.data, _iri(f"shapes/{shape}"))[0]
     old = tuple(CHECKER.data.triples((focus, URIRef(predicate), None)))
@@ -298,11 +298,11 @@ def test_alternatives_name_a_class(predicate: str) -> None:
     assert SH.OrConstraintComponent in found
 
 
-# --- what follows from the metrics ---------------------------------------------------------------
+# --- shapes derived from the metrics -------------------------------------------------------------
 
 
 def test_undeclared_metric_is_refused() -> None:
-    """A score under an IRI that no metric declares is refused."""
+    """A score under an undeclared metric IRI is refused."""
     store = sample()
     node = ox.NamedNode(f"{BASE}pass/1/oracle/Spell-10/0-d1d1d1d1/0")
     metric = ox.NamedNode(f"{BASE}metric/Spell/1.0/elegance")
@@ -318,7 +318,7 @@ def test_scores_are_of_evaluations_only() -> None:
 
 
 def test_metric_shapes_need_metrics() -> None:
-    """Every declared metric has a shape of its own with its range, rounding included."""
+    """Every declared metric has a shape with its range, including rounding."""
     declared = set(CHECKER.data.subjects(RDF.type, URIRef(DQV.Metric)))
     shaped = set(CHECKER.shapes.objects(None, SH.targetSubjectsOf))
     assert declared <= shaped
@@ -328,7 +328,7 @@ def test_metric_shapes_need_metrics() -> None:
 
 
 def test_only_published_scores_may_be_beyond_their_range() -> None:
-    """A score that its metric cannot give is refused, but for one that somebody published."""
+    """A score outside the range of its metric is refused unless somebody else published it."""
     store = sample()
     metric = ox.NamedNode(f"{BASE}metric/Spell/1.0/f1")
     for quad in list(store.quads_for_pattern(None, metric, None)):
@@ -336,12 +336,12 @@ def test_only_published_scores_may_be_beyond_their_range() -> None:
         store.add(ox.Quad(quad.subject, metric, ox.Literal(1.7), quad.graph_name))
     refused = with_pyshacl.report(store, "results")
     passes = {line.split("/Spell")[0].removeprefix(BASE) for line in refused}
-    assert {one.split("/")[1] for one in passes} == {"1", "2"}  # the third is of another's results
+    assert {one.split("/")[1] for one in passes} == {"1", "2"}  # the third is of others' results
     assert all(f"A score lies beyond the range of {metric}." in line for line in refused)
 
 
 def test_report_names_place_and_value() -> None:
-    """A violation says which node, which property, what was found."""
+    """A violation names the node, the property and the value."""
     store = sample()
     node = ox.NamedNode(f"{BASE}run/1/oracle/Spell-10/0-d1d1d1d1")
     graph = ox.NamedNode(f"{BASE}graph/run/1")
@@ -355,7 +355,7 @@ def test_report_names_place_and_value() -> None:
 
 @pytest.mark.parametrize("ended", ["2026-11-20T12:09:00", "noon"])
 def test_incomparable_times_are_reported(ended: str) -> None:
-    """An end that cannot be compared with its start is reported, though pySHACL raises."""
+    """An end that cannot be compared with its start is reported, although pySHACL raises."""
     store = sample()
     node = ox.NamedNode(f"{BASE}run/1/parrot-2/Mend-turtle/1-d3d3d3d3")
     graph = ox.NamedNode(f"{BASE}graph/run/1")
@@ -365,7 +365,7 @@ def test_incomparable_times_are_reported(ended: str) -> None:
 
 
 def test_validation_of_tests_finds_what_a_full_one_finds() -> None:
-    """What tests validate their stores with is quicker than a full report, but no less strict."""
+    """The quicker validation of tests finds the same violations as a full report."""
     store = sample()
     catalogue = ox.NamedNode(f"{BASE}graph/catalogue")
     declared = ox.NamedNode(f"{BASE}suite/kgbench-1")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The shapes of task descriptions, and the declared files that they are for."""
+"""The shapes of task descriptions, and the declared files that they apply to."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ def _triples(path: Path) -> list[ox.Quad]:
 
 @pytest.mark.parametrize("path", TASKS, ids=lambda path: path.parent.name)
 def test_description_conforms(path: Path) -> None:
-    """Every task description that ships is accepted."""
+    """Every shipped task description conforms."""
     assert with_pyshacl.report(_triples(path), "tasks") == []
 
 
 @pytest.mark.parametrize("path", TASKS, ids=lambda path: path.parent.name)
 def test_description_names_its_folder(path: Path) -> None:
-    """A folder in tasks/ is called after the one task class that it describes."""
+    """A folder in tasks/ has the name of the one task class that it describes."""
     described = [
         quad.subject.value for quad in _triples(path) if quad.object == ox.NamedNode(KGB.TaskClass)
     ]
@@ -36,12 +36,12 @@ def test_description_names_its_folder(path: Path) -> None:
 
 
 def test_there_are_descriptions() -> None:
-    """Descriptions are found, so that the tests above speak of something."""
+    """Task descriptions are found, so that the tests above are not empty."""
     assert len(TASKS) >= 3
 
 
 def test_faulty_description_is_refused() -> None:
-    """A description with nameless nodes is refused with the reason, where these are spoilt."""
+    """A faulty description is refused with the reason, also if the faults are in blank nodes."""
     spoilt = [
         quad
         for quad in _triples(TASKS[0])
@@ -53,7 +53,7 @@ def test_faulty_description_is_refused() -> None:
 
 
 def test_threshold_that_nothing_reaches_is_refused() -> None:
-    """A success threshold above the greatest value of its metric would make success impossible."""
+    """A success threshold above the maximum of its metric is refused."""
     (path,) = [path for path in TASKS if path.parent.name == "RdfSyntaxFixList"]
     threshold = ox.NamedNode(KGB.successThreshold)
     too_high = ox.Literal("1.5", datatype=ox.NamedNode(XSD.double))
@@ -65,7 +65,7 @@ def test_threshold_that_nothing_reaches_is_refused() -> None:
 
 
 def test_declared_catalogue_conforms() -> None:
-    """Everything that is declared forms a catalogue that the result shapes accept."""
+    """All declarations together form a catalogue that conforms to the result shapes."""
     paths = [
         *resources.folder("ontology").glob("*.ttl"),
         *resources.folder("queries").glob("*.ttl"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where declared things are found, and what is recorded of the software that runs."""
+"""Locations of declared files, and the recorded state of the running software."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kgbench.errors import ResourceError
 
 
 def git(folder, *arguments):
-    """Have git do something in a folder."""
+    """Run git in a folder."""
     own = ("user.name=tests", "user.email=tests@localhost", "commit.gpgsign=false")
     settings = [part for one in own for part in ("-c", one)]
     command = ["git", "-C", str(folder), *settings, *arguments]
@@ -26,13 +26,13 @@ def git(folder, *arguments):
 
 @pytest.fixture
 def checkout(tmp_path, monkeypatch):
-    """A folder that takes the place of the checkout."""
+    """Return a folder that replaces the checkout."""
     monkeypatch.setattr(resources, "checkout", lambda: tmp_path)
     return tmp_path
 
 
 def test_missing_folder_and_file_are_named():
-    """What the code was not shipped with is an error that says where it should be."""
+    """A missing folder or file is refused with its expected location."""
     with pytest.raises(ResourceError, match=r"folder 'recipes' is missing at .*recipes: reinstall"):
         resources.folder("recipes")
     with pytest.raises(ResourceError, match=r"resource shapes/none\.ttl is missing at .*none\.ttl"):
@@ -40,13 +40,13 @@ def test_missing_folder_and_file_are_named():
 
 
 def test_incomplete_checkout_is_said_to_be(checkout):
-    """A folder that was removed from a checkout is named, and no other is taken for it."""
+    """A folder missing in a checkout is refused by name; no other folder replaces it."""
     with pytest.raises(ResourceError, match=f"'queries' is missing at {checkout}"):
         resources.path("queries", "list-models.rq")
 
 
 def test_state_of_code_is_that_of_its_repository(checkout):
-    """Without a repository nothing is said; with one, its commit and whether files are changed."""
+    """The state is the commit and whether tracked files changed; without git it is unknown."""
     assert software._git_state() == (None, None)
     git(checkout, "init", "-q")
     assert software._git_state() == (None, None)  # nothing was committed yet
@@ -63,28 +63,28 @@ def test_state_of_code_is_that_of_its_repository(checkout):
 
 
 def test_machine_without_git_says_nothing(checkout, monkeypatch):
-    """Where git is not installed, a checkout runs as well, and its commit is unknown."""
+    """Without git, the commit of a checkout is unknown and no error is raised."""
     (checkout / ".git").mkdir()
     monkeypatch.setenv("PATH", str(checkout))
     assert software._git_state() == (None, None)
 
 
 def test_code_that_is_not_installed_names_no_packages(monkeypatch):
-    """Run from its folder alone, kgbench has no list of what it needs."""
+    """Without installed metadata, kgbench lists no packages."""
     assert "pyoxigraph" in software._packages()
     monkeypatch.setattr(sys, "path", [])
     assert software._packages() == {}
 
 
 def test_store_opens_from_the_package():
-    """``kgbench.open`` is that of the Python API; what is not public has no name."""
+    """``kgbench.open`` is that of the Python API; other names raise AttributeError."""
     assert kgbench.open is opening.open
     with pytest.raises(AttributeError, match="module 'kgbench' has no attribute 'close'"):
         _ = kgbench.close
 
 
 def test_versions_of_packages_are_those_of_their_metadata():
-    """Each dependency that is installed stands with its version, and nothing else does."""
+    """Each installed dependency is listed with its version, and nothing else is."""
     found = software._packages()
 
     assert {"pyoxigraph", "typer", "numpy"} <= found.keys()
@@ -92,7 +92,7 @@ def test_versions_of_packages_are_those_of_their_metadata():
 
 
 def test_version_that_stands_elsewhere_is_found(monkeypatch):
-    """A package whose metadata are kept in another form than usual has its version, too."""
+    """A package whose metadata has an unusual form still has a version."""
     assert software._version("no-such-package") is None
     elsewhere = SimpleNamespace(read_text=lambda _: None)
     monkeypatch.setattr(metadata, "distribution", lambda _: elsewhere)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Clocks that were ahead, by two minutes or ten years, and are right again: nothing is hidden."""
+"""A clock that was ahead by two minutes or ten years, and is right again, hides no results."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ IRIS = Iris()
 
 @pytest.fixture
 def clock(monkeypatch):
-    """Puts the clock of this process ahead, or right."""
+    """Return a function that sets the clock of this process ahead."""
     real = time.time_ns
 
     def put(ahead: timedelta) -> None:
@@ -41,7 +41,7 @@ def clock(monkeypatch):
 
 
 def given(place, *words):
-    """What a command reports."""
+    """Return the JSON output of a command."""
     done = CliRunner().invoke(app, [*words, "--store", str(place), "--json"])
     assert done.exit_code == 0, (done.output, done.exception)
     return json.loads(done.output)
@@ -49,7 +49,7 @@ def given(place, *words):
 
 @pytest.mark.declared
 def test_later_results_are_seen(tmp_path, clock, ahead):
-    """After a session ahead, one with the right time: 'status' says what 'run' says."""
+    """After a session with the clock ahead, 'status' agrees with a later 'run'."""
     clock(ahead)
     given(tmp_path / "s", "run", *SMALL, "-n", "2")
     clock(timedelta())
@@ -65,7 +65,7 @@ def test_later_results_are_seen(tmp_path, clock, ahead):
 
 @pytest.mark.declared
 def test_the_later_run_is_continued(tmp_path, clock, ahead):
-    """Of two runs of a name the one that was begun last is continued, whatever its id says."""
+    """Of two runs with the same name the later one is continued, whatever its id."""
     clock(ahead)
     first = given(tmp_path / "s", "run", *SMALL, "-n", "1")["run"]
     clock(timedelta())
@@ -80,7 +80,7 @@ def test_the_later_run_is_continued(tmp_path, clock, ahead):
 
 @pytest.mark.declared
 def test_the_later_pass_is_the_latest(tmp_path, clock, ahead):
-    """A re-evaluation is later than the pass it revises, though its clock was behind."""
+    """A re-evaluation is later than the pass it revises, although its clock was behind."""
     clock(ahead)
     given(tmp_path / "s", "run", *SMALL, "-n", "2")
     clock(timedelta())
@@ -98,7 +98,7 @@ def test_the_later_pass_is_the_latest(tmp_path, clock, ahead):
 
 
 def test_snapshots_are_numbered_by_the_store(tmp_path, ahead):
-    """Names of earlier versions, made by a clock that was ahead, are only continued."""
+    """Snapshots named by a clock that was ahead are followed by greater numbers."""
     place = tmp_path / "s"
     open_store(str(place)).close()
     folder = place / "snapshots"
@@ -116,7 +116,7 @@ def test_snapshots_are_numbered_by_the_store(tmp_path, ahead):
 
 
 def test_a_number_is_not_given_twice(tmp_path, clock, ahead):
-    """Where all snapshots were removed, the next one has a number of its own."""
+    """If all snapshots were removed, the next one still has a greater number."""
     clock(ahead)
     place = tmp_path / "s"
     open_store(str(place)).close()
@@ -133,7 +133,7 @@ def test_a_number_is_not_given_twice(tmp_path, clock, ahead):
 
 
 def test_graphs_are_registered_in_order(tmp_path, ahead):
-    """Each write that registers graphs has the next number, also when the store is opened anew."""
+    """Each write that registers graphs has the next number, also after reopening the store."""
     now = datetime.now(UTC)
     names = ["c", "a", "b"]
     for k, name in enumerate(names):

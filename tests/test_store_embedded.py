@@ -20,30 +20,30 @@ COUNT = "SELECT (COUNT(*) AS ?n) WHERE { GRAPH ?g { ?s <urn:p> ?o } }"
 
 
 def triples(count, start=0):
-    """Some triples."""
+    """Return some triples."""
     return [f'<urn:s{k}> <urn:p> "{k}" .' for k in range(start, start + count)]
 
 
 def count(store):
-    """How many of them a store holds."""
+    """Return the number of these triples in a store."""
     return int(next(iter(store.query(COUNT)))["n"].value)
 
 
 def stamp(store, graph):
-    """The change stamps that the registry has of a graph."""
+    """Return the change stamps of a graph in the registry."""
     pattern = f"<{graph}> <{KGB.changeStamp}> ?v"
     found = store.query(f"SELECT ?v WHERE {{ GRAPH <{store.iris.catalogue}> {{ {pattern} }} }}")
     return [int(row["v"].value) for row in found]
 
 
 def test_second_owner_is_refused_at_once(tmp_path):
-    """A store in use says so immediately, and names the process that owns it."""
+    """A store in use is refused at once, with the name of the process that owns it."""
     with open_store(str(tmp_path / "s")), pytest.raises(StoreInUse, match=r"in use .*process \d+"):
         open_store(str(tmp_path / "s"))
 
 
 def test_owner_in_another_process_is_seen(tmp_path):
-    """Ownership holds between processes, and ends with the owning process however it ends."""
+    """Ownership holds between processes, and ends with the owning process in any case."""
     code = (
         "import sys, time\nfrom kgbench.store import open_store\n"
         f"s = open_store({str(tmp_path / 's')!r})\nprint('open', flush=True)\ntime.sleep(600)\n"
@@ -57,7 +57,7 @@ def test_owner_in_another_process_is_seen(tmp_path):
 
 
 def test_write_replaces_the_change_stamp():
-    """A graph has exactly one change stamp, and it grows with every write."""
+    """A graph has exactly one change stamp, which grows with every write."""
     with open_store("memory:") as store:
         store.write([Block(GRAPH, triples(1))])
         first = stamp(store, GRAPH)
@@ -83,7 +83,7 @@ def test_stamps_go_on_growing_after_reopening(tmp_path):
 
 
 def test_a_failing_write_writes_nothing():
-    """One bad triple, and neither content nor stamp of the write is there."""
+    """If one triple is invalid, neither content nor stamp of the write is stored."""
     with open_store("memory:") as store:
         with pytest.raises(SyntaxError):
             store.write([Block(GRAPH, [*triples(3), "<urn:s> <urn:p> no term ."])])
@@ -92,7 +92,7 @@ def test_a_failing_write_writes_nothing():
 
 
 def test_reader_sees_what_a_closed_store_holds(tmp_path):
-    """Everything written before closing is there for readers."""
+    """A reader sees everything written before closing."""
     with open_store(str(tmp_path / "s")) as store:
         store.write([Block(GRAPH, triples(5))])
     with open_reader(str(tmp_path / "s")) as reader:
@@ -114,7 +114,7 @@ def test_reader_follows_a_live_writer(tmp_path):
 
 
 def test_reader_sees_what_a_killed_writer_wrote(tmp_path):
-    """What was written before a kill is readable afterwards, though no snapshot was made of it."""
+    """Data written before a kill can be read afterwards, although no snapshot was made."""
     place = str(tmp_path / "s")
     code = (
         "import os\nfrom kgbench.store import Block, open_store\n"
@@ -127,7 +127,7 @@ def test_reader_sees_what_a_killed_writer_wrote(tmp_path):
 
 
 def test_old_snapshots_are_removed_unless_they_are_read(tmp_path):
-    """At most KEPT snapshots stay, plus those that somebody reads."""
+    """At most KEPT snapshots are kept, plus those that are being read."""
     place = tmp_path / "s"
     with open_store(str(place)) as store:
         store.write([Block(GRAPH, triples(1))])
@@ -142,7 +142,7 @@ def test_old_snapshots_are_removed_unless_they_are_read(tmp_path):
 
 
 def test_bulk_load_and_drop():
-    """A bulk-loaded graph can be dropped, with what the registry says of it."""
+    """A dropped graph, bulk-loaded or not, also loses its entry in the registry."""
     with open_store("memory:") as store:
         store.bulk_load([Block(GRAPH, triples(4)), Block(GRAPH, triples(4, 4))])
         assert count(store) == 8
@@ -154,7 +154,7 @@ def test_bulk_load_and_drop():
 
 
 def test_what_a_killed_bulk_load_left_is_swept_away(tmp_path):
-    """A graph that was loaded but never registered is gone when the store is opened again."""
+    """A graph that was loaded but never registered is removed when the store is next opened."""
     place = str(tmp_path / "s")
     code = (
         "import os\nfrom kgbench.store import Block, open_store\n"
@@ -168,28 +168,28 @@ def test_what_a_killed_bulk_load_left_is_swept_away(tmp_path):
 
 
 def test_foreign_folder_is_refused(tmp_path):
-    """A folder with other things in it is not turned into a store."""
+    """A folder with other content is not turned into a store."""
     (tmp_path / "thesis.tex").write_text("x")
     with pytest.raises(StoreError, match="has other content"):
         open_store(str(tmp_path))
 
 
 def test_file_is_refused(tmp_path):
-    """A file is not a store."""
+    """A file is refused as a store."""
     (tmp_path / "f").write_text("x")
     with pytest.raises(StoreError, match="is a file"):
         open_store(str(tmp_path / "f"))
 
 
 def test_missing_store_cannot_be_read(tmp_path):
-    """Reading where there is no store says how to make one, and makes nothing."""
+    """Reading a missing store says how to make one, and makes nothing."""
     with pytest.raises(StoreError, match="kgbench run"):
         open_reader(str(tmp_path / "none"))
     assert not (tmp_path / "none").exists()
 
 
 def test_other_layout_is_refused(tmp_path):
-    """A store that another layout version wrote is never misread."""
+    """A store with another layout version is refused."""
     place = tmp_path / "s"
     with open_store(str(place)) as store:
         catalogue = store.iris.catalogue
@@ -213,13 +213,13 @@ def test_reader_refuses_to_write(tmp_path):
 
 
 def test_bad_query_is_a_query_error():
-    """The engine's message about a query arrives as a QueryError."""
+    """The engine's message about a query is raised as a QueryError."""
     with open_store("memory:") as store, pytest.raises(QueryError, match="cannot be run"):
         store.query("SELECT nothing")
 
 
 def test_declared_things_are_loaded_once(tmp_path):
-    """Opening again neither doubles nor changes what the catalogue declares."""
+    """Reopening neither doubles nor changes the declarations in the catalogue."""
     place = str(tmp_path / "s")
     with open_store(place) as store:
         first = sorted(
@@ -235,7 +235,7 @@ def test_declared_things_are_loaded_once(tmp_path):
 
 
 def test_snapshot_is_published_when_asked_for(tmp_path):
-    """What was written is there for readers as soon as it was published, not an interval later."""
+    """After publishing a snapshot, readers see all writes at once."""
     with open_store(str(tmp_path / "s")) as store:
         store.write([Block(GRAPH, triples(3))])
         store.publish_snapshot()

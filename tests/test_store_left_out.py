@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A store with a wrongly declared task class can be read, and is rid of the class by dropping."""
+"""A store with a wrongly declared task class can be read, and the class can be dropped."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ POISON = (
 
 
 def kgbench(store: Path, *words: str) -> str:
-    """What a command prints on both streams; it must succeed."""
+    """Return the output of a command on both streams; it must succeed."""
     done = CliRunner().invoke(app, [*words, "--store", str(store)])
     assert done.exit_code == 0, (done.output, done.exception)
     return done.output
 
 
 def test_a_wrongly_declared_class_is_left_out(tmp_path: Path) -> None:
-    """Every reader goes on with the other classes, and says which one it left out and why."""
+    """Every command continues with the other classes, and names the one left out and why."""
     store = tmp_path / "store"
     kgbench(store, *RUN, "--task", "RdfFriendCount-nt-1", "--task", "RdfSyntaxFixList-turtle")
     with open_store(str(store)) as owned:
@@ -52,7 +52,7 @@ def test_a_wrongly_declared_class_is_left_out(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_dropping_takes_what_nothing_uses(tmp_path: Path) -> None:
-    """With its last run a class of another package goes; what other runs use, and ours, stays."""
+    """Dropping the last run of a foreign class drops the class; all that is still used stays."""
     package = documented_package.write(tmp_path)
 
     def said(*words: str) -> str:
@@ -80,7 +80,7 @@ def test_dropping_takes_what_nothing_uses(tmp_path: Path) -> None:
 
 
 def test_models_are_found_by_what_people_call_them(tmp_path: Path) -> None:
-    """The exact name wins over what several share; the name without its connector will do."""
+    """A model's exact name has precedence, and its name without the connector also works."""
     store = tmp_path / "store"
     config = tmp_path / "config.yaml"
     config.write_text(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Snapshots: when they are made, and what is never left out of the last one."""
+"""Snapshots: when they are made, and what the last one contains."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ ASK = "ASK { GRAPH ?g { <urn:s> <urn:p> ?o } }"
 
 
 class Patient(snapshots.Publisher):
-    """Snapshots have their turn in an hour."""
+    """A publisher that makes a snapshot once an hour."""
 
     interval = 3600
 
 
 @pytest.fixture
 def place(tmp_path, monkeypatch):
-    """Where a store may be whose snapshots nobody sees in their turn."""
+    """Return the location of a store that makes no scheduled snapshot during a test."""
     monkeypatch.setattr(snapshots, "Publisher", Patient)
     return tmp_path / "s"
 
 
 def seen(place):
-    """Whether a reader that comes now sees the triple."""
+    """Return whether a new reader sees the triple."""
     with open_reader(str(place)) as reader:
         return bool(reader.query(ASK))
 
 
 def until(condition):
-    """Wait for something, with patience."""
+    """Wait up to a minute for a condition, and return whether it holds."""
     end = time.monotonic() + 60
     while time.monotonic() < end and not condition():
         time.sleep(0.01)
@@ -50,7 +50,7 @@ def until(condition):
 
 
 def test_readers_see_what_is_hurried(place):
-    """What was written is there for readers soon after somebody asked for it; else in its turn."""
+    """``publish_soon`` soon makes writes visible to readers, before the scheduled snapshot."""
     with open_store(str(place)) as store:
         store.write([Block(GRAPH, TRIPLES)])
         assert not seen(place)
@@ -63,7 +63,7 @@ def test_readers_see_what_is_hurried(place):
 
 
 def test_unfinished_snapshots_are_swept_away(place, monkeypatch):
-    """What kills left is gone when the owner opens again, also where no room is for a snapshot."""
+    """Unfinished snapshots are removed on opening, even without space for a snapshot."""
     open_store(str(place)).close()
     folder = place / "snapshots"
     before = {path.name for path in folder.iterdir()} - {"sequence"}
@@ -92,7 +92,7 @@ def test_unfinished_snapshots_are_swept_away(place, monkeypatch):
 @pytest.mark.parametrize("existing", [False, True])
 @pytest.mark.parametrize("room", [0, 100, 3_000, 60_000])
 def test_no_room_to_open_a_store(tmp_path, existing, room):
-    """A full disk on opening is exit code 4 and one line; with room again all is as it was."""
+    """A full disk on opening gives exit code 4 and one line; with space nothing is lost."""
     place = tmp_path / "s"
     if existing:
         open_store(str(place)).close()
@@ -116,7 +116,7 @@ main()
 
 
 def test_a_folder_that_cannot_be_made_is_exit_code_4(monkeypatch, capsys):
-    """A store where nothing may be written ends in the same way."""
+    """A store whose folder cannot be made also gives exit code 4 and one line."""
     monkeypatch.setattr(sys, "argv", ["kgbench", "run", "--store", "/proc/s/t"])
     with pytest.raises(SystemExit) as ended:
         main()
@@ -126,7 +126,7 @@ def test_a_folder_that_cannot_be_made_is_exit_code_4(monkeypatch, capsys):
 
 
 def test_what_came_after_a_snapshot_is_in_the_next(place):
-    """Closing makes a snapshot where the newest one lacks something, were it but a better order."""
+    """Closing makes a snapshot if the newest one lacks a change, even an optimisation."""
     with open_store(str(place)) as store:
         opened = snapshots.newest(place / "snapshots")
     assert snapshots.newest(place / "snapshots") == opened
@@ -143,7 +143,7 @@ def test_what_came_after_a_snapshot_is_in_the_next(place):
 
 
 def test_a_snapshot_that_fails_is_missing(caplog):
-    """Where publishing fails, a warning says so, and the owner knows that a snapshot is missing."""
+    """If publishing fails, a warning is logged and the owner knows that a snapshot is missing."""
     tried = threading.Event()
 
     def take():
@@ -159,7 +159,7 @@ def test_a_snapshot_that_fails_is_missing(caplog):
 
 
 def test_snapshots_that_take_long_are_rare(monkeypatch):
-    """One that took a minute is followed by nine without any; whoever hurries need not wait."""
+    """A snapshot that took a minute is followed by nine minutes without one, unless hurried."""
     clock = itertools.count(0, 60)
     monkeypatch.setattr(snapshots, "time", SimpleNamespace(monotonic=lambda: next(clock)))
     pauses: queue.SimpleQueue[float] = queue.SimpleQueue()
@@ -178,7 +178,7 @@ def test_snapshots_that_take_long_are_rare(monkeypatch):
 
 
 def test_a_reader_cannot_publish(place):
-    """Who only reads a store has nothing to show."""
+    """A reader cannot publish a snapshot."""
     open_store(str(place)).close()
     with open_reader(str(place)) as reader, pytest.raises(StoreError, match="opened for reading"):
         reader.publish_soon()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The write-ahead log: whole records or none, no more than is needed, words for failures."""
+"""The write-ahead log: complete records or none, bounded size, clear errors."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from kgbench.write_ahead import WriteAheadLog, content_of, framed
 
 
 def contents(folder):
-    """What a process that opens the log finds in it."""
+    """Return the records and the damaged segments that a new process finds in the log."""
     log = WriteAheadLog(folder)
     found = [record.content for record in log.recovered()]
     damaged = log.damaged
@@ -28,14 +28,14 @@ def contents(folder):
 
 
 def left_by_a_kill(folder, *lines):
-    """A log as a process that was killed leaves it: these lines in one segment."""
+    """Return a log as left by a killed process: one segment with these lines."""
     folder.mkdir()
     (folder / "00000001.log").write_bytes(b"".join(lines))
     return folder
 
 
 def test_records_survive_in_their_order(tmp_path):
-    """What was appended and is not done is found by the next process; the rest is gone."""
+    """Records that were appended and are not done are found by the next process."""
     log = WriteAheadLog(tmp_path / "log")
     for k in range(5):
         log.append(f"key{k}", b"%d" % k)
@@ -63,7 +63,7 @@ def test_nothing_is_left_when_the_store_has_all(tmp_path):
 
 @pytest.mark.parametrize("cut", range(1, len(framed(b"second")) + 1))
 def test_a_torn_record_is_never_misread(tmp_path, cut):
-    """Wherever the last write was cut off: what stands before it is whole, and it is not there."""
+    """A last record that is cut off anywhere is ignored; the one before it is complete."""
     folder = left_by_a_kill(tmp_path / "log", framed(b"first"), framed(b"second")[:-cut])
 
     assert contents(folder) == ([b"first"], set())
@@ -71,7 +71,7 @@ def test_a_torn_record_is_never_misread(tmp_path, cut):
 
 @pytest.mark.parametrize("position", range(len(framed(b"second"))))
 def test_a_flipped_bit_is_never_misread(tmp_path, position):
-    """A damaged line is no record, its neighbours are, and a copy of the segment stays."""
+    """A damaged record is ignored, its neighbours are read, and a copy of the segment is kept."""
     line = bytearray(framed(b"second"))
     line[position] ^= 1
     folder = left_by_a_kill(tmp_path / "log", framed(b"first"), bytes(line), framed(b"third"))
@@ -88,7 +88,7 @@ def test_a_flipped_bit_is_never_misread(tmp_path, position):
 
 
 def test_any_line_is_whole_or_nothing():
-    """Lines of other programs, and lies about length or digest, are no records."""
+    """A line of another program, or with a wrong length or digest, is not a record."""
     good = framed(b'{"a": 1}')
     lies = [b"", b"\n", b"x" * 100 + b"\n", good[:-1], good.replace(b" 8 ", b" 9 "), good + b"\n"]
 
@@ -97,7 +97,7 @@ def test_any_line_is_whole_or_nothing():
 
 
 def test_the_log_stays_small(tmp_path, monkeypatch):
-    """However much goes through, there is about one segment; what is not done keeps its own."""
+    """The log keeps about one segment, plus the segments of records that are not done."""
     monkeypatch.setattr(write_ahead, "SEGMENT", 1000)
     folder = tmp_path / "log"
     log = WriteAheadLog(folder)
@@ -118,7 +118,7 @@ def test_the_log_stays_small(tmp_path, monkeypatch):
 
 
 def test_one_process_at_a_time(tmp_path):
-    """A second process is refused at once, with the folder's name."""
+    """A second process is refused at once with the folder's name."""
     log = WriteAheadLog(tmp_path / "log")
     log.append("a", b"1")
     with pytest.raises(StoreInUse, match=r"log is in use by another kgbench"):
@@ -143,7 +143,7 @@ log.append("c", b"3" * 10)
 
 
 def test_a_write_that_fails_leaves_the_log_as_it_was(tmp_path):
-    """Half a record is taken back, so that what is appended later is found."""
+    """A partly written record is removed, so that later records are found."""
     folder = tmp_path / "log"
     done = subprocess.run(
         [sys.executable, "-c", _LIMITED, str(folder)], capture_output=True, text=True, check=True
@@ -154,7 +154,7 @@ def test_a_write_that_fails_leaves_the_log_as_it_was(tmp_path):
 
 
 def test_a_folder_that_cannot_be_made_is_told(tmp_path):
-    """A path below a file fails at the first record, with words."""
+    """If the folder cannot be made, the first record is refused."""
     (tmp_path / "file").write_text("")
     log = WriteAheadLog(tmp_path / "file" / "log")
 
@@ -163,7 +163,7 @@ def test_a_folder_that_cannot_be_made_is_told(tmp_path):
 
 
 def test_syncing_brings_the_store_to_the_disk_first(tmp_path, monkeypatch):
-    """With fsync, records reach the disk by themselves, and no segment goes before the store."""
+    """With fsync, records are synced by themselves, and the store before a segment is removed."""
     monkeypatch.setattr(write_ahead, "SEGMENT", 10)
     folder, synced, settled = tmp_path / "log", threading.Event(), []
     fsync = os.fsync
@@ -187,7 +187,7 @@ def test_syncing_brings_the_store_to_the_disk_first(tmp_path, monkeypatch):
 
 
 def test_a_disk_that_loses_writes_is_told(tmp_path, monkeypatch):
-    """Where bringing records to the disk fails, the next record is refused."""
+    """If syncing records to the disk fails, the next record is refused."""
 
     def broken(_):
         raise OSError(5, "Input/output error")
@@ -215,7 +215,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 
 
 def test_a_record_is_safe_when_append_returns(tmp_path):
-    """A process killed in the next moment has left the record."""
+    """A record survives a kill directly after ``append`` returns."""
     done = subprocess.run([sys.executable, "-c", _KILLED, str(tmp_path / "log")], check=False)
 
     assert done.returncode == -signal.SIGKILL
@@ -223,7 +223,7 @@ def test_a_record_is_safe_when_append_returns(tmp_path):
 
 
 def test_where_the_log_is(tmp_path, monkeypatch):
-    """In the store's folder; for a server in a folder of its own, whatever form its address has."""
+    """The log is in the store's folder; for a server, in a folder that depends on its address."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     by_default = reply_log.folder("http://host:7878")
     monkeypatch.setenv("KGBENCH_WRITE_AHEAD", str(tmp_path / "named"))

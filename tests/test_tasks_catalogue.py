@@ -16,7 +16,7 @@ from kgbench.tasks.parameters import normalised
 
 
 def test_three_rdf_classes_are_declared() -> None:
-    """The task classes of the measuring loop have the published versions and main metrics."""
+    """The three RDF task classes have the published versions and main metrics."""
     found = catalogue.task_classes()
     assert [
         (name, found[name].version, found[name].main_metric)
@@ -29,12 +29,12 @@ def test_three_rdf_classes_are_declared() -> None:
 
 
 def test_the_declared_cleanings_are_those_there_are() -> None:
-    """What a task of Text2KG may ask to be done to facts is what can be done."""
+    """The declared cleanings of Text2KG are those implemented."""
     assert set(catalogue.task_class("Text2KG").parameters["cleaning"].allowed) == set(CLEANINGS)
 
 
 def test_aggregated_metrics_name_their_base() -> None:
-    """Every metric of whole dialogues is named after its aggregation and the metric below it."""
+    """Every metric of whole dialogues is named after its aggregation and its base metric."""
     for each in catalogue.task_classes().values():
         bases = {metric.iri: metric.name for metric in each.answer_metrics.values()}
         for metric in each.metrics.values():
@@ -63,7 +63,7 @@ def test_labels_are_unique_and_complete() -> None:
 
 
 def test_make_task_converts_and_completes() -> None:
-    """Texts become the declared kinds, other names of formats the usual one, gaps the defaults."""
+    """Values are converted to the declared types, format names unified, and defaults added."""
     task = catalogue.make_task(
         "RdfFriendCount", "mine", {"specialAddKnowsCount": "2", "graphFormat": "nt", "size": None}
     )
@@ -78,7 +78,7 @@ def test_make_task_converts_and_completes() -> None:
 
 
 def test_label_and_parameters_make_the_iri() -> None:
-    """The same parameters give the same IRI, however they were written; others another."""
+    """The same parameters give the same IRI in any notation; other parameters give another."""
     plain = catalogue.make_task("RdfFriendCount", "x", {"size": 2000})
     assert catalogue.make_task("RdfFriendCount", "x", {"size": "2000"}) == plain
     assert catalogue.make_task("RdfFriendCount", "x", {"size": 2001}).iri != plain.iri
@@ -104,7 +104,7 @@ def test_label_and_parameters_make_the_iri() -> None:
 def test_refusals_name_what_is_nearest(
     name: str, parameters: dict[str, object], message: str
 ) -> None:
-    """What is not declared is refused in words that help."""
+    """Undeclared names and values are refused with a helpful message."""
     with pytest.raises(TaskError, match=message):
         catalogue.make_task(name, "label", parameters)
 
@@ -113,7 +113,7 @@ def test_refusals_name_what_is_nearest(
     ("value", "expected"), [(True, True), ("FALSE", False), ("true", True), (False, False)]
 )
 def test_truth_values_may_be_words(value: object, expected: bool) -> None:
-    """A parameter that is true or false takes the words for it, in any case, and nothing else."""
+    """A boolean parameter accepts "true" and "false" in any case, and nothing else."""
     parameter = Parameter("deep", bool, default=False)
     assert normalised(parameter, value, "label") is expected
     for other in (1, "1", "yes", None):
@@ -122,7 +122,7 @@ def test_truth_values_may_be_words(value: object, expected: bool) -> None:
 
 
 def test_case_identity() -> None:
-    """A case is the same where class, parameters and data are; suite and uid are in its IRI."""
+    """A case is the same if class, parameters and data are; its IRI has suite and uid."""
     one = catalogue.make_case("s", "RdfFriendCount", {"a": 1, "b": 2}, {"x": [1]}, "the one")
     two = catalogue.make_case("s", "RdfFriendCount", {"b": 2, "a": 1}, {"x": [1]}, "the one")
     assert one == two
@@ -134,14 +134,14 @@ def test_case_identity() -> None:
 
 
 def test_module_without_code_is_said() -> None:
-    """A class for which no entry point stands cannot be judged, and the message says so."""
+    """A class without an entry point cannot be judged, and the message says so."""
     with pytest.raises(TaskError, match="no code for the task class 'Missing'"):
         catalogue.module("Missing")
 
 
 @pytest.fixture
 def declared(tmp_path: Path) -> Path:
-    """A copy of a declaration to damage."""
+    """Return a copy of a declaration to damage."""
     source = catalogue.folder("RdfFriendCount") / catalogue.DECLARATION
     return Path(shutil.copy(source, tmp_path))
 
@@ -161,7 +161,7 @@ def declared(tmp_path: Path) -> Path:
 def test_damaged_declarations_are_named(
     declared: Path, found: str, instead: str, message: str
 ) -> None:
-    """A declaration that lacks something is refused, naming the file and what is wrong."""
+    """An incomplete declaration is refused with the file and the fault."""
     text = declared.read_text(encoding="utf-8")
     assert found in text
     declared.write_text(text.replace(found, instead, 1), encoding="utf-8")
@@ -171,7 +171,7 @@ def test_damaged_declarations_are_named(
 
 
 def test_every_size_has_a_range_and_a_unit() -> None:
-    """What a size counts differs between task classes, so each says it, and how far it goes."""
+    """Each task class with a size declares its unit and range."""
     sizes = {
         name: found.parameters["size"]
         for name, found in catalogue.task_classes().items()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``kgbench tasks check``: what it finds in a package that is spoilt, and in kgbench's own."""
+"""``kgbench tasks check``: findings in damaged packages, and none in kgbench's own classes."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ NAMES = (
 
 @pytest.fixture
 def package(tmp_path: Path) -> Path:
-    """A new package with the task class TeaGarden, installed nowhere."""
+    """Return a new package with the task class TeaGarden, which is not installed."""
     scaffold.make("TeaGarden", tmp_path / "tea-garden")
     return tmp_path / "tea-garden"
 
 
 def spoil(package: Path, file: str, found: str, instead: str) -> None:
-    """Replace a piece of a file, which must be there."""
+    """Replace a piece of a file, which must exist."""
     path = package / "tea_garden" / file
     text = path.read_text(encoding="utf-8")
     assert found in text
@@ -43,7 +43,7 @@ def spoil(package: Path, file: str, found: str, instead: str) -> None:
 
 
 def faults(folder: Path, limits: JudgeLimits = checking.LIMITS) -> list[tuple[str, str]]:
-    """The name of the check and the message of each fault, but for those of wheels."""
+    """Return the name of the check and the message of each fault, except those of wheels."""
 
     def none(project: Path) -> dict[str, bytes]:
         raise wheels.NotBuiltHereError(project)
@@ -54,7 +54,7 @@ def faults(folder: Path, limits: JudgeLimits = checking.LIMITS) -> list[tuple[st
 
 
 def test_a_new_package_has_no_faults(package: Path) -> None:
-    """All checks are made, also by the folder or file of the declaration, and leave no trace."""
+    """All checks run from the folder or the file of the declaration, and leave no trace."""
     path, modules = list(sys.path), set(sys.modules)
     for place in (package, package / "tea_garden" / "task.ttl"):
         checks = list(check_folder(place))
@@ -85,7 +85,7 @@ def test_a_new_package_has_no_faults(package: Path) -> None:
 def test_declarations(
     package: Path, found: str, instead: str, expected: str, *, in_line: bool
 ) -> None:
-    """What is misspelt, unknown, missing or broken is said with the nearest name and its line."""
+    """A misspelt, unknown, missing or broken term is found, with the nearest name and its line."""
     spoil(package, "task.ttl", found, instead)
     path = package / "tea_garden" / "task.ttl"
     lines = path.read_text(encoding="utf-8").splitlines()
@@ -95,7 +95,7 @@ def test_declarations(
 
 
 def test_a_typo_is_one_finding(package: Path) -> None:
-    """A misspelt term is not told of a second time as a property that the shape lacks."""
+    """A misspelt term is not reported again as an unexpected property."""
     spoil(package, "task.ttl", "kgb:labelledTask", "kgb:labeledTask")
     told = check_declaration(package / "tea_garden" / "task.ttl")
     assert [len(part) for part in told] == [0, 1, 0, 0]
@@ -161,7 +161,7 @@ def test_a_typo_is_one_finding(package: Path) -> None:
 def test_code_and_cases(
     package: Path, file: str, found: str, instead: str, expected: tuple[str, str]
 ) -> None:
-    """What is wrong with prompts, cases and judges is found, where it is, in words."""
+    """Faults in prompts, cases and judges are reported by the right check."""
     spoil(package, file, found, instead)
     told = faults(package)
     assert [message for name, message in told if name == expected[0] and expected[1] in message], (
@@ -188,7 +188,7 @@ FIELDS = """    kgb:referenceSet "answer" ; kgb:judgedSet "found" , "whole" ;
 def test_fields_of_comparisons_exist(
     package: Path, found: str, instead: str, expected: str | None
 ) -> None:
-    """Fields that no case and no verdict has are named, with the nearest that there is."""
+    """Fields that neither a case nor a verdict has are reported with the nearest name."""
     spoil(package, "task.ttl", "    kgb:maxRounds 1 ;", FIELDS.replace(found, instead, 1))
     told = faults(package)
     assert [name for name, _ in told] == ([] if expected is None else ["reference answers"])
@@ -196,7 +196,7 @@ def test_fields_of_comparisons_exist(
 
 
 def test_answers_in_feedback_and_nested_fields_are_leaks(tmp_path: Path) -> None:
-    """An answer may lie deeper in a case, or be told by the feedback: both are found."""
+    """Answers in nested fields of a case, and answers in feedback, are reported as leaks."""
     package = tmp_path / "new"
     scaffold.make("TeaGarden", package, kind=Kind.DIALOGUE)
     path = package / "tea_garden" / "cases.json"
@@ -215,7 +215,7 @@ def test_answers_in_feedback_and_nested_fields_are_leaks(tmp_path: Path) -> None
 
 
 def test_endless_judges_are_found(package: Path) -> None:
-    """A judge that never ends is ended, and told of with the answer that it met."""
+    """A judge that never ends is stopped and reported with the answer that caused it."""
     spoil(
         *(package, "judge.py", "    answer = answers[-1]\n"),
         "    answer = answers[-1]\n    while answer.startswith('a.a.'):\n        pass\n",
@@ -226,7 +226,7 @@ def test_endless_judges_are_found(package: Path) -> None:
 
 
 def test_a_folder_without_its_project(package: Path) -> None:
-    """A declaration alone is checked as far as it goes, and what is not checked is said."""
+    """A declaration alone is checked in part, and the checks that were skipped are named."""
     (package / "pyproject.toml").unlink()
     checks = list(check_folder(package / "tea_garden"))
     assert {check.name: check.skipped is None for check in checks} == dict.fromkeys(
@@ -238,7 +238,7 @@ def test_a_folder_without_its_project(package: Path) -> None:
 
 
 def test_a_misspelt_entry_point(package: Path) -> None:
-    """A project that names no module for the class is told of with the nearest name."""
+    """A project without an entry point for the class is reported with the nearest name."""
     project = package / "pyproject.toml"
     project.write_text(project.read_text().replace("TeaGarden =", "TeaGardn ="), encoding="utf-8")
     ((name, message),) = faults(package)
@@ -247,7 +247,7 @@ def test_a_misspelt_entry_point(package: Path) -> None:
 
 
 def test_the_command(package: Path) -> None:
-    """The exit code is 1 with findings and 0 without; --json holds both for programs."""
+    """The exit code is 1 with findings and 0 without; --json prints both for programs."""
     words = ["tasks", "check", str(package)]
     done = CliRunner().invoke(app, words)
     assert done.exit_code == 0
@@ -265,7 +265,7 @@ def test_the_command(package: Path) -> None:
 
 
 def test_folders_without_declarations_are_refused(tmp_path: Path) -> None:
-    """Where nothing is declared there is nothing to pass."""
+    """A folder without a declaration is refused."""
     for place in (tmp_path, tmp_path / "nowhere"):
         with pytest.raises(ResourceError, match=r"has no task\.ttl|is not a folder"):
             list(check_folder(place))
@@ -283,7 +283,7 @@ def test_a_copy_of_a_class_is_not_taken_for_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", Kind)
 @pytest.mark.parametrize("answers", Answers)
 def test_every_kind_of_new_package_passes(tmp_path: Path, kind: Kind, answers: Answers) -> None:
-    """What ``kgbench tasks new`` makes has no findings."""
+    """A package made by ``kgbench tasks new`` has no findings."""
     scaffold.make("TeaGarden", tmp_path / "new", kind=kind, answers=answers)
     assert faults(tmp_path / "new") == []
 
@@ -291,9 +291,9 @@ def test_every_kind_of_new_package_passes(tmp_path: Path, kind: Kind, answers: A
 @pytest.mark.slow
 @pytest.mark.long
 def test_own_task_classes_pass() -> None:
-    """All task classes of kgbench are checked whole, and have no faults.
+    """All task classes of kgbench are checked completely and have no faults.
 
-    What judges are asked about is in a store, so that their class has no cases of its own.
+    The items for judges are in a store, so their class has no cases of its own.
     """
     every = list(check_folder(resources.folder("tasks")))
     assert {check.task_class for check in every} == set(catalogue.task_classes())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every registered task class keeps the contract (kgbench.testing.contract)."""
+"""Every registered task class fulfils the contract (kgbench.testing.contract)."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from kgbench.testing.executor import PlainExecutor
 from kgbench.testing.hostile import NO_ANSWERS
 
 LARGE = 100_000  # characters
-FEW_TASKS = 8  # a generated family has more, and tests of its own with a thousand cases of each
-MOST, TOGETHER = 20, 60  # cases of a task of few, and about as many of a class with more
+FEW_TASKS = 8  # a generated family has more, and its own tests with a thousand cases of each
+MOST, TOGETHER = 20, 60  # most cases of a task; cases in all of a class with many tasks
 NAMES = sorted({task.task_class for task in catalogue.labelled_tasks().values()})
 
 
 @pytest.fixture(scope="module")
 def executor() -> Executor:
-    """An executor that parses in this process."""
+    """Return an executor that parses in this process."""
     return PlainExecutor()
 
 
 def cases(task_class: TaskClass, module: TaskModule) -> list[Case]:
-    """Cases of all tasks of a class."""
+    """Return cases of all tasks of a class."""
     tasks = len(task_class.tasks)
     return checks.all_cases(
         task_class, module, MOST if tasks <= FEW_TASKS else max(2, TOGETHER // tasks)
@@ -33,13 +33,13 @@ def cases(task_class: TaskClass, module: TaskModule) -> list[Case]:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_module_is_called_like_its_class(name: str) -> None:
-    """The module that the entry point names says the name of its task class."""
+    """The module of an entry point has the name of its task class."""
     assert catalogue.module(name).NAME == name
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_cases(name: str) -> None:
-    """Cases are the same for the same seed, JSON-shaped, and different from each other."""
+    """Cases are the same for the same seed, JSON-compatible, and different from each other."""
     faults = checks.faults_of_cases(catalogue.task_class(name), catalogue.module(name))
     assert list(faults) == []
 
@@ -64,10 +64,10 @@ def test_reference_answers(name: str, executor: Executor) -> None:
 @pytest.mark.parametrize("answer", NO_ANSWERS.values(), ids=NO_ANSWERS)
 @pytest.mark.parametrize("name", NAMES)
 def test_hostile_answers(name: str, answer: str, executor: Executor) -> None:
-    """No answer makes a judge raise, answer differently twice, or leave the declared ranges."""
+    """No answer makes a judge raise, vary, or leave the declared ranges."""
     task_class, module = catalogue.task_class(name), catalogue.module(name)
     judge = checks.judge_here(module, executor)
-    large = len(answer) > LARGE  # how long that takes does not depend on the case
+    large = len(answer) > LARGE  # the duration of this does not depend on the case
     tasks = task_class.tasks[:1] if large else task_class.tasks
     first_of_each_task = [case for task in tasks for case in module.cases(task, checks.SUITE, 7, 1)]
     assert first_of_each_task

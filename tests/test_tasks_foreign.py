@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Task classes of other packages, and tasks of installed data sets, in the catalogue."""
+"""Task classes of other packages and tasks of installed data sets in the catalogue."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DECLARATION = f"{MODULE}/task.ttl"
 
 
 def forget() -> None:
-    """Let the catalogue look anew for what is installed."""
+    """Clear the caches, so that the catalogue searches the installed packages again."""
     catalogue.clear_caches()
     for name in (MODULE, f"{MODULE}.judge"):
         sys.modules.pop(name, None)
@@ -28,7 +28,7 @@ def forget() -> None:
 
 @pytest.fixture
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The package of the documentation, as if it were installed."""
+    """Provide the package of the documentation, as if it were installed."""
     documented_package.write(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     forget()
@@ -38,7 +38,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def test_a_class_of_another_package_is_one_among_others(package: Path) -> None:
-    """It has its tasks, its code and its folder; the classes of kgbench keep theirs."""
+    """A class of another package has its tasks, code and folder; kgbench's own are unchanged."""
     own = catalogue._own()
     assert catalogue.task_classes().keys() == {*own, NAME}
     assert {f"{NAME}-terse", "RdfFriendCount-turtle-1"} <= catalogue.labelled_tasks().keys()
@@ -70,7 +70,7 @@ def test_a_class_of_another_package_is_one_among_others(package: Path) -> None:
 def test_a_class_that_cannot_be_used_says_why(
     package: Path, file: str, found: str, instead: str, why: str
 ) -> None:
-    """What is wrong with another package is told when its class is asked for; the rest works."""
+    """A faulty class of another package is refused when it is used; other classes work."""
     text = (package / file).read_text(encoding="utf-8")
     assert found in text
     (package / file).write_text(text.replace(found, instead, 1), encoding="utf-8")
@@ -85,7 +85,7 @@ def test_a_class_that_cannot_be_used_says_why(
 def test_tasks_of_data_sets_need_the_code_of_their_class(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What a data set brings is there, unless the package that judged it has gone since."""
+    """A task of a data set is listed if the code of its class is installed."""
     monkeypatch.setenv(home.VARIABLE, str(tmp_path))
     tasks = [
         {"class": "RdfFriendCount", "label": "Friends-of-mine", "parameters": {"size": 2000}},

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Graphs that tasks show and ask about: generated, numbered, written in every format, installed."""
+"""The graphs of tasks: generation, numbering, serialisation and installation."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ _:b e:label "a \\"b\\" & c" ."""
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where the published graph lies when it is installed; nothing is."""
+    """Return the location of the published graph, which is not installed."""
     monkeypatch.setenv(home.VARIABLE, str(tmp_path / "sets"))
     return tmp_path / "sets" / graphs.PUBLISHED
 
 
 def test_no_creature_preys_on_itself() -> None:
-    """However few creatures there are, each preys on others only."""
+    """A creature preys on others only, however few there are."""
     hunts = [
         line.split()
         for seed in range(40)
@@ -52,7 +52,7 @@ def test_no_creature_preys_on_itself() -> None:
 
 
 def test_names_that_meet_have_different_numbers() -> None:
-    """A number stands for one name, also where two names would have the same by their hash."""
+    """A number stands for one name, even if two names have the same hash."""
     names = [f":name{k}" for k in range(400)]
     found = numbering.number_names(" ".join(names))
     assert sorted(found) == sorted(names)
@@ -62,7 +62,7 @@ def test_names_that_meet_have_different_numbers() -> None:
 
 @pytest.mark.parametrize("graph_format", ["turtle", "ntriples", "xml", "json-ld"])
 def test_literals_are_the_same_in_every_format(graph_format: str) -> None:
-    """Languages, datatypes and marks of a literal survive each format."""
+    """Languages, datatypes and special characters of a literal survive each format."""
     prefixes = {"e": "http://e.org/"}
     graph = serialising.triples(LITERALS)
     parsed = PlainExecutor().parse(
@@ -80,14 +80,14 @@ def test_literals_are_the_same_in_every_format(graph_format: str) -> None:
 
 
 def test_properties_without_a_prefix_are_no_xml() -> None:
-    """RDF/XML needs a name for each property: the one that has none is named."""
+    """RDF/XML needs a prefixed name for each property; a property without one is named."""
     graph = serialising.triples("<http://e.org/a> <http://e.org/b> 1 .")
     with pytest.raises(TaskError, match=r"XML name of the property http://e\.org/b"):
         serialising.serialise(graph, "xml", {})
 
 
 def test_a_list_of_answers_needs_a_graph() -> None:
-    """A published case without its graph cannot be asked about, and is named."""
+    """A published case without its graph is refused by name when its prompt is needed."""
     data = {"uid": "x", "question": "?", "refSparql": "", "graphFormat": "turtle"}
     for module in (answer_list.SPARQL_TO_ANSWER, answer_list.TEXT_TO_ANSWER):
         case = catalogue.make_case("llm-kg-bench-3", module.NAME, {}, data)
@@ -96,7 +96,7 @@ def test_a_list_of_answers_needs_a_graph() -> None:
 
 
 def judge_without_files() -> None:
-    """Judge answers that have feedback, first with files and then with none that can be opened."""
+    """Judge answers that have feedback, first normally and then without opening any file."""
     module = text_to_sparql.ORGANIZATIONAL
     task = catalogue.make_task(module.NAME, "any", {})
     case, executor = module.cases(task, "test", 0, 1)[0], PlainExecutor()
@@ -115,8 +115,8 @@ def judge_without_files() -> None:
 
 
 def test_what_is_prepared_needs_no_file_later(place: Path, repository: Path) -> None:
-    """A judge that can open no file any more has every feedback; an absent graph is no obstacle."""
-    # In a process of its own: a server that other tests have in this one would not survive it.
+    """A prepared judge gives feedback without opening files; an absent graph does not matter."""
+    # in a process of its own, because a server of another test here would not survive it
     program = f"from {__name__} import judge_without_files; judge_without_files()"
     subprocess.run([sys.executable, "-c", program], cwd=repository, check=True)
     with pytest.raises(EvaluationError, match=f"not installed in {place}"):
@@ -124,7 +124,7 @@ def test_what_is_prepared_needs_no_file_later(place: Path, repository: Path) -> 
 
 
 def test_a_graph_is_installed_whole_or_not_at_all(place: Path, tmp_path: Path) -> None:
-    """Where the graph cannot be put, the error says so, and nothing of it is left behind."""
+    """If the graph cannot be written, an error is raised and no part of it is left."""
     (place / "graph.nt").mkdir(parents=True)
     source = tmp_path / "beastiary_kg.rdf"
     source.write_text(

@@ -20,7 +20,7 @@ from tests import published
 
 pytestmark = pytest.mark.external
 
-# Infos of the published records that are the framework's own wording, or derived from it.
+# infos of published records with the framework's own wording, or derived from it
 NOT_COMPARED = {"rdfStringDiff", "brevityLenDiff", "syntaxError", "triples", "graphSizeChar"}
 NOT_COMPARED |= {"diffSparql", "EvaluationException"}
 
@@ -38,7 +38,7 @@ _PRINTED = re.compile(r"```turtle[ \t]*\n(.*?)\n?```", re.DOTALL)
 
 
 def case_of(record: published.Record) -> Case:
-    """The case of a record, with what its data lack but its other parts hold."""
+    """Return the case of a record, with missing data taken from other parts of the record."""
     info = record["taskInfo"]
     task = catalogue.make_task(info["taskId"], info["taskLabel"], info["taskParameter"])
     data = dict(record["taskData"])
@@ -57,7 +57,7 @@ def case_of(record: published.Record) -> Case:
 
 
 def judged(record: published.Record, executor: Executor) -> tuple[TaskClass, list[Verdict]]:
-    """The verdicts on the answers of ``record``, as a re-evaluation has them."""
+    """Return the verdicts on the answers of ``record``, as in a re-evaluation."""
     case, answers = case_of(record), published.answers(record)
     judge = catalogue.module(case.task_class).judge
     verdicts = [judge(case, answers[: k + 1], executor) for k in range(len(answers))]
@@ -65,7 +65,7 @@ def judged(record: published.Record, executor: Executor) -> tuple[TaskClass, lis
 
 
 def differing(record: published.Record, executor: Executor) -> list[str]:
-    """What differs when the dialogue of ``record`` is judged anew."""
+    """Return the differences when the dialogue of ``record`` is judged again."""
     task_class, verdicts = judged(record, executor)
     found = []
     for k, (scores, infos) in enumerate(published.rounds(record)):
@@ -96,7 +96,7 @@ def _unequal(theirs: dict[str, float], ours: Any) -> list[str]:
 def comparison(
     external_data: Path, expected: dict[str, int], executor: Executor
 ) -> dict[tuple[str, int, str], list[str]]:
-    """What differs, by archive, record and task class; all dialogues of ``expected`` are judged."""
+    """Return the differences by archive, record and class over all dialogues of ``expected``."""
     seen: Counter[str] = Counter()
     found = {}
     for archive in published.archives(external_data):
@@ -122,9 +122,9 @@ def test_answer_lists_are_judged_as_published(external_data: Path) -> None:
 
 
 def test_queries_are_judged_as_published_by_the_same_engine(external_data: Path) -> None:
-    """With rdflib, which judged them first, all dialogues about queries are as published.
+    """With rdflib, the original engine, all dialogues about queries have the published scores.
 
-    Those about the large graph are left to a test under limits: some of their queries never end.
+    Dialogues about the large graph have a separate test with limits: some queries never end.
     """
     assert comparison(external_data, QUERIES, engine("rdflib")) == {}
 
@@ -140,7 +140,7 @@ def test_queries_are_judged_nearly_as_published_by_default(
 
 
 def kinds_of_feedback(external_data: Path, classes: dict[str, int]) -> list[str]:
-    """The kinds of our feedback, once for each way in which published feedback begins."""
+    """Return kgbench's kinds of feedback for each opening of published feedback."""
     kinds: dict[str, set[str]] = {}
     for archive in published.archives(external_data):
         for record in published.records(archive):
@@ -152,7 +152,7 @@ def kinds_of_feedback(external_data: Path, classes: dict[str, int]) -> list[str]
 
 
 def test_published_feedback_is_of_the_same_kind(external_data: Path) -> None:
-    """Each way in which published feedback begins belongs to exactly one kind of ours."""
+    """Each opening of published feedback belongs to exactly one kind of kgbench's feedback."""
     fixing = {"RdfSyntaxFixList": 240}
     assert kinds_of_feedback(external_data, fixing) == ["content", "format", "syntax"]
     assert kinds_of_feedback(external_data, QUERIES) == ["empty-result", "syntax"]

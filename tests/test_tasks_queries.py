@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The task classes about SPARQL: their graphs and questions, and what is particular in judging."""
+"""The task classes about SPARQL: their graphs, their questions and their judging."""
 
 from __future__ import annotations
 
@@ -41,18 +41,18 @@ QUERIES = {
 
 @pytest.fixture(scope="module")
 def bestiary_text() -> str:
-    """The whole bestiary as N-Triples."""
+    """Return the whole bestiary as N-Triples."""
     return bestiary.text()
 
 
 def data_of(name: str) -> list[dict[str, Any]]:
-    """The data of the cases about one of the graphs."""
+    """Return the data of the cases about one of the graphs."""
     return QUERIES[name]
 
 
 @pytest.mark.parametrize("name", [*QUERIES, "bestiary"])
 def test_there_are_ten_questions_and_more(name: str) -> None:
-    """Every graph has at least ten questions with names of their own."""
+    """Every graph has at least ten questions with different names."""
     found = own_cases.bestiary_cases(INFO) if name == "bestiary" else data_of(name)
     assert len({data["uid"] for data in found}) == len(found) >= 10
 
@@ -60,7 +60,7 @@ def test_there_are_ten_questions_and_more(name: str) -> None:
 @pytest.mark.parametrize("engine_name", ENGINES)
 @pytest.mark.parametrize("name", QUERIES)
 def test_result_sets_are_those_of_the_reference_queries(name: str, engine_name: str) -> None:
-    """Both engines find the expected values, and there are some, for every question."""
+    """Both engines return the expected, non-empty values for every question."""
     executor = engine(engine_name)
     for data in data_of(name):
         graph = data.get("graphTurtle") or data["graph"]
@@ -72,7 +72,7 @@ def test_result_sets_are_those_of_the_reference_queries(name: str, engine_name: 
 
 
 def test_result_sets_about_the_bestiary(bestiary_text: str) -> None:
-    """The expected values are those of the reference queries over the generated graph."""
+    """The expected values are the results of the reference queries over the generated graph."""
     store = ox.Store()
     store.bulk_load(bestiary_text.encode(), ox.RdfFormat.N_TRIPLES)
     assert len(store) >= 50_000
@@ -87,7 +87,7 @@ def test_result_sets_about_the_bestiary(bestiary_text: str) -> None:
 
 
 def test_subgraphs_of_the_bestiary_are_cut_by_the_rule(bestiary_text: str) -> None:
-    """What a prompt shows of the bestiary is what the rule of graph_info cuts out."""
+    """The part of the bestiary in a prompt is the part that the rule of graph_info selects."""
     whole = [q.triple for q in ox.parse(bestiary_text.encode(), ox.RdfFormat.N_TRIPLES)]
     for question in texts.shared_structure("bestiary", "questions.json"):
         wanted = graph_info.query_iris(question["refSparql"], bestiary.PREFIXES)
@@ -96,7 +96,7 @@ def test_subgraphs_of_the_bestiary_are_cut_by_the_rule(bestiary_text: str) -> No
 
 
 def test_questions_reach_far() -> None:
-    """Together the questions use what SPARQL offers, each graph several features of it."""
+    """The questions about each graph use many features of SPARQL."""
     features = {"Count", "Optional", "NotExists", "Minus", "PropertyPath", "SubQuery", "Union"}
     features |= {"OrderBy", "GroupBy", "Having", "Filter"}
     for folder in ("organisation", "economy", "bestiary"):
@@ -128,14 +128,14 @@ KEYWORDS = {
 
 @pytest.mark.parametrize("folder", ["organisation", "economy", "bestiary"])
 def test_features_are_those_of_the_query(folder: str) -> None:
-    """The features that a question declares are those that its reference query has."""
+    """The declared features of a question are those of its reference query."""
     for question in texts.shared_structure(folder, "questions.json"):
         declared = set(question["lsqFeatures"]) & set(KEYWORDS)
         assert declared == {f for f, word in KEYWORDS.items() if word in question["refSparql"]}
 
 
 def test_sizes_of_the_graphs() -> None:
-    """The graphs have about the sizes that the papers give for theirs."""
+    """The graphs have about the sizes given in the papers."""
     executor = engine("oxigraph")
     for text, size in ((organisation.turtle(), 29), (texts.shared("economy", "graph.ttl"), 282)):
         parsed = executor.parse(text, "turtle")
@@ -144,7 +144,7 @@ def test_sizes_of_the_graphs() -> None:
 
 
 def test_numbers_hide_all_names() -> None:
-    """No name of the organisation is left in the numbered graph, in queries or results."""
+    """The numbered graph, its queries and its results contain no name of the organisation."""
     names = {name.partition(":")[2] for name in numbering.number_names(organisation.turtle())}
     for data in data_of("numbers"):
         assert set(data["refResultSet"]).isdisjoint(f":{name}" for name in names)
@@ -155,7 +155,7 @@ def test_numbers_hide_all_names() -> None:
 
 
 def test_generating_is_deterministic(bestiary_text: str) -> None:
-    """The bestiary is the same everywhere; a change of the generator must change its file name."""
+    """The bestiary is reproducible; a change of the generator requires another file name."""
     from kgbench.rdf import digest
 
     assert bestiary_text.count("\n") == 62_267
@@ -171,7 +171,7 @@ def test_generating_is_deterministic(bestiary_text: str) -> None:
     "name", ["Text2SparqlExecEvalListCoypuMini", "Text2SparqlExecEvalListBeastiary"]
 )
 def test_every_kind_of_information_can_be_shown(name: str, kind: str, graph_format: str) -> None:
-    """Prompts show the kind of information that the parameters ask for, in their format."""
+    """Prompts show the kind of information that the parameters choose, in their format."""
     if kind == "graph" and name.endswith("Beastiary"):
         return
     module = {m.NAME: m for m in (text_to_sparql.ECONOMY, text_to_sparql.BESTIARY)}[name]
@@ -189,7 +189,7 @@ def test_every_kind_of_information_can_be_shown(name: str, kind: str, graph_form
 
 
 def test_what_a_case_lacks_is_said() -> None:
-    """A published case without what its prompt shows cannot be posed."""
+    """A published case without the information of its prompt cannot be asked."""
     data = {"question": "?", "kgInfoType": "schema", "uid": "x"}
     case = catalogue.make_case("llm-kg-bench-3", text_to_sparql.BESTIARY.NAME, {}, data)
     with pytest.raises(TaskError, match="does not hold what its prompt shows"):
@@ -198,7 +198,7 @@ def test_what_a_case_lacks_is_said() -> None:
 
 @pytest.mark.parametrize("engine_name", ENGINES)
 def test_faulty_queries_are_refused(engine_name: str) -> None:
-    """Each faulty query is refused by both engines, and five kinds of fault and more are there."""
+    """Each of at least five faulty queries is refused by both engines."""
     executor = engine(engine_name)
     faults = data_of("faults")
     assert len(faults) >= 5
@@ -212,18 +212,18 @@ def test_faulty_queries_are_refused(engine_name: str) -> None:
 
 
 def case_of(suite: str = "test", **changes: object) -> Case:
-    """The first question about the organisation, with other data where ``changes`` says so."""
+    """Return the first question about the organisation with some data replaced."""
     data = {**data_of("organisation")[0], **changes}
     return catalogue.make_case(suite, ORGANISATION.NAME, {}, data)
 
 
 def fenced(query: str) -> str:
-    """An answer with a query."""
+    """Return an answer with a query."""
     return f"```sparql\n{query}\n```"
 
 
 def test_feedback_and_its_end() -> None:
-    """Syntax errors and empty results are asked about, wrong results are not."""
+    """Syntax errors and empty results have feedback, wrong results do not."""
     executor = engine("oxigraph")
     judge, case = ORGANISATION.judge, case_of()
     kinds = [
@@ -241,7 +241,7 @@ def test_feedback_and_its_end() -> None:
 
 
 def test_scores_of_unparsable_queries() -> None:
-    """Where the query does not parse there are two scores, and the outcome says why."""
+    """A query that does not parse has two scores, and the outcome says why."""
     verdict = ORGANISATION.judge(case_of(), [fenced("SELECT ?x {")], engine("oxigraph"))
     assert verdict.scores == {"answerParse": 0.0, "combined": 0.0}
     assert verdict.outcome is Outcome.UNPARSABLE
@@ -249,7 +249,7 @@ def test_scores_of_unparsable_queries() -> None:
 
 
 def test_lower_case_and_other_blocks_are_no_query() -> None:
-    """Only a block with SELECT in upper case is a query; blocks before it are passed over."""
+    """Only a block with SELECT in upper case is a query; earlier blocks are ignored."""
     executor, case = engine("oxigraph"), case_of()
     small = fenced(case.data["refSparql"].replace("SELECT", "select"))
     assert ORGANISATION.judge(case, [small], executor).scores["answerParse"] == 0.0
@@ -259,7 +259,7 @@ def test_lower_case_and_other_blocks_are_no_query() -> None:
 
 @pytest.mark.parametrize(("suite", "found"), [("test", 1.0), ("llm-kg-bench-3", 0.0)])
 def test_the_undeclared_prefix_matches_nothing_in_published_cases(suite: str, found: float) -> None:
-    """Published runs did not know rdfs unless the query declared it; our cases do."""
+    """In published cases rdfs is known only if the query declares it; otherwise it always is."""
     executor = engine("oxigraph")
     case = case_of(suite, refResultSet=["Marketing Department"])
     query = "SELECT ?l WHERE { :marketingDep rdfs:label ?l }"
@@ -269,7 +269,7 @@ def test_the_undeclared_prefix_matches_nothing_in_published_cases(suite: str, fo
 
 
 def test_long_results_are_kept_whole() -> None:
-    """The infos list fifteen values as published, and all of them beside that."""
+    """The infos list fifteen values, as published, and separately all of them."""
     query = "SELECT ?s ?p ?o WHERE { ?s ?p ?o }"
     infos = ORGANISATION.judge(case_of(), [fenced(query)], engine("oxigraph")).infos
     assert len(infos["answerSet"]) == 16
@@ -278,7 +278,7 @@ def test_long_results_are_kept_whole() -> None:
 
 
 def test_recorded_results_replace_an_endpoint() -> None:
-    """Published cases about an endpoint are judged by the results that were recorded."""
+    """A published case about an endpoint is judged by its recorded results."""
     module = text_to_sparql.SYNTAX_FIXING
     query = "SELECT ?o WHERE { wd:Q1 p:P1 ?o }"
     recorded = {query: {"answerSet": ["7"], "answerSetSize": 1, "answerResultLength": 1}}
@@ -292,19 +292,19 @@ def test_recorded_results_replace_an_endpoint() -> None:
 
 
 class Refusing(PlainExecutor):
-    """An executor that accepts every query and runs none."""
+    """An executor that accepts every query and executes none."""
 
     def check(self, *_: object) -> str | None:
-        """Accepts."""
+        """Accept any query."""
         return None
 
     def select(self, *_: object) -> QueryResult:
-        """Refuses."""
+        """Refuse any query."""
         return QueryResult(error="SERVICE is never executed", refused=True)
 
 
 def test_refused_queries_have_empty_results() -> None:
-    """A query that is never executed parses, has no result, and the infos say why."""
+    """A query that is never executed parses, has no result, and the infos say so."""
     verdict = ORGANISATION.judge(case_of(), [fenced("SELECT ?x { SERVICE ?s {} }")], Refusing())
     assert verdict.scores["answerParse"] == 1.0
     assert verdict.scores["recall"] == 0.0
@@ -320,14 +320,14 @@ BEASTS = """<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xml
 
 @pytest.fixture
 def graph_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty folder for installed data sets."""
+    """Return an empty folder for installed data sets."""
     monkeypatch.setenv(home.VARIABLE, str(tmp_path / "sets"))
     return tmp_path / "sets"
 
 
 @pytest.mark.parametrize("engine_name", ENGINES)
 def test_our_large_graph_needs_no_file(engine_name: str) -> None:
-    """The bestiary makes itself where a judge needs it; the reference answers are right."""
+    """The bestiary is generated when a judge needs it; the reference answers are right."""
     task = catalogue.make_task(text_to_sparql.BESTIARY.NAME, "any", {})
     cases = text_to_sparql.BESTIARY.cases(task, "test", 0, 3)
     graphs.require(cases)
@@ -340,13 +340,13 @@ def test_our_large_graph_needs_no_file(engine_name: str) -> None:
 
 
 def published_case() -> Case:
-    """A case like those that were published about the large graph."""
+    """Return a case like the published ones about the large graph."""
     data = {"uid": "x", "refSparql": "SELECT ?o { ?s ?p ?o }", "refResultSet": ["1"]}
     return catalogue.make_case("llm-kg-bench-3", text_to_sparql.BESTIARY.NAME, {}, data)
 
 
 def test_a_published_graph_must_be_installed(graph_folder: Path, tmp_path: Path) -> None:
-    """Without the published graph, it is said how to get it; with a copy the case is judged."""
+    """A missing published graph is an error with instructions; once installed, it is used."""
     judge, case = text_to_sparql.BESTIARY.judge, published_case()
     answer = text_to_sparql.BESTIARY.reference(case)
     with pytest.raises(TaskError, match="kgbench datasets install beastiary --from"):
@@ -361,7 +361,7 @@ def test_a_published_graph_must_be_installed(graph_folder: Path, tmp_path: Path)
 
 
 def test_zipped_graphs(graph_folder: Path, tmp_path: Path) -> None:
-    """The published archive is read as it is."""
+    """The published archive is read without unpacking."""
     archive = tmp_path / "beastiary_kg.rdf.zip"
     with zipfile.ZipFile(archive, "w") as opened:
         opened.writestr("beastiary_kg.rdf", BEASTS)
@@ -372,7 +372,7 @@ def test_zipped_graphs(graph_folder: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("content", [b"PK no zip", b""])
 def test_damaged_graphs(graph_folder: Path, tmp_path: Path, content: bytes) -> None:
-    """Damaged and missing files are refused, and nothing is installed."""
+    """A damaged or missing file is refused, and nothing is installed."""
     with pytest.raises(ResourceError, match="has neither"):
         graphs.install(tmp_path)
     for name in ("beastiary_kg.rdf.zip", "beastiary_kg.rdf"):

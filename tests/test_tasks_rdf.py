@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The three RDF task classes: their cases, and what is particular in their judging."""
+"""The three RDF task classes: their cases and their judging."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ ORDER = ("anne", "researchDep", "wonderOrg", "marketingDep", "bob")
 
 
 def cases_of(label: str, count: int = 20) -> list[Case]:
-    """Cases of a labelled task."""
+    """Return cases of a labelled task."""
     task = catalogue.labelled_tasks()[label]
     return list(catalogue.module(task.task_class).cases(task, "test", 0, count))
 
 
 def parsed_by_rdflib(text: str, graph_format: str) -> bool:
-    """Whether rdflib reads a document."""
+    """Return whether rdflib parses a document."""
     import rdflib
 
     names = {"ntriples": "nt"}
@@ -41,7 +41,7 @@ def parsed_by_rdflib(text: str, graph_format: str) -> bool:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             rdflib.Graph().parse(data=text, format=names.get(graph_format, graph_format))
-    except Exception:  # noqa: BLE001 - each parser of rdflib raises what it likes
+    except Exception:  # noqa: BLE001 - rdflib's parsers raise various errors
         return False
     finally:
         logger.setLevel(level)
@@ -52,13 +52,13 @@ def parsed_by_rdflib(text: str, graph_format: str) -> bool:
 
 
 def connection(answer: str) -> Verdict:
-    """The verdict on an answer about the connection."""
+    """Return the verdict on an answer about the connection."""
     (case,) = cases_of("RdfConnectionExplainStatic-turtle")
     return rdf_connection_explain.judge(case, [answer], EXECUTOR)
 
 
 def test_every_format_shows_the_same_graph() -> None:
-    """The connection's graph is the same in all formats, and only its Turtle form is written."""
+    """The connection's graph is the same in all formats; only Turtle is written by hand."""
     graphs = {}
     for label in ("turtle", "jsonld", "xml", "nt"):
         (case,) = cases_of(f"RdfConnectionExplainStatic-{label}")
@@ -71,7 +71,7 @@ def test_every_format_shows_the_same_graph() -> None:
 
 
 def test_the_path_is_the_shortest_one() -> None:
-    """No other chain of statements, types left out, is as short as the expected one."""
+    """No other chain of statements, types excluded, is as short as the expected one."""
     (case,) = cases_of("RdfConnectionExplainStatic-nt")
     edges = {}
     for line in case.data["graph"].splitlines():
@@ -102,7 +102,7 @@ def test_the_path_is_the_shortest_one() -> None:
     ],
 )
 def test_what_is_a_list_line(answer: str, plain: float, trimmed: float, outcome: Outcome) -> None:
-    """Trailing white space costs in listF1 only; brackets and prose cost in both."""
+    """Trailing white space lowers listF1 only; brackets and prose lower both scores."""
     verdict = connection(answer.format(*(f"https://abc.def/ghi/{name}" for name in ORDER)))
     assert verdict.scores["listF1"] == pytest.approx(plain)
     assert verdict.scores["listTrimF1"] == pytest.approx(trimmed)
@@ -110,7 +110,7 @@ def test_what_is_a_list_line(answer: str, plain: float, trimmed: float, outcome:
 
 
 def test_names_of_the_vocabulary_count_against() -> None:
-    """A name that is no resource of the path lowers textShortPrecision."""
+    """A name that is not a resource of the path lowers textShortPrecision."""
     verdict = connection("anne is a Person in the researchDep of wonderOrg")
     assert verdict.scores["textShortPrecision"] == 3 / 4
     assert verdict.scores["textShortRecall"] == 3 / 5
@@ -123,7 +123,7 @@ def test_names_of_the_vocabulary_count_against() -> None:
 
 @given(st.integers(1, 5), st.integers(1, 6), st.integers(0, 40), st.integers(0, 30))
 def test_one_person_is_known_by_more(knows: int, additional: int, special: int, more: int) -> None:
-    """Everybody is known by `knows` others, the special one by `additional` more, nobody twice."""
+    """Each person is known by `knows` others, the special one by `additional` more."""
     persons = knows + additional + 1 + more
     places = tuple(range(persons))
     graph = FriendGraph(persons, knows, special % persons, additional, places, places)
@@ -152,7 +152,7 @@ def test_friends_are_the_same_in_every_format() -> None:
 
 @pytest.mark.parametrize("size", [800, 1000, 2000, 4000, 8000])
 def test_the_prompt_fills_the_size(size: int) -> None:
-    """A Turtle prompt has at most the wanted size, and one more person would not fit."""
+    """A Turtle prompt has at most the wanted size, with no room for another person."""
     task = catalogue.make_task("RdfFriendCount", "sized", {"size": size})
     (case,) = rdf_friend_count.cases(task, "test", 0, 1)
     length = len(rdf_friend_count.prompt(case))
@@ -160,14 +160,14 @@ def test_the_prompt_fills_the_size(size: int) -> None:
 
 
 def test_a_size_that_is_too_small_is_refused() -> None:
-    """The smallest size that would do is named."""
+    """A size that is too small is refused with the smallest possible one."""
     task = catalogue.make_task("RdfFriendCount", "small", {"size": 600})
     with pytest.raises(TaskError, match="needs a size of at least"):
         rdf_friend_count.cases(task, "test", 0, 1)
 
 
 def test_seeds_and_iterations_make_different_graphs() -> None:
-    """Iterations differ, seeds differ, labels differ; the model plays no part."""
+    """Different iterations, seeds and labels give different graphs."""
     task = catalogue.labelled_tasks()["RdfFriendCount-turtle-1"]
     other = catalogue.labelled_tasks()["RdfFriendCount-turtle-2"]
     found = [
@@ -193,7 +193,7 @@ def test_seeds_and_iterations_make_different_graphs() -> None:
     ],
 )
 def test_persons_in_answers(answer: str, expected: dict[str, float]) -> None:
-    """The special person by its full name, alone and without words around it."""
+    """The special person counts by its full name without other words."""
     (case,) = cases_of("RdfFriendCount-turtle-1", 1)
     special, friend = case.data["specialNodeIri"], case.data["specialFriends"][0]
     verdict = rdf_friend_count.judge(case, [answer.format(special, friend)], EXECUTOR)
@@ -201,7 +201,7 @@ def test_persons_in_answers(answer: str, expected: dict[str, float]) -> None:
 
 
 def test_cases_without_a_graph_cannot_be_asked() -> None:
-    """Published cases lack their graph: they can be judged, but not posed, and that is said."""
+    """A published case without its graph cannot be asked, and the error says so."""
     for module in (rdf_friend_count, rdf_connection_explain):
         case = catalogue.make_case("llm-kg-bench-3", module.NAME, {}, {"graphFormat": "nt"})
         with pytest.raises(TaskError, match="has no graph"):
@@ -215,7 +215,7 @@ FIX_LABELS = ("RdfSyntaxFixList-turtle", "RdfSyntaxFixList-jsonld", "RdfSyntaxFi
 
 @pytest.mark.parametrize("label", FIX_LABELS)
 def test_faulty_documents_parse_nowhere(label: str) -> None:
-    """Each faulty document is refused by pyoxigraph and by rdflib, each correct one by neither."""
+    """pyoxigraph and rdflib refuse each faulty document and accept each correct one."""
     found = cases_of(label)
     assert len(found) == 5
     for case in found:
@@ -228,7 +228,7 @@ def test_faulty_documents_parse_nowhere(label: str) -> None:
 
 @pytest.mark.parametrize("graph_format", ["turtle", "ntriples", "json-ld"])
 def test_faults_are_one_to_four_of_different_kinds(graph_format: str) -> None:
-    """A case has one to four faults, no two of one kind, and each alone breaks the document."""
+    """A case has one to four faults of different kinds, and each alone breaks the document."""
     from kgbench.tasks import texts
 
     declared = texts.structure("RdfSyntaxFixList", "faults.json")[graph_format]
@@ -247,14 +247,14 @@ def test_faults_are_one_to_four_of_different_kinds(graph_format: str) -> None:
 
 
 def test_a_fault_that_fits_nowhere_is_refused() -> None:
-    """A declared fault that does not fit its document exactly once is named with its file."""
+    """A declared fault that does not fit its document exactly once is refused with its file."""
     declared = {"uid": "x", "faults": [{"kind": "gone", "find": "not there", "put": ""}]}
     with pytest.raises(ResourceError, match=r"faults\.json: the fault 'gone' of x fits 0 places"):
         rdf_syntax_fix._with_faults("a document", declared)
 
 
 def test_all_formats_make_the_same_statements() -> None:
-    """The documents of the three formats differ in nothing but format."""
+    """The documents of the three formats contain the same statements."""
     graphs = []
     for label in FIX_LABELS:
         case = cases_of(label)[0]
@@ -265,18 +265,18 @@ def test_all_formats_make_the_same_statements() -> None:
 
 
 def fixed(answer: str, rounds: int = 1) -> Verdict:
-    """The verdict on the last of ``rounds`` equal answers to the first Turtle case."""
+    """Return the verdict on the last of ``rounds`` equal answers to the first Turtle case."""
     case = cases_of(FIX_LABELS[0])[0]
     return rdf_syntax_fix.judge(case, [answer] * rounds, EXECUTOR)
 
 
 def document() -> str:
-    """The correct Turtle document."""
+    """Return the correct Turtle document."""
     return str(cases_of(FIX_LABELS[0])[0].data["optimal"])
 
 
 def test_feedback_in_the_published_order() -> None:
-    """Syntax comes before content, content before format, and nothing follows a perfect answer."""
+    """Feedback is about syntax, then content, then format; a perfect answer has none."""
     other = document().replace('"Tanner"', '"Turner"')
     reformatted = document().replace("    ", "  ")
     kinds = [
@@ -287,13 +287,13 @@ def test_feedback_in_the_published_order() -> None:
 
 
 def test_no_feedback_after_the_third_answer() -> None:
-    """However wrong it is, the third answer ends the dialogue."""
+    """The third answer ends the dialogue, however wrong it is."""
     assert fixed("```\nno\n```", 2).feedback == "syntax"
     assert fixed("```\nno\n```", 3).next_prompt is None
 
 
 def test_an_answer_without_a_block_has_no_document() -> None:
-    """The document alone, unfenced, does not parse and is asked for again."""
+    """An unfenced document counts as unparsable and has feedback about syntax."""
     verdict = fixed(document())
     assert verdict.outcome is Outcome.UNPARSABLE
     assert verdict.feedback == "syntax"
@@ -303,7 +303,7 @@ def test_an_answer_without_a_block_has_no_document() -> None:
 
 
 def test_the_first_block_counts() -> None:
-    """Further blocks are ignored, and cost brevity."""
+    """Further blocks are ignored and lower brevity."""
     verdict = fixed(f"```\n{document()}\n```\nor\n```\nno\n```")
     assert verdict.infos["codeBlockCount"] == 2
     assert verdict.scores["contentF1"] == 1.0
@@ -311,7 +311,7 @@ def test_the_first_block_counts() -> None:
 
 
 def test_language_tag_and_datatype_do_not_go_together() -> None:
-    """What rdflib tolerates is a syntax error: a literal with a language tag and a datatype."""
+    """A literal with a language tag and a datatype, which rdflib accepts, is a syntax error."""
     text = document().replace('"Wonder Organisation"@en', '"Wonder Organisation"@en^^xsd:string')
     verdict = fixed(f"```\n{text}\n```")
     assert verdict.scores["parsableSyntax"] == 0.0
@@ -319,7 +319,7 @@ def test_language_tag_and_datatype_do_not_go_together() -> None:
 
 
 def test_scores_are_weighted_as_published() -> None:
-    """Combined is 0.1 similarity, 0.2 syntax, 0.7 content; content is missing without syntax."""
+    """Combined is 0.1 similarity, 0.2 syntax, 0.7 content; without syntax there is no content."""
     text = document().replace('foaf:firstName "Bob" ;\n    ', "")
     scores = fixed(f"```\n{text}\n```").scores
     assert scores["contentPrecision"] == 1.0
@@ -329,7 +329,7 @@ def test_scores_are_weighted_as_published() -> None:
 
 
 def test_a_correct_document_that_does_not_parse_is_a_defect_of_the_case() -> None:
-    """Nobody's answer is judged by a document that is wrong itself: the case is named."""
+    """A case whose correct document does not parse is an error that names the case."""
     case = cases_of("RdfSyntaxFixList-turtle")[0]
     spoilt = replace(case, data={**case.data, "optimal": ":a :b"})
     with pytest.raises(EvaluationError, match=f"correct document of the case {case.iri} does not"):

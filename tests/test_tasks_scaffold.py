@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``kgbench tasks new``: the package that it makes works as it stands, installed from its wheel."""
+"""``kgbench tasks new``: the package that it makes works once installed from its wheel."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ VARIANTS = list(itertools.product(Kind, Answers))
 
 
 def new(*words: str | Path, code: int = 0) -> str:
-    """What the command prints, or says on standard error where it is refused."""
+    """Return the output of the command, or its error message."""
     done = CliRunner().invoke(app, ["tasks", "new", *map(str, words)])
     assert done.exit_code == code, done.output
     return done.output
@@ -32,7 +32,7 @@ def new(*words: str | Path, code: int = 0) -> str:
 @pytest.mark.slow
 @pytest.mark.parametrize(("kind", "answers"), VARIANTS)
 def test_the_installed_package_passes_its_own_test(tmp_path: Path, kind: Kind, answers: Answers):
-    """A wheel is built and installed into an empty environment; test and oracle run there."""
+    """The built wheel, installed in an empty environment, passes its test and runs the oracle."""
     source, name = tmp_path / "source", f"Garden{kind}{answers}"
     new(name, "--folder", source, "--kind", kind, "--answers", answers)
     python = documented_package.environment(tmp_path / "environment")
@@ -66,7 +66,7 @@ def test_the_installed_package_passes_its_own_test(tmp_path: Path, kind: Kind, a
 
 @pytest.mark.parametrize(("kind", "answers"), VARIANTS)
 def test_files_are_complete(tmp_path: Path, kind: Kind, answers: Answers):
-    """Nothing is left to be filled in but the names of prompts, and the Python is well-formed."""
+    """All placeholders but the names in prompts are filled in, and the Python compiles."""
     made = scaffold.make("TeaGarden", tmp_path / "new", kind=kind, answers=answers)
     assert {path.name for path in made} >= {
         *("pyproject.toml", "README.md", "test_tea_garden.py", "task.ttl", "prompt.txt"),
@@ -84,7 +84,7 @@ def test_files_are_complete(tmp_path: Path, kind: Kind, answers: Answers):
 
 
 def test_python_is_formatted(tmp_path: Path):
-    """The code is as a formatter leaves it, so that an author's first commit changes nothing."""
+    """The generated code is formatted, so that a formatter changes nothing."""
     for number, (kind, answers) in enumerate(VARIANTS):
         scaffold.make("TeaGarden", tmp_path / str(number), kind=kind, answers=answers)
     words = ("-m", "ruff", "format", "--check", "--isolated", "--line-length", "100")
@@ -93,7 +93,7 @@ def test_python_is_formatted(tmp_path: Path):
 
 
 def test_defaults_and_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """Without options the folder is named after the class; --json names the files."""
+    """By default the folder has the name of the class; --json lists the files."""
     monkeypatch.chdir(tmp_path)
     said = new("TeaGarden")
     assert "kgbench tasks check tea-garden" in said
@@ -121,14 +121,14 @@ def test_defaults_and_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     ],
 )
 def test_names_are_refused_with_words(tmp_path: Path, name: str, why: str):
-    """What cannot be a name, or is taken, is refused, and nothing is written."""
+    """An invalid or used name is refused, and nothing is written."""
     with pytest.raises(TaskError, match=why):
         scaffold.make(name, tmp_path / "new")
     assert not list(tmp_path.iterdir())
 
 
 def test_existing_folders_are_left_alone(tmp_path: Path):
-    """A folder or file that exists is refused, be it empty, and stays as it is."""
+    """An existing folder or file is refused, even if empty, and stays unchanged."""
     (tmp_path / "empty").mkdir()
     (tmp_path / "file").write_text("mine")
     (tmp_path / "link").symlink_to("nowhere")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Encrypted task files open with their key only, and what is not encrypted carries the canary."""
+"""Encrypted task files open only with their key; other files have the canary."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ FILES = sorted(
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.name}")
 def test_files_with_prompts_and_data_are_guarded(path: Path) -> None:
-    """Each is encrypted or carries the canary; readers see neither."""
+    """Each file is encrypted or has the canary, which readers do not see."""
     content = path.read_text(encoding="utf-8")
     assert canary.guid() in content
     name = path.name.removesuffix(encryption.SUFFIX)
@@ -48,7 +48,7 @@ def test_files_with_prompts_and_data_are_guarded(path: Path) -> None:
 
 
 def test_references_are_encrypted() -> None:
-    """Questions with reference queries, faults and reference graphs are not there to be read."""
+    """Questions with reference queries, faults and reference graphs are encrypted."""
     open_files = [path.name for path in FILES if path.suffix != encryption.SUFFIX]
     secret = re.compile(r"questions|faults|reference|document|sample")
     assert not [name for name in open_files if secret.search(name)]
@@ -56,7 +56,7 @@ def test_references_are_encrypted() -> None:
 
 
 def test_no_prompt_has_the_canary() -> None:
-    """What models are asked tells them nothing of where it comes from."""
+    """No prompt contains the canary or a hint at it."""
     for task in catalogue.labelled_tasks().values():
         module = catalogue.module(task.task_class)
         for case in module.cases(task, "kgbench-1", 0, 2):
@@ -66,7 +66,7 @@ def test_no_prompt_has_the_canary() -> None:
 
 @given(st.binary(max_size=300), st.text("abc._", min_size=1))
 def test_what_is_sealed_opens_again(content: bytes, name: str) -> None:
-    """Sealing is reversible, gives the same text each time, and hides the content."""
+    """Encryption is reversible and deterministic, and hides the content."""
     sealed = encryption.seal(name, content, KEY)
     assert encryption.unseal("place", name, sealed, [OTHER, KEY]) == content
     assert sealed == encryption.seal(name, content, KEY)
@@ -75,7 +75,7 @@ def test_what_is_sealed_opens_again(content: bytes, name: str) -> None:
 
 
 def test_another_key_does_not_open() -> None:
-    """The message names the file and where a key can be given."""
+    """Another key is refused; the message names the file and where to give a key."""
     sealed = encryption.seal("cases.json", b"content", KEY)
     with pytest.raises(
         ResourceError, match=r"folder/cases.*key that was not given.*KGBENCH_TASK_KEY"
@@ -85,7 +85,7 @@ def test_another_key_does_not_open() -> None:
 
 @given(st.data())
 def test_damage_is_noticed(data: st.DataObject) -> None:
-    """A file that was cut short, altered in one character, or renamed does not open."""
+    """A file that was truncated, altered in one character, or renamed does not open."""
     sealed = encryption.seal("cases.json", b"content" * 20, KEY)
     body = sealed.index("\n\n") + 2
     cut = data.draw(st.integers(0, len(sealed) - 2))
@@ -101,13 +101,13 @@ def test_damage_is_noticed(data: st.DataObject) -> None:
 
 
 def test_short_keys_are_refused() -> None:
-    """A key that can be guessed protects nothing."""
+    """A key that is short enough to guess is refused."""
     with pytest.raises(ResourceError, match="at least 20"):
         encryption.seal("cases.json", b"", "password")
 
 
 def test_own_and_published_keys_work_side_by_side(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A key in the environment does not keep kgbench's own files shut."""
+    """A key in the environment does not prevent reading kgbench's own files."""
     monkeypatch.setenv(keys.VARIABLE, KEY)
     assert keys.available_keys() == [KEY, keys.published_key()]
     assert texts._content(resources.folder("tasks") / "organisation" / "questions.json")
@@ -115,7 +115,7 @@ def test_own_and_published_keys_work_side_by_side(monkeypatch: pytest.MonkeyPatc
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """The folder of a task class, with a declaration and two files."""
+    """Return the folder of a task class with a declaration and two files."""
     found = tmp_path / "task"
     found.mkdir()
     (found / "task.ttl").write_text(DECLARATION)
@@ -126,14 +126,14 @@ def folder(tmp_path: Path) -> Path:
 
 
 def run(*arguments: str | Path, code: int = 0) -> str:
-    """What a command prints; an error's message where it fails."""
+    """Return the output of a command, or its error message."""
     found = CliRunner().invoke(app, list(map(str, arguments)))
     assert found.exit_code == code, found.output
     return found.output if found.exception is None else str(found.exception)
 
 
 def test_a_folder_is_encrypted_and_decrypted(folder: Path) -> None:
-    """Every file but the declaration is encrypted; decrypting gives the same bytes."""
+    """Every file but the declaration is encrypted; decrypting restores the same bytes."""
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     key = ("--key-file", folder.parent / "my.key")
     assert "cases.json.enc" in run("tasks", "encrypt", "--yes", folder, *key)
@@ -145,7 +145,7 @@ def test_a_folder_is_encrypted_and_decrypted(folder: Path) -> None:
 
 
 def test_commands_refuse_with_words(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No key, another key, a declaration, nothing to do, a file in the way: nothing is lost."""
+    """Without a key, with a wrong file, or with nothing to do, the command is refused."""
     monkeypatch.delenv(keys.VARIABLE, raising=False)
     prompt = folder / "prompt.txt"
     assert "KGBENCH_TASK_KEY" in run("tasks", "encrypt", prompt, code=1)
@@ -169,7 +169,7 @@ def test_commands_refuse_with_words(folder: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_key_files_hold_one_key(tmp_path: Path) -> None:
-    """A file without a key, or with two, is refused by name."""
+    """A key file without a key, or with two, is refused by name."""
     file = tmp_path / "key"
     for text in ("", "# only a remark", "one\ntwo"):
         file.write_text(text)
@@ -180,14 +180,14 @@ def test_key_files_hold_one_key(tmp_path: Path) -> None:
 
 
 def test_a_missing_file_is_refused(folder: Path) -> None:
-    """A file that is not there is named."""
+    """A missing file is refused by name."""
     with pytest.raises(ResourceError, match=r"missing\.txt cannot be read"):
         class_files.data_files([folder / "missing.txt"])
 
 
 @pytest.fixture
 def project(folder: Path) -> Path:
-    """A project around the task folder: key, package, configurations, store, and other files."""
+    """Return a project around the task folder: key, package, configurations, store, other files."""
     root = folder.parent
     others = {
         "pyproject.toml": "[project]\n",
@@ -221,7 +221,7 @@ def project(folder: Path) -> Path:
 
 
 def contents(root: Path) -> dict[str, bytes]:
-    """Every file of a folder with its content."""
+    """Return every file of a folder with its content."""
     files = (path for path in root.rglob("*") if path.is_file())
     return {str(path.relative_to(root)): path.read_bytes() for path in files}
 
@@ -232,7 +232,7 @@ DATA = ["task/cases.json", "task/more/graph.ttl", "task/prompt.txt"]
 def test_only_data_of_task_classes_are_encrypted(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Keys, stores, configurations, code, links and what lies elsewhere stay as they are."""
+    """Keys, stores, configurations, code, links and unrelated files stay unencrypted."""
     monkeypatch.chdir(project)
     before = contents(project)
     key = ("--key-file", "my.key")
@@ -262,7 +262,7 @@ def test_only_data_of_task_classes_are_encrypted(
     ],
 )
 def test_named_files_that_are_no_data_are_refused(project: Path, name: str, why: str) -> None:
-    """To name a key, a configuration or a file of a store says why it is not encrypted."""
+    """A named key, configuration or file of a store is refused with the reason."""
     before = contents(project)
     key = ("--key-file", project / "my.key")
     assert why in run("tasks", "encrypt", "--yes", project / name, *key, code=1)
@@ -270,7 +270,7 @@ def test_named_files_that_are_no_data_are_refused(project: Path, name: str, why:
 
 
 def test_encrypting_asks_first(folder: Path) -> None:
-    """Without --yes the files are listed; anything but a yes leaves them as they are."""
+    """Without --yes the files are listed, and any answer but yes leaves them unchanged."""
     words = ["tasks", "encrypt", str(folder), "--key-file", str(folder.parent / "my.key")]
     for reply in ("", "n\n"):
         asked = CliRunner().invoke(app, words, input=reply)
@@ -284,7 +284,7 @@ def test_encrypting_asks_first(folder: Path) -> None:
 def test_what_does_not_decrypt_is_not_replaced(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where one encrypted file is bad, all plain files stay and no encrypted one does."""
+    """If one encrypted file cannot be decrypted, all plain files stay and no encrypted one does."""
     whole = encryption.seal
 
     def bad(name: str, content: bytes, key: str) -> str:
@@ -299,14 +299,14 @@ def test_what_does_not_decrypt_is_not_replaced(
 
 
 def seal_on_a_full_disk(file: Path) -> None:
-    """Encrypt a file where no file can have more than 1,000 bytes."""
+    """Encrypt a file while no file may exceed 1,000 bytes."""
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
     with pytest.raises(ResourceError, match=f"{file.name}.enc cannot be written"):
         file_encryption.encrypt([file], KEY)
 
 
 def test_what_cannot_be_written_stays_as_it_is(folder: Path, repository: Path) -> None:
-    """Where a name is too long, or the disk full, the file stays and no part of another does."""
+    """If the name is too long or the disk full, the file stays and no partial file is left."""
     long = folder / f"{'n' * 252}"
     long.write_text("content")
     with pytest.raises(ResourceError, match="cannot be written"):
@@ -314,7 +314,7 @@ def test_what_cannot_be_written_stays_as_it_is(folder: Path, repository: Path) -
     assert long.read_text() == "content"
     large = folder / "large.txt"
     large.write_bytes(bytes(5000))
-    # In a process of its own: a store that other tests have in this one writes larger files.
+    # in a process of its own, because a store of another test here writes larger files
     program = (
         f"from pathlib import Path; from {__name__} import seal_on_a_full_disk; "
         f"seal_on_a_full_disk(Path({str(large)!r}))"
@@ -325,7 +325,7 @@ def test_what_cannot_be_written_stays_as_it_is(folder: Path, repository: Path) -
 
 
 def test_the_library_is_loaded_when_needed() -> None:
-    """Listing commands loads no cryptography."""
+    """Listing commands does not import cryptography."""
     program = (
         "import sys, kgbench.cli, kgbench.tasks.texts; "
         "assert not [m for m in sys.modules if m.startswith('cryptography')]"
@@ -334,7 +334,7 @@ def test_the_library_is_loaded_when_needed() -> None:
 
 
 def test_tasks_are_listed_and_shown() -> None:
-    """Labels with class, version, metrics and cases; one task with its first prompt."""
+    """``list`` shows labels, versions, metrics and cases; ``show`` a task and its first prompt."""
     found = {each["label"]: each for each in json.loads(run("tasks", "list", "--json"))}
     assert found.keys() == catalogue.labelled_tasks().keys()
     assert found["Text2SparqlExecEvalListCoypuMini"]["cases"] >= 10

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Turtle tasks of 2023: repairing, counting, comparing with what was published."""
+"""The Turtle tasks of 2023: repair, counts, and a comparison with published scores."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ SAMPLE = "@prefix : <http://e.org/> .\n:a :b :c .\n:d :e :f ."
 
 
 def case_of(name: str, **parameters: object) -> Case:
-    """The one case of a task class."""
+    """Return the only case of a task class."""
     task = catalogue.make_task(name, "test", parameters)
     (case,) = catalogue.module(name).cases(task, "test", 0, 5)
     return case
 
 
-# --- repairing --------------------------------------------------------------------------------
+# --- repair -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def case_of(name: str, **parameters: object) -> Case:
 def test_lines_are_removed_until_it_parses(
     text: str, triples: int, removed: int, lines: int
 ) -> None:
-    """What is reported is removed, and counted by its characters."""
+    """Lines with reported errors are removed until the text parses, and counted in characters."""
     found = tolerant_parsing.parse(text, EXECUTOR)
     assert (len(found.triples), found.removed, found.lines) == (triples, removed, lines)
     assert (found.error is None) == (lines == 0)
@@ -65,14 +65,14 @@ def test_lines_are_removed_until_it_parses(
 
 @given(st.text(alphabet='ab:<>"._;, \n#@[]()', max_size=200))
 def test_repairing_ends(text: str) -> None:
-    """Whatever the text is, repairing ends, and what is left parses."""
+    """The repair of any text ends with a text that parses."""
     found = tolerant_parsing.parse(text, EXECUTOR)
     assert EXECUTOR.parse(found.text, "turtle").triples is not None
     assert found.removed <= len(text)
 
 
 def test_repairing_is_bounded() -> None:
-    """After 500 removed lines nothing is left."""
+    """After 500 removed lines the repair gives up without triples."""
     text = "no Turtle\n" * (tolerant_parsing.MOST_REMOVED + 5)
     found = tolerant_parsing.parse(text, EXECUTOR)
     assert found.triples == ()
@@ -81,27 +81,27 @@ def test_repairing_is_bounded() -> None:
 
 @pytest.mark.parametrize("blank", ["\u00a0", "\x0c", "\u2028 "])
 def test_white_space_that_turtle_does_not_know_is_removed(blank: str) -> None:
-    """A line that looks empty goes by itself, and no line of Turtle before it."""
+    """A line of white space unknown to Turtle is removed without the line before it."""
     found = tolerant_parsing.parse(SAMPLE.replace(".\n", f".\n{blank}\n"), EXECUTOR)
     assert (len(found.triples), found.lines, found.removed) == (2, 2, 2 * len(blank))
 
 
 class TakesNothing(PlainExecutor):
-    """An executor that refuses every document, as one that is out of memory does."""
+    """An executor that refuses every document, for example without memory."""
 
     def parse(self, text: str, rdf_format: str) -> ParsedGraph:
-        """Nothing but a message."""
+        """Return an error message only."""
         return ParsedGraph(None, f"no {rdf_format} of {len(text)} characters")
 
 
 def test_repairing_ends_where_no_document_is_taken() -> None:
-    """When all lines with text are removed there is nothing to repair: no triples are left."""
+    """If every document is refused, the repair ends when all lines with text are removed."""
     found = tolerant_parsing.parse("a\n\nbc\n", TakesNothing())
     assert found == ((), "", 3, 2, "no turtle of 6 characters")
 
 
 def test_an_expected_document_that_does_not_parse_is_a_defect_of_the_case() -> None:
-    """Nobody's answer is compared with a document that is wrong itself: the case is named."""
+    """A case whose expected document does not parse is an error that names the case."""
     case = catalogue.make_case("s", "TurtleErrorsStatic", {}, {"optimal": "<a"})
     with pytest.raises(EvaluationError, match=f"'optimal' of the case {case.iri} does not parse"):
         normal_triples.expected_triples(case, EXECUTOR)
@@ -113,12 +113,12 @@ def test_an_expected_document_that_does_not_parse_is_a_defect_of_the_case() -> N
 
 
 def errors(answer: str) -> Verdict:
-    """The verdict on an answer about the faulty document."""
+    """Return the verdict on an answer about the faulty document."""
     return turtle_errors.judge(case_of("TurtleErrorsStatic"), [answer], EXECUTOR)
 
 
 def test_the_faulty_document_does_not_parse() -> None:
-    """The one case has two faults, and its correct document parses."""
+    """The only case has two faults, and its correct document parses."""
     case = case_of("TurtleErrorsStatic")
     assert EXECUTOR.parse(case.data["task"], "turtle").triples is None
     assert EXECUTOR.parse(case.data["optimal"], "turtle").triples is not None
@@ -126,7 +126,7 @@ def test_the_faulty_document_does_not_parse() -> None:
 
 
 def test_the_unchanged_document_improves_nothing() -> None:
-    """DiffRatio counts from the faulty document; what is less like the correct one is below 0."""
+    """DiffRatio is relative to the faulty document, and negative for less similar texts."""
     case = case_of("TurtleErrorsStatic")
     unchanged = errors(case.data["task"]).scores
     assert unchanged["diffRatio"] < 0
@@ -135,7 +135,7 @@ def test_the_unchanged_document_improves_nothing() -> None:
 
 
 def test_prose_around_turtle_costs_only_turtle() -> None:
-    """Words around the document are removed: the graph is right, but not only Turtle was given."""
+    """Prose around the document lowers onlyTurtle only."""
     optimal = case_of("TurtleErrorsStatic").data["optimal"]
     scores = errors(f"Of course!\n{optimal}").scores
     assert scores["normAnswerF1Score"] == 1.0
@@ -143,7 +143,7 @@ def test_prose_around_turtle_costs_only_turtle() -> None:
 
 
 def test_nothing_parsable() -> None:
-    """Without a triple, precision and recall are 0, and the outcome says so."""
+    """Without a triple, precision and recall are 0 and the outcome is unparsable."""
     verdict = errors("I see no errors.")
     assert verdict.outcome is Outcome.UNPARSABLE
     assert verdict.scores["normAnswerPrecision"] == verdict.scores["normAnswerRecall"] == 0.0
@@ -159,7 +159,7 @@ def test_more_triples_than_asked_for() -> None:
 
 
 def test_published_cases_without_their_document() -> None:
-    """A case whose correct document was not published cannot be judged, and that is said."""
+    """A case whose correct document was not published cannot be judged, and the error says so."""
     case = catalogue.make_case("llm-kg-bench-1", turtle_errors.NAME, {}, {"task": "x"})
     with pytest.raises(EvaluationError, match="it was not published"):
         turtle_errors.judge(case, ["x"], EXECUTOR)
@@ -186,7 +186,7 @@ PEOPLE = """@prefix : <http://e.org/> . @prefix foaf: <http://xmlns.com/foaf/0.1
     ],
 )
 def test_persons_and_friends(answer: str, expected: tuple[float, ...]) -> None:
-    """Persons are counted by their exact type, and friends by what persons know."""
+    """Persons are counted by their exact type, and friends by ``knows``."""
     verdict = turtle_sample.judge(case_of("TurtleSampleGeneration", size=3), [answer], EXECUTOR)
     names = ("persons_relative_error", "min_friends_ok", "max_friends_ok")
     assert tuple(verdict.scores[name] for name in names) == pytest.approx(expected)
@@ -196,7 +196,7 @@ def test_persons_and_friends(answer: str, expected: tuple[float, ...]) -> None:
 
 @pytest.mark.parametrize("persons", [3, 10, 80])
 def test_references_of_all_sizes(persons: int) -> None:
-    """The reference answer meets all demands, however many persons are asked for."""
+    """The reference answer meets all demands for any number of persons."""
     case = case_of("TurtleSampleGeneration", size=persons)
     assert f"{persons} different persons" in turtle_sample.prompt(case)
     scores = dict(turtle_sample.judge(case, [turtle_sample.reference(case)], EXECUTOR).scores)
@@ -208,13 +208,13 @@ def test_references_of_all_sizes(persons: int) -> None:
 
 
 def extracted(answer: str) -> dict[str, float]:
-    """The scores of an answer about the data sheet."""
+    """Return the scores of an answer about the data sheet."""
     case = case_of("FactExtractStatic")
     return dict(fact_extract.judge(case, [answer], EXECUTOR).scores)
 
 
 def test_the_reference_states_what_the_sheet_says() -> None:
-    """Every material and number of the reference stands in the data sheet."""
+    """Every material and number of the reference is in the data sheet."""
     case = case_of("FactExtractStatic")
     sheet, reference = case.data["sheet"], case.data["optimal"]
     materials = [part.strip(" ,;") for part in reference.split("mat:")[2:]]
@@ -226,7 +226,7 @@ def test_the_reference_states_what_the_sheet_says() -> None:
 
 
 def test_parts_are_compared_apart() -> None:
-    """A missing material, another unit and another number cost in their own scores only."""
+    """A missing material, another unit and another number lower only their own scores."""
     reference = case_of("FactExtractStatic").data["optimal"]
     scores = extracted(
         reference.replace("mat:PLA , ", "", 1)
@@ -240,7 +240,7 @@ def test_parts_are_compared_apart() -> None:
 
 
 def test_numbers_are_compared_as_numbers() -> None:
-    """582 and 582.0 are the same value of a dimension, though not the same triple."""
+    """582 and 582.0 are the same value of a dimension, although not the same triple."""
     reference = case_of("FactExtractStatic").data["optimal"]
     scores = extracted(reference.replace('"582.0"^^xsd:double', "582"))
     assert scores["DimValues_f-measure"] == 1.0
@@ -248,18 +248,18 @@ def test_numbers_are_compared_as_numbers() -> None:
 
 
 def test_empty_answers_have_precision() -> None:
-    """Where nothing is stated, nothing stated is wrong: precision 1, recall 0."""
+    """An empty answer has precision 1 and recall 0."""
     scores = extracted("")
     for name in ("norm", "printMat", "supportMat", "DimValues", "DimUnit"):
         assert [scores[f"{name}_{kind}"] for kind in ("precision", "recall")] == [1.0, 0.0]
 
 
-# --- what was published -----------------------------------------------------------------------
+# --- published scores -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("module", [CONNECTION, FRIEND_COUNT], ids=lambda module: module.NAME)
 def test_first_versions_keep_the_contract(module: FirstGeneration) -> None:
-    """The Turtle-only versions have cases, prompts and references like those that followed."""
+    """The Turtle-only versions fulfil the contract for cases, prompts and references."""
     task_class = catalogue.task_class(module.NAME)
     task = catalogue.make_task(module.NAME, "old", {})
     for case in module.cases(task, checks.SUITE, 0, 3):
@@ -270,7 +270,7 @@ def test_first_versions_keep_the_contract(module: FirstGeneration) -> None:
 
 
 def test_the_first_version_had_no_precision_for_nothing() -> None:
-    """Where no IRI is named, its precision was 0; the versions that followed have 1."""
+    """In the first version, the precision of an answer without an IRI is 0, later 1."""
     case = case_of("TurtleConnectionExplainStatic")
     scores = CONNECTION.judge(case, ["I do not know."], EXECUTOR).scores
     assert scores["textHttpPrecision"] == scores["textShortPrecision"] == 0.0
@@ -286,7 +286,7 @@ JUDGES = {
 
 @pytest.fixture(scope="module")
 def shares(external_data: Path) -> dict[tuple[str, bool], tuple[int, int]]:
-    """How many published scores are reproduced, by task and by whether the answer parses whole."""
+    """Return the reproduced scores by task and by whether the answer parses as a whole."""
     right: Counter[tuple[str, bool]] = Counter()
     total: Counter[tuple[str, bool]] = Counter()
     executor = engine("oxigraph")
@@ -311,7 +311,7 @@ def shares(external_data: Path) -> dict[tuple[str, bool], tuple[int, int]]:
 
 
 def test_published_scores_of_2023(shares: dict[tuple[str, bool], tuple[int, int]]) -> None:
-    """Friends and connections are exact; samples are where they parse; the rest nearly so."""
+    """Scores of friends and connections are exact, of samples if they parse; others nearly."""
     assert shares["TurtleConnectionExplainStatic", True] == (520, 520)
     assert shares["TurtleFriendCount", True] == (1600, 1600)
     assert shares["SyntheticDatasetGeneration", True] == (708, 708)

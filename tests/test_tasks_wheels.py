@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``kgbench tasks check`` builds the wheel of a package, and says what it lacks."""
+"""``kgbench tasks check`` builds the wheel of a package and reports missing files."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ packages = ["tea_garden"]
 
 @pytest.fixture
 def package(tmp_path: Path) -> Path:
-    """A new package with the task class TeaGarden, installed nowhere."""
+    """Return a new package with the task class TeaGarden, which is not installed."""
     scaffold.make("TeaGarden", tmp_path / "tea-garden")
     return tmp_path / "tea-garden"
 
 
 def project(package: Path, found: str, instead: str) -> None:
-    """Replace a piece of pyproject.toml, which must be there."""
+    """Replace a piece of pyproject.toml, which must exist."""
     path = package / "pyproject.toml"
     text = path.read_text(encoding="utf-8")
     assert found in text
@@ -42,18 +42,18 @@ def project(package: Path, found: str, instead: str) -> None:
 
 
 def checked(package: Path) -> Check:
-    """What was found in the wheel; nothing that comes after it is checked."""
+    """Return the check of the wheel, without running later checks."""
     return next(check for check in check_folder(package) if check.name == "wheel")
 
 
 def told(package: Path) -> str:
-    """The only fault of the wheel."""
+    """Return the message of the only fault of the wheel."""
     (fault,) = checked(package).faults
     return fault.message
 
 
 def test_a_complete_wheel_leaves_no_trace(package: Path) -> None:
-    """The wheel of a new package holds all of it, and its folder stays as it was."""
+    """The wheel of a new package is complete, and building it leaves the folder unchanged."""
     before = sorted(package.rglob("*"))
     found = checked(package)
     assert (found.faults, found.skipped) == ((), None)
@@ -73,7 +73,7 @@ def test_a_complete_wheel_leaves_no_trace(package: Path) -> None:
     ],
 )
 def test_what_a_wheel_lacks_is_named(package: Path, more: str, absent: list[str]) -> None:
-    """Declaration, prompts, cases and module are missed by their path in the wheel."""
+    """A declaration, prompt, case file or module missing in the wheel is named by its path."""
     project(package, HATCH, f"{HATCH}{more}\n")
     listed = ", ".join(absent)
     assert told(package) == (
@@ -82,8 +82,8 @@ def test_what_a_wheel_lacks_is_named(package: Path, more: str, absent: list[str]
 
 
 def test_setuptools_leaves_data_out(package: Path) -> None:
-    """A package of setuptools without package data, the usual slip, lacks all but the code."""
-    pytest.importorskip("setuptools", minversion="70.1")  # older ones need `wheel`, too
+    """A setuptools package without package data lacks everything but the code."""
+    pytest.importorskip("setuptools", minversion="70.1")  # older versions also need `wheel`
     project(package, HATCH, SETUPTOOLS)
     project(package, 'requires = ["hatchling"]', 'requires = ["setuptools"]')
     project(package, "hatchling.build", "setuptools.build_meta")
@@ -95,7 +95,7 @@ def test_setuptools_leaves_data_out(package: Path) -> None:
 
 
 def test_encrypted_data_and_deeper_folders_count(package: Path) -> None:
-    """Encrypted files and those in folders below belong to the wheel, too."""
+    """Encrypted files and files in subfolders belong to the wheel, too."""
     module = package / "tea_garden"
     (module / "cases.json").rename(module / f"cases.json{SUFFIX}")
     (module / "graphs").mkdir()
@@ -105,7 +105,7 @@ def test_encrypted_data_and_deeper_folders_count(package: Path) -> None:
 
 
 def test_sources_may_lie_in_src(package: Path) -> None:
-    """The layout with ``src/`` is understood, also where the declaration is what is lacking."""
+    """A ``src/`` layout is supported, also if the declaration is missing."""
     (package / "src").mkdir()
     (package / "tea_garden").rename(package / "src" / "tea_garden")
     project(package, 'packages = ["tea_garden"]', 'packages = ["src/tea_garden"]')
@@ -129,13 +129,13 @@ def test_sources_may_lie_in_src(package: Path) -> None:
 def test_packages_that_cannot_be_built_are_faulty(
     package: Path, found: str, instead: str, message: str
 ) -> None:
-    """What the package itself does wrong is a finding, in the words of what builds it."""
+    """An error in the package is a finding with the message of the build system."""
     project(package, found, instead)
     assert re.search(message, told(package)), told(package)
 
 
 def test_what_is_not_installed_is_a_note(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without a tool to build no wheel is built, and the other checks decide."""
+    """Without an installed build tool no wheel is built, and the other checks decide."""
     project(package, '"hatchling"', '"no-such-builder >= 2"')
     assert checked(package).skipped == (
         "no wheel is built: its build system is not installed: pip install 'no-such-builder>=2'"
@@ -150,7 +150,7 @@ def test_what_is_not_installed_is_a_note(package: Path, monkeypatch: pytest.Monk
 
 
 def test_a_folder_called_build_is_no_tool(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A folder ``build`` beside the modules is not taken for the library, nor hides it."""
+    """A folder ``build`` beside the modules is not mistaken for the library ``build``."""
     (package / "build").mkdir()
     monkeypatch.chdir(package)
     monkeypatch.syspath_prepend(package)
@@ -163,19 +163,19 @@ def test_a_folder_called_build_is_no_tool(package: Path, monkeypatch: pytest.Mon
 
 
 def test_endless_builds_are_ended(package: Path) -> None:
-    """A build that takes too long is ended with all its processes, and is a note."""
+    """A build that takes too long is ended with all its processes and only noted."""
     with pytest.raises(wheels.NotBuiltHereError, match=r"building takes more than 0\.01 s"):
         wheels.contents(package, seconds=0.01)
 
 
 def test_projects_that_name_no_class_have_no_wheel(package: Path) -> None:
-    """Where pyproject.toml is that of something else, no wheel is asked for."""
+    """If pyproject.toml names no task class, no wheel is checked."""
     project(package, "kgbench.tasks", "other.group")
     assert [check for check in check_folder(package) if check.name == "wheel"] == []
 
 
 def test_programs_get_the_same(package: Path) -> None:
-    """``--json`` has the fault with the file that must change, and the exit code is 1."""
+    """``--json`` has the fault with the file to change, and the exit code is 1."""
     project(package, HATCH, f'{HATCH}exclude = ["*.txt"]\n')
     shutil.rmtree(package / "tea_garden" / "__pycache__", ignore_errors=True)
     done = CliRunner().invoke(app, ["tasks", "check", str(package), "--json"])

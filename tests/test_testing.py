@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What kgbench offers to the tests of others: scores, examples, the contract, as ``testing.md``."""
+"""kgbench's tools for tests of other packages: scores, examples, contract, ``testing.md``."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ LABEL = "RdfSyntaxFixList-turtle"
 
 @pytest.fixture(autouse=True, scope="module")
 def child():
-    """No child is left."""
+    """End the child process after the tests."""
     yield
     end_child()
 
 
 def test_the_page_is_true(pytester, monkeypatch):
-    """The tests that the page shows pass in a folder where nothing but kgbench is installed."""
+    """The tests on the page pass in a folder with an installed kgbench."""
     monkeypatch.setenv("PYTEST_ADDOPTS", "-p no:randomly -p no:cacheprovider")
     ((name, text),) = re.findall(r"```python file=(\S+)\n(.*?)```", PAGE, re.DOTALL)
     pytester.makepyfile(**{Path(name).stem: text})
@@ -47,7 +47,7 @@ def test_the_functions_of_the_page_work(capsys):
 
 
 def test_a_suite_that_asks_for_nothing_imports_nothing(pytester, monkeypatch):
-    """The plug-in costs a test suite that does not use it no import of kgbench's parts."""
+    """The plug-in imports no module of kgbench in a test suite that does not use it."""
     monkeypatch.setenv("PYTEST_ADDOPTS", "-p no:randomly -p no:cacheprovider")
     pytester.makepyfile(
         """
@@ -62,7 +62,7 @@ def test_a_suite_that_asks_for_nothing_imports_nothing(pytester, monkeypatch):
 
 
 def test_a_dialogue_is_scored_as_a_whole():
-    """Aggregates over the rounds stand beside the scores of the last answer."""
+    """Aggregates over the rounds are returned with the scores of the last answer."""
     best = testing.example(LABEL).reference
     first, whole = testing.score(LABEL, "none"), testing.score(LABEL, "none", best)
 
@@ -72,7 +72,7 @@ def test_a_dialogue_is_scored_as_a_whole():
 
 
 def test_an_answer_that_is_ended_has_no_main_score():
-    """Without any time left there is an outcome and no score, not a zero."""
+    """An answer whose time has run out has an outcome and no score, not 0."""
     scored = testing.score(LABEL, "none", limits=JudgeLimits(seconds=0.0))
 
     assert (scored.outcome, scored.main, scored.scores) == (Outcome.TIMEOUT, None, {})
@@ -88,13 +88,13 @@ def test_an_answer_that_is_ended_has_no_main_score():
     ],
 )
 def test_what_cannot_be_scored_is_refused_with_words(asked, message):
-    """Unknown labels name the nearest; numbers of answers and cases say their limits."""
+    """An unknown label names the nearest one; wrong numbers of answers or cases are refused."""
     with pytest.raises(TaskError, match=message):
         asked()
 
 
 def test_a_judge_that_fails_is_an_error(monkeypatch):
-    """A defect of a judge is no score of zero."""
+    """A defect of a judge is an error, not a score of 0."""
     failed = Verdict({}, {"message": "it fell"}, Outcome.EVALUATOR_ERROR)
     monkeypatch.setattr(scores, "judge_batch", lambda *_: [failed])
     with pytest.raises(EvaluationError, match="it fell"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Published facts come out of the responses again, however they were cleaned."""
+"""The published facts are reproduced from the responses, however they were cleaned."""
 
 from __future__ import annotations
 
@@ -40,24 +40,24 @@ PLAIN = "spans(Larn Bridge, Ossel)"
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
-    """A folder of invented data."""
+    """Return a folder of invented data."""
     return text2kg_data.write(tmp_path / "data")
 
 
 def stored(number: int, text: str, cleaning: str, **others: Any) -> dict[str, Any]:
-    """A stored response whose facts were cleaned in one way."""
+    """Return a stored response whose facts were cleaned in one way."""
     triples = [list(triple) for triple in parse(text, cleaning).triples]
     return {"id": f"ont_1_bridge_test_{number}", "response": text, "triples": triples, **others}
 
 
 def write(path: Path, *records: dict[str, Any]) -> None:
-    """Records as JSON Lines."""
+    """Write records as JSON Lines."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("".join(json.dumps(record) + "\n" for record in records))
 
 
 def cleaned(folder: Path, *records: dict[str, Any]) -> tuple[list[str | None], list[str]]:
-    """How responses were cleaned, and which ids have facts that their texts do not have."""
+    """Return the cleaning of each response, and the ids whose facts differ from their texts."""
     write(folder / RESPONSES, *records)
     (responses,) = text2kgbench.read(folder).sets
     given = responses.read_ontology("bridge")
@@ -70,7 +70,7 @@ def cleaned(folder: Path, *records: dict[str, Any]) -> tuple[list[str | None], l
     st.sampled_from(sorted(CLEANINGS)),
 )
 def test_the_cleaning_is_among_those_that_fit(lines: list[str], cleaning: str) -> None:
-    """Facts that a cleaning gave are told to be given by it, and by none that gives others."""
+    """The cleanings found for facts are exactly those that give these facts."""
     answer = "\n".join(lines)
     triples = parse(answer, cleaning).triples
     fitting = cleanings_of(answer, triples)
@@ -79,7 +79,7 @@ def test_the_cleaning_is_among_those_that_fit(lines: list[str], cleaning: str) -
 
 
 def test_a_file_has_one_cleaning_unless_a_line_says_otherwise(data: Path) -> None:
-    """What a line does not tell is that of the file; what it tells goes before."""
+    """A line that fits several cleanings gets that of the file; any other line gets its own."""
     records = [
         stored(1, PLAIN, "strip"),  # fits strip and strip-quotes
         stored(2, QUOTED, "strip-quotes"),
@@ -91,14 +91,14 @@ def test_a_file_has_one_cleaning_unless_a_line_says_otherwise(data: Path) -> Non
 
 
 def test_facts_of_another_text_are_a_fault(data: Path) -> None:
-    """Where no cleaning gives the stored facts, that is said, and the file's is taken."""
+    """Stored facts that no cleaning gives are a fault, and the file's cleaning is used."""
     odd = {**stored(2, PLAIN, "none"), "triples": [["x", "y", "z"]]}
     found = cleaned(data, stored(1, PLAIN, "strip"), odd)
     assert found == (["strip", "strip"], ["ont_1_bridge_test_2"])
 
 
 def test_judging_again_uses_the_recorded_cleaning(data: Path) -> None:
-    """Values of facts cleaned in three ways come out again; each evaluation says which it was."""
+    """Published values are reproduced for three cleanings, which each evaluation records."""
     texts = [QUOTED, QUOTED, PLAIN]
     kinds = ["strip-quotes", "none", "strip-quotes"]
     part = dataset.read_part(data, "wikidata_tekgen", "bridge")
@@ -144,7 +144,7 @@ NOTHING: Any = None  # Text2KG parses nothing
 
 
 def test_causes_are_computed(data: Path) -> None:
-    """A difference is told to come from rounding, sentences, another cleaning, or nothing known."""
+    """The cause is rounding, sentence splitting, another cleaning, or unexplained."""
     part = dataset.read_part(data, "wikidata_tekgen", "bridge")
     case = part_cases(part_task(part, "test"), "s", part)[0]
     split = text2kg.cleaned_case(case, "none")
@@ -164,7 +164,7 @@ def test_causes_are_computed(data: Path) -> None:
 
 
 def test_irregular_words_are_those_in_lower_case() -> None:
-    """As in NLTK 3.8.1, only "sky" is irregular, and "Sky" is stemmed by the rules."""
+    """As in NLTK 3.8.1, "sky" is irregular, and "Sky" is stemmed by the rules."""
     assert [stems.stemmed(word) for word in ("sky", "Sky", "Dying", "dying")] == [
         *("sky", "ski", "dy", "die")
     ]
@@ -176,7 +176,7 @@ def without_metrics(folder: Path) -> None:
 
 
 def test_responses_of_others_show_at_once(data: Path, tmp_path: Path) -> None:
-    """Responses without published metrics, or even facts, are judged when they are imported."""
+    """Responses without published metrics, or even without facts, are judged on import."""
     without_metrics(data)
     bare = stored(1, PLAIN, "none")
     del bare["triples"]
@@ -193,7 +193,7 @@ def test_responses_of_others_show_at_once(data: Path, tmp_path: Path) -> None:
 
 
 def test_the_pass_of_an_import_is_one_like_others(data: Path) -> None:
-    """It conforms, is made by kgbench, stands beside published values, and is judged again."""
+    """The pass of an import conforms, is made by kgbench, and can be re-evaluated."""
     write(
         data / RESPONSES,
         *(stored(k, QUOTED if k == 2 else PLAIN, "strip-quotes") for k in (1, 2, 3, 4)),
@@ -216,7 +216,7 @@ def test_the_pass_of_an_import_is_one_like_others(data: Path) -> None:
 
 @pytest.mark.external
 def test_all_published_values_come_out_again(external_data: Path) -> None:
-    """Each value of the stored responses comes out at two decimals."""
+    """Each value of the stored responses is reproduced to two decimals."""
     folder = external_data / "text2kgbench"
     with EmbeddedStore(None) as store:
         data = text2kgbench.read(folder)

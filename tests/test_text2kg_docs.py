@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``docs/text2kgbench.md``: its commands, parameters and metrics are those that there are."""
+"""``docs/text2kgbench.md`` is correct in its commands, parameters and metrics."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CONFIGURATIONS = [text for kind, text in BLOCKS if kind == "yaml"]
 
 @pytest.mark.parametrize("line", COMMANDS)
 def test_commands_exist(line: str) -> None:
-    """Every command is one, with the options that it is shown with."""
+    """Every command on the page exists and has the options used there."""
     command = typer.main.get_command(app)
     words = shlex.split(line)[1:]
     while (sub := getattr(command, "commands", {}).get(words[0] if words else "")) is not None:
@@ -39,7 +39,7 @@ def test_commands_exist(line: str) -> None:
 def test_configurations_are_accepted(
     text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Every configuration is accepted where the data are installed."""
+    """Every configuration on the page is valid once the data are installed."""
     monkeypatch.setenv(home.VARIABLE, str(tmp_path / "home"))
     data = text2kg_data.write(tmp_path / "data")
     arguments = ["datasets", "install", "text2kgbench", "--from", str(data)]
@@ -57,12 +57,12 @@ def test_parameters_and_metrics_are_all_named() -> None:
 
 
 def test_kinds_of_faults_are_explained() -> None:
-    """Every kind of fault says in words what it means."""
+    """Every kind of fault has an explanation."""
     assert all(text and not text.endswith(".") for text in KINDS.values())
 
 
 def test_sample_runs_as_shown(tmp_path: Path) -> None:
-    """The first command of the page runs at once, without any data, and the oracle is perfect."""
+    """The first command of the page runs without any data, and the oracle is perfect."""
     arguments = [*shlex.split(COMMANDS[0])[1:], "--store", str(tmp_path / "store")]
     result = CliRunner().invoke(app, arguments, catch_exceptions=False)
     assert result.exit_code == 0, result.output

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Text2KGBench comes into the store whole, with its faults, or not at all."""
+"""Text2KGBench is imported with its faults, and as a whole or not at all."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ TOP = "wikidata_tekgen"
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
-    """A folder of invented data."""
+    """Return a folder of invented data."""
     return text2kg_data.write(tmp_path / "data")
 
 
 def imported(folder: Path, store: EmbeddedStore) -> text2kgbench.ImportedData:
-    """Everything in ``folder``, in ``store``."""
+    """Import everything in ``folder`` into ``store``."""
     found = text2kgbench.read(folder)
     text2kgbench.write_catalogue(store, found)
     for run in text2kgbench.runs(folder, found, store.iris):
@@ -46,7 +46,7 @@ def imported(folder: Path, store: EmbeddedStore) -> text2kgbench.ImportedData:
 
 
 def test_faults_are_reported_and_kept(data: Path) -> None:
-    """Each fault of the data is found, and stands in the catalogue with what it is about."""
+    """Each fault of the data is found and stored in the catalogue with its subject."""
     with EmbeddedStore(None) as store:
         found = imported(data, store)
         kept = [
@@ -79,7 +79,7 @@ def test_what_is_written_has_the_declared_shape(data: Path) -> None:
 
 
 def test_importing_twice_changes_nothing(data: Path) -> None:
-    """The second import leaves every triple as it was, change stamps aside."""
+    """A second import changes no triple except change stamps."""
 
     def content(store: EmbeddedStore) -> set[str]:
         rows = store.query("SELECT * WHERE { GRAPH ?g { ?s ?p ?o } }")
@@ -94,7 +94,7 @@ def test_importing_twice_changes_nothing(data: Path) -> None:
 
 
 def test_stored_responses_are_judged_again(data: Path) -> None:
-    """A re-evaluation gives the published values, and our own beside them."""
+    """A re-evaluation gives the published values, and kgbench's own metrics."""
     with EmbeddedStore(None) as store:
         imported(data, store)
         (run,) = reading.runs(store)
@@ -110,7 +110,7 @@ def test_stored_responses_are_judged_again(data: Path) -> None:
 
 
 def test_command_line(data: Path, tmp_path: Path) -> None:
-    """The command says what it brought, and --json says it to programs."""
+    """The command prints a summary, and --json prints it for programs."""
     arguments = ["import", "text2kgbench", str(data), "--store", str(tmp_path / "store")]
     said = CliRunner().invoke(app, arguments, catch_exceptions=False).stdout
     assert "1 ontology, 4 cases" in said
@@ -135,7 +135,7 @@ NO_TRIPLES = b'{"id": "a", "sent": "b", "triples": [7]}'
 LISTS = "baselines/test_train_sent_similarity/ont_1_bridge_test_train_similarity.json"
 WITHOUT_OBJECT = b'{"id": "a", "sent": "b", "triples": [{"sub": "c", "rel": "d"}]}'
 
-# A file, what it is replaced by (None: it is removed), and what the message must say.
+# a file, its replacement (None removes it), and the expected message
 DAMAGE = {
     "missing file": (TRUTH, None, "ground_truth.jsonl cannot be read"),
     "truncated line": (TRUTH, b'{"id": "a", "sent', "jsonl:1: the line is not valid JSON"),
@@ -165,7 +165,7 @@ DAMAGE = {
 
 @pytest.mark.parametrize("kind", DAMAGE)
 def test_damaged_data_are_refused_whole(data: Path, tmp_path: Path, kind: str) -> None:
-    """Damaged data get one message that names the file, and nothing is written."""
+    """Damaged data is refused with one message that names the file, and nothing is written."""
     name, content, message = DAMAGE[kind]
     if content is None:
         (data / TOP / name).unlink()
@@ -179,17 +179,17 @@ def test_damaged_data_are_refused_whole(data: Path, tmp_path: Path, kind: str) -
 
 
 def lines(*records: dict[str, Any]) -> str:
-    """Records as JSON Lines."""
+    """Return records as JSON Lines."""
     return "".join(json.dumps(record) + "\n" for record in records)
 
 
 def response(number: int, text: str) -> dict[str, Any]:
-    """A stored response to a test sentence."""
+    """Return a stored response to a test sentence."""
     return {"id": f"ont_1_bridge_test_{number}", "response": text, "triples": []}
 
 
 def test_odd_sets_of_responses(data: Path) -> None:
-    """What does not fit is told; of repeated responses the last counts; prompts come along."""
+    """Unexpected responses are faults, the last of repeated ones counts, and prompts are kept."""
     given = [response(k, f"said {k}") for k in (1, 2, 3, 4, 4, 9)]
     given[4]["response"] = "said again"
     top = data / TOP
@@ -232,7 +232,7 @@ def test_odd_sets_of_responses(data: Path) -> None:
 
 
 def repeated(folder: Path, times: int) -> Path:
-    """A folder with one larger ontology so many times, under other names."""
+    """Return a folder with one larger ontology repeated under other names."""
     source = text2kg_data.write(folder / "one") / TOP
     truth = (source / TRUTH).read_text().splitlines()
     given = (source / RESPONSES).read_text().splitlines()
@@ -262,7 +262,7 @@ def repeated(folder: Path, times: int) -> Path:
 
 
 def most_memory(folder: Path) -> tuple[int, int]:
-    """The most bytes that reading and converting a folder take, and how many dialogues it has."""
+    """Return the peak memory of reading and converting a folder, and the number of dialogues."""
     iris, number = Iris(), 0
     tracemalloc.start()
     try:
@@ -278,8 +278,8 @@ def most_memory(folder: Path) -> tuple[int, int]:
 
 
 def test_memory_does_not_grow_with_the_data(tmp_path: Path) -> None:
-    """Six times the ontologies do not take twice the memory: of most only faults are held."""
-    most_memory(repeated(tmp_path / "warm", 1))  # what is loaded and cached once
+    """Six times the ontologies need less than twice the memory."""
+    most_memory(repeated(tmp_path / "warm", 1))  # loads and caches
     few, of_few = most_memory(repeated(tmp_path / "few", 2))
     many, of_many = most_memory(repeated(tmp_path / "many", 12))
 
@@ -288,7 +288,7 @@ def test_memory_does_not_grow_with_the_data(tmp_path: Path) -> None:
 
 
 def test_lines_without_end_are_refused(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A line, or a file that is read whole, has a limit, which holds before it is parsed."""
+    """A line or file that exceeds its limit is refused before it is parsed."""
     monkeypatch.setattr(reading_lines, "MOST", 2_000)
     (data / TOP / TRUTH).write_text('{"id": "' + "x" * 3_000)
     with pytest.raises(ImportRefused, match=r"jsonl:1: the line has more than 2000 bytes"):
@@ -299,6 +299,6 @@ def test_lines_without_end_are_refused(data: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_other_folders_are_refused(tmp_path: Path) -> None:
-    """A folder that holds something else is refused with what was expected."""
+    """A folder without Text2KGBench data is refused with that reason."""
     with pytest.raises(ImportRefused, match="holds no Text2KGBench data"):
         text2kgbench.read(tmp_path)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prompts show the ontology, fitting examples and the sentence, and examples never give it away."""
+"""Prompts show ontology, suitable examples and sentence; no example repeats the sentence."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ WORDS = re.compile(r"\w+")
 
 @pytest.fixture
 def part(tmp_path: Path) -> Part:
-    """The invented ontology with its sentences."""
+    """Return the invented ontology with its sentences."""
     return text2kgbench.read_part(text2kg_data.write(tmp_path), "wikidata_tekgen", "bridge")
 
 
 def words(text: str) -> str:
-    """The words of a text, which an example may not share with its test sentence."""
+    """Return the words of a text, by which an example is compared with its test sentence."""
     return "".join(WORDS.findall(text.lower()))
 
 
 def case_of(part: Part, number: int = 0, **parameters: object) -> Case:
-    """The case of one test sentence."""
+    """Return the case of one test sentence."""
     task = part_task(part, "test", prompt="revised")
     changed = {**task.parameters, **parameters}
     return part_cases(catalogue.make_task("Text2KG", "x", changed), "s", part)[number]
@@ -64,7 +64,7 @@ def test_four_parts(part: Part) -> None:
 
 @pytest.mark.parametrize("selection", ["similarity-list", "lexical"])
 def test_no_sentence_is_its_own_example(part: Part, selection: str) -> None:
-    """A training sentence with the words of the test sentence is passed over."""
+    """A training sentence with the words of the test sentence is skipped."""
     case = case_of(part, 1, exampleSelection=selection, examples=9)
     examples = [text for text, _ in content_of(case).examples]
     assert examples
@@ -72,13 +72,13 @@ def test_no_sentence_is_its_own_example(part: Part, selection: str) -> None:
 
 
 def test_records_of_one_sentence_are_one_example(part: Part) -> None:
-    """Training records that repeat a sentence give one example with the facts of all."""
+    """Training records of the same sentence give one example with all their facts."""
     case = case_of(part, 0, examples=9)
     assert [len(facts) for _, facts in content_of(case).examples] == [1, 2]
 
 
 def test_lexical_similarity_prefers_shared_rare_words(part: Part) -> None:
-    """The nearest sentence is the one with the most telling words in common."""
+    """The nearest sentence shares the most distinctive words."""
     near = Sentence("x", "Who was Iva Rusk?", ())
     (example,) = Chooser(part, "lexical", 1).examples(near)
     assert example.text == "Iva Rusk drew Kiln Bridge."
@@ -91,13 +91,13 @@ def test_no_examples(part: Part) -> None:
 
 
 def test_missing_lists_are_named(part: Part) -> None:
-    """Lists that do not exist are not replaced by something else."""
+    """A missing similarity list is refused by name."""
     with pytest.raises(TaskError, match="no lists 'embeddings'"):
         case_of(part, exampleSelection="embeddings")
 
 
 def test_a_sentence_without_a_list_is_named(part: Part) -> None:
-    """A list that leaves a test sentence out is not replaced by an empty one."""
+    """A similarity list without an entry for a test sentence is refused by name."""
     lists = {"similarity-list": dict(part.similar("similarity-list"))}
     del lists["similarity-list"][part.test[1].id]
     chooser = Chooser(replace(part, lists=lists), "similarity-list", 1)
@@ -111,7 +111,7 @@ def test_a_sentence_without_a_list_is_named(part: Part) -> None:
 def test_cases_are_made_when_they_are_asked_for(
     part: Part, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Knowing how many cases there are makes none of them, and each is the same every time."""
+    """Counting cases generates none of them, and each case is the same every time."""
     made: list[str | None] = []
     make_case = catalogue.make_case
 
@@ -150,7 +150,7 @@ LARGE = Ontology(
 
 
 def test_large_ontologies_are_cut_to_what_is_relevant() -> None:
-    """Within the budget stand the relations that share most with the sentence."""
+    """Within the budget the relations that share the most words with the sentence are shown."""
     shown = shown_relations(LARGE, "The builder of this bridge is unknown.", 400)
     assert shown is not None
     assert LARGE.relations[shown[-1]].label == "bridge builder"
@@ -158,7 +158,7 @@ def test_large_ontologies_are_cut_to_what_is_relevant() -> None:
 
 
 def test_small_ontologies_are_shown_whole() -> None:
-    """No budget, or a budget that suffices, cuts nothing."""
+    """Without a budget, or with a sufficient one, the whole ontology is shown."""
     assert shown_relations(LARGE, "x", 0) is None
     assert shown_relations(LARGE, "x", 10**6) is None
 
@@ -173,7 +173,7 @@ def test_selection_is_the_same_each_time(budget: int, sentence: str, seed: int) 
 
 
 def test_what_is_shown_is_recorded(part: Part) -> None:
-    """A case with a budget says which relations its prompt shows, and shows no others."""
+    """A case with a budget records the relations that its prompt shows."""
     case = case_of(part, ontologyBudget=30)
     assert case.data["shownRelations"] == [0]
     assert "designed_by(bridge" not in text2kg.prompt(case)
@@ -197,7 +197,7 @@ NAMES = st.text(min_size=1, max_size=12).filter(lambda text: text.isprintable() 
 
 @given(NAMES, NAMES, NAMES)
 def test_any_names_survive_turtle(concept: str, relation: str, entity: str) -> None:
-    """Ids and names of any characters make valid Turtle, which says the same."""
+    """Ids and names of any characters give valid Turtle, which is read back unchanged."""
     ontology = Ontology(
         "o", "O", (Concept(concept, "c"),), (Relation(relation, "r", concept, concept),)
     )
@@ -209,7 +209,7 @@ def test_any_names_survive_turtle(concept: str, relation: str, entity: str) -> N
 
 
 def test_lone_surrogates_do_not_end_in_an_error() -> None:
-    """A data set may hold what Unicode cannot carry: it is asked about, and can be answered."""
+    """A case with lone surrogates can be asked and answered."""
     ontology = Ontology(
         *("o\udc80", "O"),
         (Concept("c\ud800", "c\ud800"), Concept("c\ud801", "d")),
@@ -243,7 +243,7 @@ def test_lone_surrogates_do_not_end_in_an_error() -> None:
 
 
 def test_what_is_outside_the_ontology_is_left_out() -> None:
-    """Facts of unknown relations are not written, and classes of others are not read."""
+    """Facts of unknown relations are not written, and classes outside the ontology are not read."""
     ontology = Ontology("o", "O", (Concept("c", "c"),), (Relation("r", "r", "c", "c"),))
     text = written_facts([Fact("a", "r", "b"), Fact("a", "unknown", "z")], ontology)
     assert "unknown" not in text
@@ -257,7 +257,7 @@ def test_what_is_outside_the_ontology_is_left_out() -> None:
 
 
 def test_both_forms_have_the_same_cases(part: Part) -> None:
-    """The Turtle form asks about the same sentences under the same uid, with the same facts."""
+    """The Turtle form has the same sentences, uids and facts."""
     verbal = part_cases(part_task(part, "test", prompt="revised"), "s", part)
     turtle = part_cases(part_task(part, "test", "Text2KGRdf"), "s", part)
     assert [c.uid for c in verbal] == [c.uid for c in turtle]
@@ -275,14 +275,14 @@ def test_both_forms_have_the_same_cases(part: Part) -> None:
 def test_turtle_answers_that_say_nothing(
     part: Part, answer: str, f1: float, parsable: float
 ) -> None:
-    """What does not parse has no facts; what has other properties conforms to nothing."""
+    """An answer that does not parse has no facts; one with other properties scores 0."""
     case = part_cases(part_task(part, "test", "Text2KGRdf"), "s", part)[0]
     scores = text2kg_rdf.judge(case, [answer], PlainExecutor()).scores
     assert (scores["f1"], scores["parsable"]) == (f1, parsable)
 
 
 def sections(prompt: str) -> tuple[str, list[tuple[str, str, str]], str, list[str], str]:
-    """Concepts, relations, example sentence, example facts and test sentence of our prompts."""
+    """Return concepts, relations, example sentence, its facts and test sentence of a prompt."""
     ontology, _, rest = prompt.partition("# Example\n\nSentence: ")
     example, _, test = rest.partition("\n\n# Test sentence\n\n")
     sentence, _, facts = example.partition("\nFacts:\n")
@@ -294,7 +294,7 @@ def sections(prompt: str) -> tuple[str, list[tuple[str, str, str]], str, list[st
 
 
 def published(prompt: str) -> tuple[str, list[tuple[str, str, str]], str, list[str], str]:
-    """The same of the published prompts."""
+    """Return the same parts of a published prompt."""
     ontology, _, rest = prompt.partition("\n\nExample Sentence: ")
     example, _, test = rest.partition("\n\nTest Sentence: ")
     sentence, _, facts = example.partition("\nExample Output:\n")
@@ -306,12 +306,12 @@ def published(prompt: str) -> tuple[str, list[tuple[str, str, str]], str, list[s
 
 
 def alike(facts: list[str]) -> list[str]:
-    """Facts without what the published prompts write otherwise: underscores."""
+    """Return facts with spaces for the underscores of the published prompts."""
     return [fact.replace("_", " ").strip() for fact in facts]
 
 
 def published_prompts(folder: Path) -> Iterator[tuple[Part, dict[str, str]]]:
-    """Each DBpedia-WebNLG ontology with its published prompts by sentence id."""
+    """Return each DBpedia-WebNLG ontology with its published prompts by sentence id."""
     for collection, name in text2kgbench.parts(folder):
         if collection == "dbpedia_webnlg":
             part = text2kgbench.read_part(folder, collection, name)
@@ -323,7 +323,7 @@ def published_prompts(folder: Path) -> Iterator[tuple[Part, dict[str, str]]]:
 
 @pytest.mark.external
 def test_prompts_have_the_content_of_the_published_ones(external_data: Path) -> None:
-    """Concepts, relations, example and sentence are those of all 2,014 published prompts."""
+    """All 2,014 published prompts have the same concepts, relations, examples and sentences."""
     compared = 0
     for part, prompts in published_prompts(external_data / "text2kgbench"):
         for case in part_cases(part_task(part, "test", prompt="revised"), "s", part):

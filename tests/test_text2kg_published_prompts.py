@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The published suite asks what the published baselines were asked, byte by byte."""
+"""The published suite asks the prompts of the published baselines, byte for byte."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ COLLECTION = "wikidata_tekgen"
 RELATIONS = (
     "spans(bridge,river), designed_by(bridge,person), opened_on(bridge,), named_after(bridge,)"
 )
-# Our own words in the white space of the three groups of prompts.
+# Invented words with the white space of the three groups of prompts.
 WRAPPED = "Take these \n    things. Then go. \n\nHERE:\n\nThings: "
 PLAIN = "\nTake these things. Then go.\nHERE:\nThings: "
 
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """A folder of invented data, without prompts."""
+    """Return a folder of invented data without prompts."""
     return text2kg_data.write(tmp_path / "data")
 
 
 @pytest.fixture
 def part(root: Path) -> Part:
-    """Its one ontology."""
+    """Return its only ontology."""
     return text2kgbench.read_part(root, COLLECTION, "bridge")
 
 
 def prompt_of(start: str, break_: str, facts: str, part: Part, k: int = 0) -> str:
-    """An invented prompt in the published layout about test sentence ``k``."""
+    """Return an invented prompt in the published layout about test sentence ``k``."""
     example = text2kg_data.TRAIN[3][0]
     return (
         f"{start}bridge, river, person,\nTies: {RELATIONS}\n\nSay: {example}\nGot:{break_}{facts}"
@@ -50,19 +50,19 @@ def prompt_of(start: str, break_: str, facts: str, part: Part, k: int = 0) -> st
 
 
 def write_prompts(root: Path, part: Part, prompt: str, suffix: str = ".jsonl") -> None:
-    """The prompt of the first test sentence as the data set has it."""
+    """Write the prompt of the first test sentence as in the data set."""
     path = root / COLLECTION / "baselines" / "prompts" / f"{part.ontology.id}_prompts{suffix}"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps({"id": part.test[0].id, "prompt": prompt}) + "\n")
 
 
 def cases(part: Part) -> list[Case]:
-    """The cases of the published form."""
+    """Return the cases of the published form."""
     return part_cases(part_task(part, "test"), "s", part)
 
 
 def single(part: Part) -> str:
-    """The facts of the example as Wikidata's prompts write them."""
+    """Return the facts of the example as in Wikidata's prompts."""
     example = text2kgbench_prompts.example_of(part, part.test[0])
     assert example is not None
     (fact,) = example.facts
@@ -71,7 +71,7 @@ def single(part: Part) -> str:
 
 @pytest.mark.parametrize("suffix", [".jsonl", ".json"])
 def test_the_wording_comes_from_a_prompt(root: Path, part: Part, suffix: str) -> None:
-    """One published prompt tells the wording of all others of its group."""
+    """The wording of one published prompt gives all other prompts of its group."""
     write_prompts(root, part, prompt_of(PLAIN, " ", single(part), part), suffix)
     wording = text2kgbench_prompts.wording(root, COLLECTION, "test")
     assert wording is not None
@@ -80,7 +80,7 @@ def test_the_wording_comes_from_a_prompt(root: Path, part: Part, suffix: str) ->
 
 
 def test_groups_share_words_and_differ_in_white_space() -> None:
-    """The wording of DBpedia's prompts gives that of the two others."""
+    """The wording of DBpedia's prompts gives that of the two other groups."""
     dbpedia = (WRAPPED, "\nTies: ", "\n\nSay: ", "\nGot:\n", "\n\nNow: ", "\nGives: ")
     laid_out = text2kgbench_prompts._with_white_space
     source = ("dbpedia_webnlg", "test")
@@ -93,20 +93,20 @@ def test_groups_share_words_and_differ_in_white_space() -> None:
 
 
 def test_one_line_does_not_tell_where_others_break(root: Path, part: Part) -> None:
-    """Prompts of Wikidata's test sentences alone give no wording of the other groups."""
+    """Prompts of Wikidata's test sentences alone give no wording for the other groups."""
     write_prompts(root, part, prompt_of(PLAIN, " ", single(part), part))
     assert text2kgbench_prompts.wording(root, COLLECTION, "unseen") is None
     assert text2kgbench_prompts.wording(root, "dbpedia_webnlg", "test") is None
 
 
 def test_prompts_without_the_data_tell_nothing(root: Path, part: Part) -> None:
-    """A prompt that does not show the parts of the data is no source of wording."""
+    """A prompt that does not contain its data gives no wording."""
     write_prompts(root, part, "What is said of bridges?")
     assert text2kgbench_prompts.wording(root, COLLECTION, "test") is None
 
 
 def test_dbpedia_writes_facts_with_blanks(part: Part) -> None:
-    """All facts of the example stand below each other; a range that is no concept is shown."""
+    """Each fact of the example has a line of its own, and a range that is no concept is shown."""
     asked = text2kgbench_prompts.PromptData(
         part.ontology,
         "e",
@@ -122,7 +122,7 @@ def test_dbpedia_writes_facts_with_blanks(part: Part) -> None:
 
 
 def test_imported_responses_have_the_prompt(root: Path, part: Part) -> None:
-    """Responses whose prompts are not among the data get them as they were."""
+    """An imported response without a prompt in the data gets its original prompt."""
     write_prompts(root, part, prompt_of(PLAIN, " ", single(part), part))
     data = importing.read(root)
     (run,) = importing.runs(root, data, Iris())
@@ -133,7 +133,7 @@ def test_imported_responses_have_the_prompt(root: Path, part: Part) -> None:
 def test_a_run_asks_the_published_prompt(
     root: Path, part: Part, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The tasks of the installed data set ask it; without prompts they say what to do."""
+    """The tasks of the installed data set ask it; without prompts the error says what to do."""
     monkeypatch.setenv(home.VARIABLE, str(tmp_path / "sets"))
     place = home.folder_of(text2kgbench.NAME)
     place.parent.mkdir(parents=True)
@@ -160,7 +160,7 @@ def test_a_run_asks_the_published_prompt(
     [("examples", 2), ("exampleSelection", "lexical"), ("ontologyBudget", 100)],
 )
 def test_the_published_form_has_no_other_settings(part: Part, name: str, value: object) -> None:
-    """What the published prompts fix cannot be set otherwise under their name."""
+    """Settings that the published prompts fix cannot be changed in the published form."""
     task = part_task(part, "test")
     changed = catalogue.make_task("Text2KG", "x", {**task.parameters, name: value})
     with pytest.raises(TaskError, match=f"published prompts have the {name}"):
@@ -168,7 +168,7 @@ def test_the_published_form_has_no_other_settings(part: Part, name: str, value: 
 
 
 def test_the_sample_has_no_published_prompt() -> None:
-    """Our own data were never published in their form."""
+    """The sample data have no published prompt."""
     task = catalogue.make_task("Text2KG", "x", {"prompt": "published"})
     with pytest.raises(TaskError, match="the sample has no published prompts"):
         text2kg.cases(task, "s", 0, 1)
@@ -176,7 +176,7 @@ def test_the_sample_has_no_published_prompt() -> None:
 
 @pytest.mark.external
 def test_published_prompts_come_out_again(external_data: Path) -> None:
-    """Each published prompt of the data set is put together byte by byte."""
+    """Each published prompt of the data set is reproduced byte for byte."""
     folder = external_data / "text2kgbench"
     compared = 0
     for collection, name in text2kgbench.parts(folder):

@@ -30,7 +30,7 @@ iterations: 2
 def measured(
     data: Path, place: Path, monkeypatch: pytest.MonkeyPatch, tasks: str = '"Text2KG*"'
 ) -> dict[str, dict[str, Any]]:
-    """Install the data, run tasks with the baseline models; what the run reports."""
+    """Install the data and run tasks with the baselines; return the leaderboard by model."""
     monkeypatch.setenv(home.VARIABLE, str(place / "home"))
     (place / "run.yaml").write_text(CONFIGURATION.format(tasks=tasks), encoding="utf-8")
     for arguments in (
@@ -46,7 +46,7 @@ def measured(
 
 @pytest.mark.slow
 def test_invented_data_run_end_to_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Both forms of the task are asked, answered, judged and ranked; no wording is published."""
+    """Both forms of the task are asked, judged and ranked without a published wording."""
     data = text2kg_data.write(tmp_path / "data")
     tasks = '"Text2KG-*-revised", "Text2KGRdf*", "*-sample"'
     found = measured(data, tmp_path, monkeypatch, tasks)
@@ -59,7 +59,7 @@ def test_invented_data_run_end_to_end(tmp_path: Path, monkeypatch: pytest.Monkey
 @pytest.mark.parametrize("name", ["Text2KG", "Text2KGRdf"])
 @pytest.mark.parametrize("piece", ["spans(a, b)\n", "x(", "a, ", "<e:a> <e:b> <e:c> .\n", "\ud800"])
 def test_an_answer_that_repeats_itself_is_judged(name: str, piece: str) -> None:
-    """100 kB of the same, over and over, get a verdict in the child that judges."""
+    """An answer that repeats 100 kB of the same text is judged in the child process."""
     task = catalogue.labelled_tasks()[f"{name}-sample"]
     (case,) = catalogue.module(name).cases(task, "s", 0, 1)
     answer = piece * (100_000 // len(piece))
@@ -72,9 +72,9 @@ def test_an_answer_that_repeats_itself_is_judged(name: str, piece: str) -> None:
 def test_all_ontologies_run_end_to_end(
     external_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Every ontology of both collections is measured with the baseline models, in both forms."""
+    """Every ontology of both collections is measured with the baselines in both forms."""
     found = measured(external_data / "text2kgbench", tmp_path, monkeypatch)
-    # 29 ontologies, 10 of them also with invented sentences, in three forms; the own sample in two.
+    # 29 ontologies, 10 of them also with invented sentences, in three forms; the sample in two
     assert {row["tasks"] for row in found.values()} == {3 * (29 + 10) + 2}
     assert {row["failed"] for row in found.values()} == {0}
     assert found["baseline:oracle"]["score"] > 0.9

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Facts are parsed and scored by the published rules, and by our own."""
+"""Facts are parsed and scored by the published rules and by kgbench's own."""
 
 from __future__ import annotations
 
@@ -82,14 +82,14 @@ TEXTS = st.lists(PIECES, max_size=14).map("".join) | st.text(max_size=30)
 @settings(max_examples=400)
 @given(TEXTS)
 def test_stems_are_those_of_the_whole_text(text: str) -> None:
-    """Tokenising piece by piece gives what tokenising the whole text at once gives."""
+    """Tokenising by pieces gives the same stems as tokenising the whole text."""
     tokenise, stem = stems._tools()
 
     assert stems.stemmed(text) == stems.folded("".join(map(stem, tokenise(text))))
 
 
 def test_loading_leaves_nltk_to_others() -> None:
-    """The modules that are loaded for stemming do not stand in the way of NLTK itself."""
+    """Loading the stemmer leaves no module of NLTK in ``sys.modules``."""
     before = {name for name in sys.modules if name.split(".")[0] == "nltk"}
     stems._tools.cache_clear()
     stems.load()
@@ -99,7 +99,7 @@ def test_loading_leaves_nltk_to_others() -> None:
 
 @given(st.text(st.sampled_from("ab_ (),\\\n."), max_size=40))
 def test_facts_are_the_matches_of_the_published_expression(answer: str) -> None:
-    """The scan finds exactly what the published expression finds."""
+    """The scan finds exactly the matches of the published expression."""
     found = PUBLISHED.findall(answer.replace("\\_", "_"))
 
     assert list(parse(answer).triples) == [(s, r, o) for r, s, o in found]
@@ -110,18 +110,18 @@ def test_facts_are_the_matches_of_the_published_expression(answer: str) -> None:
     [("none", ' "Mira\'s" '), ("strip", '"Mira\'s"'), ("strip-quotes", "Miras")],
 )
 def test_cleanings(cleaning: str, expected: str) -> None:
-    """Each cleaning does to a part what its name says, and no more."""
+    """Each cleaning changes a part of a fact as its name says."""
     assert parse('by(Larn, "Mira\'s" )', cleaning).triples[0][2] == expected
 
 
 def test_an_unknown_cleaning_is_refused() -> None:
-    """A cleaning that there is not is named, with those there are, and not taken for another."""
+    """An unknown cleaning is refused with the list of known ones."""
     with pytest.raises(EvaluationError, match=r"no cleaning 'wash' .*none, strip, strip-quotes"):
         parse("by(Larn, Mira)", "wash")
 
 
 def test_lines_without_a_fact_are_counted() -> None:
-    """Nothing is dropped: lines of an answer that hold no fact are counted, blank ones aside."""
+    """Non-blank lines of an answer without a fact are counted."""
     parsed = parse("Sure:\n\nspans(Larn Bridge,\n Ossel)\nthat is all")
 
     assert (parsed.lines, parsed.unparsed) == (4, 2)
@@ -131,12 +131,12 @@ def test_lines_without_a_fact_are_counted() -> None:
     "piece", ["x(", "x(a", "x(a,", "x(,", "x(a,)", "x", "(", "spans(a, b)\n", "y\u00b5_"]
 )
 def test_an_answer_that_repeats_itself_is_parsed(piece: str) -> None:
-    """A megabyte of anything, over and over: an expression that starts anew would need hours."""
+    """A megabyte of repeated text is parsed (an expression that restarts would need hours)."""
     assert parse(piece * (1_000_000 // len(piece))).lines > 0
 
 
 def test_published_scores() -> None:
-    """Precision and recall look at the relations of the reference only, all else at every fact."""
+    """Precision and recall use only relations of the reference; other metrics use every fact."""
     triples = parse("spans(Larn Bridge, Ossel)\ndesigned_by(larn bridge, Zed)\nlikes(Bo, bridges)")
     scores = published_scores(triples.triples, TRUTH, SENTENCE, ONTOLOGY)
 
@@ -154,7 +154,7 @@ def test_published_scores() -> None:
 
 
 def test_silence() -> None:
-    """The published metrics give an empty answer full conformance, ours give it none."""
+    """An empty answer has full published conformance, and no scores of kgbench's own."""
     scores = published_scores((), TRUTH, SENTENCE, ONTOLOGY)
 
     assert scores["onto_conf"] == 1.0
@@ -163,7 +163,7 @@ def test_silence() -> None:
 
 
 def test_empty_reference() -> None:
-    """Where nothing is expected, nothing can be right (a published rule)."""
+    """With an empty reference every fact is wrong (a published rule)."""
     triples = parse("spans(Larn Bridge, Ossel)").triples
 
     assert published_scores(triples, (), SENTENCE, ONTOLOGY)["f1"] == 0.0
@@ -183,14 +183,14 @@ def test_empty_reference() -> None:
     ],
 )
 def test_strict_conformance(fact: str, conforms: bool) -> None:
-    """A fact conforms where its relation exists and nothing speaks against domain and range."""
+    """A fact conforms if its relation exists and no known type contradicts domain or range."""
     scores = own_scores(parse(fact, "strip").triples, TRUTH, SENTENCE, ONTOLOGY)
 
     assert scores["strictConf"] == float(conforms)
 
 
 def test_stated_classes_count() -> None:
-    """Where an answer states classes, they must be those that the relation asks for."""
+    """Classes stated in an answer must be those of the relation."""
     triples = parse("spans(Quay, Ossel)", "strip").triples
     wrong = own_scores(triples, (), SENTENCE, ONTOLOGY, {"quay": {"P"}})
 
@@ -218,16 +218,16 @@ def test_stated_classes_count() -> None:
     ],
 )
 def test_other_forms_of_a_mention(sentence: str, entity: str, mentioned: bool) -> None:
-    """Acronyms, dates, numbers and other names are recognised, and nothing else is."""
+    """Acronyms, dates, numbers and other names are recognised as mentions."""
     assert MentionedIn(sentence).mentions(entity) is mentioned
 
 
 @given(TEXTS, TEXTS)
 def test_mentions_never_fail(sentence: str, entity: str) -> None:
-    """Whatever the texts, there is an answer."""
+    """Any sentence and entity can be compared."""
     assert MentionedIn(sentence).mentions(entity) in {True, False}
 
 
 def test_ontologies_survive_json() -> None:
-    """What case data hold of an ontology is all of it."""
+    """An ontology is unchanged after a round trip through the JSON of case data."""
     assert ontology_from(ONTOLOGY.as_json()) == ONTOLOGY

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tables of the Text2KGBench paper come out of the store, beside the printed numbers."""
+"""The tables of the Text2KGBench paper are computed from the store beside the printed numbers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SHORT = text2kg.METRICS
 
 
 def imported(folder: Path, store: EmbeddedStore) -> Selection:
-    """Everything in ``folder``, in ``store``; the published scores count."""
+    """Import everything in ``folder`` into ``store`` and select the published scores."""
     found = text2kgbench.read(folder)
     text2kgbench.write_catalogue(store, found)
     for run in text2kgbench.runs(folder, found, store.iris):
@@ -30,7 +30,7 @@ def imported(folder: Path, store: EmbeddedStore) -> Selection:
 
 
 def test_sizes_of_the_ontologies(tmp_path: Path) -> None:
-    """Table 1 counts concepts, relations, and sentences as the paper does."""
+    """Table 1 counts concepts, relations and sentences like the paper."""
     with EmbeddedStore(None) as store:
         chosen = imported(text2kg_data.write(tmp_path), store)
         table = text2kg.ontologies(store, chosen)
@@ -66,7 +66,7 @@ def test_sentences_without_answer_count_nothing(tmp_path: Path) -> None:
 
 
 def test_what_the_paper_prints_stands_below(tmp_path: Path) -> None:
-    """A model and an ontology of the paper get its rows, and no other does."""
+    """A model and an ontology of the paper also have its printed rows, and others do not."""
     model, ontology = "Vicuna-13B", "movie"
     folder = text2kg_data.write(tmp_path / "data")
     for path in sorted(folder.rglob("*"), reverse=True):
@@ -97,7 +97,7 @@ def test_what_the_paper_prints_stands_below(tmp_path: Path) -> None:
 
 
 def test_nothing_is_noted_where_all_is_answered(tmp_path: Path) -> None:
-    """Where every sentence has a scored answer, no note says that some have none."""
+    """If every sentence has a scored answer, there is no note about missing ones."""
     folder = text2kg_data.write(tmp_path)
     lists = folder / "wikidata_tekgen/baselines/Parrot-1B"
     for name in (
@@ -115,7 +115,7 @@ def test_nothing_is_noted_where_all_is_answered(tmp_path: Path) -> None:
 
 
 def test_command_line(tmp_path: Path) -> None:
-    """Every table is printed by the command, by its name."""
+    """The command prints every table by its name."""
     folder, store = text2kg_data.write(tmp_path / "data"), str(tmp_path / "store")
     CliRunner().invoke(
         app, ["import", "text2kgbench", str(folder), "--store", store], catch_exceptions=False

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Auditing tool calls: outcomes are recorded and agree when honest; each lie has its class."""
+"""The audit of tool calls: honest calls agree, and each kind of change has a class."""
 
 from __future__ import annotations
 
@@ -37,19 +37,19 @@ WHERE {{ GRAPH ?g {{ ?case a kgb:Case ; kgb:caseData ?old }}
 
 @pytest.fixture(autouse=True)
 def keys(monkeypatch):
-    """The provider has a key."""
+    """Set the provider's key."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-loopback")
 
 
 @pytest.fixture(scope="module")
 def pool():
-    """Where calls are executed again."""
+    """Yield the pool that executes calls again."""
     with executor("local:1") as made:
         yield made
 
 
 def recorded(store, steps, engine="oxigraph", **parameters):
-    """The dialogue of a scripted model, as the store has it."""
+    """Run a scripted model and return its stored dialogue."""
     with loopbacks() as start:
         server = start(steps)
         plan = plan_of(f"openai:loopback@{server.url}", **parameters)
@@ -59,7 +59,7 @@ def recorded(store, steps, engine="oxigraph", **parameters):
 
 
 def forge(store, dialogue, index, outcome, text):
-    """Give the call of the first answer with this index another result."""
+    """Replace the stored result of one call in the first answer."""
     node, new = f"<{dialogue.iri}/0/tool/{index}>", f"<{dialogue.run}/text/{digest(text)}>"
     store.update(
         f"{PREFIXES} DELETE {{ GRAPH ?g {{ {node} kgb:toolOutcome ?o . ?r kgb:text ?t }} }} "
@@ -71,14 +71,14 @@ def forge(store, dialogue, index, outcome, text):
 
 
 def classes(store, pool, **limits):
-    """The calls that differ, by their index and class."""
+    """Return the classes of the differing calls by index."""
     found = audit(store, pool, JudgeLimits(seconds=3.0, **limits))
     assert found.calls == found.agree + len(found.differ)
     return {one["index"]: one["class"] for one in found.differ}
 
 
 def test_every_outcome_is_recorded(pool):
-    """Calls end ok, in an error, empty, truncated, refused or over budget; all of it conforms."""
+    """Calls that end ok, in an error, empty, truncated, refused or over budget are recorded."""
     calls = (
         call("schema"),
         call("query", sparql="SELECT"),
@@ -100,7 +100,7 @@ def test_every_outcome_is_recorded(pool):
 
 
 def test_a_forged_result(pool):
-    """What no limit, graph or engine explains was changed after it was recorded."""
+    """A difference that no limit, graph or engine explains is classed as forged."""
     with open_store("memory:") as store:
         dialogue = recorded(store, (NATIVE[0], NATIVE[2]))
         assert classes(store, pool) == {}
@@ -109,7 +109,7 @@ def test_a_forged_result(pool):
 
 
 def test_a_limit_that_was_hit(pool):
-    """Where the recorded call or the one now hit a limit, the difference is one of time."""
+    """If the recorded or the new call hit a limit, the difference is classed as time."""
     calls = (call("query", sparql=ENDLESS), call("schema"))
     with open_store("memory:") as store:
         dialogue = recorded(store, (wording.with_calls("", calls), NATIVE[2]))
@@ -121,7 +121,7 @@ def test_a_limit_that_was_hit(pool):
 
 
 def test_another_engine(pool):
-    """What only the other engine gives is a difference of engines."""
+    """A result that only the other engine gives is classed as an engine difference."""
     calls = (call("query", sparql="SELECT (1/3 AS ?third) WHERE {}"), call("schema"))
     with open_store("memory:") as store:
         recorded(store, (wording.with_calls("", calls), NATIVE[2]), engine="rdflib")
@@ -130,7 +130,7 @@ def test_another_engine(pool):
 
 
 def test_a_changed_graph(pool):
-    """Where the case is not the one that was recorded, that explains the difference."""
+    """If the case has changed since recording, the difference is classed as a changed graph."""
     with open_store("memory:") as store:
         recorded(store, (NATIVE[0], NATIVE[2]))
         store.update(CHANGED)
@@ -138,7 +138,7 @@ def test_a_changed_graph(pool):
 
 
 def test_the_command_tells_of_differences(tmp_path):
-    """``reevaluate --audit-tools --json`` counts calls and says where which difference stands."""
+    """``reevaluate --audit-tools --json`` counts calls and lists each difference."""
     with open_store(str(tmp_path / "store")) as store:
         dialogue = recorded(store, (NATIVE[0], NATIVE[2]))
         forge(store, dialogue, 0, "empty", "(nothing)")
@@ -160,7 +160,7 @@ def test_the_command_tells_of_differences(tmp_path):
 
 
 def test_dialogues_recorded_under_a_former_name_are_audited(pool):
-    """Calls are executed again with the tools of the class that the recorded one has become."""
+    """Calls recorded under a former class name are executed with the tools of its successor."""
     now, then = "Text2SparqlTools", "Text2SparqlToolsOrganizational"
     with open_store("memory:") as store, open_store("memory:") as former:
         recorded(store, NATIVE)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dialogues with tools in providers' batches: a batch for each turn, and the same dialogues."""
+"""Dialogues with tools in provider batches: one batch per turn, with the same dialogues."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ KINDS = {"openai": "chat", "responses": "responses", "anthropic": "anthropic"}
 
 @pytest.fixture(params=list(SPEECHES))
 def kind(request):
-    """Each protocol that has batches."""
+    """Each protocol that has batches, in turn."""
     return request.param
 
 
 @pytest.fixture
 def provider(kind, monkeypatch):
-    """Makes a started server with batches."""
+    """Provide a function that starts a server with batches."""
     yield from started(kind, monkeypatch)
 
 
 def plan(made, spec, **rest):
-    """A plan of two dialogues with tools, in batches."""
+    """Return a plan of two dialogues with tools in batches."""
     found = plan_of(spec.format(url=made.server.url), iterations=2)
     return replace(found, batch=True, max_retries=2, **rest)
 
 
 def expected(kind):
-    """The transcripts of the same dialogues without batches."""
+    """Return the transcripts of the same dialogues without batches."""
     speech, spec = PROTOCOLS[KINDS[kind]]
     with loopbacks() as start, open_store("memory:") as store:
         server = start(NATIVE, speech)
@@ -50,7 +50,7 @@ def expected(kind):
 
 
 def test_each_turn_is_a_batch(kind, provider):
-    """Calls, parallel ones too, come in batches; results are in the next one; nothing differs."""
+    """Calls, also parallel ones, arrive in a batch, and the next batch has their results."""
     made = provider(answer=partial(scripted, NATIVE))
     with open_store("memory:") as store:
         done = batch_runs.run(store, plan(made, SPEECHES[kind][1]))
@@ -66,7 +66,7 @@ def test_each_turn_is_a_batch(kind, provider):
 
 
 def test_an_interrupted_run_collects_its_batch(kind, provider):
-    """A run that stops while a batch with results of tools is under way pays for nothing twice."""
+    """A run that stops while a batch with tool results is in progress pays nothing twice."""
     made = provider(answer=partial(scripted, NATIVE))
     stop = StopSignal()
 
@@ -98,7 +98,7 @@ def test_an_interrupted_run_collects_its_batch(kind, provider):
 
 
 def test_text_protocol_in_batches(kind, provider):
-    """A model that calls tools by text is asked in batches without the provider's tools."""
+    """A model with the text protocol is asked in batches without the provider's tools."""
     made = provider(answer=partial(scripted, TEXT))
     spec = SPEECHES[kind][1] + ("&" if "?" in SPEECHES[kind][1] else "?") + "toolProtocol=text"
     with open_store("memory:") as store:
@@ -111,7 +111,7 @@ def test_text_protocol_in_batches(kind, provider):
 
 
 def test_google_has_no_batches(monkeypatch):
-    """A provider without batches is refused in words before anything is asked."""
+    """A provider without batches is refused before any request."""
     monkeypatch.setenv("GEMINI_API_KEY", "sk-loopback")
     speech, spec = PROTOCOLS["google"]
     with loopbacks() as start, open_store("memory:") as store:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dialogues with tools: asked over each protocol, recorded, continued, judged again."""
+"""Dialogues with tools over each protocol: recorded, continued and judged again."""
 
 from __future__ import annotations
 
@@ -42,21 +42,21 @@ PRICES = """
 
 @pytest.fixture(autouse=True)
 def keys(monkeypatch):
-    """Every provider has a key."""
+    """Set every provider's key."""
     for name in ("OPENAI", "ANTHROPIC", "GEMINI"):
         monkeypatch.setenv(f"{name}_API_KEY", "sk-loopback")
 
 
 @pytest.fixture
 def loopback():
-    """Gives a started server with a scripted model."""
+    """Yield a function that starts a server with a scripted model."""
     with loopbacks() as start:
         yield start
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_native_calls_over_each_protocol(loopback, protocol):
-    """Parallel, unknown and wrong calls go through each protocol, are recorded, and conform."""
+    """Parallel, unknown and invalid calls work in each protocol, are recorded, and conform."""
     speech, spec = PROTOCOLS[protocol]
     server = loopback(NATIVE, speech)
     with open_store("memory:") as store:
@@ -78,7 +78,7 @@ def test_native_calls_over_each_protocol(loopback, protocol):
 
 
 def test_chat_messages_keep_their_structure(loopback):
-    """A server is sent calls and results as the chat protocol has them, arguments unchanged."""
+    """A server gets calls and results in the chat protocol, with unchanged arguments."""
     server = loopback(NATIVE)
     with open_store("memory:") as store:
         run(store, plan_of(f"openai:loopback@{server.url}"))
@@ -94,7 +94,7 @@ def test_chat_messages_keep_their_structure(loopback):
 
 
 def test_text_protocol(loopback):
-    """A model without tool calling calls tools by JSON; what is no call is an error that counts."""
+    """A model without tool calling sends JSON; an invalid call is an error that counts."""
     server = loopback(TEXT)
     with open_store("memory:") as store:
         done = run(store, plan_of(f"openai:loopback@{server.url}?toolProtocol=text"))
@@ -111,7 +111,7 @@ def test_text_protocol(loopback):
 
 
 def test_spent_budget_ends_a_dialogue(loopback):
-    """After the last call a model is told so; a tool that it calls then is refused, and it ends."""
+    """After its last call a model is told so; another call is refused and ends the dialogue."""
     server = loopback(NATIVE[:1])
     with open_store("memory:") as store:
         done = run(store, plan_of(f"openai:loopback@{server.url}", budgetCalls=3))
@@ -148,7 +148,7 @@ def test_nothing_is_paid_twice(loopback, dies_after):
 
 
 def test_a_run_that_dies_while_tools_work(loopback, monkeypatch):
-    """An answer whose tools gave nothing yet is not asked again: its tools are used."""
+    """An answer whose tools were not yet executed is not asked again: its tools are executed."""
     whole, broken = loopback(NATIVE), loopback(NATIVE)
     with open_store("memory:") as store:
         run(store, plan_of(f"openai:loopback@{whole.url}"))
@@ -174,7 +174,7 @@ async def _dies(*_):
 
 
 def test_judging_again_changes_nothing(loopback):
-    """A re-evaluation judges the last answer with what tools gave, and finds the same scores."""
+    """A re-evaluation judges the last answer with the tool results, with the same scores."""
     server = loopback(NATIVE)
     with open_store("memory:") as store:
         run(store, plan_of(f"openai:loopback@{server.url}", iterations=2))
@@ -187,7 +187,7 @@ def test_judging_again_changes_nothing(loopback):
 
 
 def test_dollars_are_limited(loopback, tmp_path):
-    """By the price that is declared, what a dialogue has cost ends its budget, and it is told."""
+    """The cost of a dialogue, by declared prices, ends its budget, and the model is told."""
     server = loopback(NATIVE[:1])
     (tmp_path / "prices.ttl").write_text(PRICES)
     with open_store("memory:") as store:
@@ -207,7 +207,7 @@ def test_dollars_are_limited(loopback, tmp_path):
 
 
 def test_dollars_need_a_price(loopback):
-    """Where no price is known, a limit of dollars is refused before anything is asked."""
+    """Without a known price, a limit of dollars is refused before any request."""
     server = loopback(NATIVE)
     plan = plan_of(f"openai:loopback@{server.url}", budgetDollars=0.5)
     with (
@@ -219,7 +219,7 @@ def test_dollars_need_a_price(loopback):
 
 
 def test_the_plan_chooses_the_protocol(loopback):
-    """What the plan says holds for models that do not choose; it is told and recorded."""
+    """The plan's protocol holds for models without their own; it is reported and recorded."""
     servers = [loopback(TEXT), loopback(NATIVE)]
     specs = [f"openai:loopback@{s.url}{o}" for s, o in zip(servers, ("", OWN), strict=True)]
     plan = replace(plan_of(*specs), tool_protocol="text")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tools over a graph: the index of names, CONSTRUCT, schemas, limits, and what is shared."""
+"""Tools over a graph: the label index, CONSTRUCT, schemas, limits and shared graphs."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ GRAPH = """
 
 
 def used(name, graph=GRAPH, executor=None, **given):
-    """What a tool over a graph gives."""
+    """Return the result of a tool over a graph."""
     return graph_tools.use(name, given, graph, {"": EX}, executor or OxigraphExecutor())
 
 
 def index(graph=GRAPH):
-    """The index of a graph."""
+    """Return the index of a graph."""
     return LabelIndex(quad.triple for quad in ox.parse(graph, ox.RdfFormat.TURTLE))
 
 
@@ -52,12 +52,12 @@ def index(graph=GRAPH):
     ],
 )
 def test_words_find_resources(text, found):
-    """Case, accents and percent-encoding do not matter; a text that names nothing finds nothing."""
+    """The search ignores case, accents and percent-encoding; other texts find nothing."""
     assert [one.iri.removeprefix(EX) for one in index().search(text, None, 9)[0]] == found
 
 
 def test_kinds_of_resources():
-    """Classes are those with instances, with a class above or below, or typed so; and so on."""
+    """A class has instances, a super- or subclass, or a type; properties and entities likewise."""
     made = index()
     kinds = {
         name: made.search(name, None, 9)[0][0].kinds
@@ -76,7 +76,7 @@ def test_kinds_of_resources():
 
 
 def test_results_say_how_many_there_are():
-    """What a limit leaves out is counted, and the order is that of IRIs where all else is equal."""
+    """The total number of results is known despite a limit, and ties are ordered by IRI."""
     lines = "".join(f'<{EX}{k:02}> <{EX}name> "same name" .\n' for k in range(30))
     found, number = index(lines).search("name same", "entity", 3)
 
@@ -85,7 +85,7 @@ def test_results_say_how_many_there_are():
 
 
 def test_hostile_text_is_searched_for_in_time():
-    """A text of a million words takes the time of a few."""
+    """A search text of a million words is as fast as one of a few words."""
     started = time.process_time()
     index().search(" ".join(f"w{k}" for k in range(300_000)), None, 9)
     words(["aB" * 500_000, "ä" * 500_000])
@@ -95,7 +95,7 @@ def test_hostile_text_is_searched_for_in_time():
 
 @pytest.mark.parametrize("name", ["oxigraph", "rdflib"])
 def test_construct(name):
-    """CONSTRUCT gives its triples, in one order whatever the engine, with blank nodes numbered."""
+    """CONSTRUCT returns its triples in one order for all engines, with blank nodes numbered."""
     executor = engine(name)
     query = "CONSTRUCT { ?x :of ?y . [] :is ?x } WHERE { ?x a :City ; :near ?y }"
     found = used("query", executor=executor, sparql=query)
@@ -118,7 +118,7 @@ def test_construct(name):
 
 
 def test_triples_are_capped_and_said_so():
-    """Of a CONSTRUCT with many triples, the first are shown, and how many are not."""
+    """Of a CONSTRUCT with many triples, the first are shown with the number of the others."""
     lines = "".join(f"<{EX}{k:03}> <{EX}p> <{EX}o> .\n" for k in range(100))
     found = used("query", lines, sparql="CONSTRUCT WHERE { ?s ?p ?o }")
 
@@ -128,7 +128,7 @@ def test_triples_are_capped_and_said_so():
 
 
 def test_long_results_are_cut():
-    """Long values, many columns and large schemas do not make a result longer than its limit."""
+    """Long values, many columns and large schemas do not exceed the limit of a result."""
     lines = "".join(
         f'<{EX}{k:03}> a <{EX}{"C" * 900}{k}> ; <{EX}p> "{"x" * 5_000}" .\n' for k in range(100)
     )
@@ -145,7 +145,7 @@ def test_long_results_are_cut():
 
 
 def test_only_a_query_that_orders_keeps_its_order():
-    """ORDER BY in a text, an IRI or a comment is none."""
+    """ORDER BY in a string, an IRI or a comment does not order the rows."""
     plain = "SELECT ?x { ?x a :City }"
     rows = used("query", sparql=plain).text
     for spoken in ('FILTER("ORDER BY" != "a")', "# ORDER BY\n", "FILTER(?x != <urn:ORDER-BY>)"):
@@ -155,7 +155,7 @@ def test_only_a_query_that_orders_keeps_its_order():
 
 
 def test_a_hub_is_described_in_part():
-    """Of a resource with very many statements, some are shown, and that there are more."""
+    """A resource with very many statements is described in part, with a note."""
     lines = "".join(f"<{EX}{k}> <{EX}of> <{EX}hub> .\n" for k in range(6_000))
     found = used("describe", lines, iri=f"{EX}hub", limit=2)
 
@@ -164,7 +164,7 @@ def test_a_hub_is_described_in_part():
 
 
 def test_schema_counts():
-    """Classes, properties and triples are counted; blank nodes are followed; VoID says the same."""
+    """Classes, properties and triples are counted, blank nodes are followed, and VoID agrees."""
     text = used("schema").text
     void = used("schema", format="void").text
     store = ox.Store()
@@ -213,7 +213,7 @@ def test_a_graph_is_loaded_once_for_all_dialogues(monkeypatch):
 
 
 def used_calls(*made):
-    """The prompts and answers of a dialogue in which calls gave results."""
+    """Return the prompts and answers of a dialogue with these calls and results."""
     prompts = ["Question\nSchema:\nPREFIX e: <http://e/>\ne:shown (instances: 1)\nLeft: 9."]
     answers = []
     for name, arguments, text, outcome in made:
@@ -225,7 +225,7 @@ def used_calls(*made):
 
 
 def test_how_tools_were_used():
-    """Calls are counted by tool and outcome; results ground an IRI, prompts only show it."""
+    """Calls are counted by tool and outcome; an IRI is grounded by results, shown by prompts."""
     prompts, answers = used_calls(
         ("search", '{"text": "a"}', "<http://e/found> (entity): a", ToolOutcome.OK),
         ("search", '{"text": "a"}', "<http://e/found> (entity): a", ToolOutcome.OK),
@@ -264,12 +264,12 @@ def test_how_tools_were_used():
     ],
 )
 def test_when_a_dialogue_is_out_of_budget(note, answer, over):
-    """A last answer without a query is out of budget only where nothing was left."""
+    """A last answer without a query is out of budget only if no call was left."""
     assert tool_scores.is_out_of_budget(["Left: 9.", note], answer) is over
 
 
 def test_hostile_queries_are_read_in_time():
-    """What a query shows is found in time that grows with its length."""
+    """The names in a query are found in time linear in its length."""
     started = time.process_time()
     for hostile in ("a-" * 100_000, "PREFIX " * 50_000, "<" * 200_000, "a:" * 100_000):
         tool_scores.usage(["Left"], [hostile], hostile, {})

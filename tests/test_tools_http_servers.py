@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""MCP servers at an address: tokens stay with them, and no response is endless."""
+"""MCP servers over HTTP: the token is sent to no other server, and responses are limited."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from tests.validation import assert_conforms
 TOKEN = "swordfish-swordfish-swordfish"
 VARIABLE = "AVIARY_TOKEN"
 PATIENCE = 60.0  # seconds
-READ = 100 << 20  # bytes: of a response at most 64 MiB are read, and buffers hold some
+READ = 100 << 20  # bytes; at most 64 MiB of a response are read, plus buffers
 
 
 @pytest.fixture(autouse=True)
 def token(monkeypatch):
-    """The server has a token."""
+    """Set the token of the server."""
     monkeypatch.setenv(VARIABLE, TOKEN)
 
 
 def used(server, seconds=PATIENCE):
-    """The result of one call of the tool of a server."""
+    """Return the result of one call of the server's tool."""
 
     async def through():
         connection = Connection(ToolSource(server.url, (), (VARIABLE,)), seconds)
@@ -46,7 +46,7 @@ def used(server, seconds=PATIENCE):
 
 
 def listed(server, seconds=PATIENCE):
-    """The tools of a server."""
+    """Return the tools of a server."""
 
     async def through():
         connection = Connection(ToolSource(server.url, (), (VARIABLE,)), seconds)
@@ -59,7 +59,7 @@ def listed(server, seconds=PATIENCE):
 
 
 def test_the_token_is_sent_and_not_shown():
-    """Each request has the token; what the server repeats of it is hidden."""
+    """Each request has the token, which is hidden in results."""
     with McpOverHttp() as server:
         found = used(server)
 
@@ -71,7 +71,7 @@ def test_the_token_is_sent_and_not_shown():
 @pytest.mark.parametrize("at", ["begin", "use"])
 @pytest.mark.parametrize("manner", ["redirect", "login"])
 def test_no_other_server_is_asked(manner, at):
-    """A redirect, and an address where one could log in, are not followed to another origin."""
+    """Neither a redirect nor a login address at another origin is followed."""
     with McpOverHttp() as other, McpOverHttp(manner, at, other.url) as server:
         if at == "begin":
             with pytest.raises(ProviderRefused) as refused:
@@ -92,14 +92,14 @@ def test_no_other_server_is_asked(manner, at):
     ("manner", "why"),
     [
         ("endless", "more than 64 MB"),
-        ("endless-event", ""),  # by the limit of the SDK for one event
+        ("endless-event", ""),  # by the SDK's limit for one event
         ("endless-events", "more than 64 MB"),
         ("gigabyte", "more than 64 MB"),
         ("bomb", "unpacks to more than"),
     ],
 )
 def test_responses_have_an_end(manner, why, at):
-    """Of a response without end, of a gigabyte, and of a small one that unpacks to much."""
+    """Endless, very large and highly compressed responses end at a limit."""
     with McpOverHttp(manner, at) as server:
         if at == "begin":
             with pytest.raises(ProviderRefused):
@@ -113,7 +113,7 @@ def test_responses_have_an_end(manner, why, at):
 
 
 def test_a_server_that_says_nothing_is_left():
-    """A stream without an event is an error after the patience that a call has."""
+    """A stream without events is an error after the timeout of a call."""
     with McpOverHttp("silent") as server:
         found = used(server, 3.0)
 
@@ -122,7 +122,7 @@ def test_a_server_that_says_nothing_is_left():
 
 
 def test_a_run_records_no_token(caplog, capsys):
-    """Neither the store nor a log has the token, whatever the server does with it."""
+    """Neither the store nor a log contains the token, whatever the server does with it."""
     caplog.set_level("DEBUG")
     with open_store("memory:") as store:
         for manner in ("good", "login", "endless-event"):

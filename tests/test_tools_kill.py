@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run of tool dialogues that is killed often ends with its plan, and pays nothing twice."""
+"""A run of tool dialogues that is killed often completes its plan and pays nothing twice."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ NUMBER = re.compile(r"This is dialogue (\d+)\.")
 
 
 class Model:
-    """The scripted model of the other tests, which numbers the dialogues that it begins."""
+    """The scripted model of other tests, which also numbers the dialogues."""
 
     def __init__(self):
         self._numbers = itertools.count()
         self._lock = threading.Lock()
 
     def __call__(self, prompt):
-        """What the model says after ``prompt``."""
+        """Return the model's answer to ``prompt``."""
         step = scripted(NATIVE, prompt)
         if NUMBER.search(prompt) is not None:
             return step
@@ -55,32 +55,32 @@ class Model:
 
 
 def numbered(text):
-    """The number that the model gave to a dialogue, if it has begun."""
+    """Return the number that the model gave to a dialogue, or ``None``."""
     found = NUMBER.search(text)
     return None if found is None else int(found[1])
 
 
 def stored(place):
-    """The answers that the store has: numbers of dialogues, each with its number of turns."""
+    """Return the number of stored answers by number of dialogue."""
     with open_reader(str(place)) as store:
         return {numbered(d.answers[0]): len(d.answers) for d in held(store) if d.answers}
 
 
 def asked(entry):
-    """The number of a request's dialogue (``None`` before it has one), and the turn it asks for."""
+    """Return the dialogue's number (``None`` before it has one) and the turn of a request."""
     said = [message["content"] or "" for message in entry.body["messages"]]
     turn = sum(message["role"] == "assistant" for message in entry.body["messages"])
     return numbered("\n".join(said)), turn
 
 
 def lost(server, paid_for):
-    """The answers that went out whole and are not in the store: numbers of dialogues and turns.
+    """Return the answers sent completely but not stored, as numbers of dialogues and turns.
 
-    Takes the others from ``paid_for``; where one was given twice, the last is in the store.
+    Removes the others from ``paid_for``; of an answer sent twice, the last is stored.
     """
     found = []
     for entry in reversed(server.acknowledged):
-        if "tools" not in entry.body:  # the first call of a session, by which a model is tried
+        if "tools" not in entry.body:  # the first call of a session, which tests the model
             continue
         number, turn = asked(entry)
         answered = (numbered(entry.answer) if number is None else number, turn)
@@ -99,7 +99,7 @@ def lost(server, paid_for):
     ],
 )
 def test_killed_dialogues_with_tools(tmp_path, dialogues, kills, each_time):
-    """After SIGKILLs: exactly the plan, every call used once, nothing received asked again."""
+    """After SIGKILLs the plan is complete, every call is used once, and no answer is paid twice."""
     chance = random.Random(kills)
     place = tmp_path / "store"
     options = ["run", str(tmp_path / "c.yaml"), "--store", str(place), "--json"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tools: how calls are worded and checked, what is left of a budget, what a graph's tools give."""
+"""Parts of tool use: wording and checks of calls, budgets, and results of graph tools."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ names = st.text(min_size=1, max_size=20)
 
 
 def used(name, **given_arguments):
-    """What a tool over the graph gives."""
+    """Return the result of a tool over the graph."""
     return graph_tools.use(name, given_arguments, GRAPH, {"": EX}, OxigraphExecutor())
 
 
@@ -54,7 +54,7 @@ def used(name, **given_arguments):
     st.lists(st.builds(ToolCall, names, st.text(), st.none() | names), min_size=1, max_size=5),
 )
 def test_native_calls_survive_their_wording(text, calls):
-    """What a provider gave beside a text is read from the recorded answer as it came."""
+    """Calls and text of a provider are read back unchanged from the recorded answer."""
     said, read = wording.split_calls(wording.with_calls(text, calls))
 
     assert read == tuple(calls)
@@ -63,7 +63,7 @@ def test_native_calls_survive_their_wording(text, calls):
 
 @given(st.lists(st.tuples(names, st.text(), st.none() | names), max_size=5))
 def test_results_survive_their_wording(given_results):
-    """What tools gave is read from the recorded prompt as it was told, whatever it holds."""
+    """Tool results are read back unchanged from the recorded prompt."""
     uses = [
         ToolUse(ToolCall(name, "{}", id_), ToolResult(text), NOW, NOW)
         for name, text, id_ in given_results
@@ -76,7 +76,7 @@ def test_results_survive_their_wording(given_results):
 
 @given(st.text(alphabet='`{}[]":, \n\\toljsncargume_') | st.text())
 def test_any_answer_can_be_read(answer):
-    """No answer makes the reader of calls fail, and each call is whole or says what is wrong."""
+    """Calls can be read from any answer, and each call is complete or has a fault."""
     for call in wording.calls(answer):
         assert call.malformed or call.name or isinstance(call.arguments, str)
 
@@ -95,7 +95,7 @@ def test_any_answer_can_be_read(answer):
     ],
 )
 def test_calls_of_the_text_protocol(answer, name, malformed):
-    """One JSON object is a call; anything else like one is a malformed call that says why."""
+    """One JSON object is a call; anything similar is a malformed call with a reason."""
     (call,) = wording.calls(answer)
 
     assert call.name == name
@@ -103,7 +103,7 @@ def test_calls_of_the_text_protocol(answer, name, malformed):
 
 
 def test_a_flood_of_calls_is_cut_off():
-    """What is beyond the most calls of one answer is a single malformed call."""
+    """The calls beyond the limit of one answer become a single malformed call."""
     flood = [ToolCall("schema", "{}", str(k)) for k in range(wording.MOST_CALLS + 9)]
     calls = wording.calls(wording.with_calls("", flood))
 
@@ -126,7 +126,7 @@ def test_a_flood_of_calls_is_cut_off():
     ],
 )
 def test_arguments_are_checked(given_arguments, fault):
-    """Arguments fit the schema of the tool, or the model is told what does not."""
+    """Arguments that do not fit the tool's schema have a message about the fault."""
     found = arguments.fault(TOOL, given_arguments)
 
     assert (found is None) if fault is None else (fault in found)
@@ -134,7 +134,7 @@ def test_arguments_are_checked(given_arguments, fault):
 
 @pytest.mark.parametrize("written", ["[1]", "{", "nothing", "[" * 100_000])
 def test_arguments_that_are_no_object(written):
-    """Arguments that are no JSON object are refused in words."""
+    """Arguments that are not a JSON object are refused with a message."""
     with pytest.raises(ValueError, match="the arguments are not"):
         arguments.read(written)
 
@@ -156,7 +156,7 @@ def test_each_limit_ends_the_budget(calls, spent, over):
 
 
 def test_the_budget_is_told():
-    """A model is told of every limit there is, and of no other."""
+    """A model is told of every limit that is set, and of no other."""
     whole = budget.of({"budgetCalls": 3, "budgetTokens": 10, "budgetDollars": 0.5})
 
     assert whole.left(1, Spent(4, 9.0, Decimal("0.1"))) == (
@@ -166,7 +166,7 @@ def test_the_budget_is_told():
 
 
 def test_what_turns_have_spent():
-    """Tokens are those counted, else a quarter of the characters; batches take no time."""
+    """Tokens are counted or estimated as a quarter of the characters; batches take no time."""
     counted = Call(NOW, NOW.replace(second=2), Reply("abc", Usage(10, 5)))
     silent = Call(NOW, NOW.replace(second=1), Reply("x" * 20))
 
@@ -181,7 +181,7 @@ def test_what_turns_have_spent():
 
 
 def test_search_ranks_by_shared_words():
-    """What shares most words with the text comes first; kinds and limits are kept to."""
+    """The result that shares the most words is first; kind and limit are respected."""
     assert used("search", text="the RED fox").text.split("\n") == [
         f"<{EX}redFox> (entity): Red Fox",
         f"<{EX}arcticFox> (entity): Arctic Fox",
@@ -193,7 +193,7 @@ def test_search_ranks_by_shared_words():
 
 
 def test_describe_follows_blank_nodes():
-    """Statements about a resource and to it come with those of the blank nodes beside it."""
+    """A resource is described by its statements, with those of adjacent blank nodes."""
     found = used("describe", iri=f"<{EX}redFox>").text
 
     assert f"<{EX}redFox> <{EX}eats> <{EX}mouse>" in found
@@ -205,7 +205,7 @@ def test_describe_follows_blank_nodes():
 
 
 def test_query_shows_results_and_errors():
-    """Rows are capped, which is said; errors are text; what changes data is refused."""
+    """Rows are limited with a note, errors are text, and updates are refused."""
     assert used("query", sparql="SELECT ?x { ?x a :Animal }").text.split("\n") == [
         "x",
         *(f"<{EX}{name}>" for name in ("arcticFox", "mouse", "redFox")),
@@ -225,7 +225,7 @@ def test_schema_names_classes():
 
 
 def test_a_query_that_never_ends_is_an_error():
-    """A tool whose query exceeds the time limit gives an error that says so; others go on."""
+    """A query beyond the time limit is an error that says so; other tools still work."""
     task: Task = catalogue.labelled_tasks()["Text2SparqlToolsOrganizational-tools"]
     (case,) = catalogue.module(task.task_class).cases(task, "kgbench-1", 0, 1)
     endless = (

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tool calls in the providers' protocols: what is handed back, and what cannot be read."""
+"""Tool calls in the providers' protocols: messages sent back, and unreadable calls."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ STEPS = (NATIVE[0], NATIVE[2])  # two calls in one message, and the answer
 
 @pytest.fixture(autouse=True)
 def keys(monkeypatch):
-    """Every provider has a key."""
+    """Set every provider's key."""
     for name in ("OPENAI", "ANTHROPIC", "GEMINI"):
         monkeypatch.setenv(f"{name}_API_KEY", "sk-loopback")
 
 
 def handed_back(protocol, body):
-    """What the last request of a dialogue has of the model's first message."""
+    """Return the model's first message as sent back in the last request of a dialogue."""
     if protocol == "chat":
         return body["messages"][1]
     if protocol == "responses":
@@ -45,7 +45,7 @@ def handed_back(protocol, body):
 
 
 def expected(protocol):
-    """What the server had sent."""
+    """Return the message that the server had sent."""
     (call_a, call_b) = wording.split_calls(NATIVE[0])[1]
     if protocol == "chat":
         calls = [
@@ -98,7 +98,7 @@ def expected(protocol):
 @pytest.mark.parametrize("dies", [False, True])
 @pytest.mark.parametrize("protocol", SPECS)
 def test_thoughts_go_back_as_received(protocol, dies):
-    """Thinking and signatures go back with the results, also after the run was interrupted."""
+    """Thinking and signatures are sent back with the results, also after an interruption."""
     speech, spec = SPECS[protocol]
     script = scripts.sequence("answer", "server-error") if dies else None
     with loopbacks() as start, open_store("memory:") as store:
@@ -113,7 +113,7 @@ def test_thoughts_go_back_as_received(protocol, dies):
     assert done.finished
     assert len(server.acknowledged) == 2
     found = handed_back(protocol, last)
-    if protocol == "google":  # the SDK writes base64 in its URL-safe form, which means the same
+    if protocol == "google":  # the SDK writes URL-safe base64, which is equivalent
         for part in found:
             if "thoughtSignature" in part:
                 safe = part["thoughtSignature"]
@@ -124,7 +124,7 @@ def test_thoughts_go_back_as_received(protocol, dies):
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_a_server_that_dies_changes_no_transcript(protocol):
-    """Where a server dies between call and result, the same dialogue comes out, paid once."""
+    """If a server fails between call and result, the dialogue is the same and paid once."""
     speech, spec = PROTOCOLS[protocol]
     transcripts = []
     with loopbacks() as start:
@@ -144,12 +144,12 @@ def test_a_server_that_dies_changes_no_transcript(protocol):
 
 
 def request(*messages, states=()):
-    """What a connector is asked."""
+    """Return a request to a connector."""
     return Request(messages, CASE, "0", tools=TOOLS, states=states)
 
 
 def test_a_call_that_google_could_not_read():
-    """A call that the API itself could not read is malformed, and its error goes back as text."""
+    """A call that the API could not read is malformed, and is sent back as text."""
     body = {
         "candidates": [{"finishReason": "MALFORMED_FUNCTION_CALL", "finishMessage": "search(An"}]
     }
@@ -167,7 +167,7 @@ def test_a_call_that_google_could_not_read():
 
 
 def test_a_call_without_a_name():
-    """A nameless call of a compatible server is malformed; it is not sent back as a call."""
+    """A call without a name is malformed and is not sent back as a call."""
     function = {"arguments": "{}"}
     body = {"choices": [{"message": {"tool_calls": [{"id": "x", "function": function}]}}]}
     answer = chat_completions.reply(body).text
@@ -180,7 +180,7 @@ def test_a_call_without_a_name():
 
 
 def test_names_that_providers_refuse_are_changed():
-    """A tool of any name may be called; what is sent back has a name that providers take."""
+    """A tool name that providers refuse is changed in messages that are sent back."""
     answer = wording.with_calls("", [ToolCall("find it!", "{}", "a"), ToolCall("x" * 99, "{}")])
     made = list(conversation(["Ask.", answer, "nothing"]))
 
@@ -190,7 +190,7 @@ def test_names_that_providers_refuse_are_changed():
 
 
 def test_errors_are_marked_for_anthropic():
-    """A result that is an error says so in the field that the protocol has for it."""
+    """An error result is marked as such in the protocol's field."""
     answer = wording.with_calls("", [ToolCall("a", "{}", "1"), ToolCall("b", "{}", "2")])
     told = "\n".join(
         f'```tool_result {{"id":"{k}","tool":"t","outcome":"{outcome}"}}\ntext\n```'
@@ -215,7 +215,7 @@ def test_errors_are_marked_for_anthropic():
     ],
 )
 def test_who_is_asked_for_encrypted_reasoning(model, sampling, included):
-    """Only models that reason are asked for it, for others refuse the request."""
+    """Only reasoning models are asked for encrypted reasoning; others refuse the request."""
     setup = ModelSetup("urn:m", "m", "openai", model, f"openai:{model}", sampling=sampling)
 
     assert responses.request(setup, request("Ask.")).get("include") == included
@@ -223,7 +223,7 @@ def test_who_is_asked_for_encrypted_reasoning(model, sampling, included):
 
 @pytest.mark.parametrize("written", ['{"a": NaN}', '{"a": -Infinity}', '{"a": 1e999}', "[" * 99])
 def test_arguments_that_cannot_be_sent_back(written):
-    """What JSON does not have is refused, for no provider could be sent it again."""
+    """Arguments that JSON cannot represent are refused, because they cannot be sent back."""
     with pytest.raises(ValueError, match="the arguments are"):
         arguments.read(written)
     with pytest.raises(ValueError, match="nested more than"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tools of MCP servers that models are given: recorded like all others, whatever a server does."""
+"""Tools of MCP servers: recorded like all others, whatever a server does."""
 
 from __future__ import annotations
 
@@ -38,20 +38,20 @@ PATIENCE = 60.0  # seconds
 
 
 def command(manner, noted):
-    """The command of a server that behaves in some manner."""
+    """Return the command of a server with a given behaviour."""
     return shlex.join([sys.executable, "-m", "tests.servers.mcp_server", manner, str(noted)])
 
 
 @pytest.fixture
 def noted(tmp_path, monkeypatch):
-    """The file in which servers note their starts; servers find this package."""
+    """Return the file in which servers record their starts; set the folder of this package."""
     monkeypatch.chdir(ROOT)
     return tmp_path / "starts"
 
 
 @pytest.fixture
 def use(noted):
-    """Gives the results of calls of a server that behaves in some manner."""
+    """Return a function that calls the tool of a server with a given behaviour."""
 
     def used(manner, calls=1, seconds=PATIENCE, variables=()):
         async def through():
@@ -68,12 +68,12 @@ def use(noted):
 
 
 def plan_with(manner, noted, model="searcher"):
-    """A plan of one dialogue of a baseline with the tools of a server."""
+    """Return a plan of one baseline dialogue with the tools of a server."""
     return plan_of(f"baseline:{model}?mcp={quote(command(manner, noted), safe='')}")
 
 
 def run(store, plan, **more):
-    """Run or continue a plan; servers may be started."""
+    """Run or continue a plan that may start servers."""
     chosen = {"start_tool_servers": True, "executor": "local:1", "patience_scale": 0.01, **more}
     settings = Settings(run=run_to_continue(store, plan), **chosen)
     return asyncio.run(run_plan(store, plan, settings))
@@ -91,7 +91,7 @@ def run(store, plan, **more):
     ],
 )
 def test_each_manner_gives_a_result(use, manner, outcome, text):
-    """Text, nothing, a picture, a false claim, a failure and a death each become a result."""
+    """Text, nothing, an image, a false claim, an error and a crash each become a result."""
     (found,) = use(manner)
 
     assert found.outcome is outcome
@@ -99,7 +99,7 @@ def test_each_manner_gives_a_result(use, manner, outcome, text):
 
 
 def test_a_flood_is_cut(use):
-    """A result has a bounded length, and says that there was more."""
+    """The length of a result is limited, and a note says that there was more."""
     (found,) = use("flood")
 
     assert found.outcome is ToolOutcome.TRUNCATED
@@ -107,7 +107,7 @@ def test_a_flood_is_cut(use):
 
 
 def test_a_slow_server_is_an_error(use):
-    """A call that takes longer than its limit is an error that says so; the server still ends."""
+    """A call beyond its time limit is an error that says so; the server still ends."""
     (found,) = use("slow", seconds=5.0)
 
     assert found.outcome is ToolOutcome.ERROR
@@ -117,7 +117,7 @@ def test_a_slow_server_is_an_error(use):
 @pytest.mark.slow
 @pytest.mark.parametrize(("manner", "starts"), [("dies", 5), ("good", 1)])
 def test_a_server_that_dies_is_started_a_few_times(use, noted, manner, starts):
-    """Each call starts a server again that has died, but not for ever."""
+    """A crashed server is restarted for a call, but only a few times."""
     found = use(manner, calls=7)
 
     assert len(noted.read_text().split()) == starts
@@ -126,7 +126,7 @@ def test_a_server_that_dies_is_started_a_few_times(use, noted, manner, starts):
 
 @pytest.mark.parametrize("manner", ["dead", "mute", "endless-line", "nothing", "long-list"])
 def test_a_server_that_cannot_be_used(noted, manner):
-    """Without an answer, a message or a usable list of tools there is a refusal, and no process."""
+    """A server without a usable list of tools is refused, and its process ends."""
 
     async def listed():
         source = ToolSource(None, tuple(shlex.split(command(manner, noted))))
@@ -144,7 +144,7 @@ def test_a_server_that_cannot_be_used(noted, manner):
 
 
 def test_secrets_reach_the_server_and_nobody_else(use, monkeypatch):
-    """A named variable is given to the server, hidden in what comes back; others are not given."""
+    """A named variable reaches the server and is hidden in results; other variables do not."""
     monkeypatch.setenv(SECRET, "swordfish-swordfish")
     monkeypatch.setenv("OTHER_PASSWORD", "never")
     (echoed,) = use("echo", variables=(SECRET,))
@@ -156,7 +156,7 @@ def test_secrets_reach_the_server_and_nobody_else(use, monkeypatch):
 
 
 def test_dialogues_with_a_server_are_recorded(noted):
-    """Calls name the server, conform to the shapes, are read again, and are not audited."""
+    """Calls of a server's tool name the server, conform, are read back, and are not audited."""
     with open_store("memory:") as store, executor("local:1") as pool:
         done = run(store, plan_with("good", noted))
         (dialogue,) = held(store)
@@ -180,7 +180,7 @@ def test_dialogues_with_a_server_are_recorded(noted):
 
 
 def test_recorded_results_are_not_asked_again(noted, monkeypatch):
-    """A run whose provider fails after a call of a tool continues with its recorded result."""
+    """A run whose provider fails after a tool call continues with the recorded result."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-loopback")
     steps = (
         '{"tool": "search", "arguments": {"text": "Anne"}}',
@@ -203,7 +203,7 @@ def test_recorded_results_are_not_asked_again(noted, monkeypatch):
 
 
 def test_a_dead_server_is_a_recorded_failure(noted):
-    """Without a server the dialogue has failed; with one the same command continues it."""
+    """A server that cannot start is a failure of the dialogue, which a later run continues."""
     with open_store("memory:") as store:
         plan = plan_with("dead", noted)
         done = run(store, plan)
@@ -216,7 +216,7 @@ def test_a_dead_server_is_a_recorded_failure(noted):
 
 
 def test_nothing_is_started_unasked(noted):
-    """A command in a configuration is started only where the user says so."""
+    """A command in a configuration is started only with ``--start-tool-servers``."""
     with (
         open_store("memory:") as store,
         pytest.raises(ModelSpecError, match="--start-tool-servers"),
@@ -238,7 +238,7 @@ def test_nothing_is_started_unasked(noted):
     ],
 )
 def test_sources_that_cannot_be(options, message):
-    """What can be no server is refused when the plan is read, without repeating a secret."""
+    """An invalid server is refused when the plan is read, without showing a secret."""
     with pytest.raises(ModelSpecError, match=message) as refused:
         tool_source(config.model_setup(f"baseline:searcher?{options}"))
     assert "secret" not in str(refused.value)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Turns with several tool calls, and turns that are stopped in the middle."""
+"""Turns with several tool calls, and turns that are stopped in progress."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ ONE = (
 
 @pytest.fixture(autouse=True)
 def keys(monkeypatch):
-    """The provider has a key."""
+    """Set the provider's key."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-loopback")
 
 
 def plan_with(provider, server):
-    """A plan of one dialogue of a scripted model with the tools of a server."""
+    """Return a plan of one dialogue of a scripted model with the tools of a server."""
     return plan_of(f"openai:loopback@{provider.url}?mcp={quote(server.url, safe='')}")
 
 
 def session(store, plan, prepare=None):
-    """Run or continue a plan; ``prepare`` gets the event loop and what stops the session."""
+    """Run or continue a plan; ``prepare`` gets the event loop and the stop signal."""
     settings = Settings(run=run_to_continue(store, plan), patience_scale=0.01, executor="local:1")
 
     async def through():
@@ -53,12 +53,12 @@ def session(store, plan, prepare=None):
 
 
 def uses(dialogue):
-    """The tool calls of a dialogue, turn by turn."""
+    """Return the tool calls of a dialogue, turn by turn."""
     return [[use.call.id for use in turn.uses] for turn in dialogue.turns]
 
 
 def test_calls_of_one_turn_are_made_together_and_recorded_in_their_order():
-    """No call waits for another of its turn; the record has the order of the answer."""
+    """The calls of a turn run concurrently and are recorded in the order of the answer."""
     with open_store("memory:") as store, loopbacks() as start, McpOverHttp("reversed") as server:
         done = session(store, plan_with(start(TOGETHER), server))
         (dialogue,) = held(store)
@@ -73,7 +73,7 @@ def test_calls_of_one_turn_are_made_together_and_recorded_in_their_order():
 
 @pytest.mark.parametrize(("times", "manner"), [(1, "noticed"), (2, "held")])
 def test_stopping_in_the_middle_of_a_tool_call(times, manner):
-    """Ctrl-C lets the dialogue end, a second one gives the call up; no answer is paid for twice."""
+    """The first Ctrl-C lets the dialogue end, the second abandons the call; no answer is paid twice."""
     with (
         open_store("memory:") as store,
         loopbacks() as start,

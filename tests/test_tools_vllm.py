@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dialogues with tools and vLLM: a server calls tools natively, the engine in process by text."""
+"""Dialogues with tools and vLLM: native calls with a server, text calls with the engine in process."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ THOUGHT = "They ask about Anne."
 
 @pytest.fixture
 def engine(monkeypatch):
-    """A module ``vllm`` whose model calls tools as the script says."""
+    """Install a module ``vllm`` whose model calls tools as scripted."""
 
     def answer(conversation):
         prompt = "\n".join(message["content"] for message in conversation)
@@ -34,7 +34,7 @@ def engine(monkeypatch):
 
 @pytest.mark.parametrize("field", ["reasoning", "reasoning_content"])
 def test_a_server_calls_tools_natively(field):
-    """Parallel calls of a vLLM server are used; its reasoning goes back as it was received."""
+    """Parallel calls of a vLLM server are executed; its reasoning is sent back unchanged."""
     with loopbacks() as start, open_store("memory:") as store:
         server = start(NATIVE, OpenAISpeech, reasoning=THOUGHT, field=field)
         done = run(store, plan_of(f"vllm:org/model@{server.url}"))
@@ -51,7 +51,7 @@ def test_a_server_calls_tools_natively(field):
 
 
 def test_the_engine_in_process_is_told_in_the_prompt(engine):
-    """Without a server the calls are text; dialogues that wait together are one batch a turn."""
+    """Without a server the calls are text; dialogues that wait together form one batch a turn."""
     with open_store("memory:") as store:
         done = run(store, plan_of("vllm:org/model", iterations=2))
         found = held(store)
@@ -68,7 +68,7 @@ def test_the_engine_in_process_is_told_in_the_prompt(engine):
 
 
 def test_the_engine_in_process_refuses_native_calls(engine):
-    """Native tool calling without a server is refused in words before a model is loaded."""
+    """Native tool calling without a server is refused before a model is loaded."""
     plan = plan_of("vllm:org/model?toolProtocol=native")
     with open_store("memory:") as store, pytest.raises(ModelSpecError, match="no tool calling"):
         run(store, plan)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Questions with tools: what baselines score, which questions have no answer, what prompts tell."""
+"""Questions with tools: scores of baselines, unanswerable questions, content of prompts."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ KINDS = (hard_questions.ANSWERED, hard_questions.EMPTY, hard_questions.UNANSWERA
 
 
 def kind_of(case):
-    """Of which kind a question of a world is."""
+    """Return the kind of a question about a world."""
     return case.uid.split("-")[-2]
 
 
 def references(label, count):
-    """The oracle is right on every question, silence on none; no prompt has a value to find."""
+    """Assert that the oracle is right, silence is wrong, and no prompt has an expected value."""
     executor = OxigraphExecutor()
     module = catalogue.module(catalogue.labelled_tasks()[label].task_class)
     found = cases(label, count)
@@ -51,7 +51,7 @@ def references(label, count):
 
 
 def values(case, executor):
-    """What the reference query finds, numbers left out: they stand anywhere."""
+    """Return the values that the reference query finds, except numbers, which occur anywhere."""
     module = catalogue.module(case.task_class)
     graph = typed_answers.graph_of(case, module)
     result = executor.results(case.data["refSparql"], graph, module.vocabulary.for_queries(case))
@@ -61,14 +61,14 @@ def values(case, executor):
 
 @pytest.mark.parametrize("label", [*LEVELS, *GRAPHS])
 def test_references_are_right(label):
-    """On every graph and level the oracle is right, silence is not, and no prompt tells answers."""
+    """On every graph and level the oracle is right, silence is wrong, and no prompt has the answer."""
     references(label, 10)
 
 
 @pytest.mark.parametrize("label", [LEVELS[4], LEVELS[7], *GRAPHS])
 @pytest.mark.parametrize("condition", ["schema", "tools-and-schema"])
 def test_schemas_hold_no_answer(label, condition):
-    """A prompt with the schema of a graph has no value of the expected result either."""
+    """A prompt with the schema of a graph contains no value of the expected result."""
     executor = OxigraphExecutor()
     for case in cases(f"{label.removesuffix('-tools')}-{condition}", 14):
         if case.data["refSparql"] is not None:
@@ -86,7 +86,7 @@ def test_five_thousand_questions(label):
 
 @pytest.mark.parametrize("label", [LEVELS[0], LEVELS[6], *GRAPHS])
 def test_baselines_keep_their_order(label):
-    """A script that searches scores between silence and the oracle, on every graph."""
+    """On every graph, the mean of a searching script lies between silence and the oracle."""
     executor, found = OxigraphExecutor(), cases(label, 24)
     means = {
         agent: sum(play(case, agent, executor).scores["f1"] for case in found) / len(found)
@@ -100,7 +100,7 @@ def test_baselines_keep_their_order(label):
 
 @pytest.mark.parametrize("label", [LEVELS[1], *GRAPHS])
 def test_conditions_have_the_same_cases(label):
-    """With schema, with tools and with both, the same questions are asked of the same graph."""
+    """With schema, with tools and with both, the same questions are asked about the same graph."""
     stem = label.removesuffix("-tools")
     of = {one: cases(f"{stem}-{one}", 6) for one in CONDITIONS}
     asked = {
@@ -116,7 +116,7 @@ def test_conditions_have_the_same_cases(label):
 
 
 def test_baselines_without_tools():
-    """Where there are no tools, the best answer is the query in a fenced block, or giving up."""
+    """Without tools, the best answer is a query in a fenced block, or giving up."""
     module, executor = catalogue.module(WORLD), OxigraphExecutor()
     for case in cases(f"{WORLD}-natural-1-schema", 20):
         verdict = module.judge(case, [module.reference(case)], executor)
@@ -125,7 +125,7 @@ def test_baselines_without_tools():
 
 
 def test_questions_of_each_kind_occur_as_often_as_asked():
-    """Shares of empty and unanswerable questions are those of the parameters, on average."""
+    """The shares of empty and unanswerable questions are about those of the parameters."""
     found = cases(LEVELS[0], 400, empty=25, unanswerable=50)
     of = [kind_of(case) for case in found]
 
@@ -139,7 +139,7 @@ def test_questions_of_each_kind_occur_as_often_as_asked():
 
 
 def test_another_seed_is_another_test():
-    """No question of one seed is one of another; the same seed gives the same questions."""
+    """Two seeds have no question in common; the same seed gives the same questions."""
     first, again, other = (
         [case.data["question"] for case in cases(LEVELS[3], 15, seed)] for seed in (1, 1, 2)
     )
@@ -151,7 +151,7 @@ def test_another_seed_is_another_test():
 @pytest.mark.parametrize("names", ["natural", "opaque"])
 @pytest.mark.parametrize("level", range(1, 6))
 def test_what_is_unanswerable(names, level):
-    """An unanswerable question has a property or a thing that the graph nowhere names."""
+    """An unanswerable question names a property or a thing that is not in the graph."""
     world = World("q", 400, names)
     text = generator.text(world)
     labels = set(re.findall(r'rdf-schema#label> "([^"]*)"', text))
@@ -175,7 +175,7 @@ def test_what_is_unanswerable(names, level):
 
 @pytest.mark.parametrize("level", range(1, 6))
 def test_what_is_empty(level):
-    """A question that nothing fits names only what the graph has, and its query finds nothing."""
+    """An empty question names only things of the graph, and its query finds nothing."""
     world = World("q", 400)
     labels = set(re.findall(r'rdf-schema#label> "([^"]*)"', generator.text(world)))
     sheet = hard_questions.sheet(world, level, hard_questions.EMPTY)
@@ -190,7 +190,7 @@ def test_what_is_empty(level):
 
 
 def test_giving_up():
-    """Giving up is right where nothing can be answered, and wrong elsewhere; a query there is 0."""
+    """Giving up is right if a question is unanswerable and wrong otherwise; a query then scores 0."""
     module, executor = catalogue.module(WORLD), OxigraphExecutor()
     found = cases(f"{WORLD}-natural-2-tools", 40)
     by_kind = {kind_of(case): case for case in found}
@@ -211,7 +211,7 @@ def test_giving_up():
 
 @pytest.mark.parametrize("said", [GIVE_UP, f"```\n{GIVE_UP}\n```", f"{GIVE_UP}."])
 def test_giving_up_without_tools(said):
-    """A model without tools gives up with one word, however it is fenced."""
+    """A model without tools gives up with one word, fenced or not."""
     module, executor = catalogue.module(WORLD), OxigraphExecutor()
     found = cases(f"{WORLD}-natural-2-schema", 1, unanswerable=100, empty=0)
     scores = module.judge(found[0], [said], executor).scores

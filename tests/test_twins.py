@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Generated twins of published cases: as difficult, solvable, and new to who knows the cases."""
+"""Twins of published cases: as difficult, solvable, and with new names."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ CLASSES = (
 )
 
 LABELS = [label for label, task in catalogue.labelled_tasks().items() if task.task_class in CLASSES]
-#: Classes whose prompts must hold the values that are asked for, as parts of a graph.
+#: Classes whose prompts contain the expected values as parts of a graph.
 SHOWN = {"Sparql2AnswerTwin", "Text2AnswerTwin"}
-# What version 1 of the renamings makes of a seed: another outcome needs another version.
+# Digest of version 1 of the renamings for a seed; any other result requires a new version.
 MADE = "a7072e73f7d4f7afb330857f7b2e38d863d70b583fc49b6de60e194c3a97ac34"
 
 
 def declared(name):
-    """The published tasks and the names of twins by label, as a task class declares them."""
+    """Return the published tasks and the names of twins by label, as declared by a task class."""
     file = Declared(resources.path("tasks", name, "task.ttl"))
     found = {}
     for task in file.instances(KGB.LabelledTask):
@@ -50,20 +50,20 @@ def declared(name):
 
 
 def published(label):
-    """The cases of the first published task that a task has twins of."""
+    """Return the cases of the first published task whose twins a task has."""
     (of, *_), _ = declared(catalogue.labelled_tasks()[label].task_class)[label]
     return cases(of, 100)
 
 
 @cache
 def size(text, language):
-    """The number of triples and of properties of a graph."""
+    """Return the number of triples and of properties of a graph."""
     triples = [quad.triple for quad in ox.parse(text.encode(), language)]
     return len(triples), len({triple.predicate for triple in triples})
 
 
 def graph_of(case):
-    """The text of the graph or the document that a case is about, and its language."""
+    """Return the text of the graph or document of a case, and its language."""
     data = case.data
     if "graphName" in data:
         return graphs.text(data["graphName"]), ox.RdfFormat.N_TRIPLES
@@ -73,18 +73,18 @@ def graph_of(case):
 
 
 def main_metric(name):
-    """The score of single answers behind the main metric of a task class."""
+    """Return the score of single answers that the main metric of a task class aggregates."""
     return catalogue.task_class(name).main_metric.removeprefix("max_")
 
 
 def test_a_seed_gives_the_same_everywhere():
-    """Twins are those of the version of renamings, whatever order hashes have."""
+    """Twins depend on the version of the renamings only, not on the order of hashes."""
     assert digests(LABELS, 16) == [MADE] * 2
 
 
 @pytest.mark.parametrize("name", CLASSES)
 def test_every_task_declares_whose_twins_it_has(name):
-    """The published tasks exist, and their main metrics have the names of those of the twins."""
+    """Each task names existing published tasks with the same main metric and rounds."""
     for label, (of, names) in declared(name).items():
         assert catalogue.labelled_tasks()[label].parameters["names"] == names
         assert of
@@ -96,7 +96,7 @@ def test_every_task_declares_whose_twins_it_has(name):
 
 @pytest.mark.parametrize("label", LABELS)
 def test_twins_are_as_difficult_as_their_cases(label):
-    """Same name, form of query and graph, size of result and features; prompts of like length."""
+    """A twin has the name, query form, graph size and result size of its case."""
     module = catalogue.module(catalogue.labelled_tasks()[label].task_class)
     originals = published(label)
     found = cases(label, 2 * len(originals))
@@ -116,7 +116,7 @@ def test_twins_are_as_difficult_as_their_cases(label):
 
 @pytest.mark.parametrize("label", LABELS)
 def test_references_are_right_and_silence_is_not(label):
-    """The reference reaches the best scores on every case, no answer the lowest."""
+    """The reference reaches the best scores on every case, an empty answer the lowest."""
     _judged(label, 28)
 
 
@@ -147,7 +147,7 @@ def _judged(label, count):
 
 @pytest.mark.parametrize("label", ["SparqlSyntaxTwin-natural", "SparqlSyntaxTwin-opaque"])
 def test_messages_about_faults_are_those_of_the_parser(label):
-    """Where the renamed query has its fault, the parser of the published messages says so, too."""
+    """The message about a fault is that of the parser for the renamed query."""
     for case in cases(label, 30):
         with pytest.raises(ParseException) as refused:
             parseQuery(case.data["testSparql"])
@@ -156,7 +156,7 @@ def test_messages_about_faults_are_those_of_the_parser(label):
 
 @pytest.mark.parametrize("graph", ["organisation", "economy"])
 def test_natural_twins_keep_no_name_that_is_replaced(graph):
-    """None of the names stands in a question, query or result, in small letters or not."""
+    """No replaced name occurs in a question, query or result, in lower case or capitalised."""
     declared_names = texts.shared_structure(renaming.FOLDER, "names.json")[graph]["kinds"]
     names = [name for kind in declared_names for name in kind["names"]]
     data = twins.twins(graph, "natural", 7, 0)
@@ -167,7 +167,7 @@ def test_natural_twins_keep_no_name_that_is_replaced(graph):
 
 
 def test_opaque_twins_have_numbers_for_all_names():
-    """No instance and no property of the graph's own has a name, but for rdf and rdfs."""
+    """Every instance and property of the graph's own namespace has a number as its name."""
     (case, *_) = cases("Text2SparqlTwin-economy-opaque", 1)
     for quad in ox.parse(*graph_of(case)):
         for term in (quad.subject, quad.predicate, quad.object):
@@ -176,7 +176,7 @@ def test_opaque_twins_have_numbers_for_all_names():
 
 
 def test_a_renaming_that_no_draw_allows_is_refused():
-    """Where reference queries find something else, no case is made."""
+    """If the reference queries find something else, no case is made."""
     wrong = [{**twins.source("organisation").cases[0], "refResultSet": [":nobody"]}]
     source = renaming.Source("organisation", twins.source("organisation").graph, wrong, ("",))
     with pytest.raises(TaskError, match="no renaming of the cases 'organisation'"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The bestiary under other names: the same graph, of which no name is left."""
+"""Renamings of the bestiary: the same graph without any of its names."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ WORD = re.compile(r"\?\w+|[A-Za-z]+")
 
 
 def names(key="names"):
-    """Every word that a natural renaming exchanges or, ``drawn``, puts; creatures left out."""
+    """Return every word that a natural renaming replaces or draws, except creatures."""
     declared = texts.shared_structure("twins", "names.json")["bestiary"]["kinds"]
     return [form for kind in declared for name in kind[key] for form in name.split("/")]
 
 
 def test_every_name_of_the_bestiary_is_exchanged():
-    """The list of names has all words of the labels of what is no creature."""
+    """The list of names has all words in labels except those of creatures."""
     words = {word for value in bestiary.values() for word in value.split()}
     assert words <= set(names())
     assert {*words, *names()}.isdisjoint(WORD.findall(" ".join(bestiary.creatures())))
 
 
 def test_drawn_words_are_new():
-    """No word is drawn for two names, or is in a published case."""
+    """No word is drawn for two names, or occurs in a published case."""
     drawn = names("drawn")
     assert len(set(drawn)) == len(drawn)
     for case in cases(PUBLISHED, QUESTIONS):
@@ -44,7 +44,7 @@ def test_drawn_words_are_new():
 
 
 def test_natural_twins_keep_no_name():
-    """Neither cases nor the graph have a name of the bestiary, and amounts of years differ."""
+    """Neither cases nor graph contain a name of the bestiary, and the lifespans differ."""
     old = {*names(), *bestiary.creatures(), *map(bestiary.local_name, bestiary.values())}
     found = cases(NATURAL, QUESTIONS)
     for case in found:
@@ -60,7 +60,7 @@ def test_natural_twins_keep_no_name():
 
 
 def test_natural_names_keep_their_order():
-    """Creatures come in the same order under their new names."""
+    """Creatures have the same order under their new names."""
     graph = graphs.text(cases(NATURAL, 1)[0].data["graphName"])
     weighed = re.compile(rf"<{bestiary.NAMESPACE}(\w+)> <{bestiary.SCHEMA}weight>")
     before, after = (weighed.findall(text) for text in (bestiary.text(), graph))
@@ -70,7 +70,7 @@ def test_natural_names_keep_their_order():
 
 
 def test_opaque_twins_have_numbers_for_names_and_keep_labels():
-    """No local name of the graph's own is a word; labels and amounts are those of the bestiary."""
+    """Every local name of the graph is a number; labels and amounts are those of the bestiary."""
     graph = graphs.text(cases(OPAQUE, 1)[0].data["graphName"])
     own = re.findall(rf"<{bestiary.NAMESPACE}(?:schema#)?([^>]+)>", graph)
     assert all(map(str.isdigit, own))
@@ -79,7 +79,7 @@ def test_opaque_twins_have_numbers_for_names_and_keep_labels():
 
 
 def test_tables_say_what_names_mean():
-    """Each number of an opaque prompt has its row, and so has each of the reference query."""
+    """Each number in an opaque prompt and its reference query has a row in the table."""
     for case in cases(OPAQUE, QUESTIONS):
         data = case.data
         rows = {row.partition(",")[0] for row in data["entityHelpCsv"].splitlines()[1:]}
@@ -89,7 +89,7 @@ def test_tables_say_what_names_mean():
 
 
 def test_published_queries_on_natural_twins():
-    """Of the published queries, two name nothing of the graph and find what the twins expect."""
+    """Two published queries name nothing of the graph and find the results of their twins."""
     module, executor = catalogue.module("Text2SparqlTwin"), PlainExecutor()
     originals, found = cases(PUBLISHED, QUESTIONS), cases(NATURAL, QUESTIONS)
     right = [
@@ -102,7 +102,7 @@ def test_published_queries_on_natural_twins():
 
 @pytest.mark.parametrize("kind", ["natural", "opaque"])
 def test_a_graph_is_called_after_what_its_names_are_drawn_from(kind):
-    """The name leads to the graph; another seed or lap is another graph."""
+    """The name of a graph identifies it; another seed or lap gives another graph."""
     renamed = Renamed(kind, "-3-0")
     assert bestiary_twins.named(renamed.name) == renamed
     first, second = (graphs.text(Renamed(kind, seed).name) for seed in ("-3-0", "-3-1"))
@@ -112,13 +112,13 @@ def test_a_graph_is_called_after_what_its_names_are_drawn_from(kind):
 
 @pytest.mark.parametrize("name", ["bestiary-1-natural", "bestiary-0-natural-7-0", "bestiary-1-x-7"])
 def test_names_of_no_graph_are_refused(name):
-    """Unknown versions and kinds of names are no graphs."""
+    """A graph with an unknown version or kind of names is refused."""
     with pytest.raises(EvaluationError, match=f"no graph '{name}'"):
         graphs.text(name)
 
 
 def test_a_prepared_process_opens_no_file(monkeypatch):
-    """A judging process reads the lists of names before it may no longer open files."""
+    """A judging process reads the lists of names before its access to files ends."""
     texts.clear_caches()
     catalogue.module("Text2SparqlTwin").prepare()
     for reading in ("read_bytes", "read_text"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What docs/twins.md says of Text2KGBench, counted in the published data."""
+"""Claims of docs/twins.md about Text2KGBench, counted in the published data."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from tests.documented import DOCS
 
 
 def at(name: str) -> str:
-    """A pattern for a name as whole words."""
+    """Return a pattern for a name as whole words."""
     return rf"(?<!\w){re.escape(name)}(?!\w)"
 
 
 def test_names_of_text2kgbench_stand_in_few_sentences(external_data: Path) -> None:
-    """Sentences with all names of their facts, and those with words of these names elsewhere."""
+    """The sentences with all names of their facts are counted, and those with such words elsewhere."""
     found: Counter[tuple[str, str]] = Counter()
     root = external_data / "text2kgbench"
     for collection, name in text2kgbench.parts(root):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The quick validation and pySHACL agree: on what conforms, and on every mutant of it."""
+"""The quick validation and pySHACL agree on the sample and on every mutant of it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ PREFIXES = (
 
 
 def term(value):
-    """An rdflib term as pyoxigraph has it."""
+    """Return an rdflib term as a pyoxigraph term."""
     if isinstance(value, URIRef):
         return ox.NamedNode(str(value))
     if isinstance(value, BNode):
@@ -45,7 +45,7 @@ def term(value):
 
 @contextmanager
 def spoilt(store: ox.Store, mutant: Mutant) -> Iterator[bool]:
-    """Spoil a store and mend it; whether the change is one that a store can tell."""
+    """Change a store and restore it; yield whether the store differed."""
     removed = [ox.Quad(*map(term, triple)) for triple in mutant.remove]
     added = [quad for t in mutant.add if (quad := ox.Quad(*map(term, t))) not in store]
     for quad in removed:
@@ -58,7 +58,7 @@ def spoilt(store: ox.Store, mutant: Mutant) -> Iterator[bool]:
 
 
 def all_mutants() -> list[Mutant]:
-    """Two mutants of each constraint: the tests of the shapes have pySHACL refuse all of them."""
+    """Return two mutants of each constraint, all of which pySHACL refuses in other tests."""
     data = with_pyshacl.rdflib_graph(SAMPLE)
     with quiet():
         made = mutants(with_pyshacl.shapes_for(data, "results"), data)
@@ -66,21 +66,21 @@ def all_mutants() -> list[Mutant]:
 
 
 def test_sample_conforms() -> None:
-    """Nothing is found in what pySHACL accepts."""
+    """The quick validation finds nothing in the sample, which pySHACL accepts."""
     assert [str(one) for one in complaints(Data(SAMPLE), list(SHAPES.values()))] == []
 
 
 def test_every_mutant_is_found() -> None:
-    """Whatever constraint of whatever shape is broken, it is the one that is named."""
+    """For every mutant, the violated constraint is found."""
     store = ox.Store()
     store.extend(ox.Quad(q.subject, q.predicate, q.object) for q in SAMPLE)
     missed, tried = [], 0
     for mutant in all_mutants():
         shape = SHAPES.get(compact(str(mutant.shape)))
-        if shape is None:  # reached through other shapes only, which name themselves
+        if shape is None:  # reached only through other shapes, which report themselves
             continue
         with spoilt(store, mutant) as changed:
-            if not changed:  # doubles that Python tells apart, and a store does not
+            if not changed:  # doubles that differ in Python but not in a store
                 continue
             tried += 1
             found = {c.component for c in validate_node(Data(store), shape, term(mutant.focus))}
@@ -117,7 +117,7 @@ def test_every_mutant_is_found() -> None:
     ],
 )
 def test_components_beyond_our_shapes(shape: str, data: str, component: str) -> None:
-    """What our shapes do not use yet is checked, too, if it is of SHACL core."""
+    """Components of SHACL core that the result shapes do not use are checked, too."""
     rules = f"{PREFIXES} :s a sh:PropertyShape ; sh:targetNode :a ; {shape} ."
     graph, store = ox.Store(), ox.Store()
     graph.load(rules.encode(), format=ox.RdfFormat.TURTLE)
@@ -141,25 +141,25 @@ HOLDER = ":s a sh:NodeShape ; sh:targetNode :a ; sh:property :t ."
     ],
 )
 def test_what_is_switched_off_is_silent(rules: str, data: str) -> None:
-    """A shape or constraint that is switched off says nothing, as with pySHACL."""
+    """A deactivated shape or constraint reports nothing, as in pySHACL."""
     assert list(complaints(Data(loaded(data)), compiled(loaded(rules)))) == []
     assert pyshacl.validate(parsed(data), shacl_graph=parsed(rules))[0]
 
 
 def loaded(turtle: str) -> ox.Store:
-    """A store with some triples."""
+    """Return a store with some triples."""
     store = ox.Store()
     store.load((PREFIXES + turtle).encode(), format=ox.RdfFormat.TURTLE)
     return store
 
 
 def parsed(turtle: str) -> Graph:
-    """A graph of rdflib with some triples."""
+    """Return an rdflib graph with some triples."""
     return Graph().parse(data=PREFIXES + turtle, format="turtle")
 
 
 def test_class_that_is_a_shape_targets_its_instances() -> None:
-    """A shape that is a class applies to the members of its subclasses, be they in a circle."""
+    """A shape that is a class applies to members of its subclasses, even in a circle."""
     rules = ":C a sh:NodeShape , rdfs:Class ; sh:property [ sh:path :p ; sh:minCount 1 ] ."
     circle = ":D rdfs:subClassOf :C . :E rdfs:subClassOf :D . :C rdfs:subClassOf :E ."
     data = f"{circle} :a a :E . :b a :C ; :p 1 ."
@@ -168,7 +168,7 @@ def test_class_that_is_a_shape_targets_its_instances() -> None:
 
 
 def test_complaint_has_the_name_and_severity_of_its_shape() -> None:
-    """A property shape with a name of its own is named; what it says of severity is handed on."""
+    """A named property shape is reported by its name and with its severity and message."""
     rules = (
         ":s a sh:NodeShape ; sh:targetNode :a ; sh:property :named , [ sh:path :q ; sh:minCount 1 ]"
         " . :named sh:path :p ; sh:minCount 1 ; sh:severity sh:Warning ; sh:message 'no p' ."
@@ -192,13 +192,13 @@ def test_complaint_has_the_name_and_severity_of_its_shape() -> None:
     ],
 )
 def test_lists_and_paths_that_are_none_are_refused(rules: str, words: str) -> None:
-    """What is no list, or one without end, or no path that is known here, is refused."""
+    """An invalid or circular list and an unsupported path are refused."""
     with pytest.raises(ResourceError, match=words):
         compiled(loaded(f":s a sh:PropertyShape ; sh:targetNode :a ; {rules} ."))
 
 
 def test_range_that_is_no_double_bounds_nothing() -> None:
-    """A bound with another datatype, which the shape of metrics refuses, judges no values."""
+    """A bound that is not a double, which the shape of metrics refuses, has no effect."""
     data = loaded(
         ":m a <http://www.w3.org/ns/dqv#Metric> ; <https://schema.org/minValue> 0 ; "
         "<https://schema.org/maxValue> 1.0e0 . :e :m -5.0e0 . :f :m 5.0e0 ."
@@ -210,7 +210,7 @@ def test_range_that_is_no_double_bounds_nothing() -> None:
 
 @pytest.mark.parametrize("extra", ["sh:sparql [ ]", "sh:nodeValidator :v", "sh:target [ ]"])
 def test_unknown_parameters_are_refused(extra: str) -> None:
-    """A shape that demands what is not known here is refused, not passed over."""
+    """A shape with an unknown parameter is refused."""
     graph = ox.Store()
     rules = f"{PREFIXES} :s a sh:NodeShape ; sh:targetNode :a ; {extra} ."
     graph.load(rules.encode(), format=ox.RdfFormat.TURTLE)
@@ -219,7 +219,7 @@ def test_unknown_parameters_are_refused(extra: str) -> None:
 
 
 def test_values_without_order_are_not_in_order() -> None:
-    """A time with a zone and one without have no order."""
+    """A time with a zone and one without are not comparable."""
     moment = ox.NamedNode(XSD.dateTime)
     here = ox.Literal("2026-11-20T12:00:00", datatype=moment)
     there = ox.Literal("2026-11-20T12:00:00Z", datatype=moment)
@@ -229,7 +229,7 @@ def test_values_without_order_are_not_in_order() -> None:
 
 @given(st.floats(allow_nan=False), st.floats(allow_nan=False))
 def test_doubles_compare_as_numbers(first: float, second: float) -> None:
-    """Any two doubles but NaN compare as they do in Python."""
+    """Any two doubles except NaN compare as in Python."""
     double = ox.NamedNode(XSD.double)
     texts = [repr(number).replace("inf", "INF") for number in (first, second)]
     literals = [ox.Literal(text, datatype=double) for text in texts]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shapes that anybody may have written: what is refused, who validates, and that engines agree."""
+"""Shapes by anybody: refusals, the choice of the engine, and agreement of the engines."""
 
 from __future__ import annotations
 
@@ -94,12 +94,12 @@ TYPES = st.tuples(
 
 
 def parsed(text):
-    """The triples of some Turtle."""
+    """Return the triples of a Turtle text."""
     return [quad.triple for quad in ox.parse(PREFIXES + text, ox.RdfFormat.TURTLE)]
 
 
 def found(results):
-    """Node and component of each result; of blank nodes only that they are such."""
+    """Return node and component of each result; all blank nodes are alike."""
     return {("_:" if one.focus.startswith("_:") else one.focus, one.component) for one in results}
 
 
@@ -112,7 +112,7 @@ def found(results):
 )
 @settings(max_examples=150, deadline=None)
 def test_engines_agree(of_values, of_nodes, target, triples, types):
-    """Whatever shapes of SHACL core say, the engine here finds what pySHACL finds."""
+    """For any shapes of SHACL core, kgbench's engine finds what pySHACL finds."""
     parts = [f"sh:property [ sh:path {path} ; {said} ]" for path, said in of_values]
     head = f":S a sh:NodeShape ; {target}" if target[0] != "a" else ":C a sh:NodeShape , rdfs:Class"
     shapes = ForeignShapes(parsed(" ; ".join([head, *of_nodes, *parts]) + " ."))
@@ -120,7 +120,7 @@ def test_engines_agree(of_values, of_nodes, target, triples, types):
     data = parsed(" ".join([*lines, ":E rdfs:subClassOf :C ."]))
 
     here, there = found(shapes.findings(data)), found(shapes.by_pyshacl(data))
-    # Values without an order violate a bound (section 4.3); for rdflib all values have an order.
+    # Values without an order violate a bound (section 4.3); rdflib orders all values.
     assert there <= here
     assert {component for _, component in here - there} <= set(BOUNDS)
 
@@ -143,7 +143,7 @@ def test_engines_agree(of_values, of_nodes, target, triples, types):
     ],
 )
 def test_what_cannot_be_used_is_refused(shapes, words):
-    """Shapes that break the rules of SHACL, or that it leaves undefined, are refused in words."""
+    """Shapes that SHACL calls ill-formed, or leaves undefined, are refused with the reason."""
     with pytest.raises(IllFormedShapes, match=words):
         ForeignShapes(parsed(shapes))
 
@@ -161,7 +161,7 @@ def test_what_cannot_be_used_is_refused(shapes, words):
     ],
 )
 def test_who_validates(said, engine):
-    """The engine here validates what it knows all of; pySHACL all else, scripts left out."""
+    """kgbench's engine validates what it supports, pySHACL everything else, without scripts."""
     shapes = ForeignShapes(parsed(f":s a sh:NodeShape ; sh:targetNode :a ; {said} ."))
 
     assert (shapes.engine, shapes.have_targets) == (engine, True)
@@ -172,13 +172,13 @@ def test_who_validates(said, engine):
 
 
 def test_shapes_without_targets_are_told():
-    """Shapes that are about nothing are known as such, whoever validates."""
+    """Shapes without targets are recognised, whichever engine validates."""
     for said in ("sh:nodeKind sh:IRI", "sh:sparql [ sh:select 'SELECT $this { $this ?p 1 }' ]"):
         assert not ForeignShapes(parsed(f":s a sh:NodeShape ; {said} .")).have_targets
 
 
 def test_what_has_a_target_is_a_shape():
-    """A node with a target is a shape even where it is not called one (section 2.1)."""
+    """A node with a target is a shape even if it has no such type (section 2.1)."""
     shapes = ForeignShapes(
         parsed(":s sh:targetNode :a ; sh:property [ sh:path :p ; sh:minCount 1 ] .")
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Variants of a graph: other facts under the same regularities, the same for the same seed."""
+"""Variants of a graph: other facts with the same regularities, reproducible by seed."""
 
 import hashlib
 import os
@@ -22,7 +22,7 @@ LABEL = "<http://www.w3.org/2000/01/rdf-schema#label>"
 
 
 def shop(suppliers: int = 40, items: int = 120, seed: int = 1) -> str:
-    """A graph with redundancy of every sort: codes, inverses, paths, orders, parts, labels."""
+    """Return a graph with all redundancies: codes, inverses, paths, orders, parts, labels."""
     draw = random.Random(seed)
     countries = [("France", "FR"), ("Poland", "PL"), ("Chile", "CL"), ("Ghana", "GH")]
     lines = [
@@ -57,14 +57,14 @@ def shop(suppliers: int = 40, items: int = 120, seed: int = 1) -> str:
 
 
 def facts(text: str, kind: str = "shuffled", seed: int = 1, named=(), rules=Rules()):  # noqa: B008
-    """The triples of a variant, sorted."""
+    """Return the triples of a variant, sorted."""
     return sorted(
         variant_triples(triples.read(text), Recipe(VariantKind(kind), seed, tuple(named), rules))
     )
 
 
 def values(found, name: str) -> dict[str, list[str]]:
-    """The objects of a property by subject."""
+    """Return the objects of a property by subject."""
     by_subject: dict[str, list[str]] = {}
     for s, p, o in found:
         if p == f"<{E}{name}>":
@@ -73,13 +73,13 @@ def values(found, name: str) -> dict[str, list[str]]:
 
 
 def single(found, name: str) -> dict[str, str]:
-    """The objects of a property that has one for each subject."""
+    """Return the object of a property by subject, if each subject has exactly one."""
     return {s: o for s, (o,) in values(found, name).items()}
 
 
 @pytest.mark.parametrize("kind", list(VariantKind))
 def test_the_same_seed_gives_the_same_variant_in_every_process(kind):
-    """Neither the process nor its hash seed changes a triple; another seed does."""
+    """The same seed gives the same variant in every process; another seed gives another."""
     text = shop(10, 20)
     recipe = Recipe(kind, 7, (f"{E}s1", f"{E}price"))
     code = (
@@ -110,7 +110,7 @@ def test_the_same_seed_gives_the_same_variant_in_every_process(kind):
 
 
 def test_the_order_of_the_document_does_not_matter():
-    """A graph whose statements come in another order has the same variants."""
+    """The order of a graph's statements does not change its variants."""
     text = shop(10, 20)
     head, body = text.split("\n")[:3], text.split("\n")[3:]
     turned = "\n".join([*head, *reversed(body)])
@@ -120,7 +120,7 @@ def test_the_order_of_the_document_does_not_matter():
 
 @pytest.mark.parametrize("seed", range(4))
 def test_names_kinds_and_schema_stay(seed):
-    """What is left of a graph has its labels and classes, and properties join the same kinds."""
+    """A variant keeps labels, classes and schema, and properties connect the same kinds."""
     text = shop()
     before, after = set(triples.read(text)), facts(text, seed=seed)
     names = [t for t in after if t[1] in (LABEL, TYPE)]
@@ -137,7 +137,7 @@ def test_names_kinds_and_schema_stay(seed):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_what_says_the_same_moves_together(seed):
-    """Codes, inverses, symmetric links, paths, orders and labels that repeat a value stay true."""
+    """Codes, inverses, symmetric links, paths, orders and labels stay consistent."""
     found = facts(shop(), seed=seed)
     country, code = single(found, "country"), single(found, "code")
     codes = {"France": "FR", "Poland": "PL", "Chile": "CL", "Ghana": "GH"}
@@ -160,7 +160,7 @@ def test_what_says_the_same_moves_together(seed):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_facts_change_and_some_instances_go(seed):
-    """A variant has fewer instances, other links between them, and other values."""
+    """A variant has fewer instances, with other links and other values."""
     text = shop()
     before, after = triples.read(text), facts(text, seed=seed)
     was, now = single(before, "from"), single(after, "from")
@@ -173,7 +173,7 @@ def test_facts_change_and_some_instances_go(seed):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_what_every_instance_has_it_keeps(seed):
-    """Each item has a price and a supplier, no price lacks its item, and none has two."""
+    """In a variant each item still has one price and one supplier, and each price its item."""
     found = facts(shop(), seed=seed)
     items = [s for s, p, o in found if (p, o) == (TYPE, f"<{E}Item>")]
     prices = [s for s, p, o in found if (p, o) == (TYPE, f"<{E}Price>")]
@@ -184,7 +184,7 @@ def test_what_every_instance_has_it_keeps(seed):
 
 
 def test_named_instances_and_declared_classes_stay():
-    """No variant lacks what a question names, nor an instance of a class declared complete."""
+    """A variant keeps named instances, and all instances of classes declared complete."""
     text = shop()
     named = [f"{E}s{n}" for n in range(20)]
     rules = Rules(whole=(f"{E}Team",), share=0.5)
@@ -195,7 +195,7 @@ def test_named_instances_and_declared_classes_stay():
 
 
 def test_declared_rules_overrule_what_is_found():
-    """A property declared to stay does not move; one declared to move does, though unique."""
+    """A property declared as kept does not change; one declared as moved does."""
     text = shop()
     before = triples.read(text)
     kept = facts(text, rules=Rules(kept=(f"{E}weight",), share=0.0))
@@ -207,7 +207,7 @@ def test_declared_rules_overrule_what_is_found():
 
 
 def test_opaque_variants_are_the_graph_under_other_names():
-    """Codes stand for instances and properties, one each; texts and classes stay."""
+    """Each instance and property gets a code of its own; literals and classes are unchanged."""
     text = shop(10, 20)
     graph = triples.read(text)
     recipe = Recipe(VariantKind.OPAQUE, 1)
@@ -223,7 +223,7 @@ def test_opaque_variants_are_the_graph_under_other_names():
 
 
 def test_distractors_are_added_and_nothing_else_changes():
-    """New instances of the same kinds with names of their own stand beside the whole graph."""
+    """Distractors add instances of the same kinds with new names, and change nothing else."""
     text = shop()
     graph = set(triples.read(text))
     found = set(facts(text, "distractors"))
@@ -244,7 +244,7 @@ SMALL = """
 
 
 def test_doubled_variants_exchange_what_is_the_only_one_of_its_kind():
-    """Each instance has a twin of another name, all keep their links, and these change."""
+    """Each instance gets a twin with another name; all keep links, which are exchanged."""
     owners = set()
     for seed in range(12):
         found = facts(SMALL, "doubled", seed, named=[f"{E}it", f"{E}hr", f"{E}org"])
@@ -258,7 +258,7 @@ def test_doubled_variants_exchange_what_is_the_only_one_of_its_kind():
 
 
 def test_names_of_twins_keep_the_words_that_they_share():
-    """A label that repeats a country is true of the twin, and no twin has the name of another."""
+    """A twin's label states the twin's own values, and all labels differ."""
     text = shop()
     before = {o for _, p, o in triples.read(text) if p == LABEL}
     found = facts(text, "doubled", 3)
@@ -273,7 +273,7 @@ def test_names_of_twins_keep_the_words_that_they_share():
 
 
 def test_emptied_variants_lack_one_named_property():
-    """All facts of a property of the reference query are gone, with those that say the same."""
+    """All facts of one property of the reference query are removed, with redundant ones."""
     text = shop()
     graph = set(triples.read(text))
 
@@ -285,7 +285,7 @@ def test_emptied_variants_lack_one_named_property():
 
 
 def test_coincidences_are_no_regularities():
-    """In a graph of a few instances nothing follows from values that happen to agree."""
+    """In a graph of a few instances, coincident values are not treated as a regularity."""
     text = (
         "@prefix : <http://example.org/> . "
         ":a a :P ; :x 1 ; :y 5 . :b a :P ; :x 1 ; :y 5 . :c a :P ; :x 2 ; :y 6 ."
@@ -297,7 +297,7 @@ def test_coincidences_are_no_regularities():
 
 
 def test_blank_nodes_are_instances_like_others():
-    """Anonymous nodes move and never lose what refers to them; labels do not depend on chance."""
+    """Blank nodes are moved like other instances and keep their links, reproducibly."""
     text = "@prefix : <http://example.org/> . " + " ".join(
         f':p{n} a :P ; :at [ a :Address ; :city "City {n % 3}" ; :street "Road {n}" ] .'
         for n in range(30)
@@ -318,7 +318,7 @@ def test_blank_nodes_are_instances_like_others():
     ],
 )
 def test_instances_are_named_by_iri_by_label_or_by_text(question, iris, texts, expected):
-    """A question names instances by their names, its query also by IRIs and parts of names."""
+    """A question names instances by label, its query also by IRI and by text."""
     found = mentions.instances_in_question(triples.read(shop()), iris, texts, question)
 
     assert {f"<{E}{name}>" for name in expected} == found
@@ -326,7 +326,7 @@ def test_instances_are_named_by_iri_by_label_or_by_text(question, iris, texts, e
 
 @st.composite
 def graphs(draw):
-    """Small graphs of two kinds with links and attributes, any of which may be missing."""
+    """Draw a small graph of two kinds with optional links and attributes."""
     lines = []
     for n in range(draw(st.integers(1, 8))):
         node = f"<{E}a{n}>"
@@ -345,7 +345,7 @@ def graphs(draw):
 @given(graphs(), st.sampled_from(list(VariantKind)), st.integers(0, 5))
 @settings(max_examples=150, deadline=None)
 def test_any_graph_has_variants(text, kind, seed):
-    """A variant is a graph with the kinds of its graph; only distractors add instances."""
+    """A variant has the kinds of its graph; only distractors add instances."""
     graph = triples.read(text)
     found = facts(text, kind, seed, named=[f"{E}to"])
     before, after = compute_profile(graph), compute_profile(tuple(found))

@@ -34,7 +34,7 @@ FOUND = {  # failing on a variant, and constants among them
     "LACODAM": (0, 0),
 }
 
-CAUSES = {  # what the answers come to that others count differently
+CAUSES = {  # outcomes of the answers that the publication counts differently
     "INFAI ck25:27-en": "holds",
     "INFAI ck25:50-en": "tie",
     "INFAI ck25:16-en": "accident",
@@ -44,21 +44,21 @@ CAUSES = {  # what the answers come to that others count differently
 
 
 class Module:
-    """Answers are bare queries; the graph comes with the case."""
+    """A task class whose answers are bare queries; the graph is in the case."""
 
     NAME = "bare"
 
     def query(self, answer):
-        """The answer itself."""
+        """Return the answer itself."""
         return answer or None
 
     def graph_name(self, _case):
-        """No installed graph."""
+        """Return no installed graph."""
 
 
 @pytest.fixture(scope="module")
 def cases(external_data):
-    """The questions of CK25 with ten variants of its graph, by key."""
+    """Return the questions of CK25 with ten variants of its graph, by key."""
     yaml = YAML(typ="safe")
     yaml.allow_duplicate_keys = True
     questions = yaml.load(external_data / "ck25" / "questions.yml")["questions"]
@@ -82,12 +82,12 @@ def cases(external_data):
 
 @pytest.fixture(scope="module")
 def executor():
-    """The default engine in this process."""
+    """Return the default engine in this process."""
     return engine("oxigraph")
 
 
 def outcomes(cases, executor, answers):
-    """The verdicts on ``answers`` by key; a missing answer is an empty one."""
+    """Return the verdicts on ``answers`` by key; a missing answer is an empty one."""
     return {
         key: on_variants.judge(case, [answers.get(key, "")], executor, Module())
         for key, case in cases.items()
@@ -96,7 +96,7 @@ def outcomes(cases, executor, answers):
 
 @pytest.mark.slow
 def test_published_answers_on_variants(cases, executor, external_data):
-    """As many answers are right, fail and are constants as published, but for known causes."""
+    """The numbers of right, failing and constant answers are as published, with known exceptions."""
     answers = []
     for system in RIGHT:
         path = external_data / "text2sparql-2025" / "results" / system / "ck25_answers.json"
@@ -116,7 +116,7 @@ def test_published_answers_on_variants(cases, executor, external_data):
 
 @pytest.mark.slow
 def test_the_published_results_are_constant_in_every_case(cases, executor):
-    """A system that answers with the values of the reference is told in each of the 50 cases."""
+    """A system that answers with the reference values is called constant in all 50 cases."""
     found = {}
     for key, case in cases.items():
         result = executor.results(case.data["refSparql"], case.data["graph"], {})

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Attacks and faults, made in numbers, and what they did.
+"""Attacks and faults in large numbers, and their effects.
 
-``python -m tests.attacks`` carries them all out and prints a table; smaller numbers of each are
-among the tests. ``python -m tests.attacks.damage`` repeats one damage to a store by its number.
+``python -m tests.attacks`` carries out all of them and prints a table; the tests do so in smaller
+numbers. ``python -m tests.attacks.damage`` repeats one damage to a store by its number.
 """

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Attacks and faults in numbers, and what they did, as one table.
+"""Attacks and faults in large numbers, with their effects in one table.
 
-``python -m tests.attacks [PART...]`` carries out all parts, or those that are named, and prints a
-row for each attack or fault: how often it was tried, how often it was survived, what was lost, what
-leaked, and the most time and memory that it took. Ends with 1 where anything was lost or leaked, or
-did not survive. ``make attacks`` does the same in the environment of the tests.
+``python -m tests.attacks [PART...]`` carries out all parts, or the named ones, and prints a row for
+each attack or fault: number of tries, number survived, losses, leaks, and the maximal time and
+memory. The exit code is 1 if anything was lost, leaked or not survived. ``make attacks`` does the
+same in the environment of the tests.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 
 class Row(NamedTuple):
-    """What one attack did: ``survived`` of ``tries``; seconds and MB at most, where measured."""
+    """The result of one attack: ``survived`` of ``tries``; maximal seconds and MB, if measured."""
 
     attack: str
     tries: int
@@ -33,7 +33,7 @@ class Row(NamedTuple):
 
 
 class Scale(NamedTuple):
-    """How much is tried."""
+    """The size of each part."""
 
     damages: int
     kills: int
@@ -53,7 +53,7 @@ FULL = Scale(
     requests=20_000,
     fuzz_seconds=300,
 )
-_AT_ONCE = 1.0  # seconds in which a text that could freeze a server is answered or refused
+_AT_ONCE = 1.0  # seconds within which a text that could freeze a server must be answered or refused
 
 
 def _damages(scale: Scale) -> Iterator[Row]:
@@ -148,7 +148,7 @@ def _days(scale: Scale) -> Iterator[Row]:
 
 
 def _freezing(scale: Scale) -> Iterator[Row]:
-    del scale  # each text is of 1 MiB
+    del scale  # each text has 1 MiB
     from bench import siege
     from bench.serving import ours, serving
 
@@ -186,7 +186,7 @@ def _mutations(scale: Scale) -> Iterator[Row]:
     for name in fuzzing.TARGETS:
         try:
             tries += fuzzing.attack(name, scale.fuzz_seconds / len(fuzzing.TARGETS))
-        except Exception as error:  # noqa: BLE001 - any is what is looked for
+        except Exception as error:  # noqa: BLE001 - any exception is a finding
             sys.stderr.write(f"mutated input for {name}: {error!r}\n")
             tries, broken = tries + 1, broken + 1
     yield Row("mutated inputs", tries, tries - broken, 0, 0, None, None)
@@ -206,7 +206,7 @@ HEADINGS = ("attack or fault", "tries", "survived", "lost", "leaked", "worst s",
 
 
 def main(arguments: list[str]) -> int:
-    """Print the table, and say whether all was well."""
+    """Print the table; return 0 if every attack was survived without loss or leak, else 1."""
     parser = argparse.ArgumentParser(prog="python -m tests.attacks", description=__doc__)
     parser.add_argument("parts", nargs="*", choices=[*PARTS, []], help="default: all")
     for name, number in FULL._asdict().items():

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Hostile answers to every task that ships with kgbench, judged as in a run.
 
-Each answer is the best answer or a hostile document, query or text, mutated from a seed. Every one
-must get an outcome, in bounded memory, and a listener that many of them name must see nobody.
+Each answer is the best answer or a hostile document, query or text, mutated from a seed. Every
+answer must get an outcome in bounded memory. Many answers name a listener, which must receive no
+connection.
 """
 
 from __future__ import annotations
@@ -25,10 +26,10 @@ _BATCH = 50
 
 
 class Judged(NamedTuple):
-    """How many answers were judged, with which outcomes, and at which cost.
+    """The number of judged answers, their outcomes and the cost.
 
-    ``without`` counts answers without an outcome; ``megabytes`` is the most memory of any judging
-    process; ``visited`` says whether a query or document reached the listener.
+    ``without`` counts answers without an outcome; ``megabytes`` is the maximal memory of a judging
+    process; ``visited`` is true if a query or document reached the listener.
     """
 
     answers: int
@@ -40,7 +41,7 @@ class Judged(NamedTuple):
 
 
 def attack(answers: int, seed: int = 0) -> Judged:
-    """Judge so many hostile answers, spread evenly over all labelled tasks."""
+    """Judge this number of hostile answers, spread evenly over all labelled tasks."""
     chance = random.Random(seed)
     labels = sorted(catalogue.labelled_tasks())
     outcomes: Counter[str] = Counter()

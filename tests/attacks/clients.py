@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every client that kgbench has, as a function from an address to all that it says in the end."""
+"""Every client in kgbench, as a function from an address to the client's final output."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _ask(connector: str, **options: Any) -> Client:
 
 
 def _received(connector: str, **options: Any) -> Client:
-    """As in a run: by a receiver, which logs what comes; no key is in its log."""
+    """Return a client that calls as in a run, by a logging receiver; its log contains no key."""
 
     def client(url: str) -> Any:
         with tempfile.TemporaryDirectory() as folder:
@@ -75,7 +75,7 @@ def _received(connector: str, **options: Any) -> Client:
 
 
 def _system(url: str) -> Any:
-    """A system of TEXT2SPARQL, asked a bare question."""
+    """Return the answer of a TEXT2SPARQL system to a bare question."""
     from kgbench.connectors import text2sparql
 
     request = asked("what?")
@@ -125,7 +125,7 @@ def _embeddings(url: str) -> Any:
 
 
 def _requests_session(url: str) -> Any:
-    """What google-generativeai is given; the package itself need not be there."""
+    """Send a request as google-generativeai does; the package itself need not be installed."""
     import requests
 
     from kgbench.connectors.guarded_requests import guard
@@ -236,20 +236,20 @@ CLIENTS: dict[str, Client] = {
 
 
 def installed(name: str) -> bool:
-    """Whether the packages that a client needs are installed."""
+    """Return whether the packages that a client needs are installed."""
     try:
         return (
             importlib.util.find_spec(_PACKAGES.get(name.split(maxsplit=1)[0], "kgbench"))
             is not None
         )
-    except ModuleNotFoundError:  # the package that it is part of
+    except ModuleNotFoundError:  # the parent package is missing
         return False
 
 
 def said(name: str, url: str) -> str:
-    """Everything that a client ends with: what it returns, or the error of ours that it raises.
+    """Return a client's final output: its result, or the kgbench error that it raises.
 
-    Any other error is passed on: it would be a traceback.
+    Any other error propagates, because a user would see a traceback.
     """
     try:
         return f"returned {CLIENTS[name](url)!r}"
@@ -259,7 +259,7 @@ def said(name: str, url: str) -> str:
 
 @contextmanager
 def environment() -> Iterator[None]:
-    """The keys of the clients, in the environment."""
+    """Set the keys of the clients in the environment."""
     before = dict(os.environ)
     os.environ.update(VARIABLES)
     try:

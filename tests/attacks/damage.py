@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Damages a store at random, many times, and counts how commands take it.
+"""Damages a store at random, many times, and counts how commands cope.
 
-``python -m tests.attacks.damage --tries 200``. Each try copies a store, damages a file of it (a
-flipped bit, a zeroed page, a truncated, removed or swapped file) in the owner's files or a
-snapshot, gives reading commands, ``store check``, ``run`` and ``store recover``, and compares with
-what an independent reader finds. ``--seed N`` repeats a series, ``--only N`` one try of it.
+``python -m tests.attacks.damage --tries 200``. Each try copies a store, damages a file (a flipped
+bit, a zeroed page, a truncated, removed or swapped file) in the owner's files or a snapshot, runs
+reading commands, ``store check``, ``run`` and ``store recover``, and compares with the result of an
+independent reader. ``--seed N`` repeats a series, ``--only N`` one try.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 PAGE = 4096
-PATIENCE = 300  # seconds of one command; more is a hang
+PATIENCE = 300  # seconds for one command; a longer one hangs
 CONFIGURATION = """\
 name: damaged
 iterations: {iterations}
@@ -34,7 +34,7 @@ models: ["baseline:oracle", "baseline:noisy?rate=0.3&seed=7"]
 """
 COUNT = "SELECT ?g ?p (COUNT(*) AS ?n) WHERE { GRAPH ?g { ?s ?p ?o } } GROUP BY ?g ?p"
 DIALOGUE = "<https://w3id.org/kgbench/ns#Dialogue>"
-# Reads a database without any code of kgbench; answers with its lines, as far as it can read them.
+# Reads a database without any code of kgbench and prints the quads that are readable.
 READER = """
 import resource, sys
 import pyoxigraph as ox
@@ -66,7 +66,7 @@ sys.exit(0 if whole and first == by_predicate else "DAMAGED")
 
 @dataclass(slots=True)
 class Ran:
-    """A command: exit status (``None`` where it hung), seconds, bytes of memory, its words."""
+    """A command: exit status (``None`` if it hung), seconds, bytes of memory, output."""
 
     command: str
     status: int | None
@@ -78,7 +78,7 @@ class Ran:
 
 @dataclass(slots=True)
 class Tally:
-    """What a series found; ``failures`` has one line for each thing that must not happen."""
+    """The findings of a series; ``failures`` has one line per violation."""
 
     tries: int = 0
     kinds: Counter[str] = field(default_factory=Counter)
@@ -93,7 +93,7 @@ class Tally:
 
     @property
     def summary(self) -> dict[str, Any]:
-        """The figures by name."""
+        """Return the figures by name."""
         kinds = Counter(line.partition(":")[0] for line in self.failures)
         return {
             "tries": self.tries,
@@ -113,7 +113,7 @@ class Tally:
 
 
 def kgbench(folder: Path, *arguments: str) -> Ran:
-    """Give a command in ``folder`` and wait for it."""
+    """Run a command in ``folder`` and wait for it."""
     out, err = folder / "stdout", folder / "stderr"
     began = time.monotonic()
     with out.open("wb") as to_out, err.open("wb") as to_err:
@@ -137,7 +137,7 @@ def kgbench(folder: Path, *arguments: str) -> Ran:
 
 
 def made_store(folder: Path, iterations: int) -> Path:
-    """A store with two sessions, of which the older snapshot lacks the second."""
+    """Make a store with two sessions; its older snapshot lacks the second session."""
     place = folder / "store"
     for number in (iterations // 2, iterations):
         configuration(folder, number)
@@ -152,7 +152,7 @@ def configuration(folder: Path, iterations: int) -> None:
 
 
 def read(database: Path) -> tuple[set[str], bool]:
-    """The quads of a database that an independent reader can read, and whether these are all."""
+    """Return the quads that an independent reader can read, and whether they are all."""
     done = subprocess.run(
         [sys.executable, "-c", READER, str(database)], capture_output=True, text=True, check=False
     )
@@ -160,13 +160,13 @@ def read(database: Path) -> tuple[set[str], bool]:
 
 
 def parts(place: Path) -> Iterator[Path]:
-    """The owner's files and the snapshots of a store."""
+    """Return the folders of the owner's files and of the snapshots of a store."""
     yield place / "data"
     yield from sorted(p for p in (place / "snapshots").iterdir() if p.is_dir())
 
 
 def damage(place: Path, chance: random.Random) -> str:
-    """Damage one file of a store; says how."""
+    """Damage one file of a store; return a description of the damage."""
     files = sorted(
         path
         for part in parts(place)
@@ -215,7 +215,7 @@ class Attack:
         self.tally = Tally()
 
     def attempt(self, number: int, seed: int) -> None:
-        """One damage, and everything that is tried on it."""
+        """Damage a copy of the store and try all commands on it."""
         chance = random.Random(f"{seed}/{number}")
         place = self.folder / "damaged"
         shutil.rmtree(place, ignore_errors=True)
@@ -274,7 +274,7 @@ class Attack:
         results = {line for line in readable if "/graph/catalogue>" not in line}
         kept = {line for line in results if not any(f"/{path}" in line for path in gone)}
         lost, made_up = kept - got, {line for line in got if "/graph/catalogue>" not in line}
-        lost = {line for line in lost if "/text/" not in line.split(" ")[0]}  # of what is missing
+        lost = {line for line in lost if "/text/" not in line.split(" ")[0]}  # of missing dialogues
         made_up -= self.whole["data"]
         dialogues = {line.split(" ")[0] for line in got if f"#type> {DIALOGUE}" in line}
         there = {line.split(" ")[0] for line in readable if f"#type> {DIALOGUE}" in line}
@@ -290,7 +290,7 @@ class Attack:
 
 
 def main() -> int:
-    """Print the figures as JSON; 0 where nothing happened that must not."""
+    """Print the figures as JSON; return 0 if there were no failures, else 1."""
     parser = argparse.ArgumentParser(prog="python -m tests.attacks.damage", description=__doc__)
     parser.add_argument("--tries", type=int, default=200)
     parser.add_argument("--seed", type=int, default=25)

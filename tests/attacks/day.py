@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A server's day in minutes: requests of all kinds at once, and what is left of them afterwards.
+"""A server's day compressed into minutes: mixed concurrent requests, and the resources they leave.
 
-Twelve clients ask in turn, at random, for look-ups, aggregates, pages, things and whole graphs;
-send heavy queries, queries that they do not wait for, half requests, texts that are refused; and
-change the store. Each connection is closed behind its request. Then the server must hold what it
-held before: workers, descriptors, threads, snapshots, temporary files.
+Twelve clients send random look-ups, aggregates, pages, resources and whole graphs; heavy queries,
+abandoned queries, incomplete requests and refused texts; and updates. Each connection is closed
+after its request. Afterwards the server must hold the same resources as before: workers,
+descriptors, threads, snapshots, temporary files.
 """
 
 from __future__ import annotations
@@ -50,10 +50,10 @@ _REFUSED = (
 
 
 class Held(NamedTuple):
-    """What a server holds: processes, descriptors, threads; snapshots; temporary files.
+    """The resources of a server: processes, descriptors, threads, snapshots, temporary files.
 
-    Of files of the store only those count that were removed: how many there are is the engine's
-    affair.
+    Of the store's files only the removed ones count: the number of open files depends on the
+    engine.
     """
 
     workers: int
@@ -65,7 +65,7 @@ class Held(NamedTuple):
 
 
 class Day(NamedTuple):
-    """A day: statuses of all requests, what was held before and after, what the log said."""
+    """A day: the statuses of all requests, the resources before and after, and the log."""
 
     statuses: Counter[str]
     before: Held
@@ -76,7 +76,7 @@ class Day(NamedTuple):
 
     @property
     def leaked(self) -> dict[str, int]:
-        """What there is more of than before, by name; threads may be three more."""
+        """Return the resources that grew, by name; three more threads are allowed."""
         spare = Held(0, 0, 0, 3, 0, 0)
         more = {
             name: getattr(self.after, name) - getattr(self.before, name) for name in Held._fields
@@ -85,7 +85,7 @@ class Day(NamedTuple):
 
 
 def spend(folder: Path, requests: int, seed: int = 0) -> Day:
-    """Serve a store in ``folder`` and send so many requests."""
+    """Serve a store in ``folder`` and send this number of requests."""
     store = stores.make(folder / "results")
     scratch = folder / "scratch"
     scratch.mkdir()
@@ -96,7 +96,7 @@ def spend(folder: Path, requests: int, seed: int = 0) -> Day:
         def held() -> Held:
             return _held(server.pid, store, scratch)
 
-        _send(server.url, 40 * CLIENTS, seed - 1, Counter())  # until everything was used once
+        _send(server.url, 40 * CLIENTS, seed - 1, Counter())  # warms everything up
         before = _at_rest(server.url, held)
         began = time.monotonic()
         _send(server.url, requests, seed, statuses)
@@ -125,13 +125,13 @@ def _held(pid: int, store: Path, scratch: Path) -> Held:
 
 
 def _at_rest(url: str, held: Callable[[], Held], before: Held | None = None) -> Held:
-    """What is held once it no longer changes, or is no more than before."""
+    """Return the resources once they no longer change and do not exceed ``before``."""
     end, last, same = time.monotonic() + _SETTLED, held(), 0
     while time.monotonic() < end:
         time.sleep(0.5)
         with suppress(OSError):
-            _ask(url, "GET", "static/style.css")  # which ends threads that have waited for long
-            # A snapshot that somebody read when it became old goes with the next one.
+            _ask(url, "GET", "static/style.css")  # ends threads that have waited for long
+            # A snapshot that was read when it became old is removed with the next one.
             step = f"INSERT DATA {{ GRAPH <{GRAPH}> {{ <urn:s> <urn:n> {time.time_ns()} }} }}"
             _owner(url, "POST", "sparql", step, "application/sparql-update")
         now = held()
@@ -161,7 +161,7 @@ def _send(url: str, requests: int, seed: int, statuses: Counter[str]) -> None:
 
 
 def _one(url: str, chance: random.Random, number: int) -> tuple[str, str]:
-    """Send one request of any kind; its kind and what came of it."""
+    """Send one request of any kind; return its kind and its status."""
     weights = {
         "light": 30,
         "page": 20,
@@ -232,7 +232,7 @@ def _owner(url: str, method: str, path: str, content: str, kind: str) -> str:
 
 
 def _leave(url: str, chance: random.Random, number: int) -> str:
-    """Ask for much, and go away."""
+    """Send a heavy query and disconnect."""
     with _connected(url) as connection:
         text = quote(_ENDLESS % number, safe="")
         connection.sendall(_head(url, "GET", f"sparql?query={text}"))
@@ -241,7 +241,7 @@ def _leave(url: str, chance: random.Random, number: int) -> str:
 
 
 def _half(url: str, chance: random.Random, _: int) -> str:
-    """Send a part of a request, and go away."""
+    """Send a part of a request and disconnect."""
     whole = _head(url, "POST", "sparql", {"Content-Length": "99"}) + b"ASK"
     with _connected(url) as connection:
         connection.sendall(whole[: chance.randrange(len(whole))])
@@ -250,7 +250,7 @@ def _half(url: str, chance: random.Random, _: int) -> str:
 
 
 def _unread(url: str, _: random.Random, __: int) -> str:
-    """Ask for a large answer and read its beginning only."""
+    """Request a large answer and read only its beginning."""
     with _connected(url) as connection:
         text = quote("SELECT * { ?a ?b ?c . ?d ?e ?f } LIMIT 200000", safe="")
         connection.sendall(_head(url, "GET", f"sparql?query={text}"))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every server that misbehaves against every client, each pair in a process of its own.
+"""Every misbehaving server against every client, each pair in its own process.
 
-``python -m tests.attacks servers`` prints the table; what large responses hold is said there, and a
-process may have 2 GB.
+``python -m tests.attacks servers`` prints the table and sets the size of large responses. A process
+may use 2 GB.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from tests.attacks import clients
 from tests.attacks.servers import FAMILIES, Server
 
 MEMORY = 2 << 30
-PATIENCE = 600.0  # seconds; a client asks several addresses, or again, each within its own limit
+PATIENCE = 600.0  # seconds; a client may try several addresses, or retry, each within its own limit
 
 
 class Tried(NamedTuple):
-    """One attack on one client: seconds, megabytes at most, what it said, whether a key leaked."""
+    """One attack on one client: seconds, maximal megabytes, final output, whether a key leaked."""
 
     seconds: float
     megabytes: int
@@ -34,7 +34,7 @@ class Tried(NamedTuple):
 
 
 def tried(client: str, attack: str, size: int) -> Tried:
-    """Let ``client`` in a process of its own meet ``attack``, large responses of ``size`` bytes."""
+    """Run ``client`` in its own process against ``attack``; large responses have ``size`` bytes."""
     with Server(None) as elsewhere, Server(attack, size, elsewhere.url) as server:
         began = time.monotonic()
         command = [
@@ -62,9 +62,9 @@ def tried(client: str, attack: str, size: int) -> Tried:
 
 
 def attempts(size: int, most: int) -> Iterator[tuple[str, dict[tuple[str, str], Tried]]]:
-    """Each family of attacks with what became of every installed client, by attack and client.
+    """Yield each family of attacks with the results of all installed clients, by client and attack.
 
-    ``most`` processes are at work at a time.
+    ``most`` processes run at a time.
     """
     names = [name for name in clients.CLIENTS if clients.installed(name)]
     with ThreadPoolExecutor(most) as pool:
@@ -75,7 +75,7 @@ def attempts(size: int, most: int) -> Iterator[tuple[str, dict[tuple[str, str], 
 
 
 def _client() -> None:
-    """Be a client that meets a server: what it says in the end, and the memory that it took."""
+    """Run a client against a server; print its final output and the memory it used."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     with clients.environment():
         said = clients.said(*sys.argv[2:4])

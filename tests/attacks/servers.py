@@ -16,13 +16,13 @@ from functools import cache
 from typing import Self
 
 DRIP = 0.05  # seconds between two bytes
-LONGEST = 60.0  # seconds that anything endless goes on, where the client does not end it
+LONGEST = 60.0  # seconds after which an endless response ends, unless the client ends it
 _JSON = "Content-Type: application/json"
 
 
 @dataclass(slots=True)
 class Attack:
-    """What one request is answered with: ``size`` bytes where it is large, ``elsewhere`` a URL."""
+    """One request and its response: ``size`` of a large response, ``elsewhere`` another URL."""
 
     size: int
     elsewhere: str
@@ -31,7 +31,7 @@ class Attack:
 
     @property
     def secrets(self) -> str:
-        """The header lines of the request in which clients send keys."""
+        """Return the values of the request headers in which clients send keys."""
         lines = self.request.decode("latin-1").split("\r\n\r\n")[0].split("\r\n")
         named = ("authorization", "x-api-key", "x-goog-api-key")
         sent = [line.rstrip() for line in lines if line.lower().startswith(named)]
@@ -255,7 +255,7 @@ def _html(_: Attack) -> Pieces:
     yield from _whole(b"<html>down for maintenance</html>", "Content-Type: text/html")
 
 
-#: Attacks by what they have in common, each a function that says what is sent.
+#: Attacks by family; each is a function that yields the bytes to send.
 FAMILIES: dict[str, dict[str, Callable[[Attack], Pieces]]] = {
     "redirects": {
         **{f"redirect {status}": _redirect(status) for status in (301, 302, 303, 307, 308)},
@@ -321,9 +321,9 @@ ATTACKS = {name: sent for family in FAMILIES.values() for name, sent in family.i
 
 @dataclass
 class Server:
-    """Answers on a port of its own in threads; ``requests`` are what it was sent, raw.
+    """A threaded server on its own port; ``requests`` are the raw requests received.
 
-    ``size`` is how large what is large is, ``elsewhere`` where redirects lead.
+    ``size`` is the size of large responses, ``elsewhere`` the target of redirects.
     """
 
     attack: str | None
@@ -333,7 +333,7 @@ class Server:
 
     @property
     def url(self) -> str:
-        """The address."""
+        """Return the server's URL."""
         return f"http://127.0.0.1:{self._socket.getsockname()[1]}/"
 
     def __enter__(self) -> Self:
@@ -369,7 +369,7 @@ class Server:
                     return
                 connection.sendall(piece)
             connection.shutdown(socket.SHUT_WR)
-            while connection.recv(1 << 16):  # else what the client still sends resets it
+            while connection.recv(1 << 16):  # unread input would reset the connection
                 pass
 
 

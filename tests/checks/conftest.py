@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of the checks share."""
+"""Fixtures and helpers for the tests of the checks."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from tests.checks.published_folder import Copy
 
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A published folder; tests spoil a copy of it."""
+    """Return a published folder; tests spoil a copy of it."""
     return published_folder.publish_sample(tmp_path_factory.mktemp("published"))
 
 
 @pytest.fixture(scope="session")
 def one_copy(site: Path, tmp_path_factory: pytest.TempPathFactory) -> Copy:
-    """A copy of it."""
+    """Return a copy of the published folder."""
     return Copy(site, tmp_path_factory.mktemp("spoilt") / "site")
 
 
 @pytest.fixture
 def copy(one_copy: Copy) -> Iterator[Copy]:
-    """The copy, mended after each test."""
+    """Yield the copy; it is restored after each test."""
     yield one_copy
     one_copy.mend()
 
 
 def a_sixth(faults: Iterable[str]) -> list[ParameterSet]:
-    """The names of faults, of which five in six are ``long``: each makes a publication again."""
+    """Return the names of faults, five in six ``long``: each makes a publication again."""
     marks = [(), *[(pytest.mark.long,)] * 5]
     return [
         pytest.param(name, marks=marks[number % 6], id=name) for number, name in enumerate(faults)
@@ -42,10 +42,11 @@ def a_sixth(faults: Iterable[str]) -> list[ParameterSet]:
 
 
 def rounds(faults: Iterable[str], told: Callable[[list[str]], set[str]]) -> int:
-    """In how many rounds all faults are found: what is found is mended before the next round.
+    """Return the number of rounds until all faults are found; found faults are not planted again.
 
-    ``told`` plants faults, as far as they can be planted together, and says which were told. Where
-    none was, they hide each other, and the next one is planted alone, which must be told.
+    ``told`` plants as many of the faults as fit together and returns the reported ones. If it
+    reports none, the faults hide each other; then the next fault is planted alone and must be
+    reported.
     """
     left, number = list(faults), 0
     while left:
@@ -58,5 +59,5 @@ def rounds(faults: Iterable[str], told: Callable[[list[str]], set[str]]) -> int:
 
 @pytest.fixture(scope="session")
 def quads(site: Path) -> ox.Store:
-    """Everything in its dumps; whoever spoils it mends it."""
+    """Return all quads in the dumps; a test that spoils the store restores it."""
     return published_folder.quads(site)

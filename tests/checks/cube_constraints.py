@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The integrity constraints of Data Cubes as questions, as the recommendation defines them."""
+"""The integrity constraints of Data Cubes as ASK queries, as the recommendation defines them."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ NAMES = list(constraints.group("cubes"))
 
 @cache
 def definition(name: str) -> str:
-    """The definition of a constraint, as a question that is true where it is broken."""
+    """Return the definition of a constraint: a query that is true if the constraint is violated."""
     return (HERE / "w3c" / f"{name}.rq").read_text(encoding="utf-8")
 
 
 def questions(name: str, store: ox.Store) -> list[str]:
-    """The definition, or, where it has a property in it, one for each property of the cubes."""
+    """Return the definition or, if it has a property placeholder, one for each property."""
     if "$property" not in definition(name):
         return [definition(name)]
-    # The recommendation asks this for each property; the lists are told apart by theirs here.
+    # The recommendation asks this for each property; here the code lists are told apart by theirs.
     wanted = "true" if name == "ic-21" else "false"
     found = []
     for row in store.query(constraints.query("hierarchies")):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A small published folder, made once, and a copy of it to be spoilt and mended."""
+"""A small published folder, made once, and a copy that tests spoil and restore."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from kgbench.store.fragments import recorded_iri
 from tests.analysis_store import owned
 
 BASE = "https://w3id.org/example/bench/"
-NAMES = ("dragonhost",)  # what the checks take for the names of this machine and its user
+NAMES = ("dragonhost",)  # names that the checks take for those of this machine and its user
 SUMS = "SHA256SUMS"
 COMMITMENTS = Commitments(bytes(32))  # a known key, so that veiled IRIs are always the same
 VEIL = DigestVeil(COMMITMENTS)
 
 
 def publish_sample(folder: Path) -> Path:
-    """The sample of everything that is recorded, published without its prompts."""
+    """Publish the sample of every kind of record, without its prompts; return the folder."""
     owned("result", str(folder / "store")).close()
     COMMITMENTS.keep(folder / "store")
     about = DatasetDescription(
@@ -51,7 +51,7 @@ def publish_sample(folder: Path) -> Path:
 
 
 class Copy:
-    """A copy of a folder. What a test writes, or removes, is mended after it."""
+    """A copy of a folder; files that a test writes or removes are restored after it."""
 
     def __init__(self, whole: Path, path: Path) -> None:
         self.whole = whole
@@ -59,11 +59,11 @@ class Copy:
         self._touched: set[str] = set()
 
     def text(self, name: str) -> str:
-        """The text of a file."""
+        """Return the text of a file."""
         return (self.path / name).read_text(encoding="utf-8")
 
     def size(self, name: str) -> int:
-        """The size of a file in bytes."""
+        """Return the size of a file in bytes."""
         return (self.path / name).stat().st_size
 
     def remove(self, name: str) -> None:
@@ -81,7 +81,7 @@ class Copy:
             self.replace(SUMS, line[:64], hashlib.sha256(data).hexdigest())
 
     def replace(self, name: str, old: str, new: str) -> None:
-        """Replace a text in a file, which must hold it."""
+        """Replace a text in a file, which must contain it."""
         text = self.text(name)
         assert old in text, f"{name} does not hold {old}"
         self.write(name, text.replace(old, new))
@@ -89,7 +89,7 @@ class Copy:
     def state(
         self, name: str, change: Callable[[ox.Triple], ox.Triple | None], count: int | None = None
     ) -> None:
-        """Change the statements of a Turtle file, or (``None``) leave them out."""
+        """Change the statements of a Turtle file, or remove them (``None``)."""
         stated = list(ox.parse(self.text(name), format=ox.RdfFormat.TURTLE))
         kept = [change(quad.triple) for quad in stated]
         changed = sum(one != quad.triple for one, quad in zip(kept, stated, strict=True))
@@ -99,12 +99,12 @@ class Copy:
         self.write(name, text)
 
     def dump(self, name: str, change: Callable[[bytes], bytes], *, counted: bool = True) -> None:
-        """Change what a dump holds."""
+        """Change the content of a dump."""
         packed = zstandard.ZstdCompressor().compress(change(unpacked(self.path / name)))
         self.write(name, packed, counted=counted)
 
     def mend(self) -> None:
-        """Make the copy whole again."""
+        """Restore the copy."""
         for name in self._touched:
             (self.path / name).unlink(missing_ok=True)
             if (self.whole / name).is_file():
@@ -113,7 +113,7 @@ class Copy:
 
 
 def unpacked(path: Path) -> bytes:
-    """The content of a dump."""
+    """Return the uncompressed content of a dump."""
     reader = zstandard.ZstdDecompressor().stream_reader(
         io.BytesIO(path.read_bytes()), read_across_frames=True
     )
@@ -121,7 +121,7 @@ def unpacked(path: Path) -> bytes:
 
 
 def quads(site: Path) -> ox.Store:
-    """Everything in the dumps, with parts of dialogues named as in the store."""
+    """Return all quads of the dumps, with parts of dialogues named as in the store."""
 
     def back(term: Any) -> Any:
         return ox.NamedNode(recorded_iri(term.value)) if isinstance(term, ox.NamedNode) else term

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What rudof finds wrong, as lines of focus node and component; runs beside the validators."""
+"""Prints rudof's violations, one line of focus node and component each; runs beside validators."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pyrudof
 
 
 def main(shapes: str, data: str) -> None:
-    """Print a line for each result; ``data`` is a file of N-Triples, ``shapes`` one of Turtle."""
+    """Print a line for each result; ``data`` is N-Triples, ``shapes`` is Turtle."""
     rudof = pyrudof.Rudof(pyrudof.RudofConfig())
     rudof.read_data(data, pyrudof.RDFFormat.NTriples)
     rudof.read_shacl(shapes, pyrudof.ShaclFormat.Turtle)

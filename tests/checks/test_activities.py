@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Published activities say when they ended, who took part, and by which plan."""
+"""Published activities have end times, agents and plans."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _values(quads: ox.Store, node: ox.NamedNode, *path: str) -> list[ox.NamedNod
 
 @pytest.mark.parametrize("kind", [KGB.Run, KGB.EvaluationPass, KGB.Session])
 def test_activities_have_one_end(quads: ox.Store, kind: str) -> None:
-    """Runs and passes, which a store does not end because they may go on, end when published."""
+    """Runs and passes have one end when published, although a store leaves them open."""
     found = _instances(quads, kind)
     assert found
     assert [len(_values(quads, one, PROV.endedAtTime)) for one in found] == [1] * len(found)
@@ -43,7 +43,7 @@ def test_executions_are_associated_with_their_models(quads: ox.Store) -> None:
 
 
 def test_sessions_have_their_configurations_as_plans(quads: ox.Store) -> None:
-    """The software of a session is associated with it by the configuration that it used."""
+    """The association of a session with its software has the session's configuration as plan."""
     found = _instances(quads, KGB.Session)
     assert found
     for one in found:
@@ -54,7 +54,7 @@ def test_sessions_have_their_configurations_as_plans(quads: ox.Store) -> None:
 
 
 def _sessions(*times: tuple[str, str | None]) -> ox.Store:
-    """A run with sessions that began and ended at these hours."""
+    """Return a run with sessions that began and ended at these hours."""
     quads = ox.Store()
     run = ox.NamedNode("urn:run")
     for number, (began, ended) in enumerate(times):
@@ -83,13 +83,13 @@ def _hour(hour: str) -> ox.Literal:
 def test_a_run_ends_with_its_last_session(
     times: list[tuple[str, str | None]], expected: str | None
 ) -> None:
-    """An earlier session may have been interrupted; while the last one is open, nothing ended."""
+    """A run ends with its last session; while that is open, the run has no end."""
     found = run_end(_sessions(*times), ox.NamedNode("urn:run"))
     assert found == (None if expected is None else _hour(expected))
 
 
 def test_an_imported_run_has_its_own_end() -> None:
-    """A run without sessions ended when its source says so."""
+    """A run without sessions has the end that its source states."""
     quads = ox.Store()
     run = ox.NamedNode("urn:run")
     quads.add(ox.Quad(run, _ENDED, _hour("12")))

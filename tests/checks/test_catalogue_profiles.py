@@ -20,17 +20,17 @@ EU = "http://publications.europa.eu/resource/authority/"
 
 @pytest.fixture(scope="module")
 def stated(site: Path) -> list[ox.Quad]:
-    """What the catalogue states."""
+    """Return the statements of the catalogue."""
     return list(ox.parse(path=site / "catalog.ttl", format=ox.RdfFormat.TURTLE))
 
 
 def objects(stated: list[ox.Quad], predicate: str) -> set[str]:
-    """The IRIs and texts that a property leads to."""
+    """Return the IRIs and texts that are values of a property."""
     return {getattr(q.object, "value", "") for q in stated if q.predicate.value == predicate}
 
 
 def of_kind(stated: list[ox.Quad], kind: str) -> set[str]:
-    """The things of a class."""
+    """Return the instances of a class."""
     wanted = ox.NamedNode(kind)
     return {
         getattr(q.subject, "value", "")
@@ -40,14 +40,14 @@ def of_kind(stated: list[ox.Quad], kind: str) -> set[str]:
 
 
 def faults(stated: list[ox.Quad]) -> list[Fault]:
-    """What our shapes of catalogues complain about."""
+    """Return the violations of our shapes for catalogues."""
     return list(graphs.catalogue(stated, lambda _: ""))
 
 
 def test_what_the_catalogue_refers_to_has_the_classes_of_the_profiles(
     stated: list[ox.Quad],
 ) -> None:
-    """Licences, languages, media types and addresses are typed, without asking their registers."""
+    """Licences, languages, media types and addresses are typed within the catalogue."""
     for predicate, kind in {
         DCTERMS.license: DCTERMS.LicenseDocument,
         DCTERMS.language: DCTERMS.LinguisticSystem,
@@ -67,7 +67,7 @@ def test_what_the_catalogue_refers_to_has_the_classes_of_the_profiles(
 
 
 def test_codes_are_those_of_the_european_registers(stated: list[ox.Quad]) -> None:
-    """Formats, language, theme, rights and frequency are authority IRIs; licences have one."""
+    """Formats, language, theme, rights and frequency are authority IRIs; licences match one."""
     for predicate in (
         DCTERMS.language,
         DCTERMS.accessRights,
@@ -81,7 +81,7 @@ def test_codes_are_those_of_the_european_registers(stated: list[ox.Quad]) -> Non
 
 
 def test_models_benchmarks_and_tasks_are_resources(stated: list[ox.Quad]) -> None:
-    """Each model, suite and task of the runs has its class, and the data set is about them."""
+    """Each model, suite and task of the runs has its class and is a subject of the data set."""
     found = {
         kind: of_kind(stated, IT6[kind]) for kind in ("MachineLearningModel", "Benchmark", "Task")
     }
@@ -104,7 +104,7 @@ def test_models_benchmarks_and_tasks_are_resources(stated: list[ox.Quad]) -> Non
 def test_what_the_profiles_demand_is_missed(
     stated: list[ox.Quad], kind: str, predicate: str
 ) -> None:
-    """Without a demanded property or class of what is referred to, the shapes complain."""
+    """The shapes report a missing mandatory property or class."""
     things = of_kind(stated, kind)
     spoilt = [
         quad
@@ -117,7 +117,7 @@ def test_what_the_profiles_demand_is_missed(
 
 @pytest.mark.slow
 def test_official_shapes_find_no_violation(stated: list[ox.Quad]) -> None:
-    """DCAT-AP's and MLDCAT-AP's own shapes, from the folder that a variable names."""
+    """DCAT-AP's and MLDCAT-AP's own shapes, from the folder in a variable, find no violation."""
     folder = os.environ.get(SHAPES)
     if folder is None:
         pytest.skip(f"needs the official shapes of DCAT-AP and MLDCAT-AP in the folder {SHAPES}")

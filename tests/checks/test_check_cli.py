@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``kgbench publish --check``: what it prints, how it exits, and what its page says."""
+"""``kgbench publish --check``: its output, its exit codes, and its documentation."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ PAGE = Path(__file__).parents[2] / "docs" / "publish.md"
 
 
 def asked(*arguments: str) -> tuple[int, str]:
-    """Exit code and output of a command."""
+    """Return exit code and output of a command."""
     done = RUNNER.invoke(app, ["publish", *arguments])
     return done.exit_code, done.output
 
 
 @pytest.fixture
 def dump(site: Path, tmp_path: Path) -> Path:
-    """The dump of everything, unpacked."""
+    """Return the unpacked dump of all data."""
     path = tmp_path / "all.nq"
     path.write_bytes(unpacked(site / "data" / "all.nq.zst"))
     return path
@@ -49,7 +49,7 @@ def test_checklist_of_a_good_dump(dump: Path) -> None:
 
 
 def test_faults_are_told_and_fail(dump: Path) -> None:
-    """A fault is one line under its entry; the exit code is 1; JSON says the same."""
+    """A fault is one line under its entry, the exit code is 1, and JSON agrees."""
     outcome = "ns#outcome> <https://w3id.org/kgbench/outcome/"
     dump.write_text(dump.read_text().replace(f"{outcome}unparsable>", f"{outcome}unheard-of>", 1))
     code, said = asked("--check", str(dump))
@@ -65,7 +65,7 @@ def test_faults_are_told_and_fail(dump: Path) -> None:
 
 
 def test_many_faults_of_a_kind_are_counted(dump: Path) -> None:
-    """Of each constraint the first hundred faults are told, and all are counted."""
+    """The first hundred faults of each constraint are listed, and all are counted."""
     dump.write_text(re.sub(r'"[^"]*"@en', '"without a language"', dump.read_text()))
     report = check(dump, names=NAMES)
     entry = next(entry for entry in report.entries if entry.name == "results")
@@ -91,7 +91,7 @@ def test_many_faults_of_a_kind_are_counted(dump: Path) -> None:
     ],
 )
 def test_wrong_use_is_told(arguments: list[str], code: int, words: str) -> None:
-    """What cannot be checked is refused in a sentence."""
+    """Input that cannot be checked is refused with a message."""
     done = RUNNER.invoke(app, ["publish", *arguments])
     said = done.output + str(done.exception or "")
     assert (done.exit_code, words in re.sub(r"[\s│]+", " ", said)) == (code, True)
@@ -99,7 +99,7 @@ def test_wrong_use_is_told(arguments: list[str], code: int, words: str) -> None:
 
 @pytest.mark.parametrize("spoil", [lambda data: data[:-9], lambda data: data[9:], lambda _: b"x"])
 def test_damaged_files_are_faults(site: Path, tmp_path: Path, spoil) -> None:
-    """A file that is cut off, or no archive at all, is told of and fails the check."""
+    """A truncated file, or one that is no archive, is reported and fails the check."""
     path = tmp_path / "all.nq.zst"
     path.write_bytes(spoil((site / "data" / "all.nq.zst").read_bytes()))
     report = check(path, names=NAMES)
@@ -111,12 +111,12 @@ NESTED = "<a:a> <a:b> " + "<<( <a:a> <a:b> " * DEEP + "<a:c>" + " )>>" * DEEP + 
 
 
 def unread(report: Report) -> dict[str, str]:
-    """What is told of files that cannot be read, by file."""
+    """Return the messages about unreadable files, by file."""
     return {one.file: one.message for one in report.faults if one.constraint == "readable"}
 
 
 def test_files_that_overflow_parsers_are_faults(tmp_path: Path) -> None:
-    """Nesting without end is told of each file that has it, and the others are checked."""
+    """Each file with extreme nesting is reported, and the other files are checked."""
     (tmp_path / "deep.nt").write_text(NESTED)
     (tmp_path / "deep.jsonld").write_text('{"a:b":' * DEEP + '"x"' + "}" * DEEP)
     (tmp_path / "deep.trig.gz").write_bytes(gzip.compress(NESTED.encode()))
@@ -128,7 +128,7 @@ def test_files_that_overflow_parsers_are_faults(tmp_path: Path) -> None:
 
 
 def test_catalogues_that_overflow_parsers_are_faults(tmp_path: Path) -> None:
-    """In a folder the catalogue is read with the same care, and the rest is checked."""
+    """A catalogue with extreme nesting is reported, and the rest of the folder is checked."""
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "all.trig").write_text(NESTED)
     (tmp_path / "data" / "all.nq").write_text("<a:a> <a:b> <a:c> <a:g> .\n")
@@ -153,21 +153,21 @@ def test_parsing_has_limits(
     limit: tuple[str, float],
     words: str,
 ) -> None:
-    """A file that takes the parser more time or memory than there is cannot be read."""
+    """A file that exceeds the parser's time or memory limit is reported as unreadable."""
     monkeypatch.setattr(parsing, *limit)
     (tmp_path / "a.jsonld").write_text('{"a:b": "c"}' + " " * bytes_more)
     assert words in unread(check(tmp_path / "a.jsonld", names=NAMES))["a.jsonld"]
 
 
 def test_first_fault_of_a_long_file_is_told(tmp_path: Path) -> None:
-    """Where parsing ends at the first line, the rest of a file is not waited for."""
+    """A parse error in the first line is reported without reading the rest of the file."""
     (tmp_path / "a.jsonld").write_text("no JSON" + " " * 2_000_000)
     said = unread(check(tmp_path / "a.jsonld", names=NAMES))["a.jsonld"]
     assert "not JSON-LD: Parser error at line 1" in said
 
 
 def test_damage_that_shows_while_a_file_is_tried(tmp_path: Path) -> None:
-    """A packed file that breaks off is told to be damaged, though its parser has begun."""
+    """A truncated gzip file is reported as damaged, even if its parser has begun."""
     whole = gzip.compress(b'{"a:b": "c"}' + bytes(range(256)) * 1000)
     (tmp_path / "a.jsonld.gz").write_bytes(whole[:-20])
     said = unread(check(tmp_path / "a.jsonld.gz", names=NAMES))["a.jsonld.gz"]
@@ -175,7 +175,7 @@ def test_damage_that_shows_while_a_file_is_tried(tmp_path: Path) -> None:
 
 
 def test_many_triples_as_terms_are_no_fault(tmp_path: Path) -> None:
-    """What looks deep and is not is read like anything else, whoever has to try it."""
+    """Many shallow triple terms are read like any other data."""
     flat = "".join(f'<a:{n}> <a:b> <<( <a:a> <a:b> "<< {n}" )>> <a:g> .\n' for n in range(60))
     (tmp_path / "a.nq").write_text(flat)
     (tmp_path / "b.nq").write_text(flat[: flat.index("<a:9>")])
@@ -189,7 +189,7 @@ def test_many_triples_as_terms_are_no_fault(tmp_path: Path) -> None:
 def test_encrypted_dumps_need_the_password(
     dump: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without the password they are not checked, which is said; a wrong one is a fault."""
+    """Encrypted dumps are reported as not checked without the password; a wrong one is a fault."""
     path = tmp_path / "all.nq.zip"
     with pyzipper.AESZipFile(
         path, "w", compression=zipfile.ZIP_DEFLATED, encryption=pyzipper.WZ_AES
@@ -207,7 +207,7 @@ def test_encrypted_dumps_need_the_password(
 
 @pytest.mark.slow
 def test_shapes_can_be_given(copy: Copy, tmp_path: Path) -> None:
-    """The catalogue is checked by the shapes of a file as well, which is named in faults."""
+    """The catalogue is also checked against the shapes of a given file, which faults name."""
     shapes = tmp_path / "official.ttl"
     shapes.write_text(
         "@prefix sh: <http://www.w3.org/ns/shacl#> . @prefix dcat: <http://www.w3.org/ns/dcat#> . "
@@ -237,12 +237,12 @@ def test_shapes_can_be_given(copy: Copy, tmp_path: Path) -> None:
     ],
 )
 def test_what_is_taken_for_a_key(text: str, is_key: bool) -> None:
-    """Keys of providers are known by their beginnings; words that hold those are none."""
+    """Provider keys are recognised by their prefixes; words that contain a prefix are no keys."""
     assert any(key_patterns.published_keys(f'say "{text}"')) is is_key
 
 
 def test_page_tells_of_every_constraint_group() -> None:
-    """The page names the options of the check, and the queries that answer readers' questions."""
+    """The page names the options of the check and the queries that answer readers' questions."""
     text = PAGE.read_text(encoding="utf-8")
     assert all(one in text for one in ("--check DIR", "--mldcat-shapes FILE", "--json", PASSWORD))
     section = text.partition("### Questions")[2]

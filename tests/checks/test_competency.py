@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a reader asks of published files alone: the dumps, and the queries that lie beside them."""
+"""Questions that a reader can answer with published files alone: the dumps and their queries."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ DIALOGUE = BASE + VEIL.path("run/1/oracle/Spell-10/0-d1d1d1d1")
 
 
 class Reader:
-    """Someone with a published folder, a plain RDF store, and nothing else."""
+    """A reader with a published folder and a plain RDF store."""
 
     def __init__(self, site: Path) -> None:
         self._queries = site / "queries"
         self._store = dumped(site)
 
     def ask(self, name: str, **parameters: str) -> list[dict[str, str | None]]:
-        """The answer to a published query, its parameters being IRIs."""
+        """Return the rows of a published query; parameters are IRIs."""
         text = (self._queries / f"{name}.rq").read_text(encoding="utf-8")
         for variable, iri in parameters.items():
             text = text.replace("# PARAMETERS", f"VALUES ?{variable} {{ <{iri}> }} # PARAMETERS")
@@ -40,12 +40,12 @@ class Reader:
 
 @pytest.fixture(scope="module")
 def reader(site: Path) -> Reader:
-    """A reader of the sample."""
+    """Return a reader of the sample."""
     return Reader(site)
 
 
 def test_which_answers_changed_verdict_and_why(reader: Reader) -> None:
-    """Each changed score is told with both values, and with code, engine and notes behind it."""
+    """Each changed score has both values, with the code, engine and notes behind them."""
     rows = reader.ask("changed-verdicts", **{"pass": PASS})
     assert {(row["dialogue"], row["before"], row["after"]) for row in rows} == {
         (DIALOGUE, "1", "0.5"),
@@ -65,7 +65,7 @@ def test_from_a_cell_to_the_answers(reader: Reader) -> None:
 
 
 def test_what_a_run_cost_with_which_code(reader: Reader) -> None:
-    """Tokens and prices give the cost; code, commit and packages are told with them."""
+    """Tokens and prices give the cost; code, commit and packages are stated as well."""
     prices = {row["model"]: row for row in reader.ask("run-prices", runGraph=RUN)}
     cost: dict[str, float] = defaultdict(float)
     for row in reader.ask("run-usage", runGraph=RUN):
@@ -78,7 +78,7 @@ def test_what_a_run_cost_with_which_code(reader: Reader) -> None:
         spent += cached * float(price["cachedPrice"] or 0)
         spent += int(row["outputTokens"] or 0) * float(price["outputPrice"] or 0)
         cost[str(row["model"])] += factor * spent * int(row["count"] or 0) / 1e6
-    # 20 tokens read at 1.5, 100 from the cache at 0.75, 40 written at 6.5; in a batch, so half.
+    # 20 input tokens at 1.5, 100 cached at 0.75, 40 output at 6.5; half price in a batch.
     assert [*cost.values()] == [pytest.approx(0.5 * (20 * 1.5 + 100 * 0.75 + 40 * 6.5) / 1e6)]
     software = reader.ask("run-software", runGraph=RUN)
     assert {row["activity"] for row in software} == {f"{BASE}run/1", f"{BASE}run/1/session/0"}
@@ -88,7 +88,7 @@ def test_what_a_run_cost_with_which_code(reader: Reader) -> None:
 
 
 def test_which_models_were_asked_the_same(reader: Reader) -> None:
-    """Prompts are told apart by their IRIs, though their texts were left out."""
+    """Prompts are distinguished by their IRIs, although their texts were left out."""
     rows = reader.ask("prompt-models", runGraph=RUN)
     asked: dict[str, set[str]] = defaultdict(set)
     for row in rows:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The integrity constraints of Data Cubes: found where they are broken, as they are defined."""
+"""The integrity constraints of Data Cubes: violations are found exactly as defined."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DOUBLED = (
     "DELETE { :o2 ?p ?o } INSERT { :o2 :colour :red ; :size :large } "
     "WHERE { :o2 :colour|:size ?o ; ?p ?o }"
 )
-#: What breaks each constraint: an update of the cube in ``cube.ttl``, and the node at fault.
+#: A violation of each constraint: an update of the cube in ``cube.ttl``, and the node at fault.
 BROKEN = {
     "ic-1": ("INSERT DATA { :o3 qb:dataSet :legends . :legends qb:structure :structure }", "o3"),
     "ic-2": ("DELETE DATA { :dragons qb:structure :structure }", "dragons"),
@@ -47,7 +47,7 @@ BROKEN = {
 
 
 def cube(update: str = "") -> ox.Store:
-    """The cube of ``cube.ttl`` after an update, normalised."""
+    """Return the normalised cube of ``cube.ttl`` after an update."""
     store = ox.Store()
     store.load(path=str(HERE / "cube.ttl"), format=ox.RdfFormat.TURTLE)
     if update:
@@ -57,33 +57,33 @@ def cube(update: str = "") -> ox.Store:
 
 
 def by_definition(name: str, store: ox.Store) -> bool:
-    """Whether a normalised cube breaks a constraint as the recommendation defines it."""
+    """Return whether a normalised cube violates a constraint as the recommendation defines it."""
     return any(bool(store.query(text)) for text in questions(name, store))
 
 
 def found(name: str, store: ox.Store) -> list[str]:
-    """The nodes that our form of a constraint finds at fault."""
+    """Return the nodes at fault according to our form of a constraint."""
     constraint = constraints.group("cubes")[name]
     faults = cubes.faults(name, constraint, store, lambda _: "")
     return [fault.node.removeprefix("https://example.org/") for fault in faults]
 
 
 def test_all_constraints_are_there() -> None:
-    """Each of the twenty-one is declared, defined for the tests, and broken below."""
+    """Each of the twenty-one constraints is declared, defined for the tests, and violated below."""
     assert [f"ic-{number}" for number in range(1, 22)] == NAMES
     assert {path.stem for path in (HERE / "w3c").iterdir()} == set(NAMES) == set(BROKEN)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_good_cube_passes(name: str) -> None:
-    """A well-formed cube breaks no constraint, in neither form."""
+    """A well-formed cube violates no constraint in either form."""
     assert found(name, cube()) == []
     assert not by_definition(name, cube())
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_broken_cube_fails(name: str) -> None:
-    """A cube that breaks a constraint does so in both forms, and ours names the node."""
+    """A cube that violates a constraint does so in both forms, and ours names the node."""
     update, node = BROKEN[name]
     store = cube(update)
     assert by_definition(name, store)
@@ -91,7 +91,7 @@ def test_broken_cube_fails(name: str) -> None:
 
 
 def test_normalisation_is_what_makes_the_cube_whole() -> None:
-    """What a slice says holds for its observations: without that, they lack their year."""
+    """Normalisation gives observations the values of their slice, such as the year."""
     plain = ox.Store()
     plain.load(path=str(HERE / "cube.ttl"), format=ox.RdfFormat.TURTLE)
     year = ox.NamedNode("https://example.org/year")
@@ -100,7 +100,7 @@ def test_normalisation_is_what_makes_the_cube_whole() -> None:
     assert list(cube().quads_for_pattern(one, year, None))
 
 
-# --- Any small cube ----------------------------------------------------------------------------
+# --- arbitrary small cubes ---------------------------------------------------------------------
 
 DIMENSIONS, MEASURES, VALUES = ("d1", "d2"), ("m1", "m2"), ("a", "b")
 
@@ -111,7 +111,7 @@ def _node(name: str) -> ox.NamedNode:
 
 @st.composite
 def any_cube(draw: st.DrawFn) -> ox.Store:
-    """A cube of two dimensions and measures, typed or not, of which any part may be missing."""
+    """Draw a cube of two dimensions and measures, typed or not, with any part possibly missing."""
     typed = draw(st.booleans())
     said = [*_structure(typed=typed)]
     for name in ("s1", "s2")[: draw(st.integers(1, 2))]:
@@ -123,7 +123,7 @@ def any_cube(draw: st.DrawFn) -> ox.Store:
             if draw(st.integers(0, 9)) == 0:
                 said.append((f"{name}-o{number}", draw(st.sampled_from(MEASURES)), "8"))
     store = ox.Store()
-    kept = [triple for triple in said if draw(st.integers(0, 24))]  # most is not missing
+    kept = [triple for triple in said if draw(st.integers(0, 24))]  # drops one triple in 25
     store.extend(ox.Quad(*map(_node, triple)) for triple in kept)
     cubes.normalise(store)
     return store
@@ -155,9 +155,10 @@ def _observation(
 @given(any_cube())
 @settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
 def test_both_forms_agree(store: ox.Store) -> None:
-    """Our form finds a fault exactly where the definition says that the cube is broken.
+    """Our form finds a fault exactly if the definition says that the cube is invalid.
 
-    The two that compare observations say so of cubes whose observations have all dimensions.
+    The two constraints that compare observations do so only if all observations have all
+    dimensions.
     """
     whole = not by_definition("ic-11", store) and not by_definition("ic-1", store)
     for name in NAMES:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The checker finds each fault that is planted in what was published, and none where there is none.
+"""The checker finds each fault planted in published graphs, and no fault in unchanged ones.
 
 ``faults/*.ru`` are updates of the published graphs, one fault each. Their first lines name the
-constraint and the node that must be told (``*``: any), and what else the fault may break.
+constraint and the node to be reported (``*``: any), and other constraints that the fault may
+violate.
 """
 
 from __future__ import annotations
@@ -25,25 +26,25 @@ FAULTS = {path.stem: path for path in sorted((Path(__file__).parent / "faults").
 
 
 def said(path: Path, what: str) -> str:
-    """What the head of a fault says."""
+    """Return the value of a field in the head of a fault file, or an empty string."""
     found = re.search(rf"^# {what}: (.+)$", path.read_text(encoding="utf-8"), re.MULTILINE)
     return "" if found is None else found[1]
 
 
 def node(path: Path) -> str:
-    """The node at which a fault must be told, as a pattern."""
+    """Return the node at which a fault must be reported, as a pattern."""
     named = said(path, "node")
     return named if named == "*" or ":" in named else BASE + named
 
 
 def short(constraint: str) -> str:
-    """A constraint as the heads name it."""
+    """Return the short name of a constraint, as in the heads."""
     return constraint.removeprefix("kgb:").removeprefix(DECLARED)
 
 
 @contextmanager
 def spoilt(store: ox.Store, *updates: str) -> Iterator[None]:
-    """Spoil a store and mend it."""
+    """Plant faults in a store; the store is restored at the end."""
     before = set(store)
     for update in updates:
         store.update(update)
@@ -58,7 +59,7 @@ def spoilt(store: ox.Store, *updates: str) -> Iterator[None]:
 
 
 def test_faults_are_found_beside_each_other(quads: ox.Store, tmp_path: Path) -> None:
-    """A dump with many faults is told all of them, but for what others hide."""
+    """All faults of a dump are reported together, except those that others hide."""
     dump = tmp_path / "spoilt.nq"
 
     def told(names: list[str]) -> set[str]:
@@ -80,7 +81,7 @@ def test_faults_are_found_beside_each_other(quads: ox.Store, tmp_path: Path) -> 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", FAULTS)
 def test_planted_fault_is_found(name: str, quads: ox.Store, tmp_path: Path) -> None:
-    """The fault is told by its name, at its node, with what to do; nothing is told besides."""
+    """A planted fault is reported by name, node and remedy, with no unrelated fault."""
     path = FAULTS[name]
     dump = tmp_path / "spoilt.nq"
     with spoilt(quads, path.read_text(encoding="utf-8")):
@@ -98,7 +99,7 @@ def test_planted_fault_is_found(name: str, quads: ox.Store, tmp_path: Path) -> N
 
 
 def test_unspoilt_dump_has_no_faults(quads: ox.Store, tmp_path: Path) -> None:
-    """Nothing is found where nothing was planted, and there is much to look at."""
+    """An unchanged dump has no faults, and has cubes to check."""
     dump = tmp_path / "whole.nq"
     quads.dump(str(dump), ox.RdfFormat.N_QUADS)
     report = check(dump, names=NAMES)
@@ -107,7 +108,7 @@ def test_unspoilt_dump_has_no_faults(quads: ox.Store, tmp_path: Path) -> None:
 
 
 def test_every_declared_constraint_is_planted() -> None:
-    """Each constraint on provenance, terms and what is withheld is broken by some fault."""
+    """Each constraint on provenance, terms and withheld data is violated by some fault."""
     planted = {said(path, "constraint") for path in FAULTS.values()}
     for group in ("provenance", "terms", "leakage"):
         assert set(constraints.group(group)) <= planted
@@ -115,7 +116,7 @@ def test_every_declared_constraint_is_planted() -> None:
 
 
 def test_every_constraint_is_declared_and_asked() -> None:
-    """No query lies in the folder that no group declares, and none is declared without a query."""
+    """Each query in the folder is declared by a group, and each declaration has a query."""
     folder = Path(constraints.resources.path(*constraints.FOLDER))
     groups = [path.stem for path in folder.glob("*.ttl")]
     named = {name for group in groups for name in constraints.group(group)}

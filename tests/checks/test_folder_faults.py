@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Faults in the files of a published folder: each is found, and a whole folder has none."""
+"""Each fault in the files of a published folder is found; an intact folder has none."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ DATASET, IANA = f"{BASE}#dataset", "https://www.iana.org/assignments/media-types
 
 
 def unsaid(predicate: str, subject: str | None = None, name: str = CATALOG) -> Change:
-    """A property is not stated, of anything or of one thing."""
+    """Return the change that removes a property, of all subjects or one."""
 
     def change(triple: ox.Triple) -> ox.Triple | None:
         other = subject is not None and triple.subject.value != subject
@@ -37,7 +37,7 @@ def unsaid(predicate: str, subject: str | None = None, name: str = CATALOG) -> C
 
 
 def said(predicate: str, value: str, subject: str, name: str = CATALOG) -> Change:
-    """A property of one thing has another value, of the same kind."""
+    """Return the change that gives a property of one subject another value of the same kind."""
 
     def change(triple: ox.Triple) -> ox.Triple:
         if (triple.subject.value, triple.predicate.value) != (subject, predicate):
@@ -54,7 +54,7 @@ def said(predicate: str, value: str, subject: str, name: str = CATALOG) -> Chang
 
 
 def without(name: str, pattern: str) -> Change:
-    """What matches a pattern is not in a file."""
+    """Return the change that removes the matches of a pattern from a file."""
 
     def change(copy: Copy) -> None:
         text = copy.text(name)
@@ -66,23 +66,23 @@ def without(name: str, pattern: str) -> Change:
 
 
 def removed(name: str) -> Change:
-    """A file is not there."""
+    """Return the change that removes a file."""
     return lambda copy: copy.remove(name)
 
 
 def added(name: str, text: str) -> Change:
-    """A text stands at the end of a file."""
+    """Return the change that appends a text to a file."""
     return lambda copy: copy.write(name, copy.text(name) + text)
 
 
 def wrong_checksum(copy: Copy) -> None:
-    """The catalogue has another checksum of a dump."""
+    """Replace the checksum of a dump in the catalogue."""
     line = next(line for line in copy.text(SUMS).splitlines() if line.endswith(DUMP))
     said(SPDX.checksumValue, "0" * 64, f"{BASE}version/1#sha256-{line[:64]}")(copy)
 
 
 OTHER_DUMP = ("distribution-size", "distribution-checksum")
-#: Each fault: how it is planted, what must be told and in which file, and what else it may break.
+#: Each fault: its change, the constraint and file to report, and others that it may violate.
 FAULTS: dict[str, tuple[Change, str, str, tuple[str, ...]]] = {
     "no licence": (unsaid(DCTERMS.license, DATASET), SHAPE + "Dataset MinCount", CATALOG,
                    ("fsf-r1.1-01m",)),
@@ -160,12 +160,12 @@ FAULTS: dict[str, tuple[Change, str, str, tuple[str, ...]]] = {
 
 
 def short(constraint: str) -> str:
-    """A constraint as the table names it."""
+    """Return the short name of a constraint, as in the table."""
     return constraint.removeprefix(DECLARED)
 
 
 def test_whole_folder_has_no_faults(site: Path) -> None:
-    """What was published passes every check, F-UJI included."""
+    """A published folder passes every check, F-UJI included."""
     report = check(site, names=NAMES)
     assert [str(fault) for fault in report.faults] == []
     assert {entry.verdict for entry in report.entries} == {Verdict.PASSED}
@@ -174,11 +174,11 @@ def test_whole_folder_has_no_faults(site: Path) -> None:
 
 @pytest.mark.slow
 def test_faults_are_found_beside_each_other(copy: Copy) -> None:
-    """A folder with many faults is told all of them, but for what others hide."""
+    """All faults of a folder are reported together, except those that others hide."""
 
     def told(names: list[str]) -> set[str]:
         for name in names:
-            # What is not there any more can have no other fault.
+            # A removed file can have no other fault.
             with suppress(AssertionError, OSError, StopIteration):
                 FAULTS[name][0](copy)
         found = {(short(one.constraint), one.file) for one in check(copy.path, names=NAMES).faults}
@@ -191,7 +191,7 @@ def test_faults_are_found_beside_each_other(copy: Copy) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", a_sixth(FAULTS))
 def test_planted_fault_is_found(name: str, copy: Copy) -> None:
-    """The fault is told, with its file and what to do; nothing is told besides what follows."""
+    """A planted fault is reported with its file and remedy; only consequences are also reported."""
     change, wanted, file, also = FAULTS[name]
     change(copy)
     report = check(copy.path, names=NAMES)
@@ -199,7 +199,7 @@ def test_planted_fault_is_found(name: str, copy: Copy) -> None:
     assert told, [str(fault) for fault in report.faults]
     assert file in {fault.file for fault in told}
     assert all(fault.remedy for fault in told)
-    # A changed file is not what the dumps give, either; a removed one is in the list of checksums.
+    # A changed file also differs from the dumps; a removed one is still in the list of checksums.
     others = {short(fault.constraint) for fault in report.faults} - {
         wanted,
         "recomputed",
@@ -210,7 +210,7 @@ def test_planted_fault_is_found(name: str, copy: Copy) -> None:
 
 @pytest.mark.slow
 def test_fault_in_a_dump_names_the_dump(copy: Copy) -> None:
-    """Where the graphs of a folder are at fault, the file that holds them is told."""
+    """A fault in the graphs of a folder is reported with the file that contains them."""
     model = b"ns#model> <https://w3id.org/kgbench/model/"
     copy.dump(DUMP, lambda held: b"\n".join(x for x in held.split(b"\n") if model not in x))
     report = check(copy.path, names=NAMES)
@@ -218,7 +218,7 @@ def test_fault_in_a_dump_names_the_dump(copy: Copy) -> None:
 
 
 def test_address_that_nobody_keeps_is_advice(copy: Copy) -> None:
-    """An identifier that may change is no fault: the verdict says so, and the criterion advises."""
+    """An identifier that may change is no fault: the entry has the verdict "advice"."""
     for name in (CATALOG, VOID_FILE):
         copy.replace(name, BASE, "https://example.org/bench/")
     entries = {entry.name: entry for entry in check(copy.path, names=NAMES).entries}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The shapes of a publication in other SHACL engines: they find what ours finds."""
+"""Other SHACL engines find the same violations of the published shapes as ours."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ Results = set[tuple[str, str]]
 
 @pytest.fixture(scope="module")
 def published(site: Path) -> list[ox.Triple]:
-    """All that the dumps state."""
+    """Return the triples of the dumps."""
     quads = ox.parse(unpacked(site / "data/all.nq.zst"), ox.RdfFormat.N_QUADS)
     return list(dict.fromkeys(quad.triple for quad in quads))
 
 
 class Planted:
-    """Triples with six faults, and where each must be found by which component."""
+    """Triples with six faults, and the focus node and component by which each must be found."""
 
     def __init__(self, triples: list[ox.Triple]) -> None:
         self.triples = dict.fromkeys(triples)
@@ -83,7 +83,7 @@ class Planted:
         )
 
     def _scored(self) -> list[Any]:
-        """Evaluations by a metric whose range is 0 to 1, and which nobody has published."""
+        """Return evaluations with an F1 score, except those of published passes."""
         live = {
             t.subject
             for t in self.triples
@@ -183,7 +183,7 @@ def test_there_are_six_faults(published: list[ox.Triple]) -> None:
 def test_publications_conform(
     engine: str, site: Path, published: list[ox.Triple], tmp_path: Path
 ) -> None:
-    """What is published conforms to the shapes that come along, in every engine."""
+    """Published data conform to the shapes published with them, in every engine."""
     assert ENGINES[engine](site / SHAPES, _written(published, tmp_path / "data.nt")) == set()
 
 
@@ -192,7 +192,7 @@ def test_publications_conform(
 def test_planted_faults_are_found(
     engine: str, site: Path, published: list[ox.Triple], tmp_path: Path
 ) -> None:
-    """Every engine finds the six faults where they are, by the component that forbids them."""
+    """Every engine finds the six faults at their nodes, by the component that is violated."""
     planted = Planted(published)
     found = ENGINES[engine](site / SHAPES, _written(planted.triples, tmp_path / "data.nt"))
     assert planted.expected - found == set()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a publication leaves out cannot be guessed, and the check says where it can."""
+"""Values left out of a publication cannot be guessed; the check reports those that can."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TEXT = f"{BASE}run/1/text/"
 
 
 def faults(store: ox.Store, tmp_path: Path, *updates: str) -> list[str]:
-    """What the check of guesses says of a dump after some updates."""
+    """Return the faults in the entry ``guesses`` of a dump after some updates."""
     with spoilt(store, *updates):
         store.dump(str(tmp_path / "spoilt.nq"), ox.RdfFormat.N_QUADS)
     entries = {entry.name: entry for entry in check(tmp_path / "spoilt.nq", names=NAMES).entries}
@@ -36,7 +36,7 @@ def faults(store: ox.Store, tmp_path: Path, *updates: str) -> list[str]:
 
 
 def with_data(case: str, data: object) -> str:
-    """An update that gives a case other data."""
+    """Return an update that gives a case other data."""
     literal = ox.Literal(json.dumps(data), datatype=ox.NamedNode(RDF.JSON))
     return (
         f"DELETE {{ GRAPH ?g {{ <{case}> <{KGB.caseData}> ?o }} }} "
@@ -47,7 +47,7 @@ def with_data(case: str, data: object) -> str:
 
 @pytest.mark.slow
 def test_a_protected_suite_gives_nothing_back(site: Path) -> None:
-    """Numbers, words of all files and orders of names are no value that was left out."""
+    """No number, word of any file or order of names is a value that was left out."""
     entries = {entry.name: entry for entry in check(site, names=NAMES).entries}
     assert entries["guesses"].faults == []
     guesses, targets = map(int, re.findall(r"\d+", entries["guesses"].note))
@@ -61,7 +61,7 @@ def test_a_protected_suite_gives_nothing_back(site: Path) -> None:
     words = set(itertools.chain.from_iterable(re.findall(r"[\w'.-]+", text) for text in texts))
     words |= {str(number) for number in range(1000)} | {"Spell bob.", "anne", "bob", "a-n-n-e"}
     told = set(re.findall(r"[0-9a-f]{8,64}", "\n".join(texts)))
-    told -= {digest("3"), digest("4")}  # the sample has them for the digest of a query and a key
+    told -= {digest("3"), digest("4")}  # the sample uses them as digest of a query and of a key
     for word in words:
         for form in (word, json.dumps(word), json.dumps([word])):
             assert hashlib.sha256(form.encode()).hexdigest() not in told, word
@@ -75,7 +75,7 @@ def test_a_protected_suite_gives_nothing_back(site: Path) -> None:
 def test_an_unsalted_digest_is_guessed(
     value: object, name: str, quads: ox.Store, tmp_path: Path
 ) -> None:
-    """Whatever it is called: the value comes back, with the case and the file that told it."""
+    """A value behind an unsalted digest is guessed, and its case and file are reported."""
     text = value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))
     planted = {"answer": {name: digest(text)}}
     said = '"Anne, Bert, Cleo", "bob" , "No, it is Anne"'
@@ -87,7 +87,7 @@ def test_an_unsalted_digest_is_guessed(
 
 
 def test_digests_that_nobody_guesses_are_told(quads: ox.Store, tmp_path: Path) -> None:
-    """A digest of what was left out is a fault in an IRI, and as that of a text or dialogue."""
+    """A digest of a withheld value is a fault in an IRI, and as digest of a text or dialogue."""
     text = TEXT + VEIL.digits("1" * 64)
     (dialogue,) = {
         quad.subject.value
@@ -117,7 +117,7 @@ def test_digests_that_nobody_guesses_are_told(quads: ox.Store, tmp_path: Path) -
 
 @pytest.mark.slow
 def test_values_are_disclosed_and_compared(site: Path, tmp_path: Path) -> None:
-    """The publisher opens one commitment; others see that it fits, and that none else does."""
+    """The publisher discloses one commitment; others verify that only that value fits it."""
     store, file = site.parent / "store", tmp_path / "disclosed.jsonl"
     told = ["--store", str(store), "--redact", "prompts", "-o", str(file)]
     text = VEIL.text(TEXT + "1" * 64)
@@ -151,7 +151,7 @@ def test_values_are_disclosed_and_compared(site: Path, tmp_path: Path) -> None:
 
 
 def test_targets_are_those_of_the_publication(site: Path) -> None:
-    """Texts that are left out, cases and notes of judges are attacked; texts in the clear not."""
+    """Withheld texts, cases and judges' notes are attacked; published texts are not."""
     with PublicationFiles([site]) as published:
         told = {node for _, node in guess_attack.Attack(published).targets()}
         clear = {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Published graphs are consistent with PROV-O by OWL 2 RL, and keep PROV-CONSTRAINTS."""
+"""Published graphs are consistent with PROV-O under OWL 2 RL and satisfy PROV-CONSTRAINTS."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from tests.checks.published_folder import BASE
 
 AXIOMS = Path(__file__).with_name("prov-o.ttl")
 GRAPHS = Path(__file__).parent.parent / "graphs"
-_ERROR = rdflib.URIRef("http://www.daml.org/2002/03/agents/agent-ont#error")  # owlrl's
+_ERROR = rdflib.URIRef("http://www.daml.org/2002/03/agents/agent-ont#error")  # of owlrl
 
 
 def contradictions(quads: Iterable[ox.Quad]) -> list[str]:
-    """What the rules of OWL 2 RL find contradictory in the quads, by the axioms of PROV-O.
+    """Return the contradictions that OWL 2 RL finds in the quads with the axioms of PROV-O.
 
-    Of literals only times are looked at: owlrl takes an xsd:double of 0.0 for ill-typed, and no
-    axiom is about another datatype.
+    Only literals that are times are kept: owlrl takes an xsd:double of 0.0 for ill-typed, and no
+    axiom concerns another datatype.
     """
     kept = [
         quad.triple
@@ -40,14 +40,14 @@ def contradictions(quads: Iterable[ox.Quad]) -> list[str]:
 
 
 def broken(quads: Iterable[ox.Quad]) -> list[str]:
-    """What breaks PROV-CONSTRAINTS."""
+    """Return the violations of PROV-CONSTRAINTS."""
     store = ox.Store()
     store.extend(quads)
     return [str(fault) for fault in provenance.check(store, lambda _: "")]
 
 
 def test_everything_published_is_consistent(quads: ox.Store) -> None:
-    """Catalogue, runs, passes, analyses and invalidations published under another base."""
+    """Data published under another base are consistent: catalogue, runs, passes and analyses."""
     origins = quads.quads_for_pattern(None, ox.NamedNode(KGB.recordedAs), None)
     assert len(list(origins)) > 5, "published under the store's own base: nothing to look at"
     assert contradictions(quads) == []
@@ -56,7 +56,7 @@ def test_everything_published_is_consistent(quads: ox.Store) -> None:
 
 @pytest.mark.parametrize("name", ["catalog.ttl", "void.ttl"])
 def test_description_of_the_data_is_consistent(site: Path, name: str) -> None:
-    """What is said of the publication itself."""
+    """The description of the publication is consistent."""
     found = list(ox.parse(path=site / name))
     assert found
     assert contradictions(found) == []
@@ -64,13 +64,13 @@ def test_description_of_the_data_is_consistent(site: Path, name: str) -> None:
 
 @pytest.mark.parametrize("path", sorted(GRAPHS.glob("*.trig")), ids=lambda path: path.stem)
 def test_every_kind_of_graph_is_consistent(path: Path) -> None:
-    """The graphs that stand for every kind that is recorded."""
+    """The example graphs of every kind of record are consistent."""
     found = list(ox.parse(path=path, base_iri="https://w3id.org/kgbench/"))
     assert contradictions(found) == []
 
 
 def test_alternates_of_activities_are_contradictory(quads: ox.Store) -> None:
-    """What publications said before is found by the reasoner and by the constraints."""
+    """The reasoner and the constraints both reject prov:alternateOf between activities."""
     run = ox.NamedNode(f"{BASE}run/1")
     alternate = ox.Quad(run, ox.NamedNode(PROV.alternateOf), ox.NamedNode(f"{BASE}run/0"))
     assert any(run.value in found for found in contradictions([*quads, alternate]))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Published tables are Data Cubes that lead to the evaluations behind each number."""
+"""Published tables are Data Cubes that link each number to its evaluations."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FILE = "leaderboard/kgbench-1.ttl"
 
 @pytest.fixture(scope="module")
 def tables(site: Path) -> ox.Store:
-    """The cubes, the members of their collections, and the dumps, as published."""
+    """Return the cubes, the members of their collections, and the dumps, as published."""
     store = ox.Store()
     store.load(path=str(site / FILE))
     store.load(unpacked(site / "leaderboard/kgbench-1-evaluations.nt.zst"), ox.RdfFormat.N_TRIPLES)
@@ -42,7 +42,7 @@ def _of_type(store: ox.Store, kind: str) -> list[Any]:
 
 
 def _observations(store: ox.Store, kind: str, measure: str) -> list[tuple[Any, float]]:
-    """The observations of one measure in a cube, with their values."""
+    """Return the observations of one measure in a cube, with their values."""
     return [
         (node, float(_values(store, node, measure)[0].value))
         for node in _of_type(store, QB.Observation)
@@ -52,7 +52,7 @@ def _observations(store: ox.Store, kind: str, measure: str) -> list[tuple[Any, f
 
 
 def _scores(store: ox.Store, observation: Any) -> dict[Any, list[float]]:
-    """The scores behind an observation, by collection."""
+    """Return the scores behind an observation, by collection."""
     found: dict[Any, list[float]] = defaultdict(list)
     for collection in _values(store, observation, PROV.wasDerivedFrom):
         (metric,) = _values(store, collection, KGB.metric)
@@ -63,13 +63,13 @@ def _scores(store: ox.Store, observation: Any) -> dict[Any, list[float]]:
 
 
 def test_all_tables_are_cubes(tables: ox.Store) -> None:
-    """Leaderboard, scores by task and each compass with results are data sets of their own."""
+    """The leaderboard and the scores by task are data sets of their own."""
     found = {one.value.removeprefix(f"{DOCUMENT}#") for one in _of_type(tables, QB.DataSet)}
     assert {"leaderboard", "tasks"} <= found
 
 
 def test_means_are_those_of_the_evaluations(tables: ox.Store) -> None:
-    """The mean of a model on a task follows from the scores of the evaluations it leads to."""
+    """The mean of a model on a task is the mean of the evaluations behind it."""
     found = _observations(tables, "tasks", KGB.mean)
     assert found
     for observation, mean in found:
@@ -79,7 +79,7 @@ def test_means_are_those_of_the_evaluations(tables: ox.Store) -> None:
 
 @pytest.mark.parametrize("kind", ["leaderboard", "tasks"])
 def test_counts_are_those_of_the_evaluations(tables: ox.Store, kind: str) -> None:
-    """An observation counts the evaluations behind it, and collections count their members."""
+    """Counts of observations and collections match the evaluations behind them."""
     found = _observations(tables, kind, KGB["count"])
     assert found
     for observation, count in found:
@@ -90,7 +90,7 @@ def test_counts_are_those_of_the_evaluations(tables: ox.Store, kind: str) -> Non
 
 
 def test_leaderboards_are_means_of_means(tables: ox.Store) -> None:
-    """The score of a model is the mean of the means of the collections it leads to."""
+    """The score of a model is the mean of the means of the collections behind it."""
     found = _observations(tables, "leaderboard", KGB.mean)
     assert found
     for observation, mean in found:
@@ -99,7 +99,7 @@ def test_leaderboards_are_means_of_means(tables: ox.Store) -> None:
 
 
 def test_intervals_are_measures(tables: ox.Store) -> None:
-    """Both ends of the interval of each mean stand in the cubes."""
+    """Each mean in the cubes has both ends of its interval."""
     for kind in ("leaderboard", "tasks"):
         rows = len(_observations(tables, kind, KGB.mean))
         for measure in (KGB.lowerBound, KGB.upperBound):
@@ -129,7 +129,7 @@ def test_formats_agree(site: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("file", [FILE, "leaderboard/kgbench-1-evaluations.nt.zst"])
 def test_a_changed_cube_is_found(file: str, copy: Copy) -> None:
-    """A number or a link that was changed is told, though checksums are renewed."""
+    """A changed number or link is reported, even if checksums are renewed."""
     if file == FILE:
         text, count = re.subn(r'kgb:mean "[^"]+"', 'kgb:mean "0.125"', copy.text(file), count=1)
         assert count == 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of folders and files written by hand, with faults that publishing never makes."""
+"""Checks of hand-written folders and files, with faults that publishing never makes."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ LANDING = (
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder with a dump, a catalogue and a landing page."""
+    """Return a folder with a dump, a catalogue and a landing page."""
     root = tmp_path / "site"
     (root / "data").mkdir(parents=True)
     (tmp_path / "secret").write_text("what nobody may see")
@@ -60,12 +60,12 @@ def folder(tmp_path: Path) -> Path:
 
 
 def told(report: Report, constraint: str) -> list[tuple[str, str]]:
-    """File and message of each fault of a constraint."""
+    """Return file and message of each fault of a constraint."""
     return [(one.file, one.message) for one in report.faults if one.constraint == constraint]
 
 
 def test_embedded_metadata_that_cannot_be_read(folder: Path) -> None:
-    """Broken JSON-LD, also nested without end, is told; the data set beside it is looked at."""
+    """Broken or deeply nested JSON-LD is reported, and the data set beside it is checked."""
     messages = [said for _, said in told(check(folder, names=NAMES), "fsf-f4-01m")]
     assert sum("The embedded JSON-LD cannot be read" in one for one in messages) == 2
     assert "The embedded Dataset has no license." in messages
@@ -73,7 +73,7 @@ def test_embedded_metadata_that_cannot_be_read(folder: Path) -> None:
 
 
 def test_links_by_the_address_of_the_site(folder: Path) -> None:
-    """A link that spells the address out is followed like others, and what is none is told."""
+    """An absolute link into the site is followed like others, and an invalid link is reported."""
     links = [said for _, said in told(check(folder, names=NAMES), "dead-link") if "link" in said]
     assert f"The link {BASE}lost/ does not lead to a file." in links
     assert "The link http://[x/ is not a valid address." in links
@@ -81,7 +81,7 @@ def test_links_by_the_address_of_the_site(folder: Path) -> None:
 
 
 def test_downloads_are_held_to_what_is_said_of_them(folder: Path) -> None:
-    """A file is compared with its own checksum alone, and none outside the folder is looked at."""
+    """A file is compared with its own checksum only, and none outside the folder is read."""
     report = check(folder, names=NAMES)
     assert told(report, "distribution-checksum") == []
     assert told(report, "distribution-size") == []
@@ -91,7 +91,7 @@ def test_downloads_are_held_to_what_is_said_of_them(folder: Path) -> None:
 
 
 def test_encrypted_dumps_are_not_compared(folder: Path) -> None:
-    """Without its password nothing is said of what is in a dump, not even that it differs."""
+    """Encrypted dumps are not compared without the password."""
     with pyzipper.AESZipFile(
         folder / "data" / "other.trig.zip", "w", zipfile.ZIP_DEFLATED, encryption=pyzipper.WZ_AES
     ) as archive:
@@ -105,7 +105,7 @@ def test_encrypted_dumps_are_not_compared(folder: Path) -> None:
 
 
 def test_list_of_checksums(folder: Path) -> None:
-    """Without a list that is told; of a list, each line that is no checksum."""
+    """A missing list of checksums is reported, and so is each invalid line of one."""
     assert told(check(folder, names=NAMES), "checksum") == [
         ("SHA256SUMS", "There is no file of checksums.")
     ]
@@ -120,14 +120,14 @@ def test_list_of_checksums(folder: Path) -> None:
 
 
 def test_catalogue_of_nothing(folder: Path) -> None:
-    """A catalogue must have an IRI: that of the publication follows from it."""
+    """A catalogue without an IRI is a fault, because the publication's IRI derives from it."""
     (folder / CATALOG).write_text(f"[] <{DCAT.dataset}> <{BASE}#dataset> .")
     found = told(check(folder, names=NAMES), "catalogue")
     assert found == [(CATALOG, "No catalogue with an IRI has a data set.")]
 
 
 def test_private_addresses_are_told(tmp_path: Path) -> None:
-    """An IRI that leads into a network of its owner's is told, with the file that has it."""
+    """An IRI in a private network is reported with its file."""
     (tmp_path / "a.nt").write_text("<urn:a> <urn:b> <http://gpu-7:8000/v1> .\n")
     found = told(check(tmp_path / "a.nt", names=NAMES), "private")
     assert found == [("a.nt", "It reveals a private address: http://gpu-7:8000/v1...")]
@@ -145,7 +145,7 @@ def test_private_addresses_are_told(tmp_path: Path) -> None:
     ],
 )
 def test_cases_in_the_clear(tmp_path: Path, data: str, clear: str | None) -> None:
-    """Case data of a protected suite, in whatever form, is told, but for identity and digests."""
+    """Case data of a protected suite in any form is reported, except identifiers and digests."""
     said: list[tuple[str, str, ox.NamedNode | ox.Literal]] = [
         ("urn:suite", RDF.type, ox.NamedNode(KGB.Suite)),
         ("urn:suite", KGB.protected, ox.Literal(value=True)),
@@ -163,7 +163,7 @@ def test_cases_in_the_clear(tmp_path: Path, data: str, clear: str | None) -> Non
 
 
 def test_prompts_of_suites_that_may_be_told(tmp_path: Path) -> None:
-    """Of two protected suites, the prompts of that which was not named are told."""
+    """The prompts of protected suites are reported, except those of the named suites."""
     lines = []
     for name in ("one", "one-more"):
         about = (
@@ -191,7 +191,7 @@ def test_prompts_of_suites_that_may_be_told(tmp_path: Path) -> None:
 
 
 def test_large_dumps_are_kept_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where dumps are large, the check says the same, and leaves nothing behind."""
+    """A check of large dumps has the same result and leaves no files behind."""
     (tmp_path / "a.nq").write_text('<urn:a> <urn:b> "/home/ann/x" <urn:g> .\n')
     small = check(tmp_path / "a.nq", names=NAMES).as_json()
     scratch = tmp_path / "scratch"
@@ -206,7 +206,7 @@ def test_large_dumps_are_kept_on_disk(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_what_is_no_node_is_in_no_file(tmp_path: Path) -> None:
-    """Only IRIs and blank nodes are described by files; texts are not."""
+    """Only IRIs and blank nodes belong to a file; literals do not."""
     (tmp_path / "a.nq").write_text('<urn:a> <urn:b> "urn:a" .\n')
     with PublicationFiles([tmp_path / "a.nq"]) as found:
         assert found.file_of(ox.NamedNode("urn:a")) == "a.nq"
@@ -214,14 +214,14 @@ def test_what_is_no_node_is_in_no_file(tmp_path: Path) -> None:
 
 
 def test_errors_of_readers_are_no_damage(tmp_path: Path) -> None:
-    """What goes wrong with content that could be read is not put down to the file."""
+    """An error of the code that reads a file's content is not reported as a damaged file."""
     (tmp_path / "a.nq").write_text("")
     with pytest.raises(KeyError, match="mine"), file_reading.opened(tmp_path / "a.nq", None):
         raise KeyError("mine")
 
 
 def test_constraints_must_be_described() -> None:
-    """A constraint of ours without its parts means a broken installation, which is told."""
+    """A constraint without a required property raises ResourceError."""
     with pytest.raises(ResourceError, match=r"urn:constraint> has no <.*notation>"):
         constraints._constraint(shipped("shapes", "results.ttl"), ox.NamedNode("urn:constraint"))
 
@@ -250,7 +250,7 @@ SHAPE = (
 def test_shapes_that_cannot_be_used_are_refused(
     tmp_path: Path, name: str, text: str, words: str
 ) -> None:
-    """Shapes of others may be broken in any way, and are refused in words."""
+    """Invalid shapes of others are refused with a message."""
     (tmp_path / name).write_text(text)
     said = [ox.Quad(ox.NamedNode("urn:c"), ox.NamedNode(RDF.type), ox.NamedNode("urn:C"))]
     with pytest.raises(ResourceError, match=words):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Thirty ways to tamper with a publication: each is found, also where checksums are renewed."""
+"""Thirty ways of tampering with a publication are found, even if checksums are renewed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ RUN = "data/run-1.nq.zst"
 
 
 def sub(name: str, pattern: str, new: str) -> Change:
-    """The first match of a pattern in a text file is replaced."""
+    """Return the change that replaces the first match of a pattern in a text file."""
 
     def change(copy: Copy) -> None:
         text, count = re.subn(pattern, new, copy.text(name), count=1)
@@ -34,7 +34,7 @@ def sub(name: str, pattern: str, new: str) -> Change:
 
 
 def packed(name: str, old: bytes, new: bytes) -> Change:
-    """A text in a dump is replaced."""
+    """Return the change that replaces a text in a dump."""
 
     def change(copy: Copy) -> None:
         def changed(held: bytes) -> bytes:
@@ -47,12 +47,12 @@ def packed(name: str, old: bytes, new: bytes) -> Change:
 
 
 def gone(name: str) -> Change:
-    """A file is removed."""
+    """Return the change that removes a file."""
     return lambda copy: copy.remove(name)
 
 
 def added(name: str, text: str) -> Change:
-    """A file is added."""
+    """Return the change that adds a file."""
 
     def change(copy: Copy) -> None:
         assert not (copy.path / name).exists()
@@ -62,7 +62,7 @@ def added(name: str, text: str) -> Change:
     return change
 
 
-#: How it is planted, the file that must be named, and words that must be told.
+#: The change, the file that must be named, and words of the message.
 PLANTED: dict[str, tuple[Change, str, str]] = {
     "score in the Turtle of a dialogue": (
         sub(TURTLE, r'metric:f1 "[0-9.]+"', 'metric:f1 "0.75"'), TURTLE, "0.75"),
@@ -117,7 +117,7 @@ PLANTED: dict[str, tuple[Change, str, str]] = {
 
 
 def renew(path: Path) -> None:
-    """Write the list of checksums anew, as one who tampers with files would."""
+    """Write the list of checksums anew, as a tamperer would."""
     lines = [
         f"{hashlib.sha256(file.read_bytes()).hexdigest()}  {file.relative_to(path).as_posix()}\n"
         for file in sorted(path.rglob("*"))
@@ -128,23 +128,23 @@ def renew(path: Path) -> None:
 
 
 def told(report: Report, file: str) -> list[str]:
-    """What is told of a file."""
+    """Return the faults of a file."""
     return [str(fault) for fault in report.faults if fault.file == file]
 
 
 def test_there_are_thirty() -> None:
-    """The list of what was planted is as long as the issue that asked for it says."""
+    """Thirty changes are planted, as many as the issue demands."""
     assert len(PLANTED) == 30
 
 
 @pytest.mark.slow
 def test_whatever_is_changed_is_not_what_its_checksum_says(copy: Copy) -> None:
-    """All at once, by one who does not renew checksums: every file is named."""
+    """All changes at once, without renewed checksums: every changed file is named."""
     for name, (change, file, _) in PLANTED.items():
         if (copy.path / file).exists() or name == "dialogue invented":
             try:
                 change(copy)
-            except AssertionError:  # another fault has replaced it
+            except AssertionError:  # another change has replaced the text
                 continue
     report = check(copy.path, names=NAMES)
     named = {fault.file for fault in report.faults if fault.constraint == "checksum"}
@@ -154,7 +154,7 @@ def test_whatever_is_changed_is_not_what_its_checksum_says(copy: Copy) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", a_sixth(PLANTED))
 def test_planted_fault_is_found(name: str, copy: Copy) -> None:
-    """It is found though checksums are renewed, in words that name the file and what is wrong."""
+    """A change is found although checksums are renewed; the fault names the file and the change."""
     change, file, words = PLANTED[name]
     change(copy)
     renew(copy.path)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of all connectors share: a case, setups, and asking once."""
+"""Shared by the tests of all connectors: a case, setups, and single requests."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ CASE = Case(
     digest="0" * 64,
 )
 KEY = "sk-planted-0123456789abcdef"
-PATIENCE = 60.0  # seconds for a call that is to be answered: far beyond what a busy machine needs
-SHORT = 2.0  # seconds for a call that is to end at its deadline, sent long before on any machine
+PATIENCE = 60.0  # seconds for a call that must be answered: far more than a busy machine needs
+SHORT = 2.0  # seconds for a call that must reach its deadline; every machine sends it long before
 
-#: The error that each answer which is none means.
+#: The error for each kind of failed response.
 FAILURES = {
     scripts.RATE_LIMIT: RateLimited,
     scripts.QUOTA: ProviderRefused,
@@ -47,14 +47,14 @@ FAILURES = {
     scripts.CONTEXT: ContextTooLong,
     scripts.TOO_LARGE: ContextTooLong,
 }
-#: The same, and no answer within the time that a call may take.
+#: The same, and no response within the timeout of a call.
 FAILURES_AND_SILENCE = {**FAILURES, scripts.HANG: ProviderTimeout}
 
 
 def setup_for(
     connector: str, model_id: str, base_url: str | None = None, **rest: Any
 ) -> ModelSetup:
-    """A model setup; ``rest`` are its ``sampling`` and ``options``."""
+    """Return a model setup; ``rest`` are its ``sampling`` and ``options``."""
     return ModelSetup(
         iri=f"https://w3id.org/kgbench/model/{model_id}",
         label=model_id,
@@ -67,14 +67,14 @@ def setup_for(
 
 
 def asked(*messages: str, seed: str = "0") -> Request:
-    """A request with ``messages``, by default one short prompt."""
+    """Return a request with ``messages``, by default one short prompt."""
     return Request(messages or ("What is a triple?",), CASE, seed)
 
 
 def replies(
     module: ModuleType, setup: ModelSetup, requests: Sequence[Request], timeout: float = PATIENCE
 ) -> list[Reply]:
-    """The answers of one connector to ``requests``, asked one after the other."""
+    """Return the replies of one connector to ``requests``, sent one after the other."""
 
     async def talk() -> list[Reply]:
         async with module.open(setup, timeout) as connector:
@@ -86,5 +86,5 @@ def replies(
 def answer(
     module: ModuleType, setup: ModelSetup, *messages: str, timeout: float = PATIENCE
 ) -> Reply:
-    """The answer to one conversation."""
+    """Return the reply to one conversation."""
     return replies(module, setup, [asked(*messages)], timeout)[0]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The parts of vLLM's interface that the in-process connector uses, and a stand-in held to them.
+"""The parts of vLLM's interface that the in-process connector uses, and a stand-in with them.
 
-What is recorded was read from the wheel of vLLM 0.33.0 by :func:`of_wheel`; it is read again where
-the environment variable ``VLLM_WHEEL`` names a wheel, which need not be installed for that.
+The signatures were read from the wheel of vLLM 0.33.0 by :func:`of_wheel`; they are read again if
+the environment variable ``VLLM_WHEEL`` names a wheel, which need not be installed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
-# Callable -> names of its parameters; class -> names of its fields (of EngineArgs what is used).
+# Callable -> names of its parameters; class -> names of its fields (of EngineArgs, those in use).
 RECORDED: dict[str, list[str]] = json.loads(
     Path(__file__).with_name("vllm-0.33.0.json").read_text(encoding="utf-8")
 )
@@ -32,7 +32,7 @@ _PLACES = {
 
 
 def of_wheel(wheel: Path) -> dict[str, list[str]]:
-    """The parameters and fields of a wheel, in their order."""
+    """Return the parameters and fields of a wheel, in their order."""
     with zipfile.ZipFile(wheel) as archive:
         trees = {path: ast.parse(archive.read(path)) for path in set(_PLACES.values())}
     return {name: _names(trees[path], *name.split(".")) for name, path in _PLACES.items()}
@@ -49,17 +49,17 @@ def _names(tree: ast.Module, of_class: str, function: str | None = None) -> list
 
 
 class VLLMClientError(Exception):
-    """Stands for the class of this name in ``vllm.exceptions``."""
+    """Stand-in for the class of this name in ``vllm.exceptions``."""
 
 
 Conversation = list[dict[str, str]]
 
 
 def stand_in(answer: Callable[[Conversation], Any]) -> ModuleType:
-    """A module ``vllm`` without an engine that takes exactly the recorded arguments.
+    """Return a module ``vllm`` without an engine that takes exactly the recorded arguments.
 
-    ``answer`` gives the text of each answer, or a ``(text, finish reason)``, or raises. What was
-    asked is kept in ``module.engines``, each with its ``options`` and ``batches``.
+    ``answer`` returns the text of each answer, or a ``(text, finish reason)``, or raises. Engines
+    are kept in ``module.engines``, each with its ``options`` and ``batches``.
     """
     module: Any = ModuleType("vllm")
     module.engines = []

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""RDF stores of others, asked the published queries."""
+"""Other RDF stores answer the published queries."""

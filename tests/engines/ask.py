@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ask an engine of this process every query of a folder; a process of its own, which can be killed.
+"""Runs every query of a folder in an in-process engine; a script, so that it can be killed.
 
     python -m tests.engines.ask ENGINE DUMP QUERIES ANSWERS SECONDS
 
-does what ``Ask.java`` does, with ``oxigraph`` or ``rdflib``. SECONDS are of this process, so that a
-busy machine takes no answer away.
+does what ``Ask.java`` does, with ``oxigraph`` or ``rdflib``. SECONDS are CPU time of this process,
+so that no query times out because the machine is busy.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 
 
 def oxigraph(dump: Path):
-    """The dump in Oxigraph: what writes the answer to a query as JSON."""
+    """Load the dump into Oxigraph; return a function from a query to its answer as JSON."""
     import pyoxigraph as ox
 
     store = ox.Store()
@@ -25,7 +25,7 @@ def oxigraph(dump: Path):
 
 
 def rdflib(dump: Path):
-    """The dump in rdflib."""
+    """Load the dump into rdflib; return a function from a query to its answer as JSON."""
     import rdflib
 
     dataset = rdflib.Dataset(default_union=False)
@@ -34,12 +34,12 @@ def rdflib(dump: Path):
 
 
 def stop(*_: object) -> None:
-    """End a query that takes too long, where the engine lets Python run meanwhile."""
+    """End a query that takes too long, if the engine lets Python run meanwhile."""
     raise TimeoutError("it takes too long")
 
 
 def main(engine: str, dump: str, queries: str, answers: str, seconds: str) -> None:
-    """Print a line for the loading and one for each query: name, seconds, what went wrong."""
+    """Print a line for the loading and one for each query: name, seconds, error."""
     signal.signal(signal.SIGVTALRM, stop)
     begin = time.perf_counter()
     answer = {"oxigraph": oxigraph, "rdflib": rdflib}[engine](Path(dump))
@@ -50,7 +50,7 @@ def main(engine: str, dump: str, queries: str, answers: str, seconds: str) -> No
         signal.setitimer(signal.ITIMER_VIRTUAL, float(seconds))
         try:
             Path(answers, f"{path.stem}.json").write_bytes(answer(path.read_text("utf-8")))
-        except Exception as problem:  # noqa: BLE001 - whatever the engine raises is told
+        except Exception as problem:  # noqa: BLE001 - any error of the engine is reported
             error = f"{type(problem).__name__}: {problem}"
         finally:
             signal.setitimer(signal.ITIMER_VIRTUAL, 0)
@@ -58,7 +58,7 @@ def main(engine: str, dump: str, queries: str, answers: str, seconds: str) -> No
 
 
 def tell(name: str, begin: float, error: str) -> None:
-    """Print one line at once."""
+    """Print one line without buffering."""
     line = (name, f"{time.perf_counter() - begin:.3f}", " ".join(error.split()))
     print("\t".join(line), flush=True)  # noqa: T201 - the answer
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""RDF stores of others: each loads a dump and is asked every query, as a stranger would ask it.
+"""Other RDF stores: each loads a dump and runs every query unchanged.
 
-An engine is a function of a dump in N-Quads, queries by name, an empty folder to work in, and the
-seconds that one answer may take. It raises :class:`Missing` where the machine does not have it.
+An engine is a function of a dump in N-Quads, queries by name, an empty working folder, and the
+timeout of a query in seconds. It raises :class:`Missing` if it is not installed.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ from tests.store import servers
 
 ROOT = Path(__file__).parents[2]
 JENA = ROOT / "build" / "jena"
-_EXCLUDING = re.compile("log4j|slf4j-(?!api|nop)|jcl-over|jul-to")  # logs that exclude each other
+_EXCLUDING = re.compile("log4j|slf4j-(?!api|nop)|jcl-over|jul-to")  # log adapters that clash
 _GRAPH = re.compile(rb"<([^<> ]+)> \.$")
-_START = 300  # seconds for starting and loading, beyond what answers may take
+_START = 300  # seconds for starting and loading, in addition to the queries
 
 
 class Missing(Exception):
-    """The engine is not on this machine; says how it gets there."""
+    """The engine is not on this machine; the message says how to install it."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What came of one query: ``content`` is SPARQL's JSON, or ``error`` says why there is none."""
+    """The result of one query: ``content`` is SPARQL's JSON, or ``error`` the reason for none."""
 
     seconds: float
     content: bytes = b""
@@ -47,7 +47,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Asked:
-    """What came of all of them."""
+    """The results of all queries."""
 
     version: str
     loading: float
@@ -58,7 +58,7 @@ Engine = Callable[[Path, Mapping[str, str], Path, int], Asked]
 
 
 def jena_command(*words: object) -> list[str]:
-    """A Java command with Jena's classes; raises :class:`Missing`."""
+    """Return a Java command with Jena's classes; raises :class:`Missing`."""
     _require_jena()
     jars = sorted((JENA / "usr/share/java").glob("*.jar"))
     path = [JENA / "classes", *(jar for jar in jars if not _EXCLUDING.search(jar.name))]
@@ -66,7 +66,7 @@ def jena_command(*words: object) -> list[str]:
 
 
 def jena_version() -> str:
-    """The version of Jena that is here; raises :class:`Missing`."""
+    """Return the version of the installed Jena; raises :class:`Missing`."""
     _require_jena()
     (jar,) = (JENA / "usr/share/java").glob("jena-arq-[0-9]*.jar")
     return jar.stem.removeprefix("jena-arq-")
@@ -95,7 +95,7 @@ def _jena(dump: Path, queries: Mapping[str, str], work: Path, patience: int) -> 
 def _child(
     version: str, words: list[str], queries: Mapping[str, str], work: Path, patience: int
 ) -> Asked:
-    """Ask in a process of its own that answers with files."""
+    """Run the queries in a child process that answers with files."""
     asked, answered = work / "queries", work / "answers"
     asked.mkdir()
     answered.mkdir()
@@ -164,7 +164,7 @@ def _virtuoso(dump: Path, queries: Mapping[str, str], work: Path, patience: int)
 
 
 def _named(dump: Path) -> list[str]:
-    """The graphs of a dump in N-Quads."""
+    """Return the names of the graphs of a dump in N-Quads."""
     with dump.open("rb") as lines:
         found = dict.fromkeys(m[1] for line in lines if (m := _GRAPH.search(line.rstrip())))
     return [iri.decode() for iri in found]

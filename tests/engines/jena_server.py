@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Jena's database (TDB2) behind HTTP on loopback, at the addresses of Fuseki.
 
-Fuseki itself is in no package that Debian, PyPI or npm have; its database and its query engine are
-in that of Jena. What is between them and the network here is a hundred lines of Java.
+Fuseki itself is in no package of Debian, PyPI or npm; its database and query engine are in Jena's
+package. The HTTP server between them and the network is a hundred lines of Java here.
 """
 
 from __future__ import annotations
@@ -27,5 +27,5 @@ class JenaServer(Server):
         super().__init__(command, f"{self.url}/data?graph=urn:none", ROOT)
 
     def stop(self, number: int = signal.SIGKILL) -> None:
-        """End the server at once: its database is thrown away."""
+        """Kill the server: its database is not needed again."""
         super().stop(number)

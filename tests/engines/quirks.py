@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where engines differ from SPARQL 1.1 in ways that no wording of a query avoids.
+"""Deviations of engines from SPARQL 1.1 that no wording of a query avoids.
 
-Each has an example with what the engine answers: once a version answers otherwise, the test of
-examples fails, and the exception can go.
+Each has an example with the engine's answer: if a later version answers differently, the test of
+examples fails, and the exception can be removed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ OWN_GRAPHS = ("class-partitions", "property-partitions")
 
 @dataclass(frozen=True)
 class Quirk:
-    """What is wrong in an engine: a query that shows it, the rows by the standard and its own."""
+    """A deviation of an engine: an example query, the standard's rows and the engine's rows."""
 
     engine: str
     reason: str
@@ -46,14 +46,14 @@ QUIRKS = {
 
 
 def expected(engine: str, rows: Rows) -> Rows:
-    """The rows that an engine is to answer with, where ``rows`` are right."""
+    """Return the rows expected of an engine, given the right ``rows``."""
     if engine == QUIRKS["computed-booleans"].engine:
         return Counter({_plain(row): count for row, count in rows.items()})
     return rows
 
 
 def given(engine: str, rows: Rows) -> Rows:
-    """The rows of an engine, in a form that can be compared with :func:`expected`."""
+    """Return the rows of an engine in a form comparable with :func:`expected`."""
     if engine == QUIRKS["computed-booleans"].engine:
         return expected(engine, rows)
     if engine == QUIRKS["empty-groups"].engine:

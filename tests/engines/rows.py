@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rows of answers in a form in which those of different engines can be compared.
 
-Numbers are compared by value to six digits, which is what Virtuoso 7 writes of a double; moments by
-value; a blank node is one whatever its label.
+Numbers are compared by value to six digits, the precision with which Virtuoso 7 writes a double;
+times by value; all blank nodes are equal, whatever their labels.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _TEXTS = {XSD.string, "", None}
 
 
 def rows(content: bytes) -> Counter[tuple[str, ...]]:
-    """The rows of an answer in SPARQL's JSON as a multiset; unbound cells are left out."""
+    """Return the rows of an answer in SPARQL's JSON as a multiset, without unbound cells."""
     document = json.loads(content)
     names = document["head"]["vars"]
     return Counter(
@@ -31,7 +31,7 @@ def rows(content: bytes) -> Counter[tuple[str, ...]]:
 
 
 def cell(term: dict[str, Any]) -> str:
-    """A term as a text that is equal for equal values.
+    """Return a term as a text that is equal for equal values.
 
     >>> cell({"type": "literal", "datatype": XSD.double, "value": "5E-1"})
     '0.5'

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Any RDF store answers the published queries as Oxigraph does, without parameters filled in.
 
-The data are those of a published quick start and of the small graphs by which the rows of queries
-are tested, so that queries about judges, reviews and policies have something to find as well.
+The data are a published quick start and the small graphs of the query tests, so that queries about
+judges, reviews and policies have results as well.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tests.engines.engines import ENGINES, Asked, Missing
 from tests.engines.rows import rows
 from tests.exports.conftest import call
 
-PATIENCE = 300  # seconds for one answer: many times what it takes
+PATIENCE = 300  # seconds for one answer: many times the usual time
 TEXT = "a-n-n-e"
 NEEDING = {"search-answers": TEXT, "dialogues-with-text": TEXT}
 """What has its parameter in an expression, and so answers nothing unless it is filled in."""
@@ -36,7 +36,7 @@ OTHERS = [
 
 
 def texts(site: Path) -> dict[str, str]:
-    """The queries as a publication offers them, by name."""
+    """Return the published queries, by name."""
     published = ox.Store()
     published.load(path=f"{site / SITE_PATH}.ttl", format=ox.RdfFormat.TURTLE)
     found = {}
@@ -49,7 +49,7 @@ def texts(site: Path) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A published quick start."""
+    """Return a published quick start."""
     folder = tmp_path_factory.mktemp("quick-start")
     call("run", "--store", folder / "store", "--iterations", 2)
     call("publish", "--store", folder / "store", "--out", folder / "site",
@@ -60,7 +60,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def dump(site: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Its dump and the small graphs, in N-Quads."""
+    """Return the dump of the quick start and the small graphs, in N-Quads."""
     found = {}
     for path in sorted(GRAPHS.glob("*.trig")):
         quads = ox.parse(path=str(path), format=ox.RdfFormat.TRIG, base_iri=BASE)
@@ -74,7 +74,7 @@ def dump(site: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def asked(site: Path) -> dict[str, str]:
-    """The queries, with the few values that they cannot do without."""
+    """Return the queries, with the few values that they require."""
     found = texts(site)
     assert set(found) == set(queries.names())
     for name, text in NEEDING.items():
@@ -88,7 +88,7 @@ def asked(site: Path) -> dict[str, str]:
 def answered(
     dump: Path, asked: dict[str, str], tmp_path_factory: pytest.TempPathFactory
 ) -> Callable[[str], Asked]:
-    """What an engine answered, which is asked once."""
+    """Return a function from an engine to its answers; each engine runs once."""
     known: dict[str, Asked] = {}
 
     def answer(name: str) -> Asked:
@@ -105,7 +105,7 @@ def answered(
 
 @pytest.mark.slow
 def test_every_query_finds_something(answered: Callable[[str], Asked]) -> None:
-    """The data hold an answer to every query, so that the comparison is one of rows."""
+    """The data contain an answer to every query, so that rows are compared."""
     found = answered("Oxigraph").answers
     empty = {name for name, one in found.items() if one.error or not rows(one.content)}
     assert {name for name in empty if not name.startswith("quirk-")} == set()
@@ -113,7 +113,7 @@ def test_every_query_finds_something(answered: Callable[[str], Asked]) -> None:
 
 @pytest.mark.parametrize("engine", OTHERS)
 def test_answers_are_those_of_oxigraph(engine: str, answered: Callable[[str], Asked]) -> None:
-    """Every query, as it is published, gives the same rows in another engine."""
+    """Every published query gives the same rows in another engine."""
     right, found = answered("Oxigraph").answers, answered(engine).answers
     names = [name for name in right if not name.startswith("quirk-")]
     assert {name: found[name].error for name in names if found[name].error} == {}
@@ -128,7 +128,7 @@ def test_answers_are_those_of_oxigraph(engine: str, answered: Callable[[str], As
 
 @pytest.mark.parametrize("engine", OTHERS)
 def test_exceptions_are_needed(engine: str, answered: Callable[[str], Asked]) -> None:
-    """Each exception is a fault of its engine that is still there, and of no other one."""
+    """Each exception is needed: its engine still deviates, and no other one does."""
     found = answered(engine).answers
     for name, quirk in quirks.QUIRKS.items():
         wanted = quirk.given if quirk.engine == engine else quirk.right

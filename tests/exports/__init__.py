@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of exports, and of what takes published results in again."""
+"""Tests of exports and of imports of published results."""

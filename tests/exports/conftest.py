@@ -14,7 +14,7 @@ call = printed
 
 
 def quads(location):
-    """All that a store holds."""
+    """Return all quads of a store."""
     with open_reader(str(location)) as store:
         return [
             ox.Quad(t.subject, t.predicate, t.object, ox.NamedNode(graph))
@@ -24,13 +24,13 @@ def quads(location):
 
 
 def typed(found, kind):
-    """The first thing of a class."""
+    """Return the first instance of a class."""
     wanted = (ox.NamedNode(RDF.type), ox.NamedNode(kind))
     return next(q.subject for q in found if (q.predicate, q.object) == wanted)
 
 
 def results_only(found):
-    """Runs and passes with what they refer to, without what every store declares."""
+    """Return runs and passes with the resources they refer to, without other declarations."""
     described = (f"{BASE}{kind}/" for kind in ("task", "case", "model", "software"))
     kept = ("/graph/run/", "/graph/pass/")
     starts = tuple(described)
@@ -43,7 +43,7 @@ def results_only(found):
 
 @pytest.fixture(scope="session")
 def quick_start(tmp_path_factory):
-    """The store of the built-in quick start, shortened: three baselines, every task twice."""
+    """Return the store of the built-in quick start, shortened: three baselines, two iterations."""
     place = tmp_path_factory.mktemp("quick-start") / "store"
     call("run", "--store", place, "--iterations", 2)
     return place
@@ -51,7 +51,7 @@ def quick_start(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def small(tmp_path_factory):
-    """The store of a run of two baselines on two tasks, one with feedback."""
+    """Return the store of a run of two baselines on two tasks, one with feedback."""
     place = tmp_path_factory.mktemp("small") / "store"
     chosen = ["-m", "baseline:oracle", "-m", "baseline:noisy?rate=0.5&seed=3"]
     chosen += ["-t", "RdfFriendCount-turtle-1", "-t", "RdfSyntaxFixList-turtle"]

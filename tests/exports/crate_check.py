@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``python crate_check.py CRATE PROFILE``: what roc-validator says of a crate, offline.
+"""``python crate_check.py CRATE PROFILE``: prints roc-validator's issues of a crate, offline.
 
-Runs in the environment of the validators. The one thing that the validator would fetch, the JSON-LD
-context of RO-Crate 1.3, is answered with that context as the package rocrate brings it. Where a
-profile knows RO-Crate 1.1 only, a copy that says to be of that version gets the same context.
+Runs in the environment of the validators. The validator would fetch only the JSON-LD context of
+RO-Crate 1.3; it gets that of the package rocrate instead. A copy that declares RO-Crate 1.1, for
+profiles of that version, gets the same context.
 """
 
 import importlib.resources
@@ -18,7 +18,7 @@ CONTEXTS = {f"https://w3id.org/ro/crate/{version}/context" for version in ("1.1"
 
 
 class Answer:
-    """What the context's address would answer."""
+    """A response with the context."""
 
     status_code = 200
     ok = True
@@ -31,7 +31,7 @@ class Answer:
         self.content = self.text.encode("utf-8")
 
     def json(self):
-        """The context."""
+        """Return the context."""
         return json.loads(self.text)
 
 

@@ -40,7 +40,7 @@ OURS = [
 
 
 def validator(*arguments):
-    """What a validator of another community prints; skips where there is none."""
+    """Return the output of a validator of another community; skip if it is not installed."""
     try:
         return python(*arguments)
     except Missing as missing:
@@ -49,20 +49,20 @@ def validator(*arguments):
 
 @pytest.fixture(scope="module")
 def run(small):
-    """The run of the small store, as it may leave it."""
+    """Return the run of the small store, redacted for export."""
     with open_reader(str(small)) as store:
         return read(store, ExportRequest())
 
 
 @pytest.fixture(scope="module")
 def dialogue(run):
-    """A dialogue with feedback."""
+    """Return the IRI of a dialogue with feedback."""
     return next(one.iri for one in run.dialogues if len(one.turns) > 1)
 
 
 @pytest.fixture(scope="module")
 def exported(small, tmp_path_factory):
-    """A folder with the run as crate, data set, records and provenance."""
+    """Return a folder with the run as crate, data set, records and provenance."""
     folder = tmp_path_factory.mktemp("exported")
     call("export", "rocrate", "--store", small, "-o", folder / "crate", *OURS)
     call("export", "croissant", "--store", small, "-o", folder / "data", *OURS)
@@ -73,7 +73,7 @@ def exported(small, tmp_path_factory):
 
 @pytest.mark.filterwarnings("ignore:Dataset.default_context:DeprecationWarning")  # of prov
 def test_provenance_comes_back_in_every_syntax(small, dialogue, tmp_path):
-    """PROV-JSON, PROV-XML and PROV-O say the same, read by the library that PROV-N is from."""
+    """PROV-JSON, PROV-XML and PROV-O agree when read by the library that writes PROV-N."""
     read_back = {}
     for form, options in (("json", {}), ("xml", {}), ("rdf", {"rdf_format": "turtle"})):
         path = tmp_path / form
@@ -90,7 +90,7 @@ def test_provenance_comes_back_in_every_syntax(small, dialogue, tmp_path):
 
 
 def test_provenance_of_a_run_is_that_of_the_store(small, run, tmp_path):
-    """As PROV-O, each activity has its times, and each answer its call, as in the store."""
+    """In PROV-O, activities have the start times of the store, and answers their calls."""
     call("export", "prov", "--store", small, "--format", "rdf", "-o", tmp_path / "run.ttl")
     found = ox.Store()
     found.bulk_load(path=str(tmp_path / "run.ttl"), format=ox.RdfFormat.TURTLE)
@@ -98,7 +98,7 @@ def test_provenance_of_a_run_is_that_of_the_store(small, run, tmp_path):
     def pairs(predicate, quads):
         return {(q.subject.value, q.object.value) for q in quads if q.predicate.value == predicate}
 
-    # Relations of one entity to two things may be qualified nodes; generation is always plain.
+    # Relations of one entity to two others may be qualified nodes; generation is always plain.
     assert pairs(PROV.wasGeneratedBy, run.statements.quads) == {
         (s, o) for s, o in pairs(PROV.wasGeneratedBy, found) if s.startswith(run.info.iri)
     }
@@ -109,7 +109,7 @@ def test_provenance_of_a_run_is_that_of_the_store(small, run, tmp_path):
 
 @pytest.mark.parametrize("of_dialogue", [False, True])
 def test_drawings_need_no_program(small, dialogue, tmp_path, of_dialogue):
-    """SVG is well-formed XML with a box for each thing, PNG is one."""
+    """SVG is well-formed XML with a box for each resource, and PNG is a PNG file."""
     about = [dialogue] if of_dialogue else []
     svg = call("export", "prov", *about, "--store", small, "--format", "svg")
     path = tmp_path / "a.png"
@@ -121,20 +121,20 @@ def test_drawings_need_no_program(small, dialogue, tmp_path, of_dialogue):
 
 
 def test_a_crate_is_valid(exported):
-    """roc-validator finds nothing that RO-Crate 1.3 demands missing or wrong."""
+    """roc-validator finds every requirement of RO-Crate 1.3 satisfied."""
     check = Path(__file__).parent / "crate_check.py"
     found = json.loads(validator(check, exported / "crate", "ro-crate-1.3"))
 
     assert [issue for issue in found if "REQUIRED" in issue[0]] == []
-    # What would have to be invented: who publishes, where the authors work, and whom to ask.
+    # Recommended, but unknown: the publisher, the authors' affiliations, the contact.
     unknown = ("ffiliation", "publisher", "contactPoint")
-    # The validator adds a type of its own to formats, and then misses the types that they have.
+    # The validator adds its own type to formats, and then misses the types that they have.
     unknown += ("Encoding format entities",)
     assert {m for _, m in found if not any(word in m for word in unknown)} == set()
 
 
 def test_a_crate_is_a_process_run_crate(exported, tmp_path):
-    """Of the profile nothing is missing. It knows RO-Crate 1.1 only, so a copy says to be that."""
+    """A copy that declares RO-Crate 1.1, the only version of the profile, satisfies the profile."""
     copy = tmp_path / "crate"
     shutil.copytree(exported / "crate", copy)
     path = copy / "ro-crate-metadata.json"
@@ -146,7 +146,7 @@ def test_a_crate_is_a_process_run_crate(exported, tmp_path):
 
 
 def test_every_term_of_a_crate_is_defined(exported):
-    """By the context of RO-Crate 1.3, as the package that writes crates brings it."""
+    """The context of RO-Crate 1.3, as in the package rocrate, defines every term of the crate."""
     crate = json.loads((exported / "crate" / "ro-crate-metadata.json").read_text())
     assert crate["@context"] == "https://w3id.org/ro/crate/1.3/context"
     file = importlib.resources.files("rocrate") / "data" / "ro-crate.jsonld"
@@ -166,7 +166,7 @@ def test_every_term_of_a_crate_is_defined(exported):
 
 
 def test_ends_in_crates_are_recorded_ones(run, tmp_path):
-    """An action ended when its last dialogue did; while one is open, it has no end."""
+    """An action ends with its last dialogue; while a dialogue is open, the action has no end."""
     ends = [dialogue.ended for dialogue in run.dialogues]
     open_ = replace(run)
     open_.__dict__["dialogues"] = [replace(run.dialogues[0], ended=None), *run.dialogues[1:]]
@@ -184,7 +184,7 @@ def test_ends_in_crates_are_recorded_ones(run, tmp_path):
 
 @pytest.mark.filterwarnings("ignore:Dataset.default_context:DeprecationWarning")  # of prov
 def test_agents_are_of_their_class(small, tmp_path):
-    """In PROV-O, software is of the class prov:SoftwareAgent; its type is no string."""
+    """In PROV-O, software is of the class prov:SoftwareAgent, and no type is a string."""
     call("export", "prov", "--store", small, "--format", "rdf", "-o", tmp_path / "a.ttl")
     found = set(ox.parse(path=tmp_path / "a.ttl", format=ox.RdfFormat.TURTLE))
     agents = {q.subject for q in found if q.object == ox.NamedNode(PROV.SoftwareAgent)}
@@ -194,7 +194,7 @@ def test_agents_are_of_their_class(small, tmp_path):
 
 
 def test_provenance_as_xml_needs_lxml(small, monkeypatch):
-    """Without the package that writes PROV-XML the command says which one to install."""
+    """Without the package that writes PROV-XML, the command names the package to install."""
     find = importlib.util.find_spec
     monkeypatch.setattr(
         importlib.util, "find_spec", lambda name, *a: None if name == "lxml" else find(name, *a)
@@ -207,7 +207,7 @@ def test_provenance_as_xml_needs_lxml(small, monkeypatch):
 
 
 def test_a_crate_holds_what_it_says(small, tmp_path):
-    """An archive has the statements of the run, the scores and the configuration, with digests."""
+    """An archive contains the statements, scores and configuration of the run, with digests."""
     path = tmp_path / "crate.zip"
     call("export", "rocrate", "--store", small, "-o", path, *OURS)
     with zipfile.ZipFile(path) as archive:
@@ -226,14 +226,14 @@ def test_a_crate_holds_what_it_says(small, tmp_path):
 
 
 def test_the_statements_in_a_crate_can_be_imported(exported, tmp_path):
-    """What a crate holds brings the results into another store."""
+    """The statements in a crate can be imported into another store."""
     said = call("import", "rdf", exported / "crate" / "results.nq", "--store", tmp_path / "store")
 
     assert "imported 1 run, 1 pass" in said
 
 
 def test_croissant_is_valid_and_can_be_read(exported, run):
-    """The validator accepts the description, and reads as many scores as the run has."""
+    """The validator accepts the description and reads as many scores as the run has."""
     script = (
         "import sys, mlcroissant as m\n"
         "d = m.Dataset(sys.argv[1])\n"
@@ -246,7 +246,7 @@ def test_croissant_is_valid_and_can_be_read(exported, run):
 
 
 def test_tasks_view_conforms(exported):
-    """The view as Croissant Tasks conforms to its rules, and its values are decimals."""
+    """The view as Croissant Tasks conforms to its shapes; without a solution it does not."""
     found = ox.Store()
     found.bulk_load(
         path=str(exported / "data" / "croissant-tasks.jsonld"), format=ox.RdfFormat.JSON_LD
@@ -263,7 +263,7 @@ def test_tasks_view_conforms(exported):
 
 
 def test_records_of_every_eval_ever(exported, run):
-    """One valid record for each model, at its place; scores are the means of the run."""
+    """There is one valid record per model; its scores are within their bounds."""
     found = [json.loads(p.read_text()) for p in (exported / "eee").rglob("*.json")]
 
     assert len(found) == len({dialogue.model for dialogue in run.dialogues}) == 2
@@ -274,7 +274,7 @@ def test_records_of_every_eval_ever(exported, run):
 
 
 def test_records_that_break_a_schema_are_refused(run, tmp_path):
-    """A record that breaks our schema, or the one that is named, is refused unwritten."""
+    """A record that violates our schema, or the given one, is refused before it is written."""
     found = every_eval_ever.records(run, "us", "other", datetime.now(UTC))
     path, record = next(iter(found.items()))
     broken = {path: {**record, "schema_version": "9"}}
@@ -288,14 +288,14 @@ def test_records_that_break_a_schema_are_refused(run, tmp_path):
 
 
 def test_nothing_is_overwritten(small, tmp_path):
-    """A crate or data set is not written into what is there."""
+    """A crate or data set is not written into an existing folder."""
     for name in ("rocrate", "croissant"):
         with pytest.raises(PublicationRefused, match="already exists"):
             call("export", name, "--store", small, "-o", tmp_path, *OURS)
 
 
 def test_no_export_tells_of_this_machine(small, exported):
-    """Neither the host nor any path of it is in what is exported."""
+    """No export contains the host name or a path of this machine."""
     files = [path for path in exported.rglob("*") if path.is_file()]
     for path in files:
         content = path.read_text("utf-8")
@@ -305,14 +305,14 @@ def test_no_export_tells_of_this_machine(small, exported):
 
 
 def test_a_licence_is_needed(small, tmp_path):
-    """Without a licence there is no crate."""
+    """A crate without a licence is refused."""
     asked = ["export", "rocrate", "--store", str(small), "-o", str(tmp_path / "crate")]
 
     assert CliRunner().invoke(app, asked).exit_code == 2
 
 
 def test_a_folder_that_is_not_finished_takes_no_place(tmp_path):
-    """What is interrupted while it is written leaves nothing, so that it can be written again."""
+    """An interrupted export leaves nothing behind and can be repeated."""
     out = tmp_path / "made" / "crate"
 
     def interrupted():
@@ -346,5 +346,5 @@ def test_a_folder_that_is_not_finished_takes_no_place(tmp_path):
     ],
 )
 def test_developers_are_named(connector, notation, developer):
-    """By the account in a model's name, or by whoever is declared to make models of such names."""
+    """The developer is the account in the model's name, or the one declared for such names."""
     assert every_eval_ever._developer(connector, notation) == developer

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What judges said in records of Every Eval Ever, and on the pages of dialogues."""
+"""Verdicts of judges in records of Every Eval Ever and on the pages of dialogues."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ NOISY = "baseline:noisy?rate=0.5&seed=3"
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
-    """A store with a run of two models and two judges, of whom one was asked three times."""
+    """Return a store with a run of two models and two judges; one judge has three samples."""
     found = str(tmp_path_factory.mktemp("judged") / "store")
     with open_store(found) as store:
         of = judged_run(store, "baseline:oracle", NOISY, iterations=6, labels=[LABEL])
@@ -40,7 +40,7 @@ def place(tmp_path_factory):
 
 
 def records(place):
-    """The records of the judged run, by model, with the IRI of the run."""
+    """Return the records of the judged run, by path."""
     with open_reader(place) as store:
         run = newest_judgeable_run(store)
         out = read(store, ExportRequest(run.iri, level=RedactionLevel.ANSWERS))
@@ -49,7 +49,7 @@ def records(place):
 
 
 def test_judges_have_results_with_the_fields_of_the_format(place, tmp_path):
-    """Each rubric with values and each judge is a result of its own, valid by the schema."""
+    """Each pair of judge and rubric with values is a result that the schema accepts."""
     found = records(place)
     every_eval_ever.check(found, None)
 
@@ -77,7 +77,7 @@ def test_judges_have_results_with_the_fields_of_the_format(place, tmp_path):
 
 
 def test_the_command_writes_them(place, tmp_path):
-    """What the command writes has the judges' results, too."""
+    """The records of the command include the judges' results."""
     with open_reader(place) as store:
         run = newest_judgeable_run(store).id
     call("export", "eee", run, "--store", place, "-o", tmp_path / "eee")
@@ -91,7 +91,7 @@ def test_the_command_writes_them(place, tmp_path):
 
 
 def test_pages_of_dialogues_show_judges(place):
-    """Judge, rubric, verdict, reason, cost and place in a pair; the judge's page leads back."""
+    """A dialogue has rubric, verdict, reason, cost and position; the judge's page links back."""
     database = ox.Store()
     database.extend(quads(place))
     view = MemoryView(database, BASE)

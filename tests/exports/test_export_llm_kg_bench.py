@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``kgbench export llm-kg-bench``: what is exported can be imported, and is the same."""
+"""``kgbench export llm-kg-bench``: an exported run is the same after import."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ OPEN = ExportRequest(level=RedactionLevel.NONE)
 
 
 def content(location):
-    """The dialogues of the one run of a store, comparable with those of another store."""
+    """Return the dialogues of a store's only run, in a form comparable between stores."""
     with open_reader(str(location)) as store:
         run = read(store, OPEN)
     found = {}
@@ -60,7 +60,7 @@ def _plain(moment):
 
 @pytest.mark.slow
 def test_a_run_comes_back_as_it_went(quick_start, tmp_path):
-    """All tasks of the quick start come back: cases, texts, times, each score and info."""
+    """All tasks of the quick start come back: cases, texts, times, scores and infos."""
     path = tmp_path / "run.json"
     said = call(
         "export", "llm-kg-bench", "--store", quick_start, "--redact", "none", "-o", path, "--json"
@@ -75,7 +75,7 @@ def test_a_run_comes_back_as_it_went(quick_start, tmp_path):
 
 
 def exported(found, *, suite):
-    """Records that were imported, exported again."""
+    """Import records, export them again, and return the exported records."""
     with open_store("memory:") as store:
         (run,) = read_runs(ResultFile("f.json", as_json(found)), store.iris, suite)
         load(store, run)
@@ -84,7 +84,7 @@ def exported(found, *, suite):
 
 
 def in_order(found):
-    """Records by model, label and time."""
+    """Return records in order of model, label and time."""
     return sorted(found, key=lambda r: (r["modelId"], r["taskInfo"]["taskLabel"], r["startTime"]))
 
 
@@ -99,13 +99,13 @@ def in_order(found):
     ],
 )
 def test_records_come_back_as_they_came(record):
-    """A record of generation 3 is the same after import and export, value for value."""
+    """A record of generation 3 is unchanged by import and export."""
     assert exported([record], suite="mine") == [record]
 
 
 @pytest.mark.parametrize("record", [record_v1(), record_v2()])
 def test_earlier_generations_become_the_third(record):
-    """Records of earlier generations keep all they have; the fields they lack are added."""
+    """Records of earlier generations keep all their fields; missing fields are added."""
     (found,) = exported([record], suite="mine")
     told = {k: v for k, v in record.items() if k not in ("taskInfo", "taskData")}
 
@@ -117,7 +117,7 @@ def test_earlier_generations_become_the_third(record):
 @pytest.mark.slow
 @pytest.mark.parametrize("number", range(4))
 def test_published_results_come_back(external_data, number):
-    """Each published archive of generation 3 comes back, record by record, value for value."""
+    """Each published archive of generation 3 is unchanged by import and export."""
     found = list(records(archives(external_data)[number]))
     again = exported(found, suite="llm-kg-bench-3")
     pairs = zip(in_order(found), in_order(again), strict=True)
@@ -127,7 +127,7 @@ def test_published_results_come_back(external_data, number):
 
 
 def test_reference_answers_are_left_out(quick_start):
-    """By default the data of the cases hold commitments in place of reference answers."""
+    """By default, case data has commitments in place of reference answers."""
     found = json.loads(call("export", "llm-kg-bench", "--store", quick_start))
     data = next(r["taskData"] for r in found if "refSparql" in r["taskData"])
 
@@ -135,7 +135,7 @@ def test_reference_answers_are_left_out(quick_start):
 
 
 def test_protected_suites_are_refused(tmp_path):
-    """Texts of a protected suite need a flag; without texts there would be no file."""
+    """Texts of a protected suite need --unprotected; an export without texts is refused."""
     (tmp_path / "a.json").write_bytes(as_json([record_v3()]))
     call("import", "llm-kg-bench", tmp_path / "a.json", "--store", tmp_path / "store")
     asked = ["export", "llm-kg-bench", "--store", tmp_path / "store"]
@@ -148,7 +148,7 @@ def test_protected_suites_are_refused(tmp_path):
 
 
 def test_a_report_needs_a_file(tmp_path):
-    """--json tells what was written to --out, and is wrong usage without."""
+    """--json reports what was written to --out, and is wrong usage without --out."""
     result = CliRunner().invoke(app, ["export", "llm-kg-bench", "--json"])
 
     assert result.exit_code == 2

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Exported notebooks: executed, they show what kgbench itself computes."""
+"""Exported notebooks show the same results as kgbench when executed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PANDAS_JSON = "print(leaderboard.to_json(orient='records'))"
 
 
 def leaderboard(path, folder):
-    """The leaderboard of a notebook after it was executed in ``folder``, and its outputs."""
+    """Execute a notebook in ``folder``; return its leaderboard and its outputs."""
     made = nbformat.read(path, as_version=4)
     nbformat.validate(made)
     made.cells.append(nbformat.v4.new_code_cell(PANDAS_JSON))
@@ -37,13 +37,13 @@ def leaderboard(path, folder):
 
 
 def expected(store):
-    """The means of models over tasks, as the command computes them, in order."""
+    """Return the sorted mean scores of models, as the command computes them."""
     said = json.loads(call("analyze", "leaderboard", "--store", store, "--format", "json"))
     return sorted(row["score"] for row in said["rows"])
 
 
 def test_a_notebook_shows_the_leaderboard(small, tmp_path):
-    """Executed beside its data, every query has an answer, and means are those of the command."""
+    """A notebook executed beside its data answers every query and has the command's means."""
     out = tmp_path / "notebook"
     call("export", "notebook", "--store", small, "-o", out)
     rows, shown = leaderboard(out / "results.ipynb", out)
@@ -55,12 +55,12 @@ def test_a_notebook_shows_the_leaderboard(small, tmp_path):
     ready = [n for n in queries.names() if notebook.READY_MADE in queries.load(n).keywords]
     assert len(ready) >= 4
     assert "picture" in [output for outputs in shown for output in outputs]
-    # Loading and each query show something; what defines functions does not.
+    # Loading and each query have an output; a cell of function definitions has none.
     assert sum(map(bool, shown)) == 1 + len(ready) + 1
 
 
 def test_a_notebook_asks_published_data(small, tmp_path):
-    """With --data it asks the dump of a publication, under whatever base, and holds no data."""
+    """With --data, the notebook queries a published dump under any base and contains no data."""
     site = tmp_path / "site"
     settings = Settings(
         str(small), site, base="https://example.org/bench/", about=DatasetDescription(), processes=1
@@ -75,7 +75,7 @@ def test_a_notebook_asks_published_data(small, tmp_path):
 
 
 def test_labels_are_no_markup(small):
-    """What a run is called is shown as it is in the first cell."""
+    """The label of a run is escaped in the first cell."""
     with open_reader(str(small)) as store:
         run = read(store, ExportRequest())
     named = replace(run, info=replace(run.info, label="<b>*a*</b>\n# b"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The wide table of a run has a row for each dialogue, with the scores that the store has."""
+"""The wide table of a run has a row for each dialogue, with the scores in the store."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from kgbench.store import open_reader
 from tests.archives import as_json, record_v3
 from tests.exports.conftest import call
 
-IRIS = ("dialogue", "case")  # others where texts are left out
+IRIS = ("dialogue", "case")  # they differ if texts are left out
 
 
 @pytest.fixture(scope="module")
 def rows(quick_start):
-    """The rows of the table as CSV."""
+    """Return the rows of the CSV table."""
     text = call("export", "table", "--store", quick_start, "--format", "csv")
     return list(csv.DictReader(io.StringIO(text)))
 
 
 def test_each_dialogue_is_a_row_with_its_scores(quick_start, rows):
-    """Every score in the store stands in its dialogue's row, under its published short name."""
+    """Every score in the store is in its dialogue's row, under its published short name."""
     with open_reader(str(quick_start)) as store:
         run = read(store, ExportRequest(level=RedactionLevel.GOLD))
     by_dialogue = {row["dialogue"]: row for row in rows}
@@ -57,13 +57,13 @@ def test_each_dialogue_is_a_row_with_its_scores(quick_start, rows):
 
 
 def test_rows_are_by_model_task_and_iteration(rows):
-    """The three columns that identify a dialogue within a run do so."""
+    """Model, task and iteration identify a row."""
     keys = [(row["model_id"], row["task"], row["iteration"]) for row in rows]
     assert len(set(keys)) == len(keys)
 
 
 def test_binary_forms_hold_the_same_values(quick_start, rows, tmp_path):
-    """Parquet, Arrow and workbook have the columns of the CSV, numbers as numbers."""
+    """Parquet, Arrow and Excel have the columns of the CSV, with numbers as numbers."""
     pyarrow = pytest.importorskip("pyarrow")
     from pyarrow import feather, parquet
 
@@ -79,7 +79,7 @@ def test_binary_forms_hold_the_same_values(quick_start, rows, tmp_path):
 
 
 def test_columns_of_mixed_values_become_text():
-    """A column whose values share no type is text, in which nothing is lost."""
+    """A column of mixed types is exported as text, without loss."""
     parquet = pytest.importorskip("pyarrow.parquet")
     feather = pytest.importorskip("pyarrow.feather")
     columns = tuple(Column(name, name) for name in ("mixed", "truth", "none"))
@@ -92,7 +92,7 @@ def test_columns_of_mixed_values_become_text():
 
 
 def test_a_protected_suite_gives_its_scores_and_no_text(tmp_path):
-    """Without a choice, texts of a protected suite are left out; named as told, they are in."""
+    """Texts of a protected suite are left out, unless --unprotected names the suite."""
     path, store = tmp_path / "found.json", tmp_path / "store"
     path.write_bytes(as_json([record_v3()]))
     call("import", "llm-kg-bench", path, "--suite", "mine", "--store", store)
@@ -113,14 +113,14 @@ def test_a_protected_suite_gives_its_scores_and_no_text(tmp_path):
 
 
 def test_json_is_a_table_with_the_run_in_its_title(quick_start):
-    """The JSON form has the columns and rows of every table of kgbench."""
+    """The JSON form has title, columns and rows like every table of kgbench."""
     found = json.loads(call("export", "table", "--store", quick_start, "--format", "json"))
     assert found["title"].startswith("Dialogues of ")
     assert {"model", "task", "iteration"} <= set(found["rows"][0])
 
 
 def test_a_table_without_rows_has_only_leading_columns(quick_start):
-    """A run of which nothing counts gives the leading columns and no row."""
+    """A run without dialogues gives the leading columns and no row."""
     with open_reader(str(quick_start)) as store:
         run = read(store, ExportRequest(level=RedactionLevel.NONE, dialogue=None))
     run.dialogues = []

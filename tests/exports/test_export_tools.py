@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dialogues with tools in other formats: Every Eval Ever, and logs of Inspect AI there and back."""
+"""Dialogues with tools in other formats: Every Eval Ever, and round trips by Inspect AI logs."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ print(json.dumps([[m.role, [c.function for c in getattr(m, "tool_calls", None) o
 
 @pytest.fixture(scope="module", params=["native", "text"])
 def recorded(request, tmp_path_factory):
-    """A store with one dialogue, in either protocol."""
+    """Return the tool protocol and a store with one dialogue in it."""
     place = tmp_path_factory.mktemp(request.param) / "store"
     steps = NATIVE if request.param == "native" else TEXT
     patch = pytest.MonkeyPatch()
@@ -47,7 +47,7 @@ def recorded(request, tmp_path_factory):
 
 
 def test_every_eval_ever(recorded, tmp_path):
-    """Records name tools and limits; a sample is agentic, with its calls and their results."""
+    """Records state tools and limits; a sample is agentic, with its calls and their results."""
     protocol, place = recorded
     command("export", "eee", "--store", place, "-o", tmp_path / "eee", "--samples")
     (path,) = (tmp_path / "eee").rglob("*_samples.jsonl")
@@ -83,7 +83,7 @@ def test_every_eval_ever(recorded, tmp_path):
 
 
 def test_logs_of_inspect_come_back(recorded, tmp_path):
-    """Exported and imported again, a dialogue says the same, with the same calls and scores."""
+    """Exported and imported again, a dialogue has the same texts, calls and scores."""
     protocol, place = recorded
     logs, again = tmp_path / "logs", tmp_path / "again"
     command("export", "inspect", "--store", place, "-o", logs)
@@ -102,7 +102,7 @@ def test_logs_of_inspect_come_back(recorded, tmp_path):
 
 
 def test_inspect_reads_the_logs(recorded, tmp_path):
-    """Inspect itself reads a log, with calls and results as its own messages."""
+    """Inspect reads a log, with calls and results as its own messages."""
     pytest.importorskip("inspect_ai", reason="the extra kgbench[inspect] is not installed")
     protocol, place = recorded
     command("export", "inspect", "--store", place, "-o", tmp_path / "logs")
@@ -127,7 +127,7 @@ def test_inspect_reads_the_logs(recorded, tmp_path):
 
 
 def test_a_damaged_call_is_refused(recorded, tmp_path):
-    """A tool call of a log that is not as it should be is refused in words."""
+    """A damaged tool call in a log is refused with a message."""
     _, place = recorded
     command("export", "inspect", "--store", place, "-o", tmp_path / "logs")
     (path,) = (tmp_path / "logs").iterdir()
@@ -145,9 +145,9 @@ def test_a_damaged_call_is_refused(recorded, tmp_path):
 
 
 def test_the_server_of_a_call_comes_back(tmp_path, monkeypatch):
-    """A call of an MCP server's tool names the server after the way there and back.
+    """A call of an MCP server's tool keeps its server in a round trip.
 
-    Otherwise an audit would execute it with the tools of the task, and call its result forged.
+    Otherwise an audit would run the call with the task's tools and report its result as forged.
     """
     pytest.importorskip("mcp", reason="the extra kgbench[mcp] is not installed")
     monkeypatch.chdir(Path(__file__).resolve().parents[2])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Exports of runs that others held, that are unfinished, were judged again or are damaged."""
+"""Exports of imported, unfinished, rejudged and damaged runs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SUITES = frozenset({"mine", "kgbench-1", "llm-kg-bench-3"})
 
 
 def imported(*found):
-    """A run of imported records, with all that it says."""
+    """Return the run of imported records, unredacted."""
     with open_store("memory:") as store:
         (run,) = read_runs(ResultFile("f.json", as_json(list(found))), store.iris, "mine")
         load(store, run)
@@ -36,31 +36,31 @@ def imported(*found):
 
 @pytest.fixture(scope="module")
 def published():
-    """A run that others published: a dialogue of two answers, and a score that nobody declares."""
+    """Return a published run: a dialogue of two answers, and a score without a declared metric."""
     return imported(dialogue_v3(), record_v3(scores={"recall": 1, "unheardOf": -0.5}))
 
 
 @pytest.fixture(scope="module")
 def recorded():
-    """A store with two runs: one judged twice, with failed calls, and a published one."""
+    """Yield a store with two runs: one judged twice, with failed calls, and a published one."""
     with owned("result") as store:
         yield store
 
 
 def outgoing(store, **wanted):
-    """A run of the store, with all that it says."""
+    """Return a run of the store, unredacted."""
     return read(
         store, ExportRequest(**{"level": RedactionLevel.NONE, "unprotected": SUITES, **wanted})
     )
 
 
 def without(said, predicate):
-    """What is said, but for one property."""
+    """Return the statements without those of one property."""
     return StatementIndex(quad for quad in said.quads if quad.predicate.value != predicate)
 
 
 def test_records_of_others_say_what_is_unknown(published):
-    """No platform, interval or bound is made up for results of others; the schema holds."""
+    """Records of published results invent no platform, interval or bound, and are valid."""
     found = every_eval_ever.records(published, "us", "other", datetime.now(UTC))
     every_eval_ever.check(found, None)
     (record,) = found.values()
@@ -76,7 +76,7 @@ def test_records_of_others_say_what_is_unknown(published):
 
 
 def test_unfinished_dialogues_keep_what_they_have(published):
-    """A dialogue without a verdict on the whole has its rounds; one without rounds the whole."""
+    """A dialogue exports the verdicts it has: those of its rounds, of the whole, or both."""
     (mended,) = (one for one in published.dialogues if len(one.turns) > 1)
     both = published.evaluations[mended.iri]
     for kept, groups in (((0, 1), {"0", "1"}), ((None,), {"mean", "max", "meanExt", "last"})):
@@ -90,7 +90,7 @@ def test_unfinished_dialogues_keep_what_they_have(published):
 
 
 def test_the_commit_is_known_or_said_to_be_unknown(published):
-    """Without a commit the version stands in its place; without software nothing does."""
+    """Without a commit, the version takes its place; without software, it is "unknown"."""
     bare = replace(published, catalogue=without(published.catalogue, KGB.commit))
     nobody = replace(bare, statements=without(bare.statements, PROV.wasAssociatedWith))
     commits = [
@@ -104,7 +104,7 @@ def test_the_commit_is_known_or_said_to_be_unknown(published):
 
 
 def test_a_secret_in_published_infos_is_not_told(monkeypatch):
-    """What others noted goes out as it is, unless it tells a key of who exports it."""
+    """Published infos are exported unchanged, except those that contain a key of the exporter."""
     monkeypatch.setenv("OPENAI_API_KEY", "abcdefgh12345678")
     run = imported(
         record_v3(info={"note": "see /data/run.log"}),
@@ -115,13 +115,13 @@ def test_a_secret_in_published_infos_is_not_told(monkeypatch):
 
 
 def test_damage_is_said():
-    """A property that must be there and is not is named with its subject."""
+    """A missing mandatory property is reported with its subject."""
     with pytest.raises(StoreError, match=r"<urn:a> has no urn:p: the store is damaged"):
         StatementIndex([]).required("urn:a", "urn:p")
 
 
 def test_failed_calls_have_no_answer(recorded):
-    """A dialogue whose call failed has its prompt and times, and no record in a result file."""
+    """A dialogue with a failed call keeps its prompt and gets no record in a result file."""
     run = outgoing(recorded, run=iri("run/1"))
     (failed,) = (one for one in run.dialogues if one.iri.endswith("2-d4d4d4d4"))
     assert [turn.answer for turn in failed.turns] == [None]
@@ -132,7 +132,7 @@ def test_failed_calls_have_no_answer(recorded):
 
 
 def test_the_pass_is_chosen(recorded):
-    """One pass by its IRI or its end, the latest of all, or an error with those there are."""
+    """A pass is chosen by IRI or number, or as first or latest; an unknown one is an error."""
 
     def f1(choice):
         run = outgoing(recorded, run=iri("run/1"), choice=choice)
@@ -151,7 +151,7 @@ def test_the_pass_is_chosen(recorded):
 
 
 def test_a_dialogue_names_its_run(recorded):
-    """The run of a dialogue is found among several; a dialogue that is not there is refused."""
+    """A dialogue is exported with its run; an unknown dialogue is refused."""
     there = iri("run/2/parrot-2-2026-01-01/Spell-10/0-e1e1e1e1")
     run = outgoing(recorded, dialogue=there)
     assert run.info.iri == iri("run/2")
@@ -169,7 +169,7 @@ def test_every_task_has_its_own_solution(published):
 
 
 def test_what_is_nothing_to_prov_is_left_out(recorded):
-    """Statements about things that are no activity, entity or agent make no element."""
+    """Subjects that are no activity, entity or agent are left out of PROV documents."""
     odd = ["<urn:odd:thing> <urn:odd:p> 1 .", "_:b <urn:odd:q> 2 ."]
     recorded.write([Block(iri("graph/run/2"), odd)])
     text = prov_document.document(outgoing(recorded, run=iri("run/2"))).get_provn()
@@ -178,7 +178,7 @@ def test_what_is_nothing_to_prov_is_left_out(recorded):
 
 
 def test_a_drawing_names_each_agent_once(published, recorded):
-    """Who held a run and who judged it stand beside it, in one box each."""
+    """Agents are drawn once each, beside the run and the pass."""
     whole = prov_drawing.drawing(published)
     boxes = [node.iri for node in whole.nodes if node.kind == "agent" and node.x == 10]
     assert boxes == published.statements.values(published.info.iri, PROV.wasAssociatedWith)
@@ -189,7 +189,7 @@ def test_a_drawing_names_each_agent_once(published, recorded):
 
 
 def test_a_crate_may_have_no_creator(published, tmp_path):
-    """Without creators neither crate nor action names one; where it cannot be, it is refused."""
+    """A crate without creators names none; a crate that cannot be written is refused."""
     assert write(published, tmp_path / "crate", CrateMetadata("CC0-1.0")) == 2
     nodes = json.loads((tmp_path / "crate" / "ro-crate-metadata.json").read_text())["@graph"]
     assert not [node for node in nodes if "agent" in node or "author" in node]

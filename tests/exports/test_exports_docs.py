@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page on exports tells of the options there are, and its commands can be given."""
+"""The page on exports documents every option, and its commands work."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ ELSEWHERE = {"--help", "--store"}
 
 @pytest.fixture(scope="module")
 def page(repository):
-    """The text of the page."""
+    """Return the text of the page."""
     return (repository / "docs" / "exports.md").read_text(encoding="utf-8")
 
 
 def options(*command):
-    """The long options of a command."""
+    """Return the long options of a command."""
     found = typer.main.get_command(app)
     for name in command:
         found = found.commands[name]
@@ -32,7 +32,7 @@ def options(*command):
 
 @pytest.mark.parametrize("name", ["prov", "rocrate", "croissant", "eee", "llm-kg-bench"])
 def test_every_option_is_in_the_table(page, name):
-    """The table says of each option which exports have it, and of no other."""
+    """The table states for each option exactly the exports that have it."""
     rows = [row.split(" | ") for row in page.splitlines() if row.startswith("| `--")]
     told = {
         option
@@ -51,7 +51,7 @@ def test_the_import_is_told_of(page):
 
 @pytest.mark.slow
 def test_the_commands_of_the_page_work(page, small, tmp_path, monkeypatch):
-    """Each example runs over a store, those that fetch aside."""
+    """Each example works, except those that fetch data."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("KGBENCH_STORE", str(small))
     said = call("export", "prov")

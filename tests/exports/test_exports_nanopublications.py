@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nanopublications of claims: valid, with trusty IRIs, and every change is noticed."""
+"""Nanopublications of claims are valid, have trusty IRIs, and reveal every change."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ needs_library = pytest.mark.skipif(
 
 @pytest.fixture
 def site(tmp_path):
-    """A published folder, as far as its claims go."""
+    """Return a published folder that has only a claim."""
     place = tmp_path / "site" / "claims" / "small"
     place.mkdir(parents=True)
     (place / "parrot.ttl").write_text(CLAIM)
@@ -37,7 +37,7 @@ def site(tmp_path):
 
 
 def export(site, out, key, code=0):
-    """Export its claims."""
+    """Export the claims of a site."""
     if not key.exists():
         command("keys", "new", key, "--rsa")
     words = ("--creator", WHO, "--licence", "CC-BY-4.0", "-o", out)
@@ -46,7 +46,7 @@ def export(site, out, key, code=0):
 
 @needs_library
 def test_each_claim_becomes_a_valid_nanopublication(site, tmp_path):
-    """The library and we find it valid; its IRI is a trusty one below the base."""
+    """The library and kgbench find it valid; its IRI is a trusty IRI below the base."""
     from kgbench.exports.nanopublications import verified
 
     export(site, tmp_path / "out", tmp_path / "key")
@@ -70,7 +70,7 @@ def test_each_claim_becomes_a_valid_nanopublication(site, tmp_path):
 @needs_library
 @pytest.mark.parametrize(("before", "after"), [("0.75", "0.95"), ("graph/pass/1", "graph/pass/2")])
 def test_every_change_is_noticed(site, tmp_path, before, after):
-    """A changed number or provenance does not fit the trusty IRI."""
+    """A changed number or provenance does not match the trusty IRI."""
     from kgbench.exports.nanopublications import verified
 
     export(site, tmp_path / "out", tmp_path / "key")
@@ -84,7 +84,7 @@ def test_every_change_is_noticed(site, tmp_path, before, after):
 
 @needs_library
 def test_a_forged_signature_is_noticed(site, tmp_path, monkeypatch):
-    """Also where the trusty IRI was renewed, which the check of the library accepts."""
+    """A forged signature is refused, even with a valid trusty IRI, which the library accepts."""
     import nanopub.sign_utils
     from Crypto.Hash import SHA256
 
@@ -103,7 +103,7 @@ def test_a_forged_signature_is_noticed(site, tmp_path, monkeypatch):
 
 
 def test_an_rsa_key_is_for_its_owner_only(tmp_path):
-    """The private key has mode 0600, and is not used where others may read it."""
+    """The private key has mode 0600 and is not used if others can read it."""
     from kgbench.signing.keys import private_key
 
     command("keys", "new", tmp_path / "key", "--rsa")
@@ -114,7 +114,7 @@ def test_an_rsa_key_is_for_its_owner_only(tmp_path):
 
 
 def test_what_is_not_installed_is_told(site, tmp_path, monkeypatch):
-    """Without the library the message names the extra."""
+    """Without the library, the message names the extra."""
     import sys
 
     monkeypatch.setitem(sys.modules, "nanopub", None)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``kgbench import rdf``: what others published is as what was measured here."""
+"""``kgbench import rdf``: imported results are equal to results measured here."""
 
 from __future__ import annotations
 
@@ -28,29 +28,29 @@ GRAPHLESS = {ox.RdfFormat.TURTLE, ox.RdfFormat.N_TRIPLES, ox.RdfFormat.RDF_XML}
 
 
 def node(iri):
-    """An IRI as a node."""
+    """Return an IRI as a node."""
     return ox.NamedNode(iri)
 
 
 def dump(path, found, rdf_format=ox.RdfFormat.N_QUADS):
-    """A file with quads; where the syntax has no graphs, with all of them as triples."""
+    """Write quads to a file and return its path; without graphs if the syntax has none."""
     content = (q.triple for q in found) if rdf_format in GRAPHLESS else found
     path.write_bytes(ox.serialize(content, format=rdf_format))
     return path
 
 
 def taken(*arguments, store):
-    """The report of an import."""
+    """Import data and return the report."""
     return json.loads(call("import", "rdf", *arguments, "--store", store, "--json"))
 
 
 def leaderboard(store):
-    """The rows of the leaderboard of a store."""
+    """Return the rows of the leaderboard of a store."""
     return json.loads(call("analyze", "leaderboard", "--store", store, "--format", "json"))["rows"]
 
 
 def results(location):
-    """The graphs of runs and passes."""
+    """Return the quads of runs and passes."""
     return {q for q in quads(location) if "/graph/run/" in str(q.graph_name)} | {
         q for q in quads(location) if "/graph/pass/" in str(q.graph_name)
     }
@@ -58,14 +58,14 @@ def results(location):
 
 @pytest.fixture(scope="module")
 def published(small, tmp_path_factory):
-    """The results of the small store, as N-Quads."""
+    """Return a file with the results of the small store, as N-Quads."""
     found = results_only(quads(small))
     return dump(tmp_path_factory.mktemp("published") / "all.nq", found)
 
 
 @pytest.mark.slow
 def test_another_store_has_the_same_results(small, tmp_path):
-    """Runs and passes are taken over statement by statement; the leaderboard is the same."""
+    """Runs and passes are imported statement by statement; the leaderboard is the same."""
     said = taken(dump(tmp_path / "all.nq", quads(small)), store=tmp_path / "store")
 
     assert (len(said["runs"]), len(said["passes"])) == (1, 1)
@@ -76,7 +76,7 @@ def test_another_store_has_the_same_results(small, tmp_path):
 
 
 def test_importing_again_changes_nothing(published, tmp_path):
-    """The same file again brings nothing, and writes nothing."""
+    """A second import of the same file changes nothing."""
     taken(published, store=tmp_path / "store")
     before = set(quads(tmp_path / "store"))
     again = taken(published, store=tmp_path / "store")
@@ -86,7 +86,7 @@ def test_importing_again_changes_nothing(published, tmp_path):
 
 
 def test_results_of_two_groups_are_analysed_together(small, published, tmp_path):
-    """Models of an imported run stand beside those of a run of one's own."""
+    """Models of an imported run are ranked with those of a run measured here."""
     place = tmp_path / "store"
     call("run", "--store", place, "-m", "baseline:silent", "-t", "RdfFriendCount-turtle-1")
     taken(published, store=place)
@@ -105,14 +105,14 @@ def test_results_of_two_groups_are_analysed_together(small, published, tmp_path)
     ],
 )
 def test_every_syntax_brings_the_same(published, tmp_path, name, rdf_format):
-    """Statements find their graphs by what they are about, so syntaxes without graphs will do."""
+    """Statements are assigned to graphs by subject, so syntaxes without graphs suffice."""
     found = list(ox.parse(path=str(published), format=ox.RdfFormat.N_QUADS))
 
     assert staged(dump(tmp_path / name, found, rdf_format)) == staged(published)
 
 
 def staged(path, password=None):
-    """The statements that an import finds in a file, by graph."""
+    """Return the statements that an import finds in a file, by graph."""
     with parsing.scratch_folder() as scratch:
         documents = sources.fetch_documents(str(path), scratch, password).files
         contents = data_sets.read(parsing.stage(documents, scratch))
@@ -139,7 +139,7 @@ def test_compressed_dumps(published, tmp_path, end):
 
 
 def test_the_password_comes_from_the_environment(published, tmp_path):
-    """An encrypted archive is opened by KGBENCH_ARCHIVE_PASSWORD, which is never told."""
+    """KGBENCH_ARCHIVE_PASSWORD opens an encrypted archive and is never printed."""
     path = _encrypt(tmp_path / "all.nq.zip", published.read_bytes())
     secret = {"KGBENCH_ARCHIVE_PASSWORD": "open sesame"}
     said = call("import", "rdf", path, "--store", tmp_path / "store", env=secret)
@@ -160,7 +160,7 @@ def _encrypt(path, content):
 
 
 def test_where_it_came_from_is_recorded(published, tmp_path):
-    """The import has a graph of its own: who, when, from which file with which checksum."""
+    """An import records its times, its sources and their checksums."""
     said = taken(published, store=tmp_path / "store")
     found = quads(tmp_path / "store")
     activity = typed(found, KGB.Import)
@@ -177,7 +177,7 @@ def test_where_it_came_from_is_recorded(published, tmp_path):
 
 
 def test_foreign_terms_are_kept(published, tmp_path):
-    """What the data say in other vocabularies is kept, in the graph of the import."""
+    """Statements with foreign terms are kept in the graph of the import."""
     found = list(ox.parse(path=str(published), format=ox.RdfFormat.N_QUADS))
     run = typed(found, KGB.Run)
     extra = [
@@ -194,7 +194,7 @@ def test_foreign_terms_are_kept(published, tmp_path):
 
 
 def test_removed_texts_are_accepted(published, tmp_path):
-    """Where a text was left out of a publication, its digest stands for it."""
+    """A text that was left out of a publication is accepted with its digest."""
     found = []
     for quad in ox.parse(path=str(published), format=ox.RdfFormat.N_QUADS):
         if quad.predicate.value == PROV.value and "/text/" in quad.subject.value:
@@ -210,7 +210,7 @@ def test_removed_texts_are_accepted(published, tmp_path):
 
 
 def moved(found, base, origin=KGB.recordedAs):
-    """Quads as they are published under another base."""
+    """Yield quads as they are published under another base."""
 
     def under(term):
         recorded = ("run/", "pass/", "graph/", "software/", "analysis/")
@@ -229,7 +229,7 @@ def moved(found, base, origin=KGB.recordedAs):
 
 @pytest.mark.slow
 def test_results_of_another_base_can_be_judged_again(small, tmp_path):
-    """A new pass over a run of another base belongs to that run, and finds what its first did."""
+    """A re-evaluation of a run with another base belongs to it and agrees with its first pass."""
     path = dump(tmp_path / "a.nq", moved(quads(small), "https://example.org/bench/"))
     (run,) = taken(path, store=tmp_path / "store")["runs"]
     said = json.loads(call("reevaluate", "--store", tmp_path / "store", "--json"))
@@ -244,7 +244,7 @@ def test_results_of_another_base_can_be_judged_again(small, tmp_path):
 
 @pytest.mark.slow
 def test_published_under_another_base(small, tmp_path):
-    """Recorded things may have another base; the one that was published is not taken twice."""
+    """Results of another base are imported once: the store that recorded them imports nothing."""
     path = dump(tmp_path / "a.nq", moved(quads(small), "https://example.org/bench/"))
     said = taken(path, store=tmp_path / "store")
 
@@ -260,7 +260,7 @@ def test_published_under_another_base(small, tmp_path):
 
 @pytest.mark.slow
 def test_publications_that_named_origins_otherwise(small, tmp_path):
-    """prov:alternateOf of earlier publications is read as kgb:recordedAs, and clashes with none."""
+    """prov:alternateOf in earlier publications is read as kgb:recordedAs; shapes hold."""
     base = "https://example.org/bench/"
     earlier = dump(tmp_path / "a.nq", moved(quads(small), base, PROV.alternateOf))
     now = dump(tmp_path / "b.nq", moved(quads(small), base))
@@ -278,7 +278,7 @@ def test_publications_that_named_origins_otherwise(small, tmp_path):
 
 @pytest.fixture(scope="module")
 def published_site(small, tmp_path_factory):
-    """The small store, published under an address of its own."""
+    """Return the small store, published under another base."""
     place = tmp_path_factory.mktemp("site") / "site"
     base = "https://example.org/bench/"
     call("publish", "--store", small, "--out", place, "--base", base, "--processes", "1")
@@ -287,7 +287,7 @@ def published_site(small, tmp_path_factory):
 
 @pytest.fixture
 def site(published_site, tmp_path):
-    """A copy of what an import looks at in a published folder."""
+    """Return a copy of the files that an import reads in a published folder."""
     place = tmp_path / "site"
     (place / "data").mkdir(parents=True)
     for name in (DUMP, "catalog.ttl", "SHA256SUMS"):
@@ -297,7 +297,7 @@ def site(published_site, tmp_path):
 
 @pytest.mark.slow
 def test_a_published_folder(published_site, small, tmp_path):
-    """What ``publish`` wrote is imported, and gives the same leaderboard."""
+    """A folder written by ``publish`` is imported and gives the same leaderboard."""
     said = taken(published_site, store=tmp_path / "store")
 
     assert said["runs"][0].startswith("https://example.org/bench/run/")
@@ -308,7 +308,7 @@ def test_a_published_folder(published_site, small, tmp_path):
 
 @pytest.mark.parametrize("what", ["data/all.nq.zst", "catalog.ttl"])
 def test_a_wrong_checksum_is_refused(site, tmp_path, what):
-    """A dump or catalogue that is not the one that was published is refused."""
+    """A changed dump or catalogue is refused."""
     with (site / what).open("ab") as file:
         file.write(b"\n# altered\n")
 
@@ -318,7 +318,7 @@ def test_a_wrong_checksum_is_refused(site, tmp_path, what):
 
 @pytest.mark.slow
 def test_a_site_on_the_web(site, tmp_path):
-    """An address is fetched: a whole site, or one dump of it."""
+    """A whole site or one of its dumps is fetched from a URL."""
     with serving(site) as address:
         whole = taken(address, store=tmp_path / "store")
         again = taken(f"{address}{DUMP}", store=tmp_path / "store")
@@ -330,7 +330,7 @@ def test_a_site_on_the_web(site, tmp_path):
 
 @pytest.mark.slow
 def test_a_run_that_was_continued_grows(small, tmp_path):
-    """A later dump of the same run brings what is new of it."""
+    """A later dump of the same run adds its new statements."""
     found = quads(small)
     run_graph = next(q.graph_name for q in found if "/graph/run/" in str(q.graph_name))
     last = typed(found, KGB.Dialogue).value
@@ -346,7 +346,7 @@ def test_a_run_that_was_continued_grows(small, tmp_path):
 
 @pytest.mark.slow
 def test_an_import_that_breaks_off_leaves_nothing(published, tmp_path, monkeypatch):
-    """What was loaded before an import broke off is invisible, and the next one is complete."""
+    """An interrupted import leaves nothing visible, and the next one is complete."""
 
     def break_off(*_):
         raise KeyboardInterrupt

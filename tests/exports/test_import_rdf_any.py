@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whatever was recorded, in whatever form it is published, is imported as it was, or refused."""
+"""Any record in any published form is imported unchanged or refused."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from kgbench.vocab import KGB, PROV
 from tests.exports.conftest import results_only
 from tests.test_record_round_trip import BEGAN, METRICS, begin, store, turns
 
-__all__ = ["store"]  # a fixture: a store that knows a task, a case and a model
+__all__ = ["store"]  # a fixture: a store with a task, a case and a model
 
 SYNTAXES = {
     "N-Quads": ox.RdfFormat.N_QUADS,
@@ -40,7 +40,7 @@ BETWEEN = ("", "\t ", "# a comment", '# <a:b> <a:c> "d" .')
 
 
 def everything(of: EmbeddedStore) -> list[Any]:
-    """The quads of a store that are about results."""
+    """Return the quads of a store that belong to results."""
     return results_only(
         ox.Quad(t.subject, t.predicate, t.object, ox.NamedNode(graph))
         for graph in of.graphs()
@@ -49,12 +49,12 @@ def everything(of: EmbeddedStore) -> list[Any]:
 
 
 def canonical(quads: list[Any]) -> list[str]:
-    """N-Quads in an order of their own; there are no blank nodes among them."""
+    """Return quads as sorted N-Quads; they have no blank nodes."""
     return sorted(f"{quad} ." for quad in quads if "/software/" not in quad.subject.value)
 
 
 def record(into: EmbeddedStore, said: Any, score: float) -> list[Any]:
-    """The quads of one run of one dialogue, whose answers have one score each."""
+    """Record a run of one dialogue, with one score per answer, and return its quads."""
     recorder, dialogue = begin(into)
     lines, found = [], []
     for k, turn in enumerate(said):
@@ -76,7 +76,7 @@ def record(into: EmbeddedStore, said: Any, score: float) -> list[Any]:
 
 @st.composite
 def published(draw: Any, quads: list[Any]) -> list[tuple[str, bytes]]:
-    """The same statements in one or two files, in any order and form."""
+    """Draw one or two files of the same statements, in any order and syntax."""
     shuffled = draw(st.permutations(quads))
     cut = draw(st.integers(0, len(shuffled)))
     files = []
@@ -112,7 +112,7 @@ def imported(files: list[tuple[str, bytes]], into: EmbeddedStore, folder: Path) 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder for what is parsed."""
+    """Return a folder for parsed data."""
     return tmp_path_factory.mktemp("parsed")
 
 
@@ -120,7 +120,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @settings(max_examples=4)
 @given(turns(), st.floats(0, 1), st.data())
 def test_any_record_is_imported_in_any_form(store, folder, said, score, data):
-    """Any dialogue in any syntax, order and partition is the same N-Quads in another store."""
+    """A dialogue is the same in another store, for any syntax, order and partition."""
     quads = record(store, said, score)
     with EmbeddedStore(None) as other:
         imported(data.draw(published(quads)), other, folder)
@@ -130,14 +130,14 @@ def test_any_record_is_imported_in_any_form(store, folder, said, score, data):
 
 @pytest.fixture(scope="module")
 def whole(store: EmbeddedStore) -> bytes:
-    """A published run of one answer, as N-Quads."""
+    """Return a published run of one answer, as N-Quads."""
     call = Call(BEGAN, BEGAN, Reply("an answer"))
     quads = record(store, (Turn("a prompt", (call,)),), 0.5)
     return "\n".join(canonical(quads)).encode("utf-8")
 
 
 def texts(quads: list[Any]) -> set[tuple[str, str]]:
-    """Each text and case with what it holds."""
+    """Return the content of each text and case."""
     return {
         (quad.subject.value, quad.object.value)
         for quad in quads
@@ -146,7 +146,7 @@ def texts(quads: list[Any]) -> set[tuple[str, str]]:
 
 
 def wrong(store: EmbeddedStore) -> list[str]:
-    """What the shapes of results say against a store."""
+    """Return the violations of the shapes of results in a store."""
     data = Data(store._store)
     return list(map(str, complaints(data, result_shapes(data))))
 
@@ -154,7 +154,7 @@ def wrong(store: EmbeddedStore) -> list[str]:
 @settings(max_examples=12)
 @given(st.data())
 def test_any_damage_is_refused_or_seen_by_no_answer(whole, folder, data):
-    """With bytes replaced, a file is refused whole, or conforms with texts and cases unchanged."""
+    """A file with a damaged byte is refused whole, or conforms without changed texts or cases."""
     before = texts(list(ox.parse(whole, ox.RdfFormat.N_QUADS)))
     damaged = bytearray(whole)
     damaged[data.draw(st.integers(0, len(whole) - 1))] = data.draw(st.integers(0, 255))
@@ -174,7 +174,7 @@ def test_any_damage_is_refused_or_seen_by_no_answer(whole, folder, data):
 @settings(max_examples=10)
 @given(data=st.data())
 def test_any_damage_to_a_site_is_refused(whole, folder, what, data):
-    """In a published folder every byte that an import reads is under a checksum."""
+    """Every byte that an import reads in a published folder is protected by a checksum."""
     files = {"data/all.nq": whole, "catalog.ttl": b"<a:b> <a:c> <a:d> .\n"}
     sums = [f"{hashlib.sha256(content).hexdigest()}  {name}" for name, content in files.items()]
     files["SHA256SUMS"] = "\n".join(sums).encode()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Data sets that are broken, or that want to be more than they are, are refused whole."""
+"""Broken and malicious data sets are refused whole."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CATALOGUE = node(f"{BASE}graph/catalogue")
 
 @pytest.fixture(scope="module")
 def statements(small):
-    """What the small store says of results, with a few declared things."""
+    """Return the results in the small store, with a few declarations."""
     found = quads(small)
     wanted = (METRIC, KGB.round, f"{BASE}layout", f"{BASE}graph/run/")
     return results_only(found) + [q for q in found if q.subject.value.startswith(wanted)]
@@ -30,7 +30,7 @@ def statements(small):
 
 @pytest.fixture(scope="module")
 def store():
-    """A store in memory that nothing is ever written to."""
+    """Yield an in-memory store that stays empty."""
     with open_store("memory:") as opened:
         yield opened
 
@@ -44,7 +44,7 @@ def take(path, store):
 
 
 def refused(path, store, words):
-    """That an import is refused with words, and that nothing of it is in the store."""
+    """Assert that an import is refused with a one-line message and writes nothing."""
     with pytest.raises(ImportRefused, match=words) as why:
         take(path, store)
     assert "\n" not in str(why.value)
@@ -52,17 +52,17 @@ def refused(path, store, words):
 
 
 def home(found, subject):
-    """The graph that a subject stands in."""
+    """Return the graph of a subject."""
     return next(q.graph_name for q in found if q.subject == subject)
 
 
 def double(value):
-    """A number as scores are written."""
+    """Return a number as a literal, as for scores."""
     return ox.Literal(value, datatype=node(XSD.double))
 
 
 def replaced(found, predicate, value, *, of=None):
-    """The statements, with another value where a property is said first (of a subject)."""
+    """Yield the statements with another value in the first one of a property (and subject)."""
     done = False
     for q in found:
         if not done and q.predicate.value == predicate and of in (None, q.subject):
@@ -74,7 +74,7 @@ def replaced(found, predicate, value, *, of=None):
 
 
 def in_run(found, predicate, value, *, kind=KGB.Run):
-    """One more statement about a run, or about the first thing of a class."""
+    """Return one more statement about a run, or about the first instance of a class."""
     subject = typed(found, kind)
     return ox.Quad(subject, node(predicate), value, home(found, subject))
 
@@ -161,14 +161,14 @@ CASES = {
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_altered_data_are_refused(statements, store, tmp_path, name):
-    """Each alteration is named in one line, and nothing is written."""
+    """Each alteration is refused with a one-line message, and nothing is written."""
     alter, words = CASES[name]
 
     refused(dump(tmp_path / "a.nq", list(alter(statements))), store, words)
 
 
 def test_another_record_under_one_iri_is_refused(statements, tmp_path):
-    """A run that the store has, with another content, is refused; a label may be another."""
+    """A run or task with other content under the same IRI is refused; another label is not."""
     with open_store("memory:") as own:
         take(dump(tmp_path / "a.nq", statements), own)
         graphs = own.graphs()
@@ -209,7 +209,7 @@ BROKEN = {
 @pytest.mark.slow
 @pytest.mark.parametrize("name", BROKEN)
 def test_broken_files_are_refused(store, tmp_path, name):
-    """Files that are damaged, mean no harm but say nothing, or mean harm to parsers."""
+    """Damaged files, files without results and files that attack parsers are refused."""
     content, words = BROKEN[name]
     (tmp_path / name).write_bytes(content)
 
@@ -217,7 +217,7 @@ def test_broken_files_are_refused(store, tmp_path, name):
 
 
 def test_bombs_are_refused(store, tmp_path, monkeypatch):
-    """No more is unpacked than there is room for by the limit."""
+    """A file that unpacks to more than the limit is refused."""
     monkeypatch.setattr(sources, "MAX_BYTES", 1_000_000)
     (tmp_path / "a.nq.gz").write_bytes(gzip.compress(b"<a:b> <a:c> <a:d> .\n" * 100_000))
 
@@ -225,7 +225,7 @@ def test_bombs_are_refused(store, tmp_path, monkeypatch):
 
 
 def test_documents_that_never_end_are_refused(store, tmp_path, monkeypatch):
-    """A document that keeps the parser busy beyond its time is refused."""
+    """A document that exceeds the parser's time limit is refused."""
     monkeypatch.setattr(parsing, "SECONDS", 0.0)
     (tmp_path / "a.nq").write_bytes(b"<a:b> <a:c> <a:d> .\n")
 
@@ -234,17 +234,17 @@ def test_documents_that_never_end_are_refused(store, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("url", ["ftp://e.org/a.nq", "file:///etc/passwd", "https:///a.nq"])
 def test_only_the_web_is_fetched(tmp_path, url):
-    """Other addresses than those of the web are refused without a look."""
+    """URLs with other schemes than http and https are refused."""
     with pytest.raises(ImportRefused, match="only http and https"):
         sources.fetch_documents(url, tmp_path)
 
 
 def test_names_and_passwords_in_addresses_are_not_told():
-    """An address is recorded without what opens it."""
+    """An address is recorded without credentials, query and fragment."""
     assert sources._public_url("https://me:pw@e.org/a.nq?key=1#x") == "https://e.org/a.nq"
 
 
 def test_a_folder_that_was_not_published(tmp_path):
-    """Any other folder is refused."""
+    """A folder that kgbench did not publish is refused."""
     with pytest.raises(ImportRefused, match="not a site that kgbench published"):
         sources.fetch_documents(str(tmp_path), tmp_path)

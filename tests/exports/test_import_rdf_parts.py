@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Data sets in parts, at third hand, with what is theirs: all of it finds its place."""
+"""Data sets in parts, at third hand, and with foreign terms are imported completely."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LIKES = node("https://example.org/likes")
 
 @pytest.fixture(scope="module")
 def whole():
-    """What an import brought into a store, with scores and a task that nobody declares."""
+    """Return the quads of an import with undeclared scores and an undeclared task."""
     records = [record_v3("Unknown", label="Unknown"), dialogue_v3()]
     records.append(record_v3(scores={"f1": 1.0, "extra": 0.5}))
     with open_store("memory:") as own:
@@ -39,13 +39,13 @@ def whole():
 
 @pytest.fixture
 def store():
-    """An empty store."""
+    """Yield an empty store."""
     with open_store("memory:") as opened:
         yield opened
 
 
 def every(store):
-    """All quads of an open store."""
+    """Return all quads of an open store."""
     return [
         ox.Quad(t.subject, t.predicate, t.object, ox.NamedNode(graph))
         for graph in store.graphs()
@@ -66,13 +66,13 @@ def take(found, store, folder, progress=None):
 
 
 def results(found):
-    """The quads of runs, passes and invalidations."""
+    """Return the quads of runs, passes and invalidations."""
     kinds = ("/graph/run/", "/graph/pass/", "/graph/invalidation/")
     return {q for q in found if any(kind in q.graph_name.value for kind in kinds)}
 
 
 def test_what_nobody_declares_comes_along(whole, store, tmp_path):
-    """Task classes and metrics that only published results know are described in the next store."""
+    """Undeclared task classes and metrics are described in the importing store as well."""
     take(whole, store, tmp_path)
     described = {q.subject.value for q in every(store) if q.predicate.value == RDF.type}
 
@@ -83,7 +83,7 @@ def test_what_nobody_declares_comes_along(whole, store, tmp_path):
 
 @pytest.mark.slow
 def test_results_at_third_hand(whole, store, tmp_path):
-    """Of a store that imported, runs, passes and invalidations are taken, and its imports noted."""
+    """Runs, passes and invalidations of an importing store are imported; its imports are noted."""
     with open_store("memory:") as second:
         take(whole, second, tmp_path)
         dialogue = min(q.subject.value for q in results(whole) if q.object == node(KGB.Dialogue))
@@ -100,7 +100,7 @@ def test_results_at_third_hand(whole, store, tmp_path):
 
 
 def test_a_part_refers_to_what_is_there(whole, store, tmp_path):
-    """A run may come first and its pass later, each with the registry of the whole."""
+    """A run and its pass can be imported one after the other, each with the registry."""
     of_pass = {q for q in whole if "/graph/pass/" in q.graph_name.value}
     first = take([q for q in whole if q not in of_pass], store, tmp_path)
     second = take(
@@ -113,10 +113,10 @@ def test_a_part_refers_to_what_is_there(whole, store, tmp_path):
 
 
 def test_a_run_that_was_lost_comes_back(whole, store, tmp_path):
-    """The same file brings again what was removed since; the import is one and keeps its times."""
+    """The same file restores removed graphs; the import is recorded once and keeps its times."""
 
     def kept():
-        """What the store holds, but for stamps, and for counts, whose IRIs are new each time."""
+        """Return the store's quads without stamps and counts; the IRIs of counts change."""
         return {
             q
             for q in every(store)
@@ -141,7 +141,7 @@ def test_a_run_that_was_lost_comes_back(whole, store, tmp_path):
 
 
 def test_statements_twice_and_in_blocks(whole, store, tmp_path, monkeypatch):
-    """What stands in a graph and in none counts once, in however small portions it is written."""
+    """A statement in a graph and in the default graph counts once, for any block size."""
     monkeypatch.setattr(loading, "_BLOCK_SIZE", 7)
     monkeypatch.setattr(checks, "_PROGRESS_STEP", 50)
     told = []
@@ -154,7 +154,7 @@ def test_statements_twice_and_in_blocks(whole, store, tmp_path, monkeypatch):
 
 
 def test_terms_of_others_are_kept_apart_and_ours_left_out(whole, store, tmp_path):
-    """Foreign words about models and nodes stay; terms that only we declare do not."""
+    """Foreign terms about models and nodes are kept; terms that only kgbench declares are not."""
     model = typed(whole, KGB.Model)
     foreign = [
         ox.Quad(model, LIKES, ox.Literal("rain")),
@@ -177,7 +177,7 @@ def test_terms_of_others_are_kept_apart_and_ours_left_out(whole, store, tmp_path
 
 
 def test_another_spelling_of_a_model_is_added(whole, store, tmp_path):
-    """A later data set may say more of a model, and withhold a case that the store has."""
+    """A later data set may add to a model, and may withhold a case that the store has."""
     take(whole, store, tmp_path)
     model = typed(whole, KGB.Model)
     more = ox.Quad(
@@ -197,13 +197,13 @@ def test_another_spelling_of_a_model_is_added(whole, store, tmp_path):
 
 
 def original(found, content):
-    """The quads, with original bytes of the first text."""
+    """Return the quads with original bytes of the first text."""
     value = ox.Literal(content, datatype=node(XSD.base64Binary))
     return [*found, in_run(found, KGB.originalBytes, value, kind=KGB.Text)]
 
 
 def impossible(found):
-    """The quads, with all iterations before the first."""
+    """Yield the quads with negative iterations."""
     minus = ox.Literal("-1", datatype=node(XSD.integer))
     for q in found:
         if q.predicate.value == KGB.iteration:
@@ -247,7 +247,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_is_wrong_is_named(whole, store, tmp_path, name):
-    """Each alteration is refused in words, and nothing is written."""
+    """Each alteration is refused with a message, and nothing is written."""
     alter, words = REFUSED[name]
     before = every(store)
     with pytest.raises(ImportRefused, match=words):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where data sets are taken from: what is incomplete there, or leads astray, is refused."""
+"""Incomplete and misleading sources of data sets are refused."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ CATALOGUE = """\
 
 
 def sha(content):
-    """A checksum in hex."""
+    """Return a checksum in hex."""
     return hashlib.sha256(content).hexdigest()
 
 
 def site(folder, name, **instead):
-    """A published folder of one statement; ``instead`` are other contents, ``None`` for none."""
+    """Write a published folder of one statement; ``instead`` replaces or (``None``) omits files."""
     dump = f"<a:{name}> <a:b> <a:c> .\n".encode()
     catalogue = CATALOGUE.format(name=name, dump=DUMP, sum=sha(dump)).encode()
     catalogue = instead.get("catalogue", catalogue)
@@ -46,14 +46,14 @@ def site(folder, name, **instead):
 
 @pytest.fixture
 def scratch(tmp_path):
-    """A folder for what is fetched."""
+    """Return a folder for downloads."""
     place = tmp_path / "scratch"
     place.mkdir()
     return place
 
 
 def test_each_site_has_a_catalogue_of_its_own(tmp_path, scratch):
-    """Two published folders are taken in one import, each held against its own checksums."""
+    """Each of two published folders is checked against its own checksums."""
     found = [sources.fetch_documents(site(tmp_path, name), scratch) for name in ("one", "two")]
 
     assert [one.origins[0].name for one in found] == [f"one/{DUMP}", f"two/{DUMP}"]
@@ -86,14 +86,14 @@ INCOMPLETE = {
 
 @pytest.mark.parametrize("name", INCOMPLETE)
 def test_incomplete_sites_are_refused(tmp_path, scratch, name):
-    """What a published folder lacks is named."""
+    """A published folder with a missing part is refused, and the part is named."""
     instead, words = INCOMPLETE[name]
     with pytest.raises(ImportRefused, match=words):
         sources.fetch_documents(site(tmp_path, "site", **instead), scratch)
 
 
 def test_files_that_are_not_there_or_too_large(tmp_path, scratch, monkeypatch):
-    """A missing file, one larger than is read, and a folder that is called like a file."""
+    """A missing file, a file above the size limit and a folder named like a file are refused."""
     with pytest.raises(ImportRefused, match=r"none\.nq: no such file"):
         sources.fetch_documents(str(tmp_path / "none.nq"), scratch)
     (tmp_path / "folder.nq").mkdir()
@@ -105,7 +105,7 @@ def test_files_that_are_not_there_or_too_large(tmp_path, scratch, monkeypatch):
 
 
 def test_archives_of_too_many_files(tmp_path, scratch, monkeypatch):
-    """An archive has no more files than anybody publishes; one without RDF is named, too."""
+    """An archive with too many files, or without an RDF file, is refused."""
     path = write_zip(tmp_path / "a.zip", {"a.txt": b"a", "b.txt": b"b"})
     with pytest.raises(ImportRefused, match=r"a\.zip: no RDF file among the 2 in it"):
         sources.unpack(path, "a.zip", scratch)
@@ -115,7 +115,7 @@ def test_archives_of_too_many_files(tmp_path, scratch, monkeypatch):
 
 
 def test_without_zstandard_the_way_out_is_said(tmp_path, scratch, monkeypatch):
-    """Where the package is missing, the message names it and the other way."""
+    """Without the package zstandard, the message names it and the alternative."""
     (tmp_path / "a.nq.zst").write_bytes(b"x")
     monkeypatch.setitem(sys.modules, "zstandard", None)
     with pytest.raises(ImportRefused, match=r"kgbench\[publish\]'?, or unpack the file first"):
@@ -123,12 +123,12 @@ def test_without_zstandard_the_way_out_is_said(tmp_path, scratch, monkeypatch):
 
 
 class _Odd(http.server.BaseHTTPRequestHandler):
-    """Answers by the path: what servers do when they do not do as they should."""
+    """A handler that misbehaves, depending on the path."""
 
     protocol_version = "HTTP/1.1"
 
     def do_GET(self):
-        """Answer."""
+        """Send the response."""
         self.close_connection = True
         if self.path == "/leads/away.nq":
             self.send_response(302)
@@ -151,12 +151,12 @@ class _Odd(http.server.BaseHTTPRequestHandler):
             self.wfile.write(content[:20] if self.path == "/cut.nq" else content)
 
     def log_message(self, *_):
-        """Say nothing."""
+        """Log nothing."""
 
 
 @pytest.fixture(scope="module")
 def address():
-    """A server that is odd."""
+    """Yield the URL of a misbehaving server."""
     with handled(_Odd) as found:
         yield found
 
@@ -170,13 +170,13 @@ def address():
     ],
 )
 def test_odd_servers_are_no_source(address, scratch, path, words):
-    """Ways out of the web, errors and cut-off answers are refused, without names and passwords."""
+    """Redirects to other schemes, errors and truncated responses are refused."""
     with pytest.raises(ImportRefused, match=words):
         sources.fetch_documents(address + path, scratch)
 
 
 def test_what_is_elsewhere_on_the_web_is_followed(address, scratch):
-    """A redirection within the web leads to the file, which keeps the name that was asked for."""
+    """A redirect within the web is followed; the file keeps the requested name."""
     found = sources.fetch_documents(f"{address}/leads/on.nq", scratch)
 
     assert found.origins[0].name == f"{address}/leads/on.nq"
@@ -184,13 +184,13 @@ def test_what_is_elsewhere_on_the_web_is_followed(address, scratch):
 
 
 def test_more_than_is_fetched_from_anywhere(address, scratch, monkeypatch):
-    """A download ends where it is larger than what is fetched at most."""
+    """A download above the size limit is aborted."""
     monkeypatch.setattr(sources, "MAX_DOWNLOAD", 30)
     with pytest.raises(ImportRefused, match=r"whole\.nq: larger than 30 bytes: not fetched"):
         sources.fetch_documents(f"{address}/whole.nq", scratch)
 
 
 def test_where_nobody_listens(scratch):
-    """An address at which no server answers is told."""
+    """An address without a server is reported."""
     with pytest.raises(ImportRefused, match=r"^http://127\.0\.0\.1:9/a\.nq cannot be fetched: "):
         sources.fetch_documents("http://127.0.0.1:9/a.nq", scratch)

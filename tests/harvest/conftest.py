@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Groups that publish, and what is harvested of them."""
+"""Groups that publish, and sources harvested from them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Published:
 
     @property
     def public(self):
-        """The public key."""
+        """Return the public key."""
         return SigningKey.read(self.key).public
 
     def publish(self, *, signed=True):
@@ -51,7 +51,7 @@ class Published:
 
 @pytest.fixture(scope="session")
 def originals(tmp_path_factory):
-    """Three groups that asked a model in common and one of their own, each."""
+    """Return three published groups; each ran the shared model and one of its own."""
     folder = tmp_path_factory.mktemp("groups")
     for number, name in enumerate(("ada", "bob", "eve")):
         (folder / name).mkdir()
@@ -63,21 +63,21 @@ def originals(tmp_path_factory):
 
 @pytest.fixture
 def groups(originals, tmp_path):
-    """Copies of them, to be changed."""
-    # Pages are not read by who harvests, and are many.
+    """Return copies of the groups that a test may change."""
+    # Harvesting does not read pages, and there are many.
     pages = shutil.ignore_patterns("*.html", "*.ttl", "*.nt", "*.svg", "*.rq", "static")
     shutil.copytree(originals, tmp_path / "groups", ignore=pages)
     return {name: Published(tmp_path / "groups" / name, name) for name in ("ada", "bob", "eve")}
 
 
 def harvested(addresses, folder, keys=(), **how):
-    """Harvest within limits that suffice; the outcomes."""
+    """Harvest with sufficient limits and return the outcomes."""
     given = {"most": 1 << 28, "seconds": 300.0, **how}
     return list(harvest([str(one) for one in addresses], folder, keys, **given))
 
 
 def board(folder, *arguments, code=0):
-    """The leaderboard of harvested sources, as rows by model."""
+    """Return the leaderboard of harvested sources, as rows by model, and its notes."""
     told = command(
         *("analyze", "leaderboard", "--sources", folder, "--json", *arguments), code=code
     )
@@ -86,12 +86,12 @@ def board(folder, *arguments, code=0):
 
 
 def keys(groups):
-    """The public keys of all groups."""
+    """Return the public keys of all groups."""
     return [group.public for group in groups.values()]
 
 
 def tampered(group):
-    """Change a score in the data of a group; its checksums are renewed, and not its signature."""
+    """Change the data of a group and renew the checksum, but not the signature."""
     import zstandard
 
     [path] = group.site.glob("data/run-*.nq.zst")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Three groups publish on loopback servers; what is harvested makes one leaderboard."""
+"""Three groups publish on loopback servers; their harvested results form one leaderboard."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.publish.static import serving
 
 
 def test_three_groups_make_one_leaderboard(groups, tmp_path):
-    """One updates, one is tampered with: it is refused in words, and its earlier version stays."""
+    """An updated source is fetched; a tampered one is refused and its earlier version stays."""
     into = tmp_path / "sources"
     with contextlib.ExitStack() as servers:
         addresses = [servers.enter_context(serving(group.site)) for group in groups.values()]
@@ -47,7 +47,7 @@ def test_three_groups_make_one_leaderboard(groups, tmp_path):
 
 
 def test_graphs_of_a_source_stay_apart(groups, tmp_path):
-    """Each source has a store of its own, which says where everything came from."""
+    """Each source has a store of its own, which records the origin of its data."""
     harvested([group.site for group in groups.values()], tmp_path / "s", keys(groups))
 
     runs = Counter()
@@ -71,7 +71,7 @@ def test_graphs_of_a_source_stay_apart(groups, tmp_path):
 
 
 def test_only_what_is_new_is_fetched(groups, tmp_path):
-    """An unchanged source costs its keys, signature and checksums, and none of its data."""
+    """For an unchanged source, no data are fetched."""
     ada = groups["ada"]
     harvested([ada.site], tmp_path / "s", [ada.public])
     shutil.rmtree(ada.site / "data")
@@ -83,7 +83,7 @@ def test_only_what_is_new_is_fetched(groups, tmp_path):
 
 @pytest.mark.slow
 def test_a_run_that_was_withdrawn_goes(groups, tmp_path):
-    """The store of a source holds what the source has now."""
+    """A withdrawn run disappears from the store of its source."""
     ada = groups["ada"]
     run(ada.store, "baseline:oracle")
     ada.publish()
@@ -99,11 +99,11 @@ def test_a_run_that_was_withdrawn_goes(groups, tmp_path):
     assert not list((tmp_path / "s").glob("*/store.*"))
 
 
-# --- whom to believe --------------------------------------------------------------------------
+# --- trust ------------------------------------------------------------------------------------
 
 
 def test_a_source_by_another_key_is_refused(groups, tmp_path):
-    """Whoever names keys gets nothing that they do not vouch for."""
+    """With trusted keys given, a source with another key is refused."""
     [one] = harvested([groups["ada"].site], tmp_path / "s", [groups["bob"].public])
 
     assert "not trusted" in one.refused
@@ -112,7 +112,7 @@ def test_a_source_by_another_key_is_refused(groups, tmp_path):
 
 @pytest.mark.slow
 def test_unsigned_sources_are_taken_only_on_demand(groups, tmp_path):
-    """And a source that was signed once is never taken without its signature."""
+    """Unsigned sources need ``unsigned``; a source that was signed once must stay signed."""
     ada, bob = groups["ada"], groups["bob"]
     ada.publish(signed=False)
     [refused] = harvested([ada.site], tmp_path / "s")
@@ -127,7 +127,7 @@ def test_unsigned_sources_are_taken_only_on_demand(groups, tmp_path):
 
 @pytest.mark.slow
 def test_unvouched_sources_count_only_where_they_are_trusted(groups, tmp_path):
-    """Without a key nobody vouches for a signer; ``--trust`` names whom to believe."""
+    """A source without a trusted key counts only if ``--trust`` names it."""
     into = tmp_path / "s"
     harvested([groups["ada"].site], into, [groups["ada"].public])
     harvested([groups["bob"].site], into)
@@ -143,7 +143,7 @@ def test_unvouched_sources_count_only_where_they_are_trusted(groups, tmp_path):
 
 
 def test_a_key_that_follows_is_known_again(groups, tmp_path):
-    """A rotation is followed; a list of keys that forgets a revocation is refused."""
+    """A key rotation is followed; a list of keys without an earlier revocation is refused."""
     ada = groups["ada"]
     into = tmp_path / "s"
     harvested([ada.site], into, [ada.public])
@@ -177,7 +177,7 @@ def test_a_source_does_not_take_the_place_of_another(groups, tmp_path):
 
 
 def test_an_older_version_is_refused(groups, tmp_path):
-    """Nobody brings back results that a group has replaced."""
+    """An older version of a harvested source is refused."""
     ada = groups["ada"]
     before = shutil.copytree(ada.site, tmp_path / "before")
     run(ada.store, "baseline:oracle")
@@ -190,7 +190,7 @@ def test_an_older_version_is_refused(groups, tmp_path):
     assert "version 2 was harvested before" in one.refused
 
 
-# --- what cannot be compared ------------------------------------------------------------------
+# --- comparability ----------------------------------------------------------------------------
 
 
 @pytest.mark.slow
@@ -208,6 +208,6 @@ def test_what_is_not_comparable_is_told(groups, tmp_path):
 
 
 def test_a_folder_without_sources_is_told(tmp_path):
-    """The message names the command that fills it."""
+    """The message about a folder without sources names the command that fills it."""
     with pytest.raises(ResourceError, match="kgbench harvest"):
         list(sources.all_sources(tmp_path))

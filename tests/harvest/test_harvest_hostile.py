@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hostile sources: addresses, names of files, redirects, sizes, damaged notes."""
+"""Hostile sources: addresses, file names, redirects, sizes, damaged metadata."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.store.scripted import Scripted, said
     ],
 )
 def test_addresses_that_are_none_are_refused(address, tmp_path):
-    """Before anything is asked."""
+    """Invalid addresses are refused before any request."""
     with pytest.raises(ImportRefused):
         list(harvest([address], tmp_path / "s", most=1, seconds=1.0))
 
@@ -36,13 +36,13 @@ def test_addresses_that_are_none_are_refused(address, tmp_path):
     "name", ["../x", "/etc/passwd", "a/../../x", "http://other/", "", "a b", "x" * 300]
 )
 def test_no_file_outside_the_source_is_asked_for(name, tmp_path):
-    """Whatever a source lists, its own files are asked for, by plain names."""
+    """Only files of the source are requested, by plain names."""
     with pytest.raises(ImportRefused):
         Source.named(str(tmp_path)).get(name, tmp_path / "t", Limits(100, 60.0))
 
 
 def test_a_link_out_of_a_folder_is_not_followed(tmp_path):
-    """A folder that is harvested gives only what lies in it."""
+    """A symbolic link out of a harvested folder is not followed."""
     (tmp_path / "secret").write_text("x")
     (tmp_path / "site").mkdir()
     (tmp_path / "site" / "keys.jsonld").symlink_to(tmp_path / "secret")
@@ -52,7 +52,7 @@ def test_a_link_out_of_a_folder_is_not_followed(tmp_path):
 
 
 def test_no_redirect_is_followed(tmp_path):
-    """A source that leads elsewhere is refused, and nobody else is asked."""
+    """A source that redirects is refused, and the target gets no request."""
     with Scripted([]) as other, Scripted([said(302, b"", Location=f"{other.url}/x")] * 3) as server:
         [one] = harvested([f"{server.url}/"], tmp_path / "s")
         assert "302" in one.refused
@@ -60,7 +60,7 @@ def test_no_redirect_is_followed(tmp_path):
 
 
 def test_bytes_and_seconds_of_a_source_are_limited(groups, tmp_path):
-    """A source that is larger, or slower, than allowed is refused in words."""
+    """A source above the limit of bytes or seconds is refused."""
     site = groups["ada"].site
     [large] = harvested([site], tmp_path / "s", most=30_000)
     [slow] = harvested([site], tmp_path / "s", seconds=0.0)
@@ -72,7 +72,7 @@ def test_bytes_and_seconds_of_a_source_are_limited(groups, tmp_path):
 @pytest.mark.parametrize("name", ["keys.jsonld", "signature.jsonld", "SHA256SUMS"])
 @pytest.mark.parametrize("content", [b"", b"{}", b"\xff\x00", b"[" * 10_000])
 def test_damaged_sources_are_refused_in_words(groups, tmp_path, name, content):
-    """Whatever stands in the place of a note, the source is refused and nothing is kept of it."""
+    """A source with damaged keys, signature or checksums is refused, and nothing is kept."""
     (groups["ada"].site / name).write_bytes(content)
     [ada] = harvested([groups["ada"].site], tmp_path / "s")
 
@@ -81,7 +81,7 @@ def test_damaged_sources_are_refused_in_words(groups, tmp_path, name, content):
 
 
 def test_an_address_without_a_publication_is_told_from_an_unsigned_one(groups, tmp_path):
-    """Only a publication can lack a signature; anything else is no publication of kgbench."""
+    """A folder without a publication is distinguished from an unsigned publication."""
     (tmp_path / "folder").mkdir()
     (groups["ada"].site / "signature.jsonld").unlink()
     nothing, unsigned = harvested([tmp_path / "folder", groups["ada"].site], tmp_path / "s")
@@ -91,7 +91,7 @@ def test_an_address_without_a_publication_is_told_from_an_unsigned_one(groups, t
 
 
 def test_data_that_do_not_fit_their_canonical_digest_are_refused(groups, tmp_path):
-    """Data that were exchanged before SHA256SUMS was signed do not fit what was signed of them."""
+    """Data that differ from their signed canonical digest are refused."""
     ada = groups["ada"]
     tampered(ada)
     [one] = harvested([ada.site], tmp_path / "s")
@@ -100,7 +100,7 @@ def test_data_that_do_not_fit_their_canonical_digest_are_refused(groups, tmp_pat
 
 
 def test_the_command_says_what_came(groups, tmp_path):
-    """One line for each source, and exit code 1 where one is refused."""
+    """The command prints one line per source and exits with 1 if a source is refused."""
     into = tmp_path / "s"
     told = command(
         "harvest", groups["ada"].site, "--into", into, "--key", f"{groups['ada'].key}.pub"
@@ -116,7 +116,7 @@ def test_the_command_says_what_came(groups, tmp_path):
 
 
 def test_an_unknown_name_is_not_trusted(groups, tmp_path):
-    """Who is to be believed must be a source that was harvested."""
+    """--trust accepts only harvested sources."""
     harvested([groups["ada"].site], tmp_path / "s", [groups["ada"].public])
 
     with pytest.raises(QueryError, match="no source is called 'x'; there are: ada"):

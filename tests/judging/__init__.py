@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Judging in children: what they are asked, what they endure, how they end."""
+"""Tests of judging processes: requests, attacks, limits and ends."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The probe is there for every test of judging."""
+"""The probe is installed for every test of judging."""
 
 import pytest
 
@@ -10,9 +10,9 @@ from tests.judging.probing import PROBE
 
 @pytest.fixture(autouse=True, scope="module")
 def probe():
-    """The probe is an installed package while the tests below run, and no child outlives them."""
+    """Install the probe for a module of tests; no judging process outlives the module."""
     end_child()
-    catalogue.task_classes()  # looked for now and kept, so that this process never finds the probe
+    catalogue.task_classes()  # cached here, so that this process never finds the probe
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(PROBE)
         yield

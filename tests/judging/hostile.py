@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kinds of hostile answers: what is answered, and what must become of it."""
+"""Kinds of hostile answers, with their expected outcomes."""
 
 import random
 from collections.abc import Mapping
@@ -13,10 +13,10 @@ ANY_LIMIT = ("time", "memory", "stack")
 
 
 class Hostile(NamedTuple):
-    """A kind of attack: what is answered, and what must become of each answer.
+    """A kind of attack: its answers and their expected outcomes.
 
-    ``limits`` are those that a time-out may report; ``infos`` must be among the infos of an answer
-    that has them.
+    ``limits`` are the limits that a timeout may report; ``infos`` must be among the infos of an
+    answer that has them.
     """
 
     answers: tuple[str, ...]
@@ -27,35 +27,35 @@ class Hostile(NamedTuple):
 
 
 def scored(answers, **infos):
-    """Answers that are judged to the end."""
+    """Return answers that are judged completely."""
     return Hostile(tuple(answers), (Outcome.SCORED,), infos=infos)
 
 
 def ended(limits, answers, **infos):
-    """Answers that hit one of ``limits``."""
+    """Return answers that hit one of ``limits``."""
     return Hostile(tuple(answers), (Outcome.TIMEOUT,), tuple(limits.split()), infos)
 
 
 def either(answers, **infos):
-    """Answers that are judged or hit a limit, depending on the machine."""
+    """Return answers that are judged or hit a limit, depending on the machine."""
     return Hostile(tuple(answers), (Outcome.SCORED, Outcome.TIMEOUT), infos=infos)
 
 
 def query(*queries):
-    """Instructions to check and run queries."""
+    """Return instructions to check and run queries."""
     return [f"query {text}" for text in queries]
 
 
 def parse(rdf_format, *documents):
-    """Instructions to parse documents."""
+    """Return instructions to parse documents."""
     return [f"parse {rdf_format} {text}" for text in documents]
 
 
 def patterns(number):
-    """Patterns that share no variable."""
+    """Return triple patterns that share no variable."""
     return " ".join(f"?s{i} ?p{i} ?o{i} ." for i in range(number))
 
 
 def noise(seed, size):
-    """Bytes of no meaning, read as text as far as they can be."""
+    """Return random bytes, decoded as UTF-8 with surrogate escapes."""
     return random.Random(seed).randbytes(size).decode("utf-8", "surrogateescape")

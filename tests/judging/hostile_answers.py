@@ -11,7 +11,7 @@ JUDGED_OR_ENDED = (*JUDGED, Outcome.TIMEOUT)
 
 
 def hostile_answers(port) -> Iterator[tuple[str, Hostile]]:
-    """Hostile answers to questions of task classes that ship with kgbench."""
+    """Yield kinds of hostile answers to questions of task classes that ship with kgbench."""
     large = (noise(1, MEGABYTE), "person-" * MEGABYTE, "\x00" * MEGABYTE, "\ud800" * MEGABYTE)
     yield "large texts", Hostile(large, JUDGED, task="RdfFriendCount-turtle-1")
     documents = (

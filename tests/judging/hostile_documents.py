@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The kinds of hostile RDF."""
+"""Kinds of hostile RDF."""
 
 from collections.abc import Iterator
 
@@ -7,7 +7,7 @@ from tests.judging.hostile import MEGABYTE, Hostile, either, noise, parse, score
 
 
 def xml(body, doctype=""):
-    """An RDF/XML document."""
+    """Return an RDF/XML document."""
     return (
         f'<?xml version="1.0"?>{doctype}<rdf:RDF xmlns:e="http://e/" '
         f'xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#">'
@@ -16,13 +16,13 @@ def xml(body, doctype=""):
 
 
 def laughs(levels, width):
-    """Entities that grow to ``width`` to the power of ``levels``."""
+    """Return a document with entities that grow to ``width`` to the power of ``levels``."""
     steps = "".join(f'<!ENTITY l{i} "{f"&l{i - 1};" * width}">' for i in range(1, levels))
     return xml(f"&l{levels - 1};", f'<!DOCTYPE x [<!ENTITY l0 "ha">{steps}]>')
 
 
 def hostile_documents(port) -> Iterator[tuple[str, Hostile]]:
-    """The kinds of hostile RDF."""
+    """Yield the kinds of hostile RDF."""
     here = f"http://127.0.0.1:{port}/"
     yield (
         "entity bombs",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The kinds of hostile answers about OWL ontologies."""
+"""Kinds of hostile answers about OWL ontologies."""
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
@@ -19,17 +19,17 @@ MANY = range(20_000)
 
 
 def answers(*documents):
-    """Answers with a document each."""
+    """Return answers with one document each."""
     return tuple(fenced([document]) for document in documents)
 
 
 def listed(members):
-    """A list in Turtle."""
+    """Return a list in Turtle."""
     return f"( {' '.join(members)} )"
 
 
 def explosions() -> Iterator[str]:
-    """Ontologies whose closure is very large, or takes very long."""
+    """Yield ontologies with a huge or slow closure."""
     yield " ".join(f"o:a owl:sameAs o:x{k} . o:x{k} o:p o:a ." for k in SMALL)
     yield " ".join(f"o:x{k} o:p o:x{k + 1} ." for k in range(3_000)) + (
         " o:p a owl:TransitiveProperty , owl:SymmetricProperty ."
@@ -59,7 +59,7 @@ def explosions() -> Iterator[str]:
 
 
 def lists() -> Iterator[str]:
-    """Lists that are long, broken, or circles."""
+    """Yield lists that are long, broken or cyclic."""
     for name in ("intersectionOf", "unionOf", "oneOf", "propertyChainAxiom", "hasKey"):
         yield f"o:C owl:{name} {listed(f'o:x{k}' for k in MANY)} ."
         yield f"o:C owl:{name} o:l . o:l rdf:first o:D ; rdf:rest o:l ."
@@ -71,7 +71,7 @@ def lists() -> Iterator[str]:
 
 
 def odd_axioms(url) -> Iterator[str]:
-    """Axioms about the vocabulary of OWL itself, literals in odd places, and imports."""
+    """Yield axioms about the vocabulary of OWL itself, literals in odd places, and imports."""
     yield f"<{url}> a owl:Ontology ; owl:imports <{url}> ."
     yield f"o:C rdfs:subClassOf <{url}> ; rdfs:isDefinedBy <{url}> ."
     yield "rdf:type a rdf:type ; rdfs:domain rdf:type ; rdfs:range rdf:type ."
@@ -91,7 +91,7 @@ def odd_axioms(url) -> Iterator[str]:
 
 
 def attacks(name, references: Sequence[str], port) -> Iterator[tuple[str, str, Hostile]]:
-    """``COUNT`` hostile answers to a family: kind, answer, and what must become of it."""
+    """Yield ``COUNT`` hostile answers to a family: kind, answer and expected outcomes."""
     url = f"http://127.0.0.1:{port}/"
     usable = (*SCORED, *REFUSED)
     kinds = (
@@ -102,7 +102,7 @@ def attacks(name, references: Sequence[str], port) -> Iterator[tuple[str, str, H
     own = [
         (kind, answer, Hostile((), outcomes)) for kind, made, outcomes in kinds for answer in made
     ]
-    # Right answers with hostile axioms beside: what is right is not lost by them alone.
+    # Right answers with hostile axioms added, which need not make them wrong.
     own += [
         ("beside", reference.replace("\n```", f"\n{text}\n```"), Hostile((), JUDGED_OR_ENDED))
         for reference in references

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The kinds of hostile SPARQL."""
+"""Kinds of hostile SPARQL."""
 
 import random
 from collections.abc import Iterator
@@ -9,17 +9,17 @@ from tests.sparql_texts import ASKING, PIECES
 
 
 def crossed(variables, rows=300):
-    """Inline data that joins to ``rows`` to the power of ``variables``."""
+    """Return inline data that joins to ``rows`` to the power of ``variables``."""
     return " ".join(f"VALUES ?v{i} {{{' 1' * rows}}}" for i in range(variables))
 
 
 def soup(seed):
-    """Pieces of SPARQL in no order."""
+    """Return pieces of SPARQL in random order."""
     return "".join(random.Random(seed).choices(PIECES, k=30))
 
 
 def hostile_queries(port) -> Iterator[tuple[str, Hostile]]:
-    """The kinds of hostile SPARQL; ``port`` is where nobody may ask."""
+    """Yield the kinds of hostile SPARQL; ``port`` must receive no request."""
     here = f"http://127.0.0.1:{port}/"
     yield (
         "endless joins",

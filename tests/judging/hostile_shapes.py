@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The kinds of hostile shapes, reports and repaired graphs."""
+"""Kinds of hostile shapes, reports and repaired graphs."""
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
@@ -23,24 +23,24 @@ START = ":s a sh:NodeShape ; sh:targetSubjectsOf rdfs:label"
 
 
 def fenced(*documents, head=HEAD):
-    """Answers with a document each."""
+    """Return answers with one document each."""
     return tuple(f"```turtle\n{head}{document}\n```" for document in documents)
 
 
 def with_query(*queries):
-    """Shapes with a SPARQL constraint each."""
+    """Return shapes with one SPARQL constraint each."""
     texts = (query.replace("\\", "\\\\").replace('"', '\\"') for query in queries)
     return fenced(*(f'{START} ; sh:sparql [ sh:select """{text}""" ] .' for text in texts))
 
 
 def doubled(levels):
-    """Shapes that ask twice for shapes that ask twice for shapes."""
+    """Return shapes that each refer twice to the next one."""
     names = [f":d{number} sh:or ( :d{number + 1} :d{number + 1} ) ." for number in range(levels)]
     return " ".join([f"{START} ; sh:not :d0 .", *names, f":d{levels} sh:nodeKind sh:Literal ."])
 
 
 def hostile_shapes(port) -> Iterator[tuple[str, Hostile]]:
-    """The kinds of hostile shapes, with what must become of each."""
+    """Yield the kinds of hostile shapes, with their expected outcomes."""
     url = f"http://127.0.0.1:{port}/"
     service = f"SERVICE <{url}> {{ ?s ?p ?o }}"
     yield (
@@ -221,7 +221,7 @@ def hostile_shapes(port) -> Iterator[tuple[str, Hostile]]:
 
 
 def hostile_graphs(port) -> Iterator[tuple[str, Hostile]]:
-    """The kinds of hostile repaired graphs."""
+    """Yield the kinds of hostile repaired graphs."""
     url = f"http://127.0.0.1:{port}/"
     circle = "w:Person rdfs:subClassOf w:Company . w:Company rdfs:subClassOf w:Person . "
     yield (
@@ -250,7 +250,7 @@ def hostile_graphs(port) -> Iterator[tuple[str, Hostile]]:
 
 
 def hostile_reports(port) -> Iterator[tuple[str, Hostile]]:
-    """The kinds of hostile reports."""
+    """Yield the kinds of hostile reports."""
     many = " , ".join(f"r:a{k}" for k in range(20_000))
     parts = " , ".join(f"sh:c{k}" for k in range(20_000))
     one = "sh:sourceConstraintComponent sh:MinCountConstraintComponent"
@@ -278,7 +278,7 @@ KINDS = {WRITING: hostile_shapes, REPAIR: hostile_graphs, VERDICT: hostile_repor
 
 
 def attacks(name, references: Sequence[str], port) -> Iterator[tuple[str, str, Hostile]]:
-    """``COUNT`` hostile answers to a family: kind, answer, and what must become of it."""
+    """Yield ``COUNT`` hostile answers to a family: kind, answer and expected outcomes."""
     own = [
         (kind, answer, hostile) for kind, hostile in KINDS[name](port) for answer in hostile.answers
     ]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Questions to the probe, what its judging is limited to, and a listener that nobody may reach."""
+"""Requests to the probe, limits for its judging, and a listener that must receive no connection."""
 
 import json
 import os
@@ -14,7 +14,7 @@ from kgbench.model import Case, Outcome
 from kgbench.rdf import digest
 from kgbench.tasks import catalogue
 
-TASKS = catalogue.labelled_tasks()  # as they are without the probe
+TASKS = catalogue.labelled_tasks()  # without the probe
 PROBE = str(Path(__file__).parent / "probe")
 GRAPH = "<http://e/a> <http://e/b> " + ", ".join(map(str, range(60))) + " ."
 ENDLESS = "SELECT (COUNT(*) AS ?n) { " + " ".join(f"?s{i} ?p{i} ?o{i} ." for i in range(9)) + " }"
@@ -23,34 +23,34 @@ GREEDY = (
     + " ".join(f"?s{i} ?p{i} ?o{i} ." for i in range(6))
     + " } ORDER BY ?o1"
 )
-#: What a busy machine may take for work of milliseconds, and for what must end of itself.
+#: Timeout for work of milliseconds on a busy machine, and for work that must end by itself.
 PATIENCE = 120.0  # seconds
 PATIENT = JudgeLimits(seconds=PATIENCE)
 SMALL = JudgeLimits(seconds=PATIENCE, memory_bytes=300 << 20)
-#: For what never ends; more where a machine is too busy for the harmless answers around it.
+#: For endless work; raised if the machine is too busy for the harmless answers around it.
 HASTY = JudgeLimits(seconds=1.0)
 
 
 def case(number=0, task_class="Probe", graph=GRAPH):
-    """A case of the probe."""
+    """Return a case of the probe."""
     iri = f"https://w3id.org/kgbench/case/test/{task_class}/{number}"
     data = {"graph": graph, "number": number}
     return Case(iri, "test", task_class, {}, data, digest(json.dumps(data)), uid=str(number))
 
 
 def requests(*answers, **options):
-    """A batch of instructions, each about a case of its own."""
+    """Return a batch of instructions, each about its own case."""
     return [JudgeRequest(case(i, **options), (answer,)) for i, answer in enumerate(answers)]
 
 
 def judge(answer, limits=PATIENT, **options):
-    """The verdict on one instruction between two harmless ones, which must be unharmed.
+    """Return the verdict on an instruction between two harmless ones, which must be unaffected.
 
-    Where the time does not even suffice for what takes none, all of it is done again with more.
+    If the time does not even suffice for the harmless ones, the batch is repeated with more.
     """
     batch = requests("echo a", answer, "echo b", **options)
     before, verdict, after = judge_batch(batch, limits)
-    # A query that is judged once more without its rows has scores at once.
+    # A query is judged again without its rows after a timeout, so it has scores.
     late = answer.startswith("query ") and not verdict.scores
     late = late or Outcome.TIMEOUT in (before.outcome, after.outcome)
     if late and limits.seconds < PATIENCE:
@@ -61,14 +61,14 @@ def judge(answer, limits=PATIENT, **options):
 
 
 def listener():
-    """A server on this machine that notes who connects."""
+    """Return a server on this machine that accepts no connection by itself."""
     server = socket.create_server(("127.0.0.1", 0))
-    server.settimeout(0)  # who came before an answer waits when it is there
+    server.settimeout(0)  # a connection made before an answer is already in the queue
     return server
 
 
 def nobody_came(server):
-    """Whether the server saw no connection."""
+    """Return whether the server received no connection."""
     try:
         server.accept()
     except BlockingIOError:
@@ -77,7 +77,7 @@ def nobody_came(server):
 
 
 def wait_until(condition):
-    """Return as soon as ``condition`` holds, and fail where it does not within :data:`PATIENCE`."""
+    """Return as soon as ``condition`` holds; fail after :data:`PATIENCE`."""
     end = time.monotonic() + PATIENCE
     while not condition():
         assert time.monotonic() < end, "waited in vain"
@@ -85,7 +85,7 @@ def wait_until(condition):
 
 
 def running(pid):
-    """Whether a process runs; one that only waits to be buried does not."""
+    """Return whether a process runs; a zombie does not."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two hundred hostile alignments: each has the outcome of its kind."""
+"""Two hundred hostile alignments have the outcomes of their kinds."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ HEAD = f"@prefix a: <{FIRST}> . @prefix b: <{SECOND}> . @prefix owl: <{OWL}> ."
 
 
 def fenced(text):
-    """An answer with a document."""
+    """Return an answer with a document."""
     return f"```turtle\n{HEAD}\n{text}\n```"
 
 
 def without_correspondences(url):
-    """Documents that hold none: large, deep, broken, or about what lies elsewhere."""
+    """Yield documents without correspondences: large, deep, broken, or about remote resources."""
     yield " ".join(f"a:x{n} owl:equivalentClass b:y{n} ." for n in MANY)
     yield "a:Person owl:equivalentClass " + " , ".join(f"b:c{n}x" for n in MANY) + " ."
     yield "a:Person owl:equivalentClass " + "[ owl:complementOf " * 300 + "b:x" + " ]" * 300 + " ."
@@ -44,7 +44,7 @@ def without_correspondences(url):
 
 
 def every(case):
-    """All classes and all properties of both ontologies with each other."""
+    """Return correspondences of all classes and all properties of both ontologies."""
     first, second = (world_alignments._sorts(one) for one in case.data["triples"])
     return "\n".join(
         f"{one} <{OWL.equivalentClass if 'Class' in sort else OWL.equivalentProperty}> {other} ."
@@ -55,7 +55,7 @@ def every(case):
 
 @pytest.mark.slow
 def test_every_hostile_answer_has_its_outcome():
-    """Each is judged or refused; nobody is asked, memory is bounded, none is right."""
+    """Each is judged or refused, without connections, in bounded memory; none is right."""
     cases = [
         world_alignments.cases(TASKS[f"{world_alignments.NAME}-natural-{level}"], "own", 7, 1)[0]
         for level in (2, 4)
@@ -95,7 +95,7 @@ def test_every_hostile_answer_has_its_outcome():
 
 @pytest.mark.slow
 def test_what_takes_too_many_steps_is_not_coherent():
-    """All with all is reasoned with under limits, and is worth little."""
+    """An alignment of everything with everything is judged within limits and scores low."""
     (case,) = world_alignments.cases(TASKS[f"{world_alignments.NAME}-natural-4"], "own", 7, 1)
     (verdict,) = judge_batch([JudgeRequest(case, (fenced(every(case)),))], PATIENT)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What goes into a batch comes out of it: verdicts, in order, whatever the answers say."""
+"""Batches return their verdicts in order, whatever the answers contain."""
 
 import pytest
 
@@ -19,18 +19,18 @@ def test_verdicts_come_back_in_order():
 
 
 def test_an_empty_batch_has_no_verdicts():
-    """Where there is nothing to judge there are no verdicts."""
+    """An empty batch has no verdicts."""
     assert judge_batch([], PATIENT) == []
 
 
 def test_only_the_last_answer_is_judged():
-    """Of a dialogue the last answer is judged, with the earlier ones as its context."""
+    """Only the last answer of a dialogue is judged, with the earlier ones as its context."""
     [verdict] = judge_batch([JudgeRequest(case(), ("fail x", "echo last"))], PATIENT)
     assert verdict.infos["argument"] == "last"
 
 
 def test_cases_are_sent_once(monkeypatch):
-    """A case travels with its first request; an altered one under the same name travels again."""
+    """A case is sent with its first request; a changed case with the same IRI is sent again."""
     end_child()
     sent = []
     real = judging.frames.case_to_json
@@ -45,7 +45,7 @@ def test_cases_are_sent_once(monkeypatch):
 
 
 def test_cases_beyond_what_a_child_remembers(monkeypatch):
-    """With more cases than a child keeps, every answer still meets its own case."""
+    """With more cases than a process caches, every answer is still judged by its own case."""
     monkeypatch.setattr(judging, "_MOST_CASES", 3)
     order = [0, 1, 2, 3, 0, 4, 5, 1, 6, 0, 2]
     verdicts = judge_batch([JudgeRequest(case(n), ("echo",)) for n in order], PATIENT)
@@ -64,12 +64,12 @@ def test_cases_beyond_what_a_child_remembers(monkeypatch):
     ],
 )
 def test_texts_arrive_as_they_are(text):
-    """Lone surrogates, also two that would make a pair, NUL and line ends survive the pipe."""
+    """Lone and paired surrogates, NUL and line ends pass through the pipe unchanged."""
     assert judge(f"echo {text}").infos["argument"] == text
 
 
 def test_large_answers_do_not_block():
-    """Batches pass that are larger than the pipe, in both directions at once."""
+    """Batches larger than the pipe's buffer pass in both directions at once."""
     batch = requests(*["echo " + "ä" * 6_000_000] * 4)
     assert [v.infos["length"] for v in judge_batch(batch, PATIENT)] == [6_000_000] * 4
 
@@ -86,7 +86,7 @@ def test_large_answers_do_not_block():
     ],
 )
 def test_defects_of_judges_are_reported(answer, message):
-    """An exception is an outcome with kind, message and place, and the child lives on."""
+    """An exception is an outcome with type, message and position, and the process continues."""
     verdict = judge(answer)
     assert verdict.outcome == Outcome.EVALUATOR_ERROR
     assert message in verdict.infos["message"]
@@ -94,7 +94,7 @@ def test_defects_of_judges_are_reported(answer, message):
 
 
 def test_unknown_task_classes_are_reported():
-    """A case of a class that nobody registered is a defect, not an end."""
+    """A case of an unregistered class is a defect, and the process continues."""
     [verdict] = judge_batch(requests("echo", task_class="Nobody"), PATIENT)
     assert verdict.outcome == Outcome.EVALUATOR_ERROR
     assert "Nobody cannot be used" in verdict.infos["message"]
@@ -102,7 +102,7 @@ def test_unknown_task_classes_are_reported():
 
 @pytest.mark.parametrize("engine", ["oxigraph", "rdflib"])
 def test_refused_queries_are_recorded_as_such(engine):
-    """A query with SERVICE is not run; the judge learns that it was refused."""
+    """A query with SERVICE is not run, and the judge sees that it was refused."""
     query = "SELECT * { SERVICE # \n SILENT <http://127.0.0.1:9/> { ?s ?p ?o } }"
     infos = judge(f"query {query}", JudgeLimits(engine=engine)).infos
     assert (infos["refused"], infos["rows"], infos["syntax"]) == (True, 0, None)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How judging children begin, and how they end: killed, of themselves, with their parent."""
+"""Starts and ends of judging processes: killed, by themselves, with their parent."""
 
 import os
 import subprocess
@@ -27,7 +27,7 @@ from tests.judging.probing import (
 
 
 def test_the_child_stays_for_the_next_batch():
-    """A second batch of the same thread meets the same process, another limit another one."""
+    """A thread's next batch uses the same process; with other limits it uses another one."""
     first, second = (judge_batch(requests("echo"), PATIENT)[0].infos["pid"] for _ in range(2))
     assert first == second
     assert judge_batch(requests("echo"), SMALL)[0].infos["pid"] != first
@@ -37,7 +37,7 @@ def test_the_child_stays_for_the_next_batch():
     "how", ["signal-self SIGKILL", "signal-self SIGTERM", "leave 3", "leave 0"]
 )
 def test_a_child_that_ends_is_tried_twice(how):
-    """An end without a reason is a defect, and is reported as one after a second trial."""
+    """A process that ends without a reason is a defect, reported after a second attempt."""
     verdict = judge(how)
     assert verdict.outcome == Outcome.EVALUATOR_ERROR
     assert how.split()[1] in verdict.infos["message"]
@@ -45,7 +45,7 @@ def test_a_child_that_ends_is_tried_twice(how):
 
 
 def test_a_child_killed_from_outside_is_started_again(tmp_path):
-    """The answer under way is judged again, and the batch goes on in order."""
+    """After a process is killed, its current answer is judged again and the batch continues."""
     begun, leave = tmp_path / "begun", tmp_path / "leave"
     with ThreadPoolExecutor(1) as pool:
         batch = pool.submit(judge_batch, requests("echo a", f"rest {tmp_path}", "echo b"), PATIENT)
@@ -64,7 +64,7 @@ def test_a_child_killed_from_outside_is_started_again(tmp_path):
 
 
 def test_a_child_killed_between_batches_is_started_again():
-    """A batch that finds its child gone gets another one, and its verdict as if nothing were."""
+    """A batch whose process was killed before gets a new one and its usual verdict."""
     pid = judge_batch(requests("echo"), PATIENT)[0].infos["pid"]
     os.kill(pid, 9)
     [verdict] = judge_batch(requests("echo"), PATIENT)
@@ -72,7 +72,7 @@ def test_a_child_killed_between_batches_is_started_again():
 
 
 def test_a_child_that_cannot_start_is_told():
-    """Without a child there is no verdict, but an error that says why."""
+    """A process that cannot start raises an error with the reason."""
     with pytest.raises(EvaluationError, match="no engine 'jena'"):
         judge_batch(requests("echo"), JudgeLimits(engine="jena"))
 
@@ -85,7 +85,7 @@ def test_a_child_that_cannot_start_is_told():
     ],
 )
 def test_a_child_that_is_never_ready_is_told(tmp_path, monkeypatch, does, why):
-    """An interpreter that ends at once, or never begins, is no judge; nothing of it is left."""
+    """A process that ends at once, or never becomes ready, raises an error and is ended."""
     interpreter = tmp_path / "python"
     interpreter.write_text(f"#!/bin/sh\necho $$ > {tmp_path}/pid\n{does}\n")
     interpreter.chmod(0o755)
@@ -98,7 +98,7 @@ def test_a_child_that_is_never_ready_is_told(tmp_path, monkeypatch, does, why):
 
 
 def test_threads_have_their_own_children():
-    """Batches in several threads do not meet, and the children end with their threads."""
+    """Batches of several threads use separate processes, which end with their threads."""
     barrier = threading.Barrier(3)
 
     def work(name):
@@ -116,7 +116,7 @@ def test_threads_have_their_own_children():
 
 
 def test_children_end_with_their_parent(repository):
-    """A parent that is killed leaves no orphan, not even one in the middle of an endless query."""
+    """If the parent is killed, its child process ends, even within an endless query."""
     code = f"""
         import sys, threading
         sys.path[:0] = [{PROBE!r}, {str(repository)!r}]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two hundred hostile JSON-LD contexts and frames: each has the outcome of its kind."""
+"""Two hundred hostile JSON-LD contexts and frames have the outcomes of their kinds."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ JUDGED = (Outcome.SCORED, Outcome.UNPARSABLE, Outcome.EMPTY)
 
 
 def fenced(context):
-    """An answer with a context."""
+    """Return an answer with a context."""
     return framed({"@context": context})
 
 
 def framed(frame):
-    """An answer with a JSON object."""
+    """Return an answer with a JSON object."""
     return f"```json\n{json.dumps(frame)}\n```"
 
 
 def frames():
-    """Frames that are large, deep, or ask for everything everywhere."""
+    """Yield frames that are large, deep, or request everything."""
     yield from ({}, {"@embed": "@always"}, {"@embed": "@always", "@explicit": False, "@id": {}})
     yield {f"key{n}": {} for n in range(20_000)}
     yield {"type": [f"urn:c:{n}" for n in range(20_000)]}
@@ -48,7 +48,7 @@ def frames():
 
 
 def reaching(url):
-    """Contexts that lie elsewhere, in every place that a context may stand."""
+    """Yield remote contexts, in every place where a context is allowed."""
     yield from (url, [url], [{}, url], {"@import": url}, {"@version": 1.1, "@import": url})
     yield from ({"device": {"@context": url}}, {"device": {"@id": "urn:d", "@context": [url]}})
     yield from ({"name": {"@id": "urn:n", "@context": {"@import": url}}}, {"@base": url})
@@ -56,7 +56,7 @@ def reaching(url):
 
 
 def heavy():
-    """Contexts that are large, deep, or make much of little."""
+    """Yield contexts that are large, deep, or expand a lot."""
     yield {f"term{n}": f"urn:x:{n}" for n in range(20_000)}
     yield [{"a": "urn:a"}] * 5_000
     yield {f"t{n}": f"t{n + 1}:" for n in range(900)}
@@ -76,7 +76,7 @@ def heavy():
 @pytest.mark.slow
 @pytest.mark.parametrize("module", [world_contexts, world_frames])
 def test_every_hostile_answer_has_its_outcome(module):
-    """Each is judged or refused; nobody is asked, memory is bounded, no remote one is right."""
+    """Each is judged or refused, without connections, in bounded memory; no remote one is right."""
     cases = [
         module.cases(TASKS[f"{module.NAME}-natural-{level}"], "own", 7, 1)[0] for level in (1, 5)
     ]
@@ -106,12 +106,12 @@ def test_every_hostile_answer_has_its_outcome(module):
     assert not wrong, wrong
     remote = judged[: len(list(reaching(url)))]
     assert all(one.scores["exact"] == 0.0 for one in remote)
-    if module is world_contexts:  # the context of a frame is not the answer's to say
+    if module is world_contexts:  # a frame's answer does not choose the context
         assert sum("nothing is fetched" in str(one.infos["parseError"]) for one in remote) >= 6
 
 
 def test_a_context_is_judged_in_a_child():
-    """What PyLD loads late has been loaded before the child gives up its descriptors."""
+    """The late imports of PyLD are done before the child process gives up its descriptors."""
     (case,) = world_contexts.cases(TASKS[f"{world_contexts.NAME}-natural-3"], "own", 7, 1)
     answers = (world_contexts.reference(case), fenced({"name": {"@type": 5}}), fenced("urn:x"))
     right, refused, remote = judge_batch([JudgeRequest(case, (one,)) for one in answers], PATIENT)

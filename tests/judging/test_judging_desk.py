@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a judging child does with the frames that it is sent, without giving up anything first."""
+"""The main loop of a judging process, run in the test's process without lockdown."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ QUERY = "SELECT ?o { ?s ?p ?o }"
 
 @pytest.fixture
 def board():
-    """The file of a blackboard."""
+    """Yield the descriptor of a shared status file."""
     with tempfile.TemporaryFile() as file:
         file.truncate(SIZE)
         yield file.fileno()
@@ -36,8 +36,8 @@ def board():
 
 @pytest.fixture
 def answers(monkeypatch, board):
-    """What the child answers to requests; the first answer says whether it is ready."""
-    import kgbench_probe  # which is on the path while these tests run
+    """Return a function that sends requests to the main loop and returns its answers."""
+    import kgbench_probe  # on the path while these tests run
 
     def loaded(name):
         return kgbench_probe if name == "Probe" else warm_task_class(name)
@@ -67,14 +67,14 @@ def answers(monkeypatch, board):
 
 
 def asked(answer, number=0, expired=None, *, known=False, task_class="Probe"):
-    """A request about a case, which travels with it unless it is known."""
+    """Return a request about a case, which it contains unless ``known``."""
     message = {"answers": [answer], "expired": expired or {}, "number": number}
     held = frames.case_to_json(case(number, task_class=task_class))
     return message if known else message | {"case": held}
 
 
 def test_each_request_has_its_answer(answers):
-    """Verdicts come in the order of requests; cases are known by number until forgotten."""
+    """Verdicts have the order of requests; cases are known by number until forgotten."""
     ready, *found = answers(
         asked("echo a"),
         asked("echo b", known=True),
@@ -94,7 +94,7 @@ def test_each_request_has_its_answer(answers):
 
 
 def test_queries_are_noted_while_they_run(answers, board, monkeypatch):
-    """The blackboard names the query that runs, nothing else, and not one that hit a limit."""
+    """The shared status names exactly the running query, and no query that hit a limit."""
     noted = []
     monkeypatch.setattr(SharedStatus, "enter", lambda _, digest: noted.append(digest))
     ready, ran, ended = answers(
@@ -109,7 +109,7 @@ def test_queries_are_noted_while_they_run(answers, board, monkeypatch):
 
 
 def test_what_cannot_be_loaded_is_said(answers):
-    """An engine that nobody knows is one answer; a class that cannot be loaded harms no other."""
+    """An unknown engine is reported; a class that cannot be loaded affects no other one."""
     (failed,) = answers(engine="nonesuch")
     ready, found = answers(asked("echo a"), classes=["Nonesuch", "RdfFriendCount", "Probe"])
 
@@ -119,7 +119,7 @@ def test_what_cannot_be_loaded_is_said(answers):
 
 
 def test_who_has_no_memory_left_ends_with_the_status_that_says_so(answers, monkeypatch):
-    """Nothing more is answered then, for the parent knows what the status means."""
+    """A process without memory ends with the status for it, and answers nothing more."""
     ended = []
 
     def end(status):
@@ -134,8 +134,8 @@ def test_who_has_no_memory_left_ends_with_the_status_that_says_so(answers, monke
 
 
 def test_the_pipes_are_out_of_reach_of_what_reads_and_prints(monkeypatch):
-    """Frames go to and from the parent; standard input is at its end, and output goes nowhere."""
-    monkeypatch.setattr(sys, "stderr", sys.stderr)  # which is put back with the rest
+    """Frames use the pipes; standard input is at its end, and standard output is discarded."""
+    monkeypatch.setattr(sys, "stderr", sys.stderr)  # restored with the rest
     with contextlib.ExitStack() as stack:
         kept = [os.dup(0), os.dup(1)]
         heard, speaking = os.pipe()
@@ -161,7 +161,7 @@ def test_the_pipes_are_out_of_reach_of_what_reads_and_prints(monkeypatch):
 
 
 def test_a_module_prepares_what_it_reads_late(monkeypatch):
-    """A task class that reads more than its texts does so before the doors are closed."""
+    """A task class can read more than its texts before the lockdown."""
     done = []
     module = SimpleNamespace(prepare=lambda: done.append("read"))
     monkeypatch.setattr(catalogue, "module", lambda _: module)
@@ -171,7 +171,7 @@ def test_a_module_prepares_what_it_reads_late(monkeypatch):
 
 
 def test_no_frame_is_no_work(monkeypatch):
-    """A parent that says nothing has no child for long."""
+    """Without a first frame, the process ends silently."""
     before = signal.getsignal(signal.SIGINT)
     said = io.BytesIO()
     monkeypatch.setattr(child, "_own_streams", lambda: (io.BytesIO(), said))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two hundred hostile lists of changes: each has the outcome of its kind."""
+"""Two hundred hostile lists of changes have the outcomes of their kinds."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ MANY = range(20_000)
 
 
 def fenced(*lines):
-    """An answer of lines."""
+    """Return an answer of lines."""
     return "\n".join(["```diff", *lines, "```"])
 
 
 def usable():
-    """Lists that can be read, and are large, odd, or about everything."""
+    """Yield readable lists that are large, odd, or about everything."""
     yield fenced(*(f"- <urn:s:{n}> <urn:p> {n} ." for n in MANY))
     yield fenced(*(f"+ _:b{n % 7} <urn:p> _:b{n % 5} ." for n in MANY))
     yield fenced("- <urn:s> <urn:p> " + " , ".join(map(str, MANY)) + " .")
@@ -40,7 +40,7 @@ def usable():
 
 
 def refused():
-    """Lists that cannot be read."""
+    """Yield unreadable lists."""
     yield fenced('- <urn:s> <urn:p> "' + "\\" * 100_000)
     yield fenced("- " + '"' * 100_000, "+ " + "<" * 100_000)
     yield fenced("- " + "_:" * 100_000)
@@ -53,14 +53,14 @@ def refused():
 
 
 def reaching(url):
-    """Documents that lie elsewhere."""
+    """Yield lists about a remote address."""
     yield fenced(f"@base <{url}> .", "- <a> <b> <c> .")
     yield fenced(f"@prefix x: <{url}> .", "- x:a <http://www.w3.org/2002/07/owl#imports> x:c .")
 
 
 @pytest.mark.slow
 def test_every_hostile_answer_has_its_outcome():
-    """Each is judged or refused; nobody is asked, memory is bounded, none is right."""
+    """Each is judged or refused, without connections, in bounded memory; none is right."""
     cases = [
         world_differences.cases(TASKS[f"{world_differences.NAME}-natural-{level}"], "own", 7, 1)[0]
         for level in (1, 4)
@@ -70,7 +70,7 @@ def test_every_hostile_answer_has_its_outcome():
         read = [*usable(), *reaching(url)]
         own = [*read, *refused()]
         references = [world_differences.reference(case) for case in cases]
-        # A right answer with a great deal beside it.
+        # a right answer with long additions
         beside = [
             one.replace("\n```", f"\n{line}\n```")
             for one in references

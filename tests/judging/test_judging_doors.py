@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Judging children can open nothing, and have what they need nevertheless."""
+"""Judging processes can open nothing, and yet have all they need."""
 
 import subprocess
 import sys
@@ -13,7 +13,7 @@ from tests.judging.probing import PATIENCE, TASKS, judge, listener, nobody_came,
 
 
 def test_children_can_open_nothing():
-    """A child opens no file, socket or process; what it prints goes nowhere."""
+    """A child process opens no file, socket or process, and its output is discarded."""
     with listener() as server:
         tried = judge(f"break-out {server.getsockname()[1]}").infos
         assert nobody_came(server)
@@ -24,7 +24,7 @@ def test_children_can_open_nothing():
 
 @pytest.mark.parametrize("instruction", ["unguarded", "bare"])
 def test_with_the_lexer_off_nothing_is_asked(instruction):
-    """SERVICE reaches the engine, and the engine reaches nobody."""
+    """If SERVICE reaches the engine, the engine still cannot connect."""
     with listener() as server:
         port = server.getsockname()[1]
         query = f"SELECT * {{ SERVICE <http://127.0.0.1:{port}/> {{ ?s ?p ?o }} }}"
@@ -35,7 +35,7 @@ def test_with_the_lexer_off_nothing_is_asked(instruction):
 
 
 def test_the_listener_hears_those_who_can_speak():
-    """The test above has teeth: outside of a child the same query arrives."""
+    """Outside a child process, the same query does connect."""
     with listener() as server:
         port = server.getsockname()[1]
         query = f"SELECT * {{ SERVICE <http://127.0.0.1:{port}/> {{ ?s ?p ?o }} }}"
@@ -50,12 +50,12 @@ def test_the_listener_hears_those_who_can_speak():
             asking.wait()
 
 
-NOT_OF_RDFLIB = ("Rdf12World",)  # rdflib reads no RDF 1.2: its verdict says so, and judges nothing
+NOT_OF_RDFLIB = ("Rdf12World",)  # rdflib reads no RDF 1.2: its verdict says so and judges nothing
 
 
 @pytest.mark.parametrize("engine", ["oxigraph", "rdflib"])
 def test_engines_work_behind_closed_doors(engine):
-    """Engines judge behind closed doors: whatever they load late has been loaded before."""
+    """Engines work without descriptors, because their late imports are done before."""
     typed = (
         '<http://e/a> <http://e/b> "P1D"^^<http://www.w3.org/2001/XMLSchema#duration>, '
         '"<p>"^^<http://www.w3.org/1999/02/22-rdf-syntax-ns#HTML>, 1.5e0, "x"@en-GB, true .'
@@ -79,7 +79,7 @@ def test_engines_work_behind_closed_doors(engine):
 
 @pytest.mark.parametrize("engine", ["oxigraph", "rdflib"])
 def test_task_classes_work_behind_closed_doors(engine):
-    """Each task that ships judges the best answer, a bad one and none without opening anything."""
+    """Each shipped task judges a good, a bad and an empty answer without opening anything."""
     batch = []
     for task in TASKS.values():
         if engine == "rdflib" and task.task_class in NOT_OF_RDFLIB:
@@ -99,19 +99,19 @@ def test_task_classes_work_behind_closed_doors(engine):
 
 
 def test_texts_of_tasks_are_read_before():
-    """A judge may use the texts beside its task, though no file can be opened any more."""
+    """A judge can use the texts of its task after the lockdown."""
     assert judge("note").infos["note"] == "read before the doors were closed"
 
 
 def test_children_know_no_keys(monkeypatch):
-    """The environment of a child has no variable that it does not need."""
+    """A child process has only the environment variables that it needs."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
     monkeypatch.setenv("KGBENCH_TASK_KEY", "secret")
     assert "secret" not in str(judge("environment").infos)
 
 
 def test_installed_graphs_can_be_queried(tmp_path):
-    """A graph that a case names is read from a file that was opened before."""
+    """A graph that a case names is read from a file opened before the lockdown."""
     file = tmp_path / "graph.nt"
     file.write_text("<http://e/a> <http://e/b> <http://e/c> .\n" * 3)
     limits = JudgeLimits(graphs=(("beasts", str(file)),))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Three hundred hostile answers: each ends with the outcome that is expected of its kind.
+"""Three hundred hostile answers have the outcomes of their kinds.
 
-The probe beside this file takes them down the same two paths as the task classes do, checking and
-running queries and parsing documents; classes that ship with kgbench take some as they are.
+The probe processes them as task classes do, checking and running queries and parsing documents;
+task classes that ship with kgbench judge some directly.
 """
 
 import contextlib
@@ -32,13 +32,13 @@ HASTY = JudgeLimits(0.5, memory_bytes=PATIENT.memory_bytes)
 
 @pytest.fixture
 def elsewhere():
-    """A listener that must see nothing."""
+    """Yield a listener that must receive no connection."""
     with listener() as server:
         yield server
 
 
 def question(kind: Hostile, number: int) -> Case:
-    """What an answer of this kind answers."""
+    """Return the case for an answer of this kind."""
     if kind.task == "Probe":
         return case(number % 7)
     task = TASKS[kind.task]
@@ -46,7 +46,7 @@ def question(kind: Hostile, number: int) -> Case:
 
 
 def wrong(kind: Hostile, verdict: Verdict) -> str | None:
-    """What is not as expected of a verdict."""
+    """Return the unexpected part of a verdict, or ``None``."""
     if verdict.outcome not in kind.outcomes:
         return f"{verdict.outcome} {dict(verdict.infos)}"
     if verdict.outcome == Outcome.TIMEOUT and verdict.infos["limit"] not in kind.limits:
@@ -58,7 +58,7 @@ def wrong(kind: Hostile, verdict: Verdict) -> str | None:
 
 
 def judged(kinds: dict[str, Hostile], limits: JudgeLimits) -> list[tuple[str, str, Verdict]]:
-    """Kind, answer and verdict of each answer: two children judge them, the kinds mixed."""
+    """Return kind, answer and verdict of all answers, judged in mixed order by two processes."""
     answers = [(name, answer) for name, kind in kinds.items() for answer in kind.answers]
     random.Random(7).shuffle(answers)
     batch = [
@@ -76,10 +76,9 @@ def judged(kinds: dict[str, Hostile], limits: JudgeLimits) -> list[tuple[str, st
 
 @contextlib.contextmanager
 def peak_of_children():
-    """Gives a list of the greatest memory, in bytes, of each child seen while the block runs.
+    """Yield a list that gets the peak memory, in bytes, of each child during the block.
 
-    The children of other tests in the same process do not count, as they would in what the
-    operating system adds up.
+    Unlike the operating system's total, it excludes the children of other tests.
     """
     peaks = {}
     found = []
@@ -89,7 +88,7 @@ def peak_of_children():
         mine = f"PPid:\t{os.getpid()}\n"
         while not done.wait(0.05):
             for place in Path("/proc").glob("[0-9]*"):
-                # Before it has become another program, a child shows the memory of its parent.
+                # Before exec, a child shows the memory of its parent.
                 if "kgbench.execution.child" not in _read(place / "cmdline"):
                     continue
                 status = _read(place / "status")
@@ -108,7 +107,7 @@ def peak_of_children():
 
 
 def _read(path):
-    """The text of a file of a process, whatever bytes it holds; empty when that has ended."""
+    """Return the text of a file of a process; empty if the process has ended."""
     try:
         return path.read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -117,7 +116,7 @@ def _read(path):
 
 @pytest.mark.slow
 def test_every_hostile_answer_has_its_outcome(elsewhere: socket.socket):
-    """Every batch ends, each answer is judged as expected, nobody is asked, memory is bounded."""
+    """Every batch ends, each answer has an expected outcome, no connection, bounded memory."""
     port = elsewhere.getsockname()[1]
     kinds = dict((*hostile_queries(port), *hostile_documents(port), *hostile_answers(port)))
     endless = {name: kind for name, kind in kinds.items() if kind.limits == ("time",)}
@@ -138,6 +137,6 @@ def test_every_hostile_answer_has_its_outcome(elsewhere: socket.socket):
 
 
 def test_the_probe_is_where_it_should_be():
-    """The probe has the files that make it an installed package with a task class."""
+    """The probe has the files of an installed package with a task class."""
     found = {str(path.relative_to(PROBE)) for path in Path(PROBE).rglob("*.t*")}
     assert {"kgbench_probe-1.0.dist-info/entry_points.txt", "probe_task/task.ttl"} <= found

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Answers that take too much time, memory or stack are ended, and nothing else is."""
+"""Only answers that exceed a limit of time, memory or stack are ended."""
 
 import pytest
 
@@ -20,13 +20,13 @@ def test_an_endless_query_is_ended():
 
 
 def test_an_endless_query_is_ended_in_rdflib():
-    """An endless query in the other engine is under the same limits."""
+    """An endless query in rdflib has the same limits."""
     verdict = judge(f"query {ENDLESS}", JudgeLimits(HASTY.seconds, engine="rdflib"))
     assert (verdict.outcome, verdict.infos["limit"]) == (Outcome.TIMEOUT, "time")
 
 
 def test_endless_evaluation_while_checking_is_ended():
-    """An engine that begins to evaluate when it checks is ended there."""
+    """An engine that starts to evaluate a query while checking it has the same limits."""
     values = " ".join(f"VALUES ?v{i} {{ {' 1' * 500} }}" for i in range(9))
     verdict = judge(f"query SELECT (COUNT(*) AS ?n) {{ {values} }}", HASTY)
     assert (verdict.outcome, verdict.infos["expired"]) == (Outcome.TIMEOUT, True)
@@ -34,7 +34,7 @@ def test_endless_evaluation_while_checking_is_ended():
 
 @pytest.mark.parametrize("answer", ["spin", "nap", f"query-and-dawdle {ENDLESS[:7]} * {{}}"])
 def test_an_endless_judge_is_ended(answer):
-    """Outside of queries there is nothing to score; holding the interpreter does not help."""
+    """An endless judge is ended without scores, even if it holds the interpreter."""
     verdict = judge(answer, HASTY)
     assert verdict.outcome == Outcome.TIMEOUT
     assert verdict.scores == {}
@@ -42,21 +42,21 @@ def test_an_endless_judge_is_ended(answer):
 
 
 def test_greedy_queries_hit_the_memory_limit():
-    """A query that takes too much memory ends its child only, and counts as without rows."""
+    """A query that exceeds the memory limit ends only its child and counts as one without rows."""
     verdict = judge(f"query {GREEDY}", SMALL)
     assert (verdict.outcome, verdict.infos["limit"]) == (Outcome.TIMEOUT, "memory")
     assert verdict.infos["expired"]
 
 
 def test_greedy_judges_hit_the_memory_limit():
-    """Memory that Python takes is under the same limit."""
+    """Memory allocated by Python has the same limit."""
     verdict = judge("hoard", SMALL)
     assert (verdict.outcome, verdict.infos["limit"]) == (Outcome.TIMEOUT, "memory")
     assert verdict.scores == {}
 
 
 def test_large_answers_hit_the_memory_limit():
-    """An answer that does not even fit into memory hits the same limit."""
+    """An answer that does not fit into memory hits the same limit."""
     verdict = judge("echo " + "x" * (90 << 20), SMALL)
     assert (verdict.outcome, verdict.infos["limit"]) == (Outcome.TIMEOUT, "memory")
 
@@ -70,7 +70,7 @@ def test_large_answers_hit_the_memory_limit():
     ids=["signs", "unions"],
 )
 def test_deep_queries_hit_the_stack_limit(query):
-    """What overflows the stack of the engine ends its child only."""
+    """A query that overflows the engine's stack ends only its child."""
     verdict = judge(f"query {query}")
     assert (verdict.outcome, verdict.infos["limit"]) == (Outcome.TIMEOUT, "stack")
     assert verdict.infos["expired"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two hundred hostile mappings: each has the outcome of its kind, and nothing is opened."""
+"""Two hundred hostile mappings have the outcomes of their kinds, and open nothing."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ PREFIXES = """@prefix r: <http://w3id.org/rml/> . @prefix q: <http://www.w3.org/
 
 
 def fenced(text):
-    """An answer with a mapping."""
+    """Return an answer with a mapping."""
     return f"```turtle\n{PREFIXES}{text}\n```"
 
 
 def mapping(source, more="r:subject :s ; r:predicateObjectMap [ r:predicate :p ; r:object :o ]"):
-    """An answer with a triples map of a source."""
+    """Return an answer with a triples map of a source."""
     return fenced(f":m r:logicalSource {source} ; {more} .")
 
 
 def reaching(url):
-    """Mappings that name addresses, files, and databases."""
+    """Yield mappings that name addresses, files and databases."""
     names = (url, f"{url}a.csv", url.replace("http", "file"), "/etc/passwd", "../../etc/passwd")
     names += ("file:///etc/passwd", "/proc/self/environ", "|ls", "~/.ssh/id_rsa", "", "a\\u0000b")
     for name in names:
@@ -45,7 +45,7 @@ def reaching(url):
 
 
 def looping():
-    """Queries that never end, attach, or ask for what no table has."""
+    """Yield queries that never end, attach databases, or use missing tables."""
     queries = (
         "WITH RECURSIVE t(a) AS (SELECT 1 UNION ALL SELECT a + 1 FROM t) SELECT a FROM t",
         "SELECT count(*) AS a FROM " + ", ".join(f"persons p{n}" for n in range(60)),
@@ -74,7 +74,7 @@ def looping():
 
 
 def heavy(name):
-    """Mappings that make much of little, with a source that a case has."""
+    """Yield mappings with large output, for a source of the case."""
     source = f'[ r:source "{name}" ; r:referenceFormulation r:CSV ]'
     yield mapping(source, f'r:subjectMap [ r:template "urn:{"{key}" * 20_000}" ; r:class :C ]')
     yield mapping(source, f'r:subjectMap [ r:template "urn:{"x" * 500_000}{{key}}" ; r:class :C ]')
@@ -124,7 +124,7 @@ def heavy(name):
 @pytest.mark.slow
 @pytest.mark.parametrize("form", ["csv", "json", "xml", "table"])
 def test_every_hostile_answer_has_its_outcome(form):
-    """Each is judged or refused; nobody is asked, memory is bounded, none is right."""
+    """Each is judged or refused, without connections, in bounded memory; none is right."""
     label = f"{world_mappings.NAME}-natural-{form}-4"
     (case,) = world_mappings.cases(TASKS[label], "own", 7, 1)
     with listener() as server:
@@ -151,7 +151,7 @@ def test_every_hostile_answer_has_its_outcome(form):
 
 
 def test_a_mapping_is_judged_in_a_child():
-    """What files and tables need has been loaded before the child gives up its descriptors."""
+    """Imports for files and tables are done before the child process gives up its descriptors."""
     for form in ("csv", "json", "xml", "table"):
         label = f"{world_mappings.NAME}-natural-{form}-3"
         (case,) = world_mappings.cases(TASKS[label], "own", 7, 1)

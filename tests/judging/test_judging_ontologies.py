@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hostile answers to the families about OWL: expected outcomes, nobody asked, bounded memory."""
+"""Hostile answers to the families about OWL: expected outcomes, no connection, bounded memory."""
 
 import pytest
 
@@ -15,7 +15,7 @@ LIMITS = JudgeLimits(PATIENCE, memory_bytes=MEMORY)
 
 
 def question(name):
-    """A case of a family."""
+    """Return a case of a family."""
     return catalogue.module(name).cases(TASKS[f"{name}-natural-3"], "own", 7, 1)[0]
 
 
@@ -23,7 +23,7 @@ def question(name):
 @pytest.mark.long
 @pytest.mark.parametrize("name", NAMES)
 def test_every_hostile_answer_has_its_outcome(name):
-    """Two hundred answers are judged as expected, nobody is asked, and memory is bounded."""
+    """Two hundred answers have expected outcomes, without connections, in bounded memory."""
     case = question(name)
     with listener() as server:
         port = server.getsockname()[1]
@@ -43,7 +43,7 @@ def test_every_hostile_answer_has_its_outcome(name):
 
 @pytest.mark.slow
 def test_what_takes_too_many_steps_is_refused_in_words():
-    """Ontologies whose closure explodes end with the reason, within the limits of the child."""
+    """Ontologies with a huge closure are refused with the reason, within the limits."""
     case = question(WRITING)
     batch = [JudgeRequest(case, (answer,)) for answer in answers(*explosions())]
     verdicts = judge_batch(batch, LIMITS)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hostile answers to questions and claims about generated worlds, judged by children."""
+"""Hostile answers to questions and claims about generated worlds, in judging processes."""
 
 import math
 
@@ -23,19 +23,19 @@ JUDGED = (Outcome.SCORED, Outcome.UNPARSABLE, Outcome.EMPTY, Outcome.TIMEOUT)
 
 
 def fenced(text):
-    """A query as models write it."""
+    """Return a query in a code fence."""
     return f"```sparql\n{text}\n```"
 
 
 def endless():
-    """Queries that end at a limit."""
+    """Yield queries that end at a limit."""
     for n in (6, 7, 8):
         yield fenced(f"SELECT (COUNT(*) AS ?n) WHERE {{ {patterns(n)} FILTER(?o0 != ?o5) }}")
         yield fenced(f"SELECT DISTINCT * WHERE {{ {patterns(n)} }} ORDER BY ?o1")
 
 
 def reaching(url):
-    """Queries that ask another machine."""
+    """Yield queries that access another server."""
     for inside in ("", "SILENT "):
         body = f"SERVICE {inside}<{url}> {{ ?s ?p ?o }}"
         yield fenced(f"SELECT * WHERE {{ {body} }}")
@@ -47,7 +47,7 @@ def reaching(url):
 
 
 def of_each_level(name):
-    """Two cases of each level."""
+    """Return two cases of each level."""
     labels = [label for label, task in TASKS.items() if task.task_class == name]
     natural = [label for label in labels if "natural" in label]
     assert len(natural) >= 4
@@ -58,7 +58,7 @@ def of_each_level(name):
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "metric"), {**QUESTIONS, **CLAIMS}.items())
 def test_every_hostile_answer_has_its_outcome(name, metric):
-    """Each is judged, or ended at a limit; nobody is asked, memory is bounded, none is right."""
+    """Each is judged or hits a limit, without connections, in bounded memory; none is right."""
     cases = of_each_level(name)
     module = catalogue.module(name)
     references = [module.reference(case) for case in cases]
@@ -69,7 +69,7 @@ def test_every_hostile_answer_has_its_outcome(name, metric):
             found = by_two_children(cases, list(endless()), HASTY)
             ended = [verdict for _, verdict in found if verdict.outcome == Outcome.TIMEOUT]
             assert ended
-            # Where a question can have no answer, no query is executed.
+            # For a question without an answer, no query is executed.
             assert not [v for _, v in found if v not in ended and v.scores[metric] != 0.0]
             assert name != "Text2SparqlWorld" or len(ended) == len(found)
         generic = hostile.answers(references, ANSWERS, seed=11, url=url)

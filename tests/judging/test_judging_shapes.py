@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hostile answers to the families about SHACL: expected outcomes, nobody asked, bounded memory."""
+"""Hostile answers to the families about SHACL: expected outcomes, no connection, bounded memory."""
 
 import pytest
 
@@ -12,11 +12,11 @@ from tests.judging.test_judging_hostile import peak_of_children, wrong
 
 MEMORY = 900 << 20
 PATIENT = JudgeLimits(PATIENCE, memory_bytes=MEMORY)
-HASTY = JudgeLimits(4.0, memory_bytes=MEMORY)  # for what never ends, and for all that may take long
+HASTY = JudgeLimits(4.0, memory_bytes=MEMORY)  # for answers that are endless or may be slow
 
 
 def question(name):
-    """A case of a family."""
+    """Return a case of a family."""
     task = TASKS[f"{name}-natural-3"]
     return catalogue.module(name).cases(task, "own", 7, 1)[0]
 
@@ -25,7 +25,7 @@ def question(name):
 @pytest.mark.long
 @pytest.mark.parametrize("name", KINDS)
 def test_every_hostile_answer_has_its_outcome(name):
-    """Two hundred answers are judged as expected, nobody is asked, and memory is bounded."""
+    """Two hundred answers have expected outcomes, without connections, in bounded memory."""
     case = question(name)
     with listener() as server:
         port = server.getsockname()[1]
@@ -51,7 +51,7 @@ def test_every_hostile_answer_has_its_outcome(name):
 
 
 def test_shapes_that_need_pyshacl_are_judged_in_a_child():
-    """What pySHACL loads late has been loaded before the child gives up its descriptors."""
+    """The late imports of pySHACL are done before the child process gives up its descriptors."""
     case = question(WRITING)
     answers = with_query(
         "SELECT $this { $this <http://www.w3.org/2000/01/rdf-schema#label> ?v FILTER(?v = 'x') }",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two hundred hostile graphs of RDF 1.2 and queries: expected outcomes, bounded memory."""
+"""Two hundred hostile RDF 1.2 graphs and queries: expected outcomes, bounded memory."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NAME = "Rdf12World"
 COUNT = 200
 MEMORY = 900 << 20
 PATIENT = JudgeLimits(PATIENCE, memory_bytes=MEMORY)
-HASTY = JudgeLimits(4.0, memory_bytes=MEMORY)  # for what never ends, and for all that may take long
+HASTY = JudgeLimits(4.0, memory_bytes=MEMORY)  # for answers that are endless or may be slow
 REFUSED, SCORED, ENDED = (Outcome.UNPARSABLE,), (Outcome.SCORED,), (Outcome.TIMEOUT,)
 HEAD = (
     "@prefix : <urn:x:> . @prefix t: <https://w3id.org/kgbench/world/target/> . "
@@ -27,22 +27,22 @@ HEAD = (
 
 
 def nested(depth):
-    """A triple term within a triple term, and so on."""
+    """Return a triple term nested to a depth."""
     return f":r rdf:reifies {'<<( :a :b ' * depth}:c{' )>>' * depth} ."
 
 
 def quoted(depth):
-    """A reified triple within a reified triple, and so on."""
+    """Return a reified triple nested to a depth."""
     return f"{'<< ' * depth}:a{' :b :c >>' * depth} :d :e ."
 
 
 def fenced(*documents, info="turtle", head=HEAD):
-    """Answers with a document each."""
+    """Return answers with one document each."""
     return tuple(f"```{info}\n{head}{document}\n```" for document in documents)
 
 
 def hostile_graphs(url):
-    """Graphs that nest, that are large or regular, or that name what nobody may fetch."""
+    """Yield graphs that are nested, large or regular, or that name a remote address."""
     clique = " ".join(
         f":r rdf:reifies <<( _:n{i} t:p _:n{j} )>> ."
         for i in range(40)
@@ -95,7 +95,7 @@ def hostile_graphs(url):
 
 
 def hostile_queries(url):
-    """Queries about statements that never end, nest, or ask others."""
+    """Yield queries about statements that are endless, nested, or access another server."""
     reifiers = " ".join(f"?r{k} rdf:reifies <<( ?s{k} ?p{k} ?o{k} )>> ." for k in range(9))
     no_end = (
         f"SELECT * {{ {patterns(5)} FILTER(?s0 != <<( ?s1 ?p1 ?o1 )>>) }}",
@@ -132,7 +132,7 @@ KINDS = {"annotate": hostile_graphs, "repair": hostile_graphs, "query": hostile_
 @pytest.mark.long
 @pytest.mark.parametrize("skill", KINDS)
 def test_every_hostile_answer_has_its_outcome(skill):
-    """Two hundred answers are judged as expected, nobody is asked, and memory is bounded."""
+    """Two hundred answers have expected outcomes, without connections, in bounded memory."""
     module = catalogue.module(NAME)
     (case,) = module.cases(TASKS[f"{NAME}-{skill}-natural-3"], "own", 7, 1)
     with listener() as server:

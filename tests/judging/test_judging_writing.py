@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two hundred hostile updates and as many CONSTRUCT queries: each has the outcome of its kind."""
+"""Two hundred hostile updates and CONSTRUCT queries each have the outcomes of their kinds."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ CLIQUE = " ".join(f"_:n{i} t:p _:n{j} ." for i in range(40) for j in range(40) i
 
 
 def head(name, template):
-    """How a text begins that writes a template."""
+    """Return the head of an update or query with a template."""
     return f"{'INSERT' if name == CLASSES[0] else 'CONSTRUCT'} {{ {template} }}"
 
 
 def endless(name):
-    """Texts that end at a limit, of time or memory."""
+    """Yield texts that hit a limit of time or memory."""
     yield f"{head(name, '?s0 ?p1 ?o2')} WHERE {{ {PATTERNS} FILTER(?o5 != 1) }}"
     yield f"{head(name, '[] t:p ?s0 ; t:q ?s1 ; t:r ?s2')} WHERE {{ {PATTERNS} }}"
     inner = f"SELECT ?s0 (COUNT(*) AS ?n) WHERE {{ {PATTERNS} }} GROUP BY ?s0"
@@ -41,7 +41,7 @@ def endless(name):
 
 
 def reaching(name, url):
-    """Texts that ask another machine, which must see nothing."""
+    """Yield texts that access another server, which must receive no connection."""
     body = f"{{ SERVICE SILENT <{url}> {{ ?s ?p ?o }} }}"
     yield f"{head(name, '?s ?p ?o')} WHERE {body}"
     yield f"{head(name, '?s ?p ?o')} WHERE {{ ?s ?p ?o . OPTIONAL {body} }}"
@@ -59,7 +59,7 @@ def reaching(name, url):
 
 
 def heavy(name):
-    """Texts that are large, deep or regular, and are judged all the same."""
+    """Yield texts that are large, deep or regular, and yet are judged."""
     yield f"{head(name, CLIQUE)} WHERE {{}}"
     yield f"{head(name, ' '.join(f't:a t:b {n} .' for n in range(20_000)))} WHERE {{}}"
     yield f"{head(name, '_:a t:p _:b . _:b t:p _:c . ?x t:q _:a')} WHERE {{ ?x a ?c }}"
@@ -75,7 +75,7 @@ def heavy(name):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CLASSES)
 def test_every_hostile_text_has_its_outcome(name):
-    """Each is judged, or ended at a limit; nobody is asked, memory is bounded, none is right."""
+    """Each is judged or hits a limit, without connections, in bounded memory; none is right."""
     module = catalogue.module(name)
     cases = [
         case
@@ -112,7 +112,7 @@ def test_every_hostile_text_has_its_outcome(name):
 
 
 def by_two_children(cases, answers, limits):
-    """Answers with their verdicts: two children judge them."""
+    """Return answers with their verdicts, judged by two child processes."""
     order = list(answers)
     random.Random(5).shuffle(order)
     batch = [JudgeRequest(cases[n % len(cases)], (answer,)) for n, answer in enumerate(order)]

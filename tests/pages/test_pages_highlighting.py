@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Recorded texts as HTML: highlighted, complete, never markup, in time linear in their length."""
+"""Recorded texts as HTML: highlighted, complete, never markup, in linear time."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LANGUAGES = {
     "json-ld": ("JSON-LD", '{"@id": "http://a/b", "n": 1}'),
     "xml": ("XML", '<?xml version="1.0"?><!-- why --><rdf:RDF a="b">&amp; c</rdf:RDF>'),
 }
-#: What stands in the way of patterns that go back: openings without an end, and their mixtures.
+#: Obstacles to backtracking patterns: unclosed openings and mixtures of them.
 PIECES = (
     *(
         '"',
@@ -71,18 +71,18 @@ PIECES = (
 
 
 def text_of(html):
-    """The text of what :func:`message` gives, and what stands between its blocks as a line end."""
+    """Return the text of :func:`message`'s HTML, with a line end between blocks."""
     return unescape(re.sub(r"<[^>]*>", "", re.sub(r"<pre[^>]*>", "\n", str(html))))
 
 
 def without_line_ends(text):
-    """A text but for line ends, which blocks of a page stand for."""
+    """Return a text without line ends, which the blocks of a page replace."""
     return text.replace("\n", "")
 
 
 @pytest.mark.parametrize("info", LANGUAGES)
 def test_fenced_blocks_are_highlighted_by_their_language(info):
-    """The language of a block is that of its info string; strings, names and words are told."""
+    """A block has the language of its info string; strings, names and keywords are marked."""
     title, source = LANGUAGES[info]
     html = str(message(f"Here it is:\n\n```{info}\n{source}\n```\nGood luck."))
 
@@ -94,7 +94,7 @@ def test_fenced_blocks_are_highlighted_by_their_language(info):
 
 @pytest.mark.parametrize("info", LANGUAGES)
 def test_documents_without_fences_are_recognised(info):
-    """A text that is a document is a block of its language, and so is one that stands in prose."""
+    """A document without fences is recognised, alone and within prose."""
     title, source = LANGUAGES[info]
 
     assert f'data-language="{title}"' in message(source)
@@ -104,7 +104,7 @@ def test_documents_without_fences_are_recognised(info):
 
 
 def test_a_caption_ends_a_document():
-    """A paragraph that a line such as "Graph:" begins is no part of the document before it."""
+    """A paragraph that starts with a line such as "Graph:" ends the document before it."""
     text = 'Query:\nSELECT ?s WHERE { ?s a :B }\n\nGraph:\n[\n  {"@id": "http://a/b"}\n]'
     shown = str(message(text))
     assert re.findall(r'data-language="([^"]+)"', shown) == ["SPARQL", "JSON-LD"]
@@ -112,7 +112,7 @@ def test_a_caption_ends_a_document():
 
 
 def test_what_stands_in_strings_and_comments_is_not_code():
-    """Words, variables and comments within strings and IRIs are parts of these."""
+    """Keywords, variables and comment signs within strings and IRIs are not highlighted."""
     html = str(code('SELECT ?s { ?s :p "SELECT ?x # no" , <http://a/#ask> } # FILTER ?y'))
 
     assert '<i class="s">"SELECT ?x # no"</i>' in html
@@ -122,14 +122,14 @@ def test_what_stands_in_strings_and_comments_is_not_code():
 
 
 def test_prose_is_not_code():
-    """Sentences with words of SPARQL, brackets and prefixes stay prose."""
+    """Sentences with keywords of SPARQL, brackets and prefixes stay prose."""
     for text in ("Select the one that fits.", "Ask for more (a lot).", "prefix it with a dash"):
         assert f'<pre class="prose" dir="auto">{text}</pre>' == str(message(text))
 
 
 @given(st.lists(st.sampled_from(PIECES + tuple(t for _, t in LANGUAGES.values())), max_size=30))
 def test_all_of_a_text_stays_and_nothing_else_becomes_markup(pieces):
-    """Whatever is recorded is shown whole, in its order, and adds no element."""
+    """Any text is shown completely and in order, and adds no element."""
     text = "".join(pieces)
     html = str(message(text))
 
@@ -157,7 +157,7 @@ for piece in pieces:
 @pytest.mark.slow
 @pytest.mark.parametrize("which", ["message", *LANGUAGES])
 def test_work_is_linear_in_the_text(which):
-    """Half a million characters of whatever has no end take seconds, where squares take minutes."""
+    """Half a million characters of any obstacle take seconds; quadratic time would take minutes."""
     done = subprocess.run(
         [sys.executable, "-c", CODE, which, repr(PIECES), "100"],
         capture_output=True,
@@ -169,7 +169,7 @@ def test_work_is_linear_in_the_text(which):
 
 
 def test_a_megabyte_has_an_end():
-    """Of a text of a million characters a page shows the beginning, and how much is left."""
+    """A page shows the beginning of a long text and the number of characters left."""
     for text in ("<script>alert(1)</script>" * 40_000, "```turtle\n" + '"' * 1_000_000):
         html = str(message(text))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pages of dialogues, tasks and suites as readers meet them, served and published."""
+"""Pages of dialogues, tasks and suites, served and published."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ DIALOGUE = "/run/1/oracle/Spell-10/0-d1d1d1d1"
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory):
-    """A store with a run of a model that is right and one that is wrong."""
+    """Return a store with a run of a model that is right and one that is wrong."""
     place = tmp_path_factory.mktemp("reading") / "store"
     chosen = [word for task in TASKS for word in ("-t", task)]
     command("run", "--store", place, "-m", "baseline:oracle", "-m", NOISY, *chosen, "-n", "2")
@@ -35,21 +35,21 @@ def store(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def client(store):
-    """A client of a server of this store."""
+    """Yield a client of a server of this store."""
     settings = Settings(location=str(store), limits=LIMITS)
     with TestClient(application(settings)) as found:
         yield found
 
 
 def page(client, path):
-    """A page as a browser asks for it."""
+    """Return a page as a browser requests it."""
     response = client.get(path, headers={"Accept": "text/html"})
     assert 200 == response.status_code, response.text[:500]
     return response.text
 
 
 def dialogues(client, model, task):
-    """The paths of the dialogues of one model and task, from the list that a page links to."""
+    """Return the paths of the dialogues of one model and task."""
     query = (
         "PREFIX kgb: <https://w3id.org/kgbench/ns#> "
         "SELECT ?d { GRAPH ?g { ?d a kgb:Dialogue } } ORDER BY ?d"
@@ -62,7 +62,7 @@ def dialogues(client, model, task):
 
 
 def test_a_wrong_text_is_compared_with_the_reference(client):
-    """Only on demand: the reference text, and the lines by which the answer differs from it."""
+    """The reference text and the lines that differ are shown only on demand."""
     path = dialogues(client, NOISY, TASKS[0])[0]
     text, revealed = page(client, path), page(client, f"{path}?reveal=1")
 
@@ -74,7 +74,7 @@ def test_a_wrong_text_is_compared_with_the_reference(client):
 
 
 def test_wrong_values_are_compared_with_the_reference(client):
-    """What is missing and what is too many stands beside the answer."""
+    """Missing and surplus values are shown beside the answer."""
     revealed = page(client, f"{dialogues(client, NOISY, TASKS[1])[0]}?reveal=1")
 
     assert "<h3>Reference values: refResultSet</h3>" in revealed
@@ -83,16 +83,16 @@ def test_wrong_values_are_compared_with_the_reference(client):
 
 
 def test_a_right_answer_is_said_to_be(client):
-    """Of an oracle nothing falls short; perfect scores are folded, and no line differs."""
+    """A right answer is said to equal the reference, and its perfect scores are folded."""
     text = page(client, f"{dialogues(client, 'baseline:oracle', TASKS[0])[0]}?reveal=1")
 
-    assert "the answer is as expected" in text
+    assert "The answer equals the reference." in text
     assert "Below the best value" not in text
     assert re.search(r"<details class=\"perfect\"><summary>\d+ more metrics at the best", text)
 
 
 def test_rounds_are_folded(client):
-    """A dialogue of several rounds has a part for each that opens and closes, and links to them."""
+    """Each round of a dialogue has a part that can be folded, and a link to it."""
     text = page(client, dialogues(client, NOISY, TASKS[0])[0])
 
     assert 3 == len(re.findall(r"<summary>Round \d of 3", text))
@@ -101,7 +101,7 @@ def test_rounds_are_folded(client):
 
 
 def test_next_leads_through_the_run(client):
-    """From the first dialogue of a run, next leads to every other one."""
+    """The links "next" lead from the first dialogue of a run through all others."""
     every = {
         path for m in ("baseline:oracle", NOISY) for t in TASKS for path in dialogues(client, m, t)
     }
@@ -115,7 +115,7 @@ def test_next_leads_through_the_run(client):
 
 
 def test_the_same_case_leads_to_other_models(client):
-    """A dialogue links to those of other models about its case."""
+    """A dialogue links to other models' dialogues about the same case."""
     path = dialogues(client, NOISY, TASKS[1])[0]
     other = re.search(
         r'<details class="others">.*?<a href="([^"]*)"', page(client, path), re.DOTALL
@@ -126,13 +126,13 @@ def test_the_same_case_leads_to_other_models(client):
 
 
 def test_a_task_says_what_is_asked(client):
-    """Definition, an example, results by model; metrics and cases are folded."""
+    """A task has a definition, an example and results by model; metrics are folded."""
     suite = page(client, "/suite/kgbench-1")
     task = unescape(re.search(rf'href="(/task/[^"]*/{TASKS[1]}/[^"]*)"', suite)[1])
     text = page(client, task)
 
     assert '<p class="asked">A small graph of an organisation and a question are shown' in text
-    example = text.partition("An example</h2>")[2].partition("<h2>Results")[0]
+    example = text.partition(">Example</h2>")[2].partition("<h2>Results")[0]
     assert 'data-language="Turtle"' in example
     assert "refResultSet" not in text
     assert re.search(r"baseline:oracle.*?1\.000", text, re.DOTALL)
@@ -140,7 +140,7 @@ def test_a_task_says_what_is_asked(client):
 
 
 def test_a_suite_lists_its_tasks(client):
-    """Each task with a short description and how much was asked, and the results by model."""
+    """A suite lists each task with a description and progress, and the results by model."""
     text = page(client, "/suite/kgbench-1")
     rows = re.findall(r'<tr><th scope="row">(.*?)</tr>', text, re.DOTALL)
     (row,) = (row for row in rows if "answer a question from a graph" in row and TASKS[1] in row)
@@ -153,7 +153,7 @@ def test_a_suite_lists_its_tasks(client):
 
 @pytest.fixture(scope="module")
 def hostile(tmp_path_factory):
-    """A server whose prompts and answers are a megabyte of what wants to do harm."""
+    """Yield a client of a server with hostile prompts and answers of a megabyte."""
     most = stores.HOSTILE * (1_000_000 // len(stores.HOSTILE))
     texts = {"a-n-n-e": most, "Spell anne.": f"```turtle\n{most}"}
     folder = stores.make(tmp_path_factory.mktemp("hostile") / "results", texts=texts)
@@ -162,7 +162,7 @@ def hostile(tmp_path_factory):
 
 
 def test_a_megabyte_of_harm_is_shown_as_text(hostile):
-    """Its beginning is shown, nothing of it is markup or steers, and the rest is counted."""
+    """The beginning is shown as text without control characters, and the rest is counted."""
     for path in (DIALOGUE, f"{DIALOGUE}?reveal=1", "/task/Spell/1.0/Spell-10/11aa22bb"):
         text = page(hostile, path)
 
@@ -175,7 +175,7 @@ def test_a_megabyte_of_harm_is_shown_as_text(hostile):
 
 
 def test_published_pages_tell_no_more_than_before(store, tmp_path):
-    """No reference answers and no prompts but those in dialogues, whose neighbours are there."""
+    """Published pages have no reference answers; their neighbours in the run are linked."""
     with pytest.MonkeyPatch.context() as patch:
         hasten(patch)
         publish(store, tmp_path / "site")
@@ -195,14 +195,14 @@ def test_published_pages_tell_no_more_than_before(store, tmp_path):
 
 @pytest.mark.slow
 def test_a_published_task_has_no_example_of_its_own(store, tmp_path):
-    """A published task links to its dialogues, where texts stand as the settings let them."""
+    """A published task has no example and links to its dialogues."""
     publish(store, tmp_path / "site", base="https://example.org/bench/")
     (place,) = (tmp_path / "site" / "task").glob(f"*/*/{TASKS[1]}/*/index.html")
     text = place.read_text(encoding="utf-8")
 
     assert '<p class="asked">' in text
     assert "Which role" not in text
-    assert "An example" not in text
+    assert ">Example</h2>" not in text
     assert "All dialogues:" in text
     suite = (tmp_path / "site" / "suite" / "kgbench-1" / "index.html").read_text(encoding="utf-8")
     assert "answer a question from a graph" in suite
@@ -210,12 +210,12 @@ def test_a_published_task_has_no_example_of_its_own(store, tmp_path):
 
 
 def execution(client, task):
-    """The path of the execution of a task by the noisy model."""
+    """Return the path of the execution of a task by the noisy model."""
     return dialogues(client, NOISY, task)[0].rpartition("/")[0]
 
 
 def test_an_execution_lists_its_dialogues(client):
-    """Each dialogue of one model on one task is there with outcome and score, and is linked."""
+    """An execution lists and links its dialogues with outcome and score."""
     path = execution(client, TASKS[1])
     text = page(client, path)
 
@@ -227,7 +227,7 @@ def test_an_execution_lists_its_dialogues(client):
 
 
 def test_dialogues_are_called_by_task_and_model(client):
-    """Where dialogues are listed as what refers to a thing, no path stands for their names."""
+    """Lists of references name dialogues by task and model, not by path."""
     text = page(client, execution(client, TASKS[1]))
     name = f"{TASKS[1]} by {NOISY} #1"
 
@@ -236,7 +236,7 @@ def test_dialogues_are_called_by_task_and_model(client):
 
 
 def test_pages_name_classes_of_the_vocabulary(client):
-    """Above the title stands what a thing is, without the general classes that it has as well."""
+    """The kind of a resource above the title omits the general classes of PROV-O."""
     for path in (execution(client, TASKS[1]), dialogues(client, NOISY, TASKS[1])[0]):
         kind = page(client, path).partition('<p class="kind">')[2].partition("</p>")[0]
         assert "prov:" not in kind
@@ -244,7 +244,7 @@ def test_pages_name_classes_of_the_vocabulary(client):
 
 
 def test_verdicts_are_named_by_pass_and_time(client):
-    """The link to a verdict says which kind of pass it is of and when, and no IRI."""
+    """The link to a verdict has the kind and time of its pass instead of an IRI."""
     text = page(client, dialogues(client, NOISY, TASKS[1])[0])
 
     assert re.search(r"<bdi>verdict on answer 0 \(live, \d+ \w+ \d{4}, \d\d:\d\d UTC\)</bdi>", text)
@@ -252,7 +252,7 @@ def test_verdicts_are_named_by_pass_and_time(client):
 
 
 def test_a_model_has_a_short_table_of_results(client):
-    """Means with intervals lead to the dialogues; all other columns are folded."""
+    """Means with intervals link to the dialogues; all other columns are folded."""
     suite = page(client, "/suite/kgbench-1")
     model = unescape(re.search(r'href="(/model/baseline-noisy[^"]*)"', suite)[1])
     text = page(client, model)
@@ -264,7 +264,7 @@ def test_a_model_has_a_short_table_of_results(client):
 
 
 def test_style_sheets_do_not_repeat_each_other():
-    """No selector has rules in both sheets, of which one would override the other."""
+    """No selector has rules in both style sheets, where one would override the other."""
     found = []
     for name in ("style.css", "reading.css"):
         text = re.sub(r"/\*.*?\*/", "", (STATIC / name).read_text(), flags=re.DOTALL)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scores in the order of interest, differences from what was expected, dialogues side by side."""
+"""Scores by relevance, differences from the expected answer, neighbours of dialogues."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kgbench.vocab import DCTERMS, KGB, RDF
 
 
 def measure(name, *, worst=0.0, best=1.0, aggregation=None, base=None):
-    """A metric with a range."""
+    """Return a metric with a range."""
     return Measure(f"http://a/{name}", name, "", "", worst, best, aggregation, base)
 
 
@@ -37,12 +37,12 @@ KNOWN = Measures(
 
 
 def verdict(scores, round_=0):
-    """A verdict with these scores."""
+    """Return a verdict with these scores."""
     return VerdictView("verdict", "http://a/e", round_, "scored", tuple(scores.items()), ())
 
 
 def test_the_main_score_and_what_falls_short_stand_first():
-    """Of one answer: the metric that the main one aggregates, then those below their best value."""
+    """An answer's main metric comes first, then metrics below their best value."""
     found = grouped(
         verdict({"combined": 0.5, "f1": 0.25, "recall": 1.0, "errors": 0.0, "size": 7.0}), KNOWN
     )
@@ -55,12 +55,12 @@ def test_the_main_score_and_what_falls_short_stand_first():
 
 
 def test_rounding_at_the_end_of_the_range_is_no_fault():
-    """1 is perfect where rounding can lift a formula just above it."""
+    """A score of 1 is perfect even if rounding lifts the formula's maximum just above 1."""
     assert grouped(verdict({"combined": 1.0}), KNOWN).main.perfect
 
 
 def test_aggregates_form_a_table():
-    """Of a whole dialogue: a row for each metric that falls short, a column per aggregation."""
+    """The whole dialogue has a row per imperfect metric and a column per aggregation."""
     scores = {"max_combined": 1.0, "mean_combined": 0.5, "max_f1": 1.0, "mean_f1": 1.0}
     found = grouped(verdict(scores, None), KNOWN)
 
@@ -73,7 +73,7 @@ def test_aggregates_form_a_table():
 
 
 def test_unknown_metrics_are_shown_plainly():
-    """Scores of a class that the catalogue lacks have no best value, and none is the main one."""
+    """Scores of unknown metrics have no best value, and none of them is the main one."""
     found = grouped(verdict({"f1": 1.0}), NONE)
 
     assert found.main is None
@@ -85,7 +85,7 @@ VALUES = Expected(None, ("refResultSet", ["a", "b"]), None, ("answerSet", "answe
 
 
 def test_texts_are_compared_line_by_line():
-    """What was judged stands beside the reference; without it, the first fenced block."""
+    """The judged text, or else the first fenced block, is compared with the reference."""
     answer = "Here:\n```turtle\n:a :b :c .\n:d :e :g .\n```"
     for infos in ([("rdfString", ":a :b :c .\n:d :e :g .")], []):
         (found,) = differences(TEXT, answer, infos)
@@ -99,7 +99,7 @@ def test_texts_are_compared_line_by_line():
 
 
 def test_values_are_compared_as_sets():
-    """Missing, too many, right; a list that was cut off says nothing of what is missing."""
+    """Missing, surplus and right values are told apart; for a truncated list, none is missing."""
     (found,) = differences(VALUES, "a\nc", [("answerSet", json.dumps(["a", "c"]))])
     assert (["b"], ["c"], ["a"]) == (found.missing, found.surplus, found.right)
     cut = [("answerSet", json.dumps(["a", "..."]))]
@@ -113,12 +113,12 @@ def test_values_are_compared_as_sets():
     "infos", [[], [("answerSet", "no JSON")], [("answerSet", '{"sha256": "0"}')]]
 )
 def test_values_that_were_not_recorded_are_not_compared(infos):
-    """Nothing is said of an answer whose values are unknown, or were left out."""
+    """Values that are unknown or left out are not compared."""
     assert [] == differences(VALUES, "a", infos)
 
 
 def test_hostile_texts_are_not_compared_for_long():
-    """What is too long, or has too many lines, is said to be."""
+    """Texts that are too long, or have too many lines, are reported as such."""
     for text in ("a" * 1_000_000, "a\n" * 5_000):
         (found,) = differences(TEXT, text, [("rdfString", text)])
         assert "too long" in found.note
@@ -128,7 +128,7 @@ A = "http://a/run/1/"
 
 
 def quads():
-    """A run of two models on two tasks, two iterations each, about the same case per iteration."""
+    """Yield a run of two models on two tasks; in each iteration, the models share a case."""
     node, literal = ox.NamedNode, ox.Literal
     for model in ("m", "n"):
         for task in ("S", "T"):
@@ -148,14 +148,14 @@ def quads():
 
 @pytest.fixture(scope="module")
 def database():
-    """The run in one graph."""
+    """Return the run in one graph."""
     made = ox.Store()
     made.extend(ox.Quad(*triple, ox.NamedNode("http://a/graph")) for triple in quads())
     return made
 
 
 def test_a_run_is_read_in_its_order(database):
-    """From the first dialogue, next leads to each once: by model, task, and iteration as number."""
+    """The order of dialogues is by model, task and numeric iteration."""
     place, seen = f"{A}m/S/2-0", []
     while place is not None:
         seen.append(place.removeprefix(A))
@@ -166,7 +166,7 @@ def test_a_run_is_read_in_its_order(database):
 
 
 def test_the_same_case_by_other_models(database):
-    """Dialogues about the case by other models, without the evaluations that repeat it."""
+    """Other models' dialogues about the case are found, but not evaluations with the case."""
     ((model, found),) = neighbours.others(database, f"{A}m/T/2-0")
 
     assert "http://a/model/n" == model

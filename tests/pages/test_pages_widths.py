@@ -23,7 +23,7 @@ TASKS = (
 )
 NOISY = "baseline:noisy?rate=0.5&seed=3"
 MODELS = ("baseline:oracle", NOISY, "baseline:silent")
-#: Tables that have too many columns for a phone, and say so by scrolling in their place.
+#: Tables that are too wide for a phone and scroll in place.
 WIDE = re.compile(r"Scores by model and task|Scores by task \(|Provenance|.* against ")
 TOO_WIDE = """
 return [...document.querySelectorAll('.scroll')]
@@ -56,7 +56,7 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory):
-    """A store with a run of three models on tasks with long names."""
+    """Return a store with a run of three models on tasks with long names."""
     place = tmp_path_factory.mktemp("widths") / "store"
     chosen = [
         word for flag, names in (("-m", MODELS), ("-t", TASKS)) for n in names for word in (flag, n)
@@ -67,7 +67,7 @@ def store(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def site(store, tmp_path_factory):
-    """What is published of it."""
+    """Publish the store and return the folder."""
     out = tmp_path_factory.mktemp("widths-site") / "bench"
     publish(store, out)
     return out
@@ -75,7 +75,7 @@ def site(store, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def urls(store, site):
-    """The addresses of all kinds of pages, served and published."""
+    """Yield the addresses of all kinds of pages, served and published."""
     (run,) = (path.name for path in (site / "run").iterdir() if path.is_dir())
     executions = sorted((site / "run" / run).glob(f"*noisy*/{TASKS[0]}"))
     page = (executions[0] / "index.html").read_text(encoding="utf-8")
@@ -97,14 +97,14 @@ def urls(store, site):
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory):
-    """A window."""
+    """Yield a browser window."""
     with browsing(tmp_path_factory.mktemp("profile")) as found:
         yield found
 
 
 @pytest.mark.parametrize("width", [320, 390, 800, 1000, 1280])
 def test_no_page_moves_sideways(browser, urls, width):
-    """Whatever is too wide scrolls in its own place, folded parts included."""
+    """No page scrolls sideways, even with all parts unfolded; wide content scrolls in place."""
     browser.look(width=width)
     found = []
     for url in urls:
@@ -116,7 +116,7 @@ def test_no_page_moves_sideways(browser, urls, width):
 
 
 def test_tables_fit_a_phone(browser, urls):
-    """Tables show their first columns at 390 pixels, and no cell reaches into the next."""
+    """Tables show their first columns at 390 pixels, and no cell is cut off."""
     browser.look(width=390)
     found = []
     for url in urls:
@@ -129,7 +129,7 @@ def test_tables_fit_a_phone(browser, urls):
 
 
 def test_phones_tell_beside_a_model_what_has_no_column(browser, urls):
-    """On a leaderboard at 390 pixels tasks and interval stand under the name of a model."""
+    """On a leaderboard at 390 pixels, tasks and interval are below the name of a model."""
     browser.open(urls[1])
     shown = "return document.querySelector('.board tbody th').innerText"
     for width, words in ((1280, False), (390, True)):
@@ -140,7 +140,7 @@ def test_phones_tell_beside_a_model_what_has_no_column(browser, urls):
 
 
 def test_leaderboards_fit(browser, urls):
-    """They fit a window of 800 pixels; from 1,000 on each name stands on one line, uncut."""
+    """Leaderboards fit 800 pixels; from 1,000 pixels on, each name fits on one line."""
     boards = 0
     for url in urls:
         for width in (800, 1000, 1280):
@@ -157,7 +157,7 @@ def test_leaderboards_fit(browser, urls):
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 390], ids=["desk", "phone"])
 def test_pages_can_be_used_by_everybody(browser, urls, width, dark):
-    """On every kind of page, published ones too, axe finds nothing serious."""
+    """On every kind of page, axe finds nothing serious."""
     axe = member(*AXE)
     browser.look(width=width, dark=dark)
     found = []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stores to publish, and what was published of them."""
+"""Stores to publish, and their publications."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ TASKS = ["RdfFriendCount-turtle-1", "RdfSyntaxFixList-turtle", "Text2SparqlExecE
 
 
 def command(*arguments, env=None, code=0):
-    """Run a command of kgbench; what it prints."""
+    """Run a command of kgbench and return its output."""
     result = CliRunner().invoke(app, [str(a) for a in arguments], env=env or {})
     assert result.exit_code == code, (result.output, result.exception)
     return result.stdout
 
 
 def publish(location, out, **settings):
-    """Publish in this process; the report."""
+    """Publish in this process and return the report."""
     given = {"about": ABOUT, "base": BASE, "processes": 1, **settings}
     return publish_site(Settings(str(location), out, **given), lambda *_: None)
 
 
 def addresses(location, level=RedactionLevel.GOLD):
-    """The addresses that a store gets when it is published."""
+    """Return the published addresses of a store."""
     view = snapshot.open_newest(Path(location) / "snapshots", STORE)
     settings = Settings(str(location), Path(location), base=BASE)
     runs = select_parts(view, settings).runs_of_passes
@@ -52,14 +52,14 @@ def addresses(location, level=RedactionLevel.GOLD):
 
 
 def left_out(location):
-    """The IRIs in the catalogue of a store that nothing published needs."""
+    """Return the IRIs in the catalogue of a store that no publication needs."""
     view = snapshot.open_newest(Path(location) / "snapshots", STORE)
     return select_parts(view, Settings(str(location), Path(location), base=BASE)).unused
 
 
 @pytest.fixture(scope="session")
 def recorded(tmp_path_factory):
-    """A store with one run of two baselines on three tasks."""
+    """Return a store with one run of two baselines on three tasks."""
     place = tmp_path_factory.mktemp("recorded") / "store"
     chosen = [word for task in TASKS for word in ("-t", task)]
     command("run", "--store", place, *RUN, *chosen)
@@ -68,7 +68,7 @@ def recorded(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def site(recorded, tmp_path_factory):
-    """What is published of it by default."""
+    """Publish the store with default settings and return the folder."""
     out = tmp_path_factory.mktemp("site") / "bench"
     publish(recorded, out, endpoint="https://example.org/sparql")
     return out
@@ -76,14 +76,14 @@ def site(recorded, tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def hostile(tmp_path_factory):
-    """A store by hand, whose texts and names were written to harm; one run is protected."""
+    """Return a hand-written store with hostile texts and names; one run is protected."""
     texts = dict.fromkeys(("a-n-n-e", "by hand", "Mend this:\n:a :b .", "Parrot"), stores.HOSTILE)
     return stores.make(tmp_path_factory.mktemp("hostile") / "store", texts=texts)
 
 
 @pytest.fixture(scope="session")
 def hostile_site(hostile, tmp_path_factory):
-    """What is published of it, the protected suite in the clear."""
+    """Publish the hostile store with its protected suite in the clear, and return the folder."""
     out = tmp_path_factory.mktemp("hostile-site") / "bench"
     publish(hostile, out, unprotected=frozenset({"llm-kg-bench-3"}))
     return out
@@ -91,12 +91,12 @@ def hostile_site(hostile, tmp_path_factory):
 
 @pytest.fixture
 def quick(monkeypatch):
-    """Publishing without what is the same in every publication: declared things and figures."""
+    """Publish without the constant parts of every publication: declarations and figures."""
     hasten(monkeypatch)
 
 
 def hasten(monkeypatch):
-    """The same for as long as a patch lasts."""
+    """Apply the fixture ``quick`` with a given patch."""
     whole = published_graph.documents
     kept = (
         *("run", "pass", "model", "invalidation", "suite", "case", "thing", "software"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reading what was published: links of pages, RDF, dumps, every byte of every file."""
+"""Reads publications: links of pages, RDF, dumps, every byte of every file."""
 
 from __future__ import annotations
 
@@ -56,14 +56,14 @@ class _Links(HTMLParser):
 
 
 def page(text):
-    """The links of a page (tag, where to, type), its fragments and its embedded JSON-LD."""
+    """Return the links of a page (tag, target, type), its fragments and its embedded JSON-LD."""
     parser = _Links()
     parser.feed(text)
     return parser
 
 
 def unpacked(path, password=None):
-    """What a dump holds."""
+    """Return the uncompressed content of a dump."""
     data = Path(path).read_bytes()
     if path.suffix == ".gz":
         return gzip.decompress(data)
@@ -77,7 +77,7 @@ def unpacked(path, password=None):
 
 
 def everything(folder, password=None):
-    """All files: their paths and contents, dumps unpacked."""
+    """Yield the paths and contents of all files, with dumps unpacked."""
     for path in sorted(Path(folder).rglob("*")):
         if path.is_file():
             packed = path.suffix in (".zst", ".gz", ".zip")
@@ -88,7 +88,7 @@ def everything(folder, password=None):
 
 
 def load(store, path, *, password=None, base=None):
-    """Load one file of RDF, a dump or a document, by its name."""
+    """Load one RDF file, a dump or a document; its name gives the format."""
     packed = path.suffix in (".zst", ".gz", ".zip")
     data = unpacked(path, password) if packed else path.read_bytes()
     kind = FORMATS[Path(path.stem).suffix if packed else path.suffix]
@@ -96,7 +96,7 @@ def load(store, path, *, password=None, base=None):
 
 
 def dump(folder, name, password=None):
-    """The quads of a dump, such as ``all.nq``."""
+    """Return the quads of a dump, such as ``all.nq``."""
     store = ox.Store()
     (path,) = (folder / "data").glob(f"{name}.*")
     load(store, path, password=password)
@@ -104,5 +104,5 @@ def dump(folder, name, password=None):
 
 
 def triples(store):
-    """What a store says, without graphs."""
+    """Return the triples of a store, without graphs."""
     return {quad.triple for quad in store}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A plain file server as hosts of static sites are: files, folders with an index, media types."""
+"""A plain file server, like static hosts: files, folders with an index, media types."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ MEDIA = {
 class _Handler(SimpleHTTPRequestHandler):
     extensions_map: ClassVar = {"": "text/plain; charset=utf-8", **MEDIA}
 
-    def list_directory(self, path):  # noqa: ARG002 - as the class has it
-        """Most hosts show no folders: one without an index is not there."""
+    def list_directory(self, path):  # noqa: ARG002 - signature of the base class
+        """Answer 404: most hosts list no folders."""
         self.send_error(404)
 
     def log_message(self, *_):
-        """Nothing: the tests say what goes wrong."""
+        """Log nothing."""
 
 
 @contextlib.contextmanager
 def serving(folder):
-    """The folder, served; gives the address of its root."""
+    """Serve the folder and yield the address of its root."""
     with handled(partial(_Handler, directory=str(folder))) as address:
         yield f"{address}/"

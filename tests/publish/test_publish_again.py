@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Publishing again changes what has changed, removes what is gone, and touches nothing else."""
+"""Publishing again writes changes, removes obsolete files, and touches nothing else."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ SECOND = ["--new", "-m", "baseline:silent", "-t", "RdfFriendCount-turtle-1"]
 
 @pytest.fixture
 def growing(tmp_path):
-    """A store with one small run, and where it is published."""
+    """Return a store with one small run, and a folder for its publication."""
     place = tmp_path / "store"
     command("run", "--store", place, "-m", "baseline:oracle", "-t", "RdfFriendCount-turtle-1")
     return place, tmp_path / "site"
 
 
 def _age(folder):
-    """Make all files old, and say what they hold."""
+    """Set all files to an old time and return their contents."""
     found = {}
     for path in folder.rglob("*"):
         if path.is_file() and STATE not in path.parts:
@@ -54,7 +54,7 @@ def _touched(folder):
 
 @pytest.mark.slow
 def test_only_what_changed_is_written(growing):
-    """Again: nothing. With a new run: that run, and what speaks of all runs. Then it is removed."""
+    """A repeated publication writes nothing; a new run adds its files; its removal removes them."""
     place, out = growing
     first = publish(place, out)
     before = _age(out)
@@ -93,7 +93,7 @@ def test_only_what_changed_is_written(growing):
 
 
 def test_an_invalidation_is_shown(growing):
-    """A dialogue that is not counted any more says so on its page, and why."""
+    """An invalidated dialogue says so on its page, with the reason."""
     place, out = growing
     publish(place, out)
     with open_store(str(place)) as store:
@@ -108,7 +108,7 @@ def test_an_invalidation_is_shown(growing):
 
 
 def test_software_of_an_analysis_alone_is_found(growing, monkeypatch):
-    """What made a table, and no run, has a document, though it stands in the table's graph."""
+    """Software that made only a table has a document, although it is in the table's graph."""
     place, out = growing
     monkeypatch.setattr(stored_results, "this_software", lambda: Software("kgbench", "0.0.9"))
     command("analyze", "leaderboard", "--keep", "--store", place)
@@ -117,7 +117,7 @@ def test_software_of_an_analysis_alone_is_found(growing, monkeypatch):
 
 
 def test_what_is_not_ours_is_left_alone(growing, tmp_path):
-    """A folder with other things in it is refused, and nothing is written there."""
+    """A folder with other files is refused, and nothing is written there."""
     place, _ = growing
     other = tmp_path / "photos"
     other.mkdir()
@@ -131,7 +131,7 @@ def test_what_is_not_ours_is_left_alone(growing, tmp_path):
 
 @pytest.mark.slow
 def test_what_was_killed_is_repaired(growing, monkeypatch):
-    """A publication that ends in the middle leaves what the next one makes whole again."""
+    """An interrupted publication is repaired by the next one."""
     place, out = growing
     publish(place, out)
     whole = _age(out)
@@ -151,7 +151,7 @@ def test_what_was_killed_is_repaired(growing, monkeypatch):
     strays = set((out / "run").glob("*/*silent*"))
     assert strays
 
-    # The new run is not to be published after all: what was made of it goes away.
+    # The new run is no longer published, so its files are removed.
     (old,) = {path.parts[1] for path in whole if path.parts[0] == "run" and len(path.parts) > 3}
     report = publish(place, out, runs=(old,))
     assert report.removed > 0
@@ -163,7 +163,7 @@ def test_what_was_killed_is_repaired(growing, monkeypatch):
 
 
 def test_files_that_were_lost_come_back(growing):
-    """What someone removed, or a publication that did not end may have spoilt, is made again."""
+    """Removed files, and those in the journal of an interrupted publication, are written again."""
     place, out = growing
     publish(place, out)
     before = _age(out)
@@ -179,7 +179,7 @@ def test_files_that_were_lost_come_back(growing):
 
 @pytest.mark.slow
 def test_processes_make_the_same(growing, tmp_path, monkeypatch):
-    """Two processes write, byte for byte, what one writes."""
+    """Two processes write the same bytes as one."""
     place, out = growing
     monkeypatch.setattr(workers, "_FEW", 0)
     monkeypatch.setattr(workers, "figures", figures)  # as other processes draw them
@@ -195,7 +195,7 @@ def test_processes_make_the_same(growing, tmp_path, monkeypatch):
 
 
 def test_two_at_once_are_refused(growing):
-    """A folder takes one publication at a time."""
+    """A second simultaneous publication to a folder is refused."""
     from kgbench.publish.folder import claim
 
     place, out = growing
@@ -206,7 +206,7 @@ def test_two_at_once_are_refused(growing):
 
 
 def test_iris_that_are_no_paths(tmp_path):
-    """Things whose IRIs try to leave the folder, or cannot be files, stand somewhere else."""
+    """Resources with IRIs that are no valid paths in the folder are written elsewhere."""
     label = ox.NamedNode("http://www.w3.org/2000/01/rdf-schema#label")
     names = ("../../escape", "run/../../x", "a?b=c", "model/" + "x" * 300, "data/all", "m/a.ttl/b")
     subjects = [ox.NamedNode(f"https://w3id.org/kgbench/{name}") for name in names]
@@ -224,7 +224,7 @@ def test_iris_that_are_no_paths(tmp_path):
 
 
 def test_an_interruption_ends_all_processes(growing, monkeypatch):
-    """Ctrl-C ends the work of other processes, too; publishing again finishes it."""
+    """Ctrl-C ends the worker processes as well; publishing again completes the publication."""
     place, out = growing
     monkeypatch.setattr(workers, "_FEW", 0)
     before = set(multiprocessing.active_children())
@@ -241,7 +241,7 @@ def test_an_interruption_ends_all_processes(growing, monkeypatch):
 
 
 def test_runs_that_began_together(tmp_path):
-    """Two runs with the same start are both published, always in the same order."""
+    """Two runs with the same start are both published."""
     run, graph = (ox.NamedNode(f"{stores.BASE}{path}") for path in ("run/9", "graph/run/9"))
     catalogue = ox.NamedNode(f"{stores.BASE}graph/catalogue")
     began = ox.Literal("2026-11-20T12:00:00Z", datatype=ox.NamedNode(XSD.dateTime))

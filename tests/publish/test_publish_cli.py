@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command: what it says, and what it refuses before it begins."""
+"""The command ``publish``: its output, and its refusals before it writes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _refused(*arguments, env=None):
 
 
 def test_json_report(recorded, tmp_path):
-    """--json gives the numbers of what was written."""
+    """--json prints the numbers of the publication."""
     out = tmp_path / "site"
     arguments = ("publish", "--store", recorded, "--out", out, "--base", BASE.rstrip("/"))
     report = json.loads(command(*arguments, "--json"))
@@ -56,7 +56,7 @@ def test_json_report(recorded, tmp_path):
     ],
 )
 def test_what_is_missing_is_told_before_it_begins(recorded, tmp_path, arguments, told):
-    """What catalogues demand and nobody has said is told even where nothing is published."""
+    """Missing metadata is reported even if nothing can be published."""
     given = ["publish", "--store", recorded, "--out", tmp_path, "--base", BASE, "--run", "nobody"]
     result = CliRunner().invoke(app, [*map(str, given), *arguments])
     assert result.exit_code == 1
@@ -81,7 +81,7 @@ def test_what_is_missing_is_told_before_it_begins(recorded, tmp_path, arguments,
     ],
 )
 def test_refusals_leave_nothing_behind(recorded, tmp_path, arguments, words):
-    """What cannot be right is refused in words before anything is written."""
+    """Invalid arguments are refused with a message before anything is written."""
     out = tmp_path / "site"
     given = ["publish", "--store", recorded, "--out", out, "--base", BASE, *arguments]
     assert words in _refused(*given, env={"KGBENCH_PUBLISH_PASSWORD": "short"})
@@ -89,14 +89,14 @@ def test_refusals_leave_nothing_behind(recorded, tmp_path, arguments, words):
 
 
 def test_servers_are_refused(recorded, tmp_path, monkeypatch):
-    """A store that a server keeps has no snapshot to read; the message says what to do."""
+    """A store on a server has no snapshot to read; the message names the command to use."""
     monkeypatch.setattr(site, "SnapshotReader", type("Other", (), {}))
     given = ("publish", "--store", recorded, "--out", tmp_path / "site", "--base", BASE)
     assert "copy the store first (kgbench store copy)" in _refused(*given)
 
 
 def test_a_description_of_ones_own(recorded, tmp_path):
-    """A Turtle file describes the data set; options go before it; gzip is a choice."""
+    """A Turtle file describes the data set; options override it; gzip can be chosen."""
     file = tmp_path / "about.ttl"
     file.write_text(DESCRIPTION, encoding="utf-8")
     out = tmp_path / "site"
@@ -114,7 +114,7 @@ def test_a_description_of_ones_own(recorded, tmp_path):
 
 @pytest.mark.slow
 def test_what_was_just_written_is_checked(recorded, tmp_path):
-    """With --check the checklist follows the report, or is part of it; faults are exit code 1."""
+    """With --check, the checklist follows the report or is part of it; faults exit with 1."""
     out = tmp_path / "site"
     given = ("publish", "--store", recorded, "--out", out, "--base", BASE, "--check")
     said = json.loads(command(*given, "--json", code=1))

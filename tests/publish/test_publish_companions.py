@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What stands beside the dumps: its shapes, and where machines read that it is there."""
+"""The documents beside the dumps: their shapes, and how machines find them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ TABLES = "leaderboard/kgbench-1"
 
 @pytest.fixture(scope="module")
 def signed(recorded, tmp_path_factory):
-    """A publication that is signed by the second key of its signer, in its second version."""
+    """Return a publication in its second version, signed by the second key of its signer."""
     keys = tmp_path_factory.mktemp("keys")
     command("keys", "new", keys / "k")
     command("keys", "new", keys / "next", "--after", keys / "k")
@@ -50,7 +50,7 @@ def signed(recorded, tmp_path_factory):
 
 
 def stated(site, *names):
-    """What documents state, without the graphs of proofs."""
+    """Return the triples of documents, without the graphs of proofs."""
     found = ox.Store()
     for name in names:
         for quad in ox.parse(path=str(site / name)):
@@ -59,18 +59,18 @@ def stated(site, *names):
 
 
 def values(store, subject, prop):
-    """The values of a property."""
+    """Return the values of a property."""
     node = ox.NamedNode(subject) if isinstance(subject, str) else subject
     return [quad.object for quad in store.quads_for_pattern(node, ox.NamedNode(prop), None)]
 
 
 def iris(store, subject, prop):
-    """The IRIs that a property leads to."""
+    """Return the values of a property as strings."""
     return {one.value for one in values(store, subject, prop)}
 
 
 def names(site):
-    """All documents that have shapes of companions."""
+    """Return all documents that the shapes of companions describe."""
     found = ["claims.ttl", "changes.ttl", "keys.jsonld", "signature.jsonld"]
     found += [
         path.relative_to(site).as_posix()
@@ -81,7 +81,7 @@ def names(site):
 
 
 def test_documents_conform_to_their_shapes(signed):
-    """By pySHACL, and by the check of a publication, which finds nothing."""
+    """Both pySHACL and the check of a publication find no violation."""
     whole = stated(signed, *names(signed))
     kinds = {
         quad.object.value for quad in whole.quads_for_pattern(None, ox.NamedNode(RDF.type), None)
@@ -116,7 +116,7 @@ def test_documents_conform_to_their_shapes(signed):
     ],
 )
 def test_what_is_missing_or_wrong_is_told(signed, kind, prop, instead):
-    """A document that lacks a property, or has a value that it cannot have, is refused."""
+    """A document with a missing property or an invalid value violates the shapes."""
     whole = stated(signed, *names(signed))
     typed = ox.NamedNode(RDF.type)
     for quad in list(whole.quads_for_pattern(None, ox.NamedNode(prop), None)):
@@ -128,7 +128,7 @@ def test_what_is_missing_or_wrong_is_told(signed, kind, prop, instead):
 
 
 def test_the_check_names_the_document(signed, tmp_path):
-    """A claim with a property that no claim has is told with its file."""
+    """A claim of an unknown class is reported with its file."""
     copy = shutil.copytree(signed, tmp_path / "copy")
     path = next(copy.glob("claims/*/*.ttl"))
     path.write_text(path.read_text().replace("kgb:Claim ,", "kgb:Claim , kgb:Rumour ,"))
@@ -139,7 +139,7 @@ def test_the_check_names_the_document(signed, tmp_path):
 
 
 def test_claims_and_observations_lead_to_each_other(signed):
-    """A claim derives from all observations of its row; they cite it, and have its values."""
+    """A claim derives from all observations of its row; they cite it and have its values."""
     claims, cube = stated(signed, "claims.ttl"), stated(signed, f"{TABLES}.ttl")
     found = iris(claims, f"{BASE}claims.ttl#claims", DCTERMS.hasPart)
     assert len(found) == 2
@@ -193,7 +193,7 @@ def test_the_catalogue_has_all_companions(signed):
 
 
 def test_an_unsigned_catalogue_names_no_signature(site):
-    """What is not there is not named."""
+    """An unsigned publication refers to no signature."""
     for name in ("catalog.ttl", "linkset.json", "sitemap.xml", "index.html"):
         text = (site / name).read_text(encoding="utf-8")
         assert "signature.jsonld" not in text
@@ -201,7 +201,7 @@ def test_an_unsigned_catalogue_names_no_signature(site):
 
 
 def test_void_counts_the_companions(signed):
-    """Each has a dump of N-Triples with as many triples as VoID says."""
+    """VoID states for each companion its dump and its number of triples."""
     void = stated(signed, "void.ttl")
     topics = iris(void, f"{BASE}void.ttl", FOAF.topic)
     assert len(topics) == 4
@@ -213,7 +213,7 @@ def test_void_counts_the_companions(signed):
 
 
 def test_machines_and_people_are_led_there(signed):
-    """Links of the page, link set, site map, embedded description and page name all of it."""
+    """Links of the page, link set, site map and embedded description name all companions."""
     page = (signed / "index.html").read_text(encoding="utf-8")
     here, *others = json.loads((signed / "linkset.json").read_text(encoding="utf-8"))["linkset"]
     items = {one["href"] for one in here["item"]}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What stands in a folder or an archive is not believed because of its name."""
+"""Damaged manifests and archives are recognised by their content."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ WHOLE = {"base": "https://example.org/b/", "units": {}, "versions": []}
     ],
 )
 def test_a_manifest_that_is_none_is_refused(tmp_path, found):
-    """Whatever stands in its place, it is told which file to remove."""
+    """An invalid manifest is refused with a message that names the file."""
     (tmp_path / "manifest.json").write_text(found)
 
     with pytest.raises(PublicationRefused, match=r"manifest\.json cannot be read"):
@@ -38,7 +38,7 @@ def test_a_manifest_that_is_none_is_refused(tmp_path, found):
 
 
 def test_a_manifest_is_read_as_written(tmp_path):
-    """One without anything in it is the beginning of a publication, not a damaged one."""
+    """A manifest without versions is valid: it is the start of a publication."""
     (tmp_path / "manifest.json").write_text(json.dumps(WHOLE))
 
     assert manifest.read(tmp_path).base == WHOLE["base"]
@@ -46,7 +46,7 @@ def test_a_manifest_is_read_as_written(tmp_path):
 
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04 no archive", b"x" * 300])
 def test_a_damaged_archive_is_unreadable(tmp_path, content):
-    """An encrypted dump that is no archive is a finding, not an error of the check."""
+    """A damaged archive raises Unreadable, which the check reports."""
     path = tmp_path / "all.nq.zip"
     path.write_bytes(content)
 
@@ -55,7 +55,7 @@ def test_a_damaged_archive_is_unreadable(tmp_path, content):
 
 
 def test_an_empty_archive_is_unreadable(tmp_path):
-    """An archive without a file in it is told to be that."""
+    """An archive without files is reported as empty."""
     path = tmp_path / "all.nq.zip"
     with zipfile.ZipFile(path, "w"):
         pass

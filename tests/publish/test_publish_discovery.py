@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What machines find a publication by: typed links, site map, citations, rules of servers."""
+"""Discovery by machines: typed links, site map, citations, server configurations."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PATIENCE = 60
 
 
 class Links(HTMLParser):
-    """The typed links in the head of a page, and the JSON-LD that it embeds."""
+    """The typed links in the head of a page, and its embedded JSON-LD."""
 
     def __init__(self, page: Path) -> None:
         super().__init__()
@@ -38,27 +38,27 @@ class Links(HTMLParser):
         self.feed(page.read_text(encoding="utf-8"))
 
     def handle_starttag(self, tag, attrs):
-        """Note a link, or that a script with JSON-LD begins."""
+        """Keep a link, or enter a script with JSON-LD."""
         said = dict(attrs)
         if tag == "link":
             self.found.append((said["rel"], said["href"]))
         self._inside = tag == "script" and said.get("type") == "application/ld+json"
 
     def handle_data(self, data):
-        """Keep what a script with JSON-LD holds."""
+        """Keep the content of a script with JSON-LD."""
         self.embedded += data if self._inside else ""
 
     def handle_endtag(self, tag):
-        """Note that a script ends."""
+        """Leave a script."""
         self._inside = self._inside and tag != "script"
 
     def of(self, relation: str) -> list[str]:
-        """Where the links of one relation lead."""
+        """Return the targets of the links of one relation."""
         return [href for rel, href in self.found if rel == relation]
 
 
 def test_the_landing_page_is_signposted(site):
-    """It links to identifier, author, licence, types, every dump, metadata and the link set."""
+    """The page links to identifier, author, licence, types, every dump, metadata and link set."""
     links = Links(site / "index.html")
     assert links.of("cite-as") == [f"{BASE}#dataset"]
     assert links.of("author") == [ABOUT.creators[0].iri]
@@ -74,7 +74,7 @@ def test_the_landing_page_is_signposted(site):
 
 
 def test_the_link_set_says_what_the_page_says(site):
-    """The same links, and one back from each document and dump."""
+    """The link set has the links of the page, and a link back from each document and dump."""
     links = Links(site / "index.html")
     contexts = json.loads((site / "linkset.json").read_text(encoding="utf-8"))["linkset"]
     here, *others = contexts
@@ -87,7 +87,7 @@ def test_the_link_set_says_what_the_page_says(site):
 
 
 def test_the_site_map_lists_every_page(site):
-    """Each page by its address, and documents without pages; robots.txt leads there."""
+    """The site map lists each page and each document without a page; robots.txt refers to it."""
     found = [e.text for e in ET.parse(site / "sitemap.xml").iter(f"{SITEMAPS}loc")]
     pages = {
         BASE + path.parent.relative_to(site).as_posix() + "/" for path in site.rglob("index.html")
@@ -99,7 +99,7 @@ def test_the_site_map_lists_every_page(site):
 
 
 def test_a_long_site_map_has_parts(tmp_path, monkeypatch):
-    """More pages than one file may list stand in parts; their number shrinks again."""
+    """A site map beyond the limit is split; unneeded parts are removed later."""
     monkeypatch.setattr(discovery, "_MOST_PAGES", 2)
     lock = claim(tmp_path / "out")
     folder = Folder(tmp_path / "out")
@@ -122,7 +122,7 @@ def test_a_long_site_map_has_parts(tmp_path, monkeypatch):
 
 @pytest.fixture(scope="module")
 def derived(recorded, tmp_path_factory):
-    """A publication that is derived from another, with prompts left out."""
+    """Return a publication that is derived from another, without prompts."""
     about = DatasetDescription(
         title="Small <models>",
         licence=ABOUT.licence,
@@ -136,7 +136,7 @@ def derived(recorded, tmp_path_factory):
 
 
 def test_search_engines_read_citation_and_sources(derived):
-    """The embedded Dataset has a citation, what it is based on, and what is left out of it."""
+    """The embedded Dataset has citation, sources and a note of what is left out."""
     said = json.loads(Links(derived / "index.html").embedded)
     assert "Prompts and reference answers are left out" in said["description"]
     assert said["isBasedOn"] == [SOURCE, "https://example.org/earlier"]
@@ -146,7 +146,7 @@ def test_search_engines_read_citation_and_sources(derived):
 
 
 def test_archives_read_the_metadata(derived):
-    """DataCite and Zenodo get creators with ORCID, licence, sources, and what is left out."""
+    """DataCite and Zenodo metadata have creators with ORCID, licence, sources and omissions."""
     datacite = json.loads((derived / "datacite.json").read_text(encoding="utf-8"))
     zenodo = json.loads((derived / ".zenodo.json").read_text(encoding="utf-8"))
     required = {"creators", "titles", "publisher", "publicationYear", "types", "schemaVersion"}
@@ -171,7 +171,7 @@ def test_archives_read_the_metadata(derived):
 
 
 def test_rules_of_servers_are_those_of_the_base(site):
-    """Each has the base and all syntaxes; GitHub Pages is told to take dotted folders."""
+    """Each configuration has all syntaxes; .nojekyll makes GitHub Pages serve dotted folders."""
     for name in ("nginx.conf", "apache.htaccess", "w3id.htaccess"):
         text = (site / "servers" / name).read_text(encoding="utf-8")
         assert all(media in text for media in ("turtle", "ld\\+json", "n-triples")), name
@@ -181,7 +181,7 @@ def test_rules_of_servers_are_those_of_the_base(site):
 
 @pytest.mark.servers
 def test_nginx_negotiates(site, tmp_path):
-    """With our rules a thing answers with its page, Turtle, JSON-LD or N-Triples, as is asked."""
+    """With our nginx rules, a resource is negotiated as page, Turtle, JSON-LD or N-Triples."""
     program = shutil.which("nginx")
     if program is None:
         pytest.skip("needs nginx")

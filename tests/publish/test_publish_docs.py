@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page about publishing says what the command does and what is in the folder."""
+"""The page about publishing describes the command and the files of the folder."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from kgbench.cli import app
 from kgbench.publish import description
 from tests.publish.reading import dump
 
-CHECKING = {"--check", "--mldcat-shapes", "paths"}  # told of where checking is
+CHECKING = {"--check", "--mldcat-shapes", "paths"}  # documented in the section on checks
 
 
 @pytest.fixture(scope="module")
 def text(repository):
-    """The text of the page."""
+    """Return the text of the page."""
     return (repository / "docs" / "publish.md").read_text(encoding="utf-8")
 
 
@@ -30,7 +30,7 @@ def test_every_option_is_documented(text):
 
 
 def test_the_example_can_be_read(text, tmp_path):
-    """The description that is shown describes a data set."""
+    """The example description is a valid description of a data set."""
     (turtle,) = re.findall(r"```turtle\n(.*?)```", text, re.DOTALL)
     (tmp_path / "about.ttl").write_text(turtle, encoding="utf-8")
     found = description.read(tmp_path / "about.ttl")
@@ -40,7 +40,7 @@ def test_the_example_can_be_read(text, tmp_path):
 
 
 def test_every_file_is_named(text, site):
-    """What stands in the folder is what the table says, and the other way round."""
+    """The table names every file of the folder, and every file that it names exists."""
     (table,) = re.findall(r"\| file \| what it holds \|\n(.*?)\n\n", text, re.DOTALL)
     named = " ".join(row.split("|")[1] for row in table.splitlines())
     root = {path.name for path in site.iterdir() if path.is_file()}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dialogues stand in the document of their execution: on one page, or on several; never alone."""
+"""Dialogues are in the document of their execution, on one page or on several."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from tests.publish.conftest import publish
 
 
 def places(site):
-    """The Turtle documents of executions that have dialogues, and the folders of their pages."""
+    """Yield the Turtle documents of executions with dialogues, and the folders of their pages."""
     for path in sorted(site.glob("run/*/*/*.ttl")):
         if dialogues(path):
             yield path, path.with_suffix("")
 
 
 def dialogues(path):
-    """The fragments of the dialogues that a Turtle document describes."""
+    """Return the fragments of the dialogues that a Turtle document describes."""
     kind = ox.NamedNode("https://w3id.org/kgbench/ns#Dialogue")
     return [
         quad.subject.value.partition("#")[2]
@@ -32,12 +32,12 @@ def dialogues(path):
 
 
 def wrong(site):
-    """What the checks find."""
+    """Return the faults that the check finds."""
     return check(site).faults
 
 
 def test_files_are_of_executions(site):
-    """A model and task have a page and a Turtle document, whatever they have of dialogues."""
+    """An execution has one page and one Turtle document for all its dialogues."""
     documents = dict(places(site))
     assert len(documents) == 6
     for turtle, folder in documents.items():
@@ -46,21 +46,21 @@ def test_files_are_of_executions(site):
 
 
 def test_turtle_declares_the_prefixes_that_it_uses(site):
-    """A document names what it speaks of by prefixes, and declares no other ones."""
+    """A Turtle document declares exactly the prefixes that it uses."""
     for path in site.rglob("*.ttl"):
         head, body = [], []
         for line in path.read_text(encoding="utf-8").splitlines():
             (head if line.startswith("@prefix ") else body).append(line)
         text = "\n".join(body)
-        names = {line.split()[1] for line in head} - {"xsd:"}  # numbers need none for their types
+        names = {line.split()[1] for line in head} - {"xsd:"}  # numbers have implicit types
         unused = {name for name in names if not re.search(rf"(?<![\w-]){name}", text)}
-        if not {"shapes", "queries"} & {*path.parts}:  # which are published as they were written
+        if not {"shapes", "queries"} & {*path.parts}:  # these are published unchanged
             assert unused == set(), path
 
 
 @pytest.mark.slow
 def test_long_executions_have_several_pages(recorded, tmp_path, monkeypatch):
-    """Their own page lists the dialogues, others show them, and all links and IRIs lead there."""
+    """A long execution has a list of its dialogues and further pages; all links and IRIs work."""
     for module in (execution_pages, page_renderer):
         monkeypatch.setattr(module, "PAGE", 1)
     site = tmp_path / "site"
@@ -79,7 +79,7 @@ def test_long_executions_have_several_pages(recorded, tmp_path, monkeypatch):
 
 @pytest.mark.slow
 def test_earlier_addresses_lead_on(recorded, tmp_path):
-    """Where a dialogue had a page, one leads to its place; what is no dialogue's goes."""
+    """A dialogue's former page redirects to its new place; other old pages are removed."""
     site = tmp_path / "site"
     publish(recorded, site)
     turtle, folder = next(places(site))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Trees of dialogues are those of JSON-LD 1.1 Framing, as pyld makes them."""
+"""Trees of dialogues equal the JSON-LD 1.1 frames that pyld makes."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from tests.publish.conftest import publish
 @pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("name", ["recorded", "hostile"])
 def test_a_tree_is_what_pyld_frames(name, request, tmp_path, monkeypatch):
-    """For each dialogue of a publication, pyld with the same frame makes the same tree."""
+    """For each dialogue of a publication, pyld makes the same tree with the same frame."""
     clear = frozenset({"llm-kg-bench-3"} if name == "hostile" else ())
     trees = assert_framed(monkeypatch, request.getfixturevalue(name), tmp_path, clear)
     assert any("answers" in tree for tree in trees)
 
 
 def assert_framed(monkeypatch, location, folder, clear):
-    """Publish a store and compare all trees of dialogues with those of pyld; the trees."""
+    """Publish a store, compare all trees of dialogues with those of pyld, and return the trees."""
     seen = []
     make = framing.dialogue_tree
 
@@ -45,7 +45,7 @@ def assert_framed(monkeypatch, location, folder, clear):
 
 
 def _unordered(found):
-    """The same, with lists in an order that depends on what is in them alone."""
+    """Return the value with lists in an order that depends only on their content."""
     if isinstance(found, dict):
         return {key: _unordered(value) for key, value in found.items()}
     if isinstance(found, list):

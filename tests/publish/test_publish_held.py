@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run in memory gives what it gives from disk, and what is as much as the scores is not held."""
+"""Publishing gives the same files from memory and from disk, and holds one run at a time."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _quad(subject, value, graph):
 
 @pytest.fixture
 def store():
-    """Two runs and a catalogue; ``both`` is described in the first run and in the catalogue."""
+    """Return two runs and a catalogue; ``both`` is described in the first run and the catalogue."""
     found = ox.Store()
     found.extend(_quad(name, "1", ONE) for name in ("a", "b", "both"))
     found.extend(_quad(name, "2", TWO) for name in ("a", "c"))
@@ -43,7 +43,7 @@ def _recorded(store):
 
 
 def test_one_run_is_held_at_a_time(store, monkeypatch):
-    """The graphs of the next run take the place of those before; what is shared stays."""
+    """The graphs of the next run replace those of the last; shared graphs stay."""
     holder = RunCache(_recorded(store), [CATALOGUE.value])
     for renewed in (1_000, 0):
         monkeypatch.setattr(run_cache, "_RENEWED", renewed)
@@ -55,7 +55,7 @@ def test_one_run_is_held_at_a_time(store, monkeypatch):
 
 
 def test_what_several_graphs_speak_of_is_known(store):
-    """A subject of two graphs, or of two places in one, is never taken from one of them alone."""
+    """A subject in two graphs, or at two places in one, is marked as spread."""
     holder = RunCache(_recorded(store), [CATALOGUE.value])
     assert holder.hold([ONE.value]).spread == {ox.NamedNode("urn:both")}
     assert holder.hold([TWO.value]).spread == frozenset()
@@ -68,7 +68,7 @@ def test_what_several_graphs_speak_of_is_known(store):
 
 
 def test_a_large_run_gives_the_same(tmp_path, monkeypatch):
-    """A run that is looked up on disk gives, byte for byte, what one in memory gives."""
+    """A run that is read from disk gives the same bytes as one in memory."""
     place = tmp_path / "store"
     command("run", "--store", place, "-m", "baseline:oracle", "-t", "RdfFriendCount-turtle-1")
     publish(place, tmp_path / "held", processes=1)
@@ -88,7 +88,7 @@ def test_a_large_run_gives_the_same(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("at_once", [1, 3, 1_000])
 def test_members_are_sorted(tmp_path, monkeypatch, at_once):
-    """All statements come in their order, however few wait in memory, and no work file is left."""
+    """All statements are sorted, for any number held in memory, and no work file is left."""
     monkeypatch.setattr(members, "_AT_ONCE", at_once)
     claim(tmp_path / "site").close()
     folder = Folder(tmp_path / "site")
@@ -108,7 +108,7 @@ def test_members_are_sorted(tmp_path, monkeypatch, at_once):
 
 @pytest.mark.parametrize("at_once", [1, 7, 100_000])
 def test_a_large_document_is_as_a_small_one(tmp_path, monkeypatch, at_once):
-    """A document that is sorted on disk and written in pieces has the bytes of one that is held."""
+    """A document sorted on disk and written in pieces has the same bytes as one in memory."""
     monkeypatch.setattr(large_documents, "_SORTED_AT_ONCE", at_once)
     monkeypatch.setattr(large_documents, "_WRITTEN_AT_ONCE", at_once)
     values = (
@@ -145,7 +145,7 @@ def test_a_large_document_is_as_a_small_one(tmp_path, monkeypatch, at_once):
 
 
 def test_the_catalogue_is_asked_once():
-    """Tables share what the catalogue says; each notes all the queries that it was made with."""
+    """Each query of the catalogue runs once, and each table notes all its queries."""
 
     class Counted(MemoryView):
         def query(self, text):

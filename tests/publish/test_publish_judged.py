@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Verdicts of judges and people, and tool calls, are published whole and found."""
+"""Verdicts of judges and people, and tool calls, are published completely."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SPECS = ("baseline:oracle", "baseline:noisy?rate=0.7&seed=3")
 
 @pytest.fixture(scope="module")
 def judged(tmp_path_factory):
-    """A store with judges, their calibration, people who differ, and models with tools."""
+    """Return a store with judges, their calibration, disagreeing people, and models with tools."""
     place = tmp_path_factory.mktemp("judged") / "store"
     tools = ("-t", "Text2SparqlToolsOrganizational-tools", "-n", 1, "-m", "baseline:oracle")
     command("run", "--store", place, *tools)
@@ -52,7 +52,7 @@ def judged(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def site(judged, tmp_path_factory):
-    """What is published of it, with the questions to judges in the clear."""
+    """Publish the store with the questions to judges in the clear; return the folder."""
     out = tmp_path_factory.mktemp("site") / "bench"
     publish(judged, out, unprotected=CLEAR, level=RedactionLevel.NONE)
     return out
@@ -62,13 +62,13 @@ KINDS = ("Verdict", "CalibrationVerdict", "JudgedItem", "ToolCall", "ToolResult"
 
 
 def of_kind(found, kind):
-    """The IRIs of the things of a kind."""
+    """Return the IRIs of the instances of a class."""
     return {q.subject.value for q in found if q.predicate.value == RDF.type and q.object == kind}
 
 
 @pytest.mark.parametrize("name", KINDS)
 def test_each_has_a_place_in_a_document(name, judged, site):
-    """Its IRI leads to a document, as a fragment where it is a part of what that is about."""
+    """Each IRI leads to a document, and to a fragment of it except for reviewers."""
     (kind,) = {ox.NamedNode(KGB[name])}
     found = of_kind(dump(site, "all.nq"), kind)
     with open_reader(str(judged)) as store:
@@ -83,13 +83,13 @@ def test_each_has_a_place_in_a_document(name, judged, site):
 
 
 def test_nothing_is_found_wrong_with_it(site):
-    """The checks of a publication follow all of its IRIs, and compare its forms."""
+    """The check of the publication finds no faults."""
     faults = check(site, unprotected=CLEAR).faults
     assert [str(one) for one in faults] == []
 
 
 def test_documents_of_judged_dialogues_do_not_change(judged, site):
-    """What others decided about a dialogue stands in their runs alone."""
+    """Verdicts about a dialogue are published in the judges' runs, not in its documents."""
     of = {
         q.object.value
         for q in dump(site, "all.nq")
@@ -103,7 +103,7 @@ def test_documents_of_judged_dialogues_do_not_change(judged, site):
 
 
 def test_the_trees_are_whole(site):
-    """JSON-LD says what N-Quads say, tool calls and verdicts within their dialogues."""
+    """JSON-LD has the same triples as N-Quads."""
     for path in (site / "data").glob("run-*.nq.*"):
         stem = path.name.partition(".")[0]
         quads = {(q.subject, q.predicate, q.object) for q in dump(site, f"{stem}.nq")}
@@ -113,13 +113,13 @@ def test_the_trees_are_whole(site):
 
 @pytest.mark.usefixtures("quick")
 def test_the_trees_are_those_of_pyld(judged, tmp_path, monkeypatch):
-    """The library with the same frame makes the same trees of dialogues with tools and judges."""
+    """Trees of dialogues with tools and verdicts are the same as those of pyld."""
     trees = assert_framed(monkeypatch, judged, tmp_path, CLEAR)
     assert any("toolCalls" in tree for tree in trees)
     assert any("verdicts" in tree for tree in trees)
 
 
 def test_it_comes_back(judged, site, tmp_path):
-    """An import gives paths to the parts again, statement by statement."""
+    """After an import, the statements are those of the store, with paths as IRIs of parts."""
     taken(site, tmp_path / "store")
     assert results(tmp_path / "store") == below(results(judged), STORE, BASE)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stores that hold what kgbench does not write: each oddity has its place, or is left out."""
+"""Stores with statements that kgbench never writes: each is published or left out."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ INSERT DATA {{
 
 @pytest.fixture(scope="module")
 def odd(tmp_path_factory):
-    """A store with all of them."""
+    """Return a store with all oddities."""
     place = stores.make(tmp_path_factory.mktemp("odd") / "store")
     with open_store(str(place)) as store:
         store.update(ODD)
@@ -75,14 +75,14 @@ def odd(tmp_path_factory):
 
 
 def shown(odd):
-    """Where its dialogue stands, whose prompt is left out: a document and a place in it."""
+    """Return the document and fragment of its dialogue, whose prompt is left out."""
     whole = addresses(odd, RedactionLevel.PROMPTS).published(STORE + DIALOGUE)
     return whole.removeprefix(BASE).split("#")
 
 
 @pytest.fixture(scope="module")
 def odd_site(odd, tmp_path_factory):
-    """What is published of it, with a landing page for two models only."""
+    """Publish the store, with a landing page for one model only; return the folder."""
     out = tmp_path_factory.mktemp("odd-site") / "bench"
     with pytest.MonkeyPatch.context() as patch:
         hasten(patch)
@@ -97,12 +97,12 @@ def _holding(folder, text):
 
 @pytest.mark.parametrize("text", ["PLANTED-LEASE", "PLANTED-QUOTED", "gpu-7", GOLD])
 def test_what_nobody_may_see_is_nowhere(odd_site, text):
-    """Leases, quoted triples, private addresses, and reference answers of no known case."""
+    """Leases, quoted triples, private addresses and reference answers are not published."""
     assert _holding(odd_site, text) == []
 
 
 def test_things_of_others_have_no_page(odd, odd_site):
-    """What others describe, and what is no part of a dialogue, is in the data alone."""
+    """Foreign resources, and resources outside of dialogues, are only in the data."""
     place = Addresses(STORE, BASE).document_path("https://elsewhere.example/thing")
     assert not (odd_site / place).exists()
     assert _holding(odd_site, "PLANTED-THING")
@@ -112,7 +112,7 @@ def test_things_of_others_have_no_page(odd, odd_site):
 
 
 def test_dialogue_without_a_case_is_shown(odd, odd_site):
-    """It stands on the page of its execution, without a link to a case."""
+    """A dialogue without a case is on the page of its execution, without a link to a case."""
     document, place = shown(odd)
     text = (odd_site / document / "index.html").read_text(encoding="utf-8")
     assert f'<a href="#{place}">' in text
@@ -123,21 +123,21 @@ def test_dialogue_without_a_case_is_shown(odd, odd_site):
 
 
 def test_executions_of_tasks_without_a_metric(odd_site):
-    """A task whose class names no main metric has executions all the same, without scores."""
+    """An execution of a task without a main metric has a page without scores."""
     text = (odd_site / "run/1/oracle/Plain/index.html").read_text(encoding="utf-8")
     assert "none yet" in text
     assert '<th scope="col">Outcome</th></tr>' in text
 
 
 def test_parts_of_no_dialogue_are_no_links(odd_site):
-    """An evaluation that is of no dialogue stands on no page, so nothing leads to it."""
+    """An evaluation without a dialogue has no page, so it is not linked."""
     text = (odd_site / "model/oracle/index.html").read_text(encoding="utf-8")
     assert "pass/1/stray" in text
     assert not re.search(r'href="[^"]*pass/1/stray', text)
 
 
 def test_models_without_a_name_are_called_by_their_iri(odd_site):
-    """In a table it is the IRI of the publication, and never that of the store."""
+    """A model without a label is shown by its published IRI."""
     text = (odd_site / "leaderboard/index.html").read_text(encoding="utf-8")
     assert re.search(r">\s*model/oracle\s*<", text)
     assert f"{STORE}model/oracle" not in text
@@ -146,21 +146,21 @@ def test_models_without_a_name_are_called_by_their_iri(odd_site):
 
 
 def test_long_leaderboards_are_cut_on_the_landing_page(odd_site):
-    """The landing page has the first models, and says how many there are."""
+    """The landing page has the first models and states their total number."""
     text = (odd_site / "index.html").read_text(encoding="utf-8")
     assert "the first 1 of 2 models" in text
     assert text.count('<td class="number score"') == 1
 
 
 def test_suites_without_scores_have_no_leaderboard(odd_site):
-    """A run that nobody has judged is published; its suite has no standing."""
+    """A run without scores is published, but its suite has no leaderboard."""
     assert (odd_site / "run/9/index.html").is_file()
     assert not (odd_site / "leaderboard/unjudged").exists()
     assert (odd_site / "leaderboard/kgbench-1").is_dir()
 
 
 def test_things_of_two_kinds_are_told_once(odd_site):
-    """A batch that is a session as well is one tree of the run's JSON-LD."""
+    """A batch that is also a session is one tree of the run's JSON-LD."""
     (path,) = (odd_site / "data").glob("run-1.jsonld.*")
     trees = json.loads(unpacked(path))["@graph"]
     ids = [tree.get("@id") or tree.get("id") for tree in trees]
@@ -171,7 +171,7 @@ def test_things_of_two_kinds_are_told_once(odd_site):
 
 @pytest.mark.usefixtures("quick")
 def test_however_little_is_remembered(odd, odd_site, tmp_path, monkeypatch):
-    """With room for one IRI, label and answer each, every file is the same."""
+    """With caches of one IRI and one label, every file is the same."""
     monkeypatch.setattr(quad_redaction, "_MOST_KEPT", 1)
     monkeypatch.setattr(page_renderer, "_MOST_LABELS", 1)
     monkeypatch.setattr(root_files, "_FEW_MODELS", 1)
@@ -187,17 +187,17 @@ def test_however_little_is_remembered(odd, odd_site, tmp_path, monkeypatch):
 
 @pytest.mark.usefixtures("quick")
 def test_analyses_of_other_runs_stay_behind(odd, odd_site, tmp_path):
-    """Where one run is published, an analysis that read others as well is not."""
+    """If only one run is published, an analysis that read other runs is left out."""
     assert list((odd_site / "data").glob("other.*"))
     out = tmp_path / "site"
     publish(odd, out, runs=("unjudged",))
     assert not list((out / "data").glob("other.*"))
     text = (out / "leaderboard/index.html").read_text(encoding="utf-8")
-    assert "nothing was scored yet" in text
+    assert "no scores yet" in text
 
 
 def test_stores_without_runs_are_refused(tmp_path):
-    """There is nothing to publish, which is told before a folder is made."""
+    """A store without runs is refused before any page is written."""
     with open_store(str(tmp_path / "store")):
         pass
     with pytest.raises(PublicationRefused, match="holds no run to publish"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What earlier versions recorded, as it is published now."""
+"""Records of earlier versions are published in the present form."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ STORE, BASE = "https://w3id.org/kgbench/", "https://example.org/bench/"
 
 
 def published(subject: str, *said: tuple[str, ox.NamedNode | ox.Literal]) -> set[ox.Triple]:
-    """What is published of a subject (below the base of the store)."""
+    """Return the published triples about a subject (relative to the base of the store)."""
     node = ox.NamedNode(STORE + subject)
     database = ox.Store()
     database.extend(
@@ -34,7 +34,7 @@ def published(subject: str, *said: tuple[str, ox.NamedNode | ox.Literal]) -> set
 
 
 def test_origins_that_were_imported_are_named_as_now() -> None:
-    """prov:alternateOf of an imported activity leaves as kgb:recordedAs."""
+    """prov:alternateOf of an imported activity is published as kgb:recordedAs."""
     elsewhere = ox.NamedNode("https://elsewhere.example/run/2")
     types = [(RDF.type, ox.NamedNode(one)) for one in (KGB.Run, PROV.Activity)]
     found = published("run/2", *types, (PROV.alternateOf, elsewhere))
@@ -46,7 +46,7 @@ def test_origins_that_were_imported_are_named_as_now() -> None:
 
 
 def test_graphs_named_in_stamps_move() -> None:
-    """The IRI within a kgb:readStamp is the published one, like that of kgb:readGraph."""
+    """The IRI within a kgb:readStamp is replaced by the published one."""
     stamp = ox.Literal(f"{STORE}graph/pass/1 17")
     kinds = (RDF.type, ox.NamedNode(KGB.Analysis))
     found = published("analysis/1", kinds, (KGB.readStamp, stamp))
@@ -55,7 +55,7 @@ def test_graphs_named_in_stamps_move() -> None:
 
 
 def test_older_catalogues_get_texts_and_terms() -> None:
-    """A query whose text the store lacks has it in the publication, like terms of publications."""
+    """A query without text in the store is published with its text, and terms are added as well."""
     graph, query = f"{STORE}graph/catalogue", ox.NamedNode(f"{STORE}query/list-models")
     database = ox.Store()
     for name, value in (

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The parts of a publication one by one: descriptions, folders, dumps, what is left out."""
+"""The parts of a publication one by one: descriptions, folders, dumps, withheld data."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _quad(number, graph="urn:g"):
 
 @pytest.fixture
 def folder(tmp_path):
-    """A folder that publications own."""
+    """Yield a folder that a publication owns."""
     lock = claim(tmp_path / "site")
     found = Folder(tmp_path / "site")
     yield found
@@ -50,7 +50,7 @@ def folder(tmp_path):
 
 
 def test_options_describe_a_data_set():
-    """What an option says goes before what was said, and the rest stays."""
+    """Options override the description, and the rest stays."""
     before = description.DatasetDescription(title="old", description="old", keywords=("old",))
     nothing = {"title": None, "licence_given": None, "creators": []}
     found = description.with_options(
@@ -66,7 +66,7 @@ def test_options_describe_a_data_set():
 
 @pytest.mark.parametrize("text", ["https://a b/", "https://<x>/"])
 def test_licences_that_are_no_iris_are_refused(text):
-    """An address that cannot be an IRI is told, with what it should have been."""
+    """A licence with an invalid IRI is refused."""
     with pytest.raises(PublicationRefused, match="is not the IRI of a licence"):
         description.licence(text)
 
@@ -94,7 +94,7 @@ CONTACTS = {
 
 @pytest.mark.parametrize("written", CONTACTS)
 def test_contacts_are_published_as_cards(tmp_path, written):
-    """Whom to ask is a vCard with a name, as DCAT has it, however the file says it."""
+    """A contact in any form is published as a vCard with a name."""
     (tmp_path / "about.ttl").write_text(
         f"@prefix v: <{VCARD}> . [] a <{DCAT.Dataset}> ; <{DCAT.contactPoint}> {written} .",
         encoding="utf-8",
@@ -131,13 +131,13 @@ def test_contacts_are_published_as_cards(tmp_path, written):
     [("https://example.org/a//b/", "shortest form"), ("https://example.org/a/../b/", "shortest")],
 )
 def test_bases_have_their_shortest_form(base, words):
-    """A base that hosts and browsers would write otherwise is refused."""
+    """A base with empty or dotted path segments is refused."""
     with pytest.raises(PublicationRefused, match=words):
         settings.checked_base(base)
 
 
 def test_endpoints_and_passwords_that_will_do():
-    """What is right comes back as it was given."""
+    """A valid endpoint or password is returned unchanged."""
     assert settings.checked_endpoint("https://example.org/sparql") == "https://example.org/sparql"
     assert dumps.checked_password("VARIABLE", "long enough") == "long enough"
 
@@ -146,7 +146,7 @@ def test_endpoints_and_passwords_that_will_do():
 
 
 def test_a_file_is_written_once(folder):
-    """The first content of a path in one publication is the one that stays."""
+    """Within one publication, the first content written to a path stays."""
     folder.write("a/b.txt", "first")
     folder.write("a/b.txt", "second")
     assert (folder.path / "a" / "b.txt").read_text() == "first"
@@ -154,7 +154,7 @@ def test_a_file_is_written_once(folder):
 
 
 def test_removing_leaves_no_empty_folders(folder):
-    """Folders that lose their last file go, up to the published folder itself."""
+    """Folders that become empty are removed, up to the published folder."""
     folder.write("a/b/c.txt", "x")
     folder.write("a/d.txt", "x")
     folder.remove("a/b/c.txt")
@@ -164,7 +164,7 @@ def test_removing_leaves_no_empty_folders(folder):
 
 
 def test_finishing_forgets_what_was_begun(folder):
-    """Journals and unfinished files go; where none was begun, that is no error."""
+    """Finishing removes journals and unfinished files, if there are any."""
     folder.finish()
     assert not list(folder.state.glob("journal-*"))
     folder.work("half").write_text("x")
@@ -173,14 +173,14 @@ def test_finishing_forgets_what_was_begun(folder):
 
 
 def test_files_are_the_same_by_content(tmp_path):
-    """Size alone does not make two files one."""
+    """Files of the same size with different content are different."""
     for name, text in (("a", "one"), ("b", "two"), ("c", "one"), ("d", "three")):
         (tmp_path / name).write_text(text)
     assert [same(tmp_path / "a", tmp_path / other) for other in "bcd"] == [False, True, False]
 
 
 def test_files_in_the_place_of_folders_are_told(folder):
-    """Where someone put a file, no folder can be made, and the message names it."""
+    """A file in the place of a folder is refused, and the message names it."""
     (folder.path / "run").write_text("mine")
     with pytest.raises(
         PublicationRefused, match=r"run is a file, but the publication needs a folder there: remove"
@@ -189,7 +189,7 @@ def test_files_in_the_place_of_folders_are_told(folder):
 
 
 def test_folders_that_cannot_be_claimed(tmp_path):
-    """Below a file there is no folder, and one of another version is not taken."""
+    """A folder below a file, or of another version, is refused."""
     (tmp_path / "file").write_text("x")
     with pytest.raises(PublicationRefused, match="cannot be written: Not a directory"):
         claim(tmp_path / "file" / "site")
@@ -203,7 +203,7 @@ def test_folders_that_cannot_be_claimed(tmp_path):
 
 
 def test_dumps_are_the_same_in_pieces(folder, monkeypatch):
-    """However many quads are written at once, the dumps say the same; of none, nothing."""
+    """Dumps have the same quads for any block size; a dump without quads is empty."""
     wanted = {_quad(number) for number in range(5)}
     for name, at_once in (("whole", 100), ("pieces", 2), ("exact", 5)):
         monkeypatch.setattr(dumps, "_QUADS_AT_ONCE", at_once)
@@ -219,7 +219,7 @@ def test_dumps_are_the_same_in_pieces(folder, monkeypatch):
 
 
 def test_compression_needs_its_package(monkeypatch):
-    """Where zstandard is not installed, that is told, with what to do instead."""
+    """Without zstandard, the message names the alternative."""
     monkeypatch.setattr(dumps, "find_spec", lambda _: None)
     dumps.check_compression("gzip")
     with pytest.raises(PublicationRefused, match="or use --compress gzip"):
@@ -230,7 +230,7 @@ def test_compression_needs_its_package(monkeypatch):
 
 
 def test_statements_of_two_graphs_are_told_once():
-    """What a run and a pass both say of a thing is one value of its page."""
+    """A statement in both a run and a pass is one value."""
     found = dialogues.by_subject([_quad(1), _quad(1, "urn:h")])
     assert [one.value for one in found["urn:s1"]["urn:p"]] == ["urn:o"]
 
@@ -246,7 +246,7 @@ def test_statements_of_two_graphs_are_told_once():
     ],
 )
 def test_verdicts_from_any_source(infos, shown):
-    """Notes that are no JSON object show nothing, and a round that is no number is the first."""
+    """Infos that are no JSON object are not shown; a round that is not a number counts as 0."""
     said = {
         KGB.dialogue: [ox.NamedNode("urn:d")],
         KGB.round: [ox.Literal("first")],
@@ -263,15 +263,15 @@ def test_verdicts_from_any_source(infos, shown):
 
 
 def test_queries_of_others_are_not_published_as_ours():
-    """A text that no declared query was made into has no file among the queries."""
+    """A text that comes from no declared query has no file among the queries."""
     assert query_texts.query_files({"SELECT * WHERE { ?s ?p ?o }": None}, str) == {}
 
 
-# --- what is left out ---------------------------------------------------------------------------
+# --- withheld data ------------------------------------------------------------------------------
 
 
 def test_case_data_of_any_form_are_withheld():
-    """What is no object has no part that says which case it is; all of it may be the answer."""
+    """Case data that are no object are withheld whole, since all of them may be the answer."""
     seal = redaction.Placeholders(Commitments.unkept(), "case")
     assert redaction.redacted_case_data(["which dragon?"], RedactionLevel.NONE, seal) == [
         "which dragon?"
@@ -289,7 +289,7 @@ def test_case_data_of_any_form_are_withheld():
 
 
 def test_what_is_no_json_is_a_text():
-    """Data that cannot be read, or are nested without end, are withheld as the text they are."""
+    """Invalid or deeply nested JSON is treated as a text."""
     assert redaction.parse_json("{") == "{"
     assert redaction.parse_json("[" * 100_000) == "[" * 100_000
 
@@ -307,11 +307,11 @@ def test_what_is_no_json_is_a_text():
     ],
 )
 def test_addresses_of_everyone_and_of_nobody(iri, public, private):
-    """What is not known to be for all is not told as such, and what cannot be read is private."""
+    """Unknown hosts are not public; unreadable and local addresses are private."""
     assert (scrubbing.is_public(iri), scrubbing.is_private(iri)) == (public, private)
 
 
 def test_names_in_broken_addresses():
-    """An address that cannot be read names nobody, and those beside it are heard."""
+    """An unreadable address yields no names, and addresses beside it are still read."""
     texts = ["https://[bad/ and https://ann:pw-1@gpu-7.lab:8000/v1"]
     assert scrubbing.hosts_and_people(texts) == {"ann", "pw-1", "gpu-7.lab", "gpu-7"}

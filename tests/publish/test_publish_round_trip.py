@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is published comes back: parts have IRIs by fragments there, and by paths in every store."""
+"""Round trips of publications: parts have fragments there, and paths in every store."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ ENDS = re.compile(r"/(?:run|pass)/[0-9a-f-]+$")
 
 
 def results(location):
-    """The statements of the runs and passes of a store.
+    """Return the statements of the runs and passes of a store.
 
-    Without where they were published from, without infos, whose texts are scrubbed, and without the
-    ends of runs and passes, which publications say and stores leave to their sessions.
+    Without their origins, without infos, whose texts are scrubbed, and without the ends of runs and
+    passes, which publications state and stores leave to their sessions.
     """
     with open_reader(str(location)) as store:
         return {
@@ -41,7 +41,7 @@ def results(location):
 
 
 def below(found, old, new):
-    """Statements about things recorded under another base."""
+    """Return statements with recorded resources moved to another base."""
 
     def moved(term):
         if isinstance(term, ox.NamedNode):
@@ -54,20 +54,20 @@ def below(found, old, new):
 
 
 def taken(site, store):
-    """The report of the import of a site."""
+    """Import a site and return the report."""
     (path,) = (site / "data").glob("all.nq.*")
     return json.loads(command("import", "rdf", path, "--store", store, "--json"))
 
 
 def test_an_import_has_the_identity_of_the_store(recorded, tmp_path):
-    """At the store's own base, runs and passes come back statement by statement."""
+    """At the store's own base, runs and passes are imported statement by statement."""
     publish(recorded, tmp_path / "site", base=STORE, level=RedactionLevel.NONE)
     taken(tmp_path / "site", tmp_path / "store")
     assert results(tmp_path / "store") == results(recorded)
 
 
 def test_results_keep_their_published_names(recorded, tmp_path):
-    """What was published under another base comes back below it, and is published alike again."""
+    """Results published under another base keep their IRIs in imports and later publications."""
     publish(recorded, tmp_path / "site", level=RedactionLevel.NONE)
     taken(tmp_path / "site", tmp_path / "store")
     assert results(tmp_path / "store") == below(results(recorded), STORE, BASE)
@@ -87,7 +87,7 @@ def test_results_keep_their_published_names(recorded, tmp_path):
 
 
 def test_evaluations_of_what_others_published_are_found(recorded, tmp_path):
-    """A pass over results with another base is named on this site, and comes back as a pass."""
+    """A pass over results with another base has valid links and is imported as a pass."""
     publish(recorded, tmp_path / "site", level=RedactionLevel.NONE)
     taken(tmp_path / "site", tmp_path / "store")
     command("reevaluate", "--store", tmp_path / "store", "--json")

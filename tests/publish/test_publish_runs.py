@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The published page of a run: the same results as on a server, and links to the answers."""
+"""The published page of a run has the same results as the served one, with links to answers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FILLED = re.compile(r'href="(?:\.\./)+(queries/([a-z-]+)-[0-9a-f]{10}\.rq)"')
 
 @pytest.fixture(scope="module")
 def run(recorded, site):
-    """What a server shows of the only run, the text of its published page, and its folder."""
+    """Return the served data of the only run, the text of its published page, and its folder."""
     view = snapshot.open_newest(recorded / "snapshots", STORE)
     (iri,) = things.instances(view, KGB.Run)
     folder = site / "run" / iri.rpartition("/")[2]
@@ -54,7 +54,7 @@ def test_results_are_those_of_the_served_page(run):
 
 
 def test_cells_lead_to_the_dialogues_of_the_run(run):
-    """Each cell of model and task leads to the page that lists its dialogues."""
+    """Each cell of model and task links to the page with its dialogues."""
     _, page, folder = run
     links = [link for *_, link in CELL.findall(page)]
     assert sorted(links) == sorted(EXECUTION.findall(page))
@@ -62,7 +62,7 @@ def test_cells_lead_to_the_dialogues_of_the_run(run):
 
 
 def test_worst_dialogues_are_linked(run):
-    """Each of the worst dialogues leads to its place in a page."""
+    """Each of the worst dialogues is linked with its fragment."""
     served, page, folder = run
     table = page.partition('aria-label="Worst dialogues"')[2].partition("</table>")[0]
     links = re.findall(r'<th scope="row"><a href="([^"]+)"', table)
@@ -73,7 +73,7 @@ def test_worst_dialogues_are_linked(run):
 
 
 def test_links_behind_results_lead_to_filled_queries(run, site):
-    """Each of them is filled with the run's graphs where it has any, never the declared query."""
+    """Each query link has the graphs of the run filled in, if the query uses any."""
     _, page, _ = run
     filled = FILLED.findall(page)
     assert page.count("/queries/") == len(filled)
@@ -88,11 +88,11 @@ def test_links_behind_results_lead_to_filled_queries(run, site):
 
 @pytest.mark.usefixtures("quick")
 def test_a_run_under_way_is_published_as_it_was(tmp_path):
-    """Its page says so, fetches nothing anew, and has no scores before the first pass."""
+    """The page of an unfinished run says so, does not update itself, and has no scores."""
     folder = stores.make(tmp_path / "store", extra=stores.run_under_way())
     publish(folder, tmp_path / "out", unprotected=frozenset({"llm-kg-bench-3"}))
     page = (tmp_path / "out" / "run" / "3" / "index.html").read_text()
-    assert "This run was under way when this page was made." in page
+    assert "This run was in progress when this page was generated." in page
     assert "live.js" not in page
     assert "data-live" not in page
     assert "<small>of 2</small>" in page
@@ -100,14 +100,14 @@ def test_a_run_under_way_is_published_as_it_was(tmp_path):
 
 
 def test_pages_end_with_the_version_of_kgbench(site):
-    """No page takes the version of the data for that of the software."""
+    """The footer of each page has the version of kgbench, not that of the data."""
     for path in ("index.html", "version/1/index.html", "leaderboard/index.html"):
         foot = unescape((site / path).read_text().partition("<footer>")[2])
         assert f"<p>kgbench {__version__} · " in foot, path
 
 
 def test_models_are_placed_in_words(site):
-    """The card of a model tells its rank and interval once."""
+    """The card of a model states its rank and interval once."""
     names = ["Rank", "Score", "95 % interval", "Tasks", "Scores", "Unreadable"]
     ranks = []
     for path in (site / "model").glob("*/index.html"):
@@ -119,7 +119,7 @@ def test_models_are_placed_in_words(site):
 
 @pytest.mark.usefixtures("quick")
 def test_published_runs_of_others_are_called_by_their_models(hostile, tmp_path):
-    """The page has the name that lists have for the run, and the label beside it."""
+    """An imported run has the same name on its page and in lists, and its label on the page."""
     publish(hostile, tmp_path / "out", unprotected=frozenset({"llm-kg-bench-3"}))
     page = (tmp_path / "out" / "run" / "2" / "index.html").read_text()
     title = re.search(r"<h1><bdi>(.*?)</bdi></h1>", page)[1]
@@ -129,7 +129,7 @@ def test_published_runs_of_others_are_called_by_their_models(hostile, tmp_path):
 
 
 def test_tokens_that_nobody_counted_are_not_said_to_be_none(run):
-    """Answers without counts of tokens have a dash where counts would stand."""
+    """Answers without token counts have a dash in place of counts."""
     served, page, _ = run
     assert all(one["answers_without_counts"] for _, one in served["spent"]["models"])
     table = page.partition('aria-label="Tokens and cost"')[2].partition("</table>")[0]

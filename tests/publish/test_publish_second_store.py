@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A dump in somebody else's store: the same query, the same leaderboard."""
+"""A published dump and query give the same leaderboard in another store."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ METRIC = re.compile(r"<(https://w3id\.org/kgbench/metric/[^>]+)>")
 
 
 def used(store):
-    """The tasks that dialogues of a store are about."""
+    """Return the tasks of the dialogues of a store."""
     return {e.task for run in reading.runs(store) for e in reading.executions(store, run.graph)}
 
 
 def sent(url, body, media, accept="*/*"):
-    """What a server answers to a body."""
+    """Return the response of a server to a body."""
     headers = {"Content-Type": media, "Accept": accept}
     with urllib.request.urlopen(
         urllib.request.Request(url, body, headers, method="POST"), timeout=60
@@ -39,7 +39,7 @@ def sent(url, body, media, accept="*/*"):
 
 @pytest.mark.servers
 def test_dump_gives_the_same_leaderboard_elsewhere(recorded, site, tmp_path):
-    """The published dump and the published query, on a server of SPARQL: means within 1e-9."""
+    """The published query gives the same means on a SPARQL server, within 1e-9."""
     (dump,) = (site / "data").glob("all.nq*")
     with open_reader(str(recorded)) as store:
         table = leaderboard(store, select(store))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Signed publications: what is signed, what a check notices, and how keys change."""
+"""Signed publications: what is signed, what a check detects, and how keys change."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.publish.conftest import BASE, command, hasten, publish
 
 @pytest.fixture(scope="module")
 def keyed(tmp_path_factory):
-    """A folder with the key ``k`` and the one that follows it, ``next``."""
+    """Return a folder with the key ``k`` and its successor ``next``."""
     folder = tmp_path_factory.mktemp("keys")
     command("keys", "new", folder / "k")
     command("keys", "new", folder / "next", "--after", folder / "k")
@@ -32,7 +32,7 @@ def keyed(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def signed(recorded, keyed, tmp_path_factory):
-    """A signed publication, without what is the same in every publication."""
+    """Return a signed publication, without the constant parts of every publication."""
     out = tmp_path_factory.mktemp("signed") / "bench"
     with pytest.MonkeyPatch.context() as patch:
         hasten(patch)
@@ -42,24 +42,24 @@ def signed(recorded, keyed, tmp_path_factory):
 
 @pytest.fixture
 def copy(signed, tmp_path):
-    """A copy of it, to be changed."""
+    """Return a copy of the publication that a test may change."""
     return shutil.copytree(signed, tmp_path / "copy")
 
 
 def key(keyed, name="k"):
-    """A public key."""
+    """Return a public key."""
     return (keyed / f"{name}.pub").read_text().strip()
 
 
 def faults(out, *keys, advice=False):
-    """What is wrong with the signatures of a folder, as file and message."""
+    """Return the faults in the signatures of a folder, as file and message."""
     with PublicationFiles([out]) as published:
         found = list(Signatures(published, keys).check())
     return [(one.file, one.message) for one in found if one.advice is advice]
 
 
 def test_a_signed_publication_fits_its_key(signed, keyed):
-    """Nothing is wrong; without a key the check says that nobody vouches for the signer."""
+    """A signed publication has no faults; without a trusted key, the check gives advice."""
     assert faults(signed, key(keyed)) == []
     assert faults(signed, key(keyed), advice=True) == []
     [(file, message)] = faults(signed, advice=True)
@@ -68,7 +68,7 @@ def test_a_signed_publication_fits_its_key(signed, keyed):
 
 
 def test_another_key_does_not_vouch_for_it(signed):
-    """A publication that is signed by somebody else is refused."""
+    """A publication signed with another key is refused."""
     [(file, message)] = faults(signed, SigningKey.new().public)
 
     assert file == "keys.jsonld"
@@ -76,14 +76,14 @@ def test_another_key_does_not_vouch_for_it(signed):
 
 
 def test_an_unsigned_publication_is_told(site, keyed):
-    """Where a key is given, signatures are demanded; else nothing is said."""
+    """Signatures are required only if a key is given."""
     assert {file for file, _ in faults(site, key(keyed))} == {"keys.jsonld", "signature.jsonld"}
     with PublicationFiles([site]) as published:
         assert not Signatures(published, ()).wanted
 
 
 def test_every_claim_is_signed(signed):
-    """Each model has a claim, and the signed one states the same."""
+    """Each model has a claim, and each claim has a signed document."""
     plain = sorted(
         p.relative_to(signed / "claims").with_suffix("") for p in signed.glob("claims/*/*.ttl")
     )
@@ -96,7 +96,7 @@ def test_every_claim_is_signed(signed):
 
 
 def renewed(out, name):
-    """Renew the checksum of a file, as somebody does who changes it."""
+    """Renew the checksum of a file, as a tamperer does."""
     lines = (out / "SHA256SUMS").read_text().splitlines()
     told = hashlib.sha256((out / name).read_bytes()).hexdigest()
     lines = [f"{told}  {name}" if line.endswith(f"  {name}") else line for line in lines]
@@ -104,7 +104,7 @@ def renewed(out, name):
 
 
 def test_renewed_checksums_do_not_fit_the_signature(copy, keyed):
-    """Whoever changes a page and its checksum lacks the key for the list of checksums."""
+    """Renewed checksums do not match the signed list of checksums."""
     page = copy / "index.html"
     page.write_text(page.read_text().replace("oracle", "0racle"))
     renewed(copy, "index.html")
@@ -115,7 +115,7 @@ def test_renewed_checksums_do_not_fit_the_signature(copy, keyed):
 
 
 def test_changed_data_do_not_fit_the_signature(copy, keyed):
-    """A score changed in a dump is found by the canonical form of the data."""
+    """A changed score in a dump does not match the signed canonical form."""
     import zstandard
 
     [path] = copy.glob("data/run-*.nq.zst")
@@ -129,7 +129,7 @@ def test_changed_data_do_not_fit_the_signature(copy, keyed):
 
 
 def test_the_order_and_packing_of_data_do_not_matter(copy, keyed):
-    """The canonical form of the data is signed, beside the bytes of the files."""
+    """The order of statements and the compression of a dump may change."""
     import zstandard
 
     [path] = copy.glob("data/run-*.nq.zst")
@@ -141,7 +141,7 @@ def test_the_order_and_packing_of_data_do_not_matter(copy, keyed):
 
 
 def test_parts_that_come_or_go_are_told(copy, keyed):
-    """Data that nobody signed, and signed data that are not there."""
+    """Unsigned data and missing signed data are reported."""
     [path] = copy.glob("data/run-*.nq.zst")
     path.rename(path.with_name("run-another.nq.zst"))
 
@@ -152,7 +152,7 @@ def test_parts_that_come_or_go_are_told(copy, keyed):
 
 
 def test_a_claim_that_was_changed_is_told(copy, keyed):
-    """In the signed document, and in what it is compared with."""
+    """A change in a signed claim, or in the plain claim, is reported."""
     one, other = sorted(copy.glob("signed/*/*.jsonld"))
     one.write_text(one.read_text().replace('"@value": "', '"@value": "1', 1))
     plain = copy / "claims" / other.relative_to(copy / "signed").with_suffix(".ttl")
@@ -166,14 +166,14 @@ def test_a_claim_that_was_changed_is_told(copy, keyed):
 @pytest.mark.parametrize("name", ["keys.jsonld", "signature.jsonld"])
 @pytest.mark.parametrize("content", ["", "{}", "[[[", '{"proof": 1}'])
 def test_broken_signatures_are_told_in_words(copy, keyed, name, content):
-    """Whatever stands in the place of a signature, the check says what is wrong."""
+    """A damaged signature or list of keys is reported as a fault of its file."""
     (copy / name).write_text(content)
 
     assert [file for file, _ in faults(copy, key(keyed))] == [name]
 
 
 def test_publishing_again_changes_nothing(recorded, signed, keyed, quick):
-    """Documents that state the same keep their proofs."""
+    """Unchanged documents keep their proofs."""
     before = {p: p.read_bytes() for p in signed.rglob("*.jsonld")}
     report = publish(recorded, signed, signer=Signer.read(keyed / "k", signed))
 
@@ -182,7 +182,7 @@ def test_publishing_again_changes_nothing(recorded, signed, keyed, quick):
 
 
 def test_a_key_that_follows_signs_for_readers_of_both(recorded, copy, keyed, quick):
-    """After a rotation the old key still vouches; a revoked one is told of."""
+    """After a rotation the old key is still trusted; a revocation is reported."""
     command("keys", "new", keyed / "last", "--after", keyed / "next")
     publish(recorded, copy, signer=Signer.read(keyed / "next", copy))
     assert faults(copy, key(keyed)) == faults(copy, key(keyed, "next")) == []
@@ -196,7 +196,7 @@ def test_a_key_that_follows_signs_for_readers_of_both(recorded, copy, keyed, qui
 
 
 def test_an_unsigned_publication_has_no_signatures_left(recorded, copy, quick):
-    """Publishing without a key removes what was signed."""
+    """Publishing without a key removes signatures and signed documents."""
     publish(recorded, copy)
 
     assert not list(copy.glob("signed/**/*.jsonld"))
@@ -205,7 +205,7 @@ def test_an_unsigned_publication_has_no_signatures_left(recorded, copy, quick):
 
 
 def test_a_key_in_the_folder_is_refused(recorded, tmp_path):
-    """A private key is never published."""
+    """A private key in the published folder is refused."""
     out = tmp_path / "out"
     out.mkdir()
     SigningKey.new().keep(out / "k")
@@ -215,7 +215,7 @@ def test_a_key_in_the_folder_is_refused(recorded, tmp_path):
 
 
 def test_a_revoked_key_signs_nothing(keyed, tmp_path):
-    """A key whose own history says that it is revoked is refused."""
+    """A revoked key does not sign."""
     entries = json.loads((keyed / "next.keys").read_text())
     entries[-1]["revoked"] = "2026-01-01T00:00:00Z"
     for name in ("next", "next.pub"):
@@ -227,7 +227,7 @@ def test_a_revoked_key_signs_nothing(keyed, tmp_path):
 
 
 def test_encrypted_data_are_signed(recorded, keyed, tmp_path, quick):
-    """The canonical form is that of what is in the archives."""
+    """Encrypted data are signed by the canonical form of their content."""
     password = "a long password"
     out = tmp_path / "out"
     publish(recorded, out, password=password, signer=Signer.read(keyed / "k", out, password))
@@ -241,7 +241,7 @@ def test_encrypted_data_are_signed(recorded, keyed, tmp_path, quick):
 
 @pytest.mark.slow
 def test_the_command_signs_and_checks(recorded, keyed, tmp_path):
-    """``publish --sign --check --key`` finds nothing wrong, and a wrong key ends with code 1."""
+    """``publish --sign --check --key`` finds no faults, and a wrong key exits with 1."""
     out = tmp_path / "out"
     said = command(
         *("publish", "--store", recorded, "--out", out, "--base", BASE, "--licence", "CC-BY-4.0"),
@@ -253,7 +253,7 @@ def test_the_command_signs_and_checks(recorded, keyed, tmp_path):
 
 
 def test_signed_documents_are_read_without_a_network(signed):
-    """Every signed document is JSON-LD with its whole context, under which it states something."""
+    """Every signed document contains its whole JSON-LD context and states something."""
     for path in signed.rglob("*.jsonld"):
         if "proof" in json.loads(path.read_text()):
             assert list(ox.parse(path.read_bytes(), ox.RdfFormat.JSON_LD))

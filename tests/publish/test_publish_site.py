@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A published folder is a site that any host serves, and Linked Data that holds together."""
+"""A published folder works on any static host and is consistent Linked Data."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _media(path):
 
 
 def _kind(path):
-    """What a link leads to, roughly: pages by the first word of their path, else by suffix."""
+    """Return a link's kind: the first word of a page's path, else the suffix."""
     name = path.rpartition("/")[2]
     return path.partition("/")[0] if not name else name.rpartition(".")[2]
 
@@ -46,7 +46,7 @@ def _kind(path):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["site", "hostile_site"])
 def test_no_link_is_dead(name, request):
-    """Two hundred links of every kind lead to something of the right media type."""
+    """Two hundred links of every kind work and have the right media types."""
     chance = random.Random(8)
     with serving(request.getfixturevalue(name)) as root:
         waiting, seen, kinds = {root: None}, {}, defaultdict(int)
@@ -69,7 +69,7 @@ def test_no_link_is_dead(name, request):
                 if not target.startswith(root):
                     assert link.startswith(("https://", "http://")), (url, link)
                     continue
-                # Hosts without rules of ours have no type for link sets but that of JSON.
+                # Hosts without our rules serve link sets as plain JSON.
                 if declared not in {None, "application/linkset+json"}:
                     assert MEDIA["." + target.rpartition(".")[2]] == declared, (url, link)
                 if target in seen and fragment and seen[target] is not None:
@@ -82,7 +82,7 @@ def test_no_link_is_dead(name, request):
 
 
 def test_every_link_has_its_file(site):
-    """Not one link of any page leads to a file that is not there, nor to a place that is not."""
+    """Each link of each page leads to an existing file and fragment."""
     ids = {}
     pages = {path: page(path.read_text(encoding="utf-8")) for path in site.rglob("*.html")}
     for path, found in pages.items():
@@ -103,7 +103,7 @@ def test_every_link_has_its_file(site):
 
 
 def test_dialogue_iris_resolve(site):
-    """The IRI of a dialogue, below the base, leads to its place in a page on a plain host."""
+    """The IRI of a dialogue leads to its fragment in a page on a plain host."""
     whole = dump(site, "all.nq")
     kind = ox.NamedNode(KGB.Dialogue)
     dialogues = [
@@ -123,7 +123,7 @@ def test_dialogue_iris_resolve(site):
 
 
 def test_all_rdf_parses_and_agrees(site):
-    """Each document of a thing says the same in its three formats."""
+    """The three formats of each document have the same triples."""
     found = 0
     for path in site.rglob("*.nt"):
         stores = []
@@ -139,7 +139,7 @@ def test_all_rdf_parses_and_agrees(site):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["site", "hostile_site"])
 def test_dumps_agree_and_conform(name, request):
-    """N-Quads and TriG hold the same, JSON-LD the same without graphs; shapes hold."""
+    """N-Quads and TriG have the same quads, and JSON-LD the same triples; shapes hold."""
     folder = request.getfixturevalue(name)
     whole = dump(folder, "all.nq")
     assert set(whole) == set(dump(folder, "all.trig"))
@@ -154,13 +154,13 @@ def test_dumps_agree_and_conform(name, request):
         assert triples(quads) == triples(dump(folder, f"{stem}.jsonld")), stem
     assert parts == set(whole)
     for quad in list(whole.quads_for_pattern(None, ox.NamedNode(KGB.declaredDigest), None)):
-        if quad.object.value.startswith("9f86d081"):  # the sample's, beside that of its store
+        if quad.object.value.startswith("9f86d081"):  # of the sample, beside its store's
             whole.remove(quad)
     assert_conforms(whole)
 
 
 def test_what_is_published_is_what_was_recorded(recorded, site):
-    """Nothing is lost that is needed: but for other IRIs and reference answers, all is there."""
+    """All needed quads are published, apart from new IRIs and reference answers."""
     found, unneeded = dump(site, "all.nq"), left_out(recorded)
 
     where = addresses(recorded)
@@ -177,12 +177,12 @@ def test_what_is_published_is_what_was_recorded(recorded, site):
     missing = {q for q in stored - published if q.predicate.value not in changed}
     added = {q for q in published - stored if q.predicate.value not in changed}
     assert not missing
-    # A store has the ends of sessions, not of runs, which can be continued.
+    # A store has ends of sessions, not of runs, which can be continued.
     assert {q.predicate.value for q in added} == {KGB.recordedAs, PROV.endedAtTime}
 
 
 def test_every_subject_is_found_by_a_crawl(site):
-    """A plain file server has a document for each subject below the base, and a place in it."""
+    """A plain file server has a document and a fragment for each subject below the base."""
     found = dump(site, "all.nq")
     for name in ("catalog.ttl", "void.ttl"):
         load(found, site / name)
@@ -207,7 +207,7 @@ def test_every_subject_is_found_by_a_crawl(site):
 
 
 def test_questions_are_published_with_their_texts(site):
-    """Dumps, documents of queries and .well-known have each text, and name the endpoint."""
+    """Dumps, documents of queries and .well-known have each text and name the endpoint."""
     wanted = {queries.load(name).text for name in queries.names()}
     found = dump(site, "all.nq").quads_for_pattern(None, ox.NamedNode(SH.select), None)
     assert {q.object.value for q in found} == wanted
@@ -225,7 +225,7 @@ def test_questions_are_published_with_their_texts(site):
 
 
 def test_bases_move_and_origins_stay_known(site):
-    """What was recorded has IRIs below the new base, and says which it had; the rest keeps its."""
+    """Recorded resources move to the new base and state their origin; others keep their IRIs."""
     found = dump(site, "all.nq")
     for quad in found:
         for term in (quad.subject, quad.object, quad.graph_name):
@@ -241,14 +241,14 @@ def test_bases_move_and_origins_stay_known(site):
 
 @pytest.mark.usefixtures("quick")
 def test_same_base_moves_nothing(recorded, tmp_path):
-    """Published at the store's own base, nothing is renamed, and nothing has another origin."""
+    """At the store's own base, nothing is renamed and nothing has another origin."""
     publish(recorded, tmp_path / "site", base=STORE)
     found = dump(tmp_path / "site", "all.nq")
     assert next(found.quads_for_pattern(None, ox.NamedNode(KGB.recordedAs), None), None) is None
 
 
 def test_catalogue_describes_the_files(site):
-    """Sizes and checksums in DCAT and in SHA256SUMS are those of the files."""
+    """Sizes and checksums in DCAT and in SHA256SUMS match the files."""
     catalog = ox.Store()
     load(catalog, site / "catalog.ttl")
 
@@ -280,7 +280,7 @@ def test_catalogue_describes_the_files(site):
 
 
 def test_void_counts_what_is_there(site):
-    """VoID tells the number of statements, and those with each property."""
+    """VoID states the number of statements, in total and for each property."""
     found = ox.Store()
     load(found, site / "void.ttl")
     whole = dump(site, "all.nq")
@@ -299,7 +299,7 @@ def test_void_counts_what_is_there(site):
 
 
 def test_landing_page_tells_search_engines(site):
-    """The embedded schema.org description has what F-UJI and search engines look for."""
+    """The embedded schema.org description has the properties for F-UJI and search engines."""
     (found,) = page((site / "index.html").read_text(encoding="utf-8")).scripts
     assert found["@type"] == "Dataset"
     wanted = ("name", "description", "identifier", "license", "creator", "publisher", "version")
@@ -311,9 +311,9 @@ def test_landing_page_tells_search_engines(site):
 
 
 def test_queries_behind_figures_can_be_asked(recorded, site):
-    """Each filled query gives from the dump the rows that it gives from the store.
+    """Each filled query gives the same rows from the dump and from the store.
 
-    Rows about metrics that nobody needs are left out, as these metrics are.
+    Rows about metrics that no run needs are excluded, because such metrics are not published.
     """
     published, unneeded = dump(site, "all.nq"), left_out(recorded)
     where, asked = addresses(recorded), 0
@@ -322,7 +322,7 @@ def test_queries_behind_figures_can_be_asked(recorded, site):
         return ox.NamedNode(where.published(term.value)) if isinstance(term, ox.NamedNode) else term
 
     def is_told(term):
-        """Not the first IRI of several, as a text: their order is another one when published."""
+        """Return whether a term is no IRI string: the first of several differs once published."""
         return not (isinstance(term, ox.Literal) and term.value.startswith((BASE, STORE)))
 
     with open_reader(str(recorded)) as store:
@@ -343,7 +343,7 @@ def test_queries_behind_figures_can_be_asked(recorded, site):
 
 
 def test_canary_is_in_every_dump(site):
-    """Who collects texts can tell that these are not to be learnt."""
+    """Each dump has a canary, so that it can be excluded from training data."""
     canaries = (site / "canary.txt").read_text(encoding="utf-8").split("\n")
     assert canaries[0].startswith("kgbench canary GUID ")
     for path in (site / "data").iterdir():
@@ -352,7 +352,7 @@ def test_canary_is_in_every_dump(site):
 
 
 def test_hostile_texts_stay_texts(hostile_site):
-    """Nothing that a model wrote becomes markup, script or a link on any page."""
+    """No text of a model becomes markup, script or a link on any page."""
     for path, data in everything(hostile_site):
         if path.suffix == ".html":
             text = data.decode("utf-8")

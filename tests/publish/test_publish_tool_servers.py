@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dialogues with the tools of an MCP server are published whole, with the server."""
+"""Dialogues with the tools of an MCP server are published completely, with the server."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ SERVER = ox.NamedNode(KGB.ToolServer)
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory):
-    """A store with a dialogue whose tools are those of a server that repeats the token it gets."""
+    """Return a store with a dialogue whose tool server repeats its token."""
     place = tmp_path_factory.mktemp("served") / "store"
     written = place.with_name("aviary.yaml")
     with McpOverHttp() as server:
@@ -48,14 +48,14 @@ def served(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def site(served, tmp_path_factory):
-    """What is published of it."""
+    """Publish the store and return the folder."""
     out = tmp_path_factory.mktemp("site") / "bench"
     publish(served, out, level=RedactionLevel.NONE)
     return out
 
 
 def test_the_server_is_published(site):
-    """The server has an IRI of the publication, which leads to a page with its name."""
+    """The server has a published IRI, which leads to a page with its name."""
     quads = dump(site, "all.nq")
     (iri,) = {q.subject.value for q in quads if (q.predicate.value, q.object) == (RDF.type, SERVER)}
     assert iri.startswith(BASE)
@@ -66,12 +66,12 @@ def test_the_server_is_published(site):
 
 
 def test_the_publication_conforms(site):
-    """The command that checks publications finds nothing wrong."""
+    """The check of the publication finds no faults."""
     assert "no faults" in command("publish", "--check", site)
 
 
 def test_it_comes_back(served, site, tmp_path):
-    """An import gives the recorded calls again, with the server that each was made of."""
+    """An import restores the recorded calls with their server."""
     taken(site, tmp_path / "store")
     with open_reader(str(served)) as before, open_reader(str(tmp_path / "store")) as after:
         (recorded,), (imported,) = held(before), held(after)
@@ -83,7 +83,7 @@ def test_it_comes_back(served, site, tmp_path):
 
 @pytest.mark.parametrize("kept", [TOKEN, "127.0.0.1"])
 def test_nothing_private_is_published(site, kept):
-    """Neither the token, which the server repeated, nor the server's address on this machine."""
+    """Neither the token, which the server repeats, nor the server's local address is published."""
     files = [path.read_text("utf-8", "replace") for path in site.rglob("*") if path.is_file()]
     assert any("[hidden]" in text for text in files)
     assert not any(kept in text for text in files)

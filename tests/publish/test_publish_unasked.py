@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What no published run needs is left out of the catalogue, and nothing published names it."""
+"""Declarations that no published run needs are left out of the catalogue."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ STATED = """
 
 
 def left_out(*others):
-    """What is left out of a catalogue with one class that was asked, and one that was not."""
+    """Return the omitted declarations of a catalogue with one used and one unused class."""
     store = ox.Store()
     head = f"@prefix : <{BASE}> . @prefix kgb: <{KGB}> ."
     store.load(head + STATED, ox.RdfFormat.TURTLE, to_graph=ox.NamedNode(CATALOGUE))
@@ -40,17 +40,17 @@ def left_out(*others):
 
 
 def test_what_only_an_unasked_class_has_is_left_out():
-    """Its metrics, tasks and settings go; what the other class or a set of scores names stays."""
+    """Metrics, tasks and settings of the unused class are omitted, unless others refer to them."""
     assert left_out() == {"unasked", "hits", "deeper", "label", "setting", "plotted"}
 
 
 def test_what_an_analysis_names_stays():
-    """Tables that are published may be about metrics of any class."""
+    """Metrics in a published analysis stay."""
     assert left_out(OTHER) == {"unasked", "hits", "deeper", "label", "setting"}
 
 
 def test_a_publication_has_the_classes_of_its_tasks(site):
-    """Task classes and metrics of the catalogue are those of tasks."""
+    """A publication has exactly the task classes of its tasks."""
     store = dump(site, "all.nq")
     kind = ox.NamedNode(RDF.type)
     classes = {q.subject for q in store.quads_for_pattern(None, kind, ox.NamedNode(KGB.TaskClass))}

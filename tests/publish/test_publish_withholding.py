@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is not to be published is in no file: texts by level, keys, hosts, people, paths."""
+"""Withheld data are in no file: texts by level, keys, hosts, people, paths."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _node(path):
 
 
 def _planted(folder):
-    """A store by hand with texts that must be found nowhere, in every place where they can be."""
+    """Return a hand-written store with planted texts in every place where they can occur."""
     data = {"question": QUESTION, "refSparql": GOLD, "uid": "q1"}
     infos = {"diffSparql": f"- {GOLD}", "syntaxError": f"not {GOLD}", "sparql": "SELECT 1", "n": 3}
     configuration = (
@@ -61,7 +61,7 @@ def _planted(folder):
     texts = {
         "Spell anne.": PROMPT,
         "a-n-n-e": ANSWER,
-        '{"word":"anne"}': "",  # see below: JSON literals are put in as quads
+        '{"word":"anne"}': "",  # JSON literals are added as quads below
         "[] a <https://w3id.org/kgbench/ns#Configuration> .": configuration,
         "500 Internal Server Error": MESSAGE,
         "Parrot": f"openai:big@http://{HOST}:8000/v1",
@@ -91,7 +91,7 @@ def _planted(folder):
 
 @pytest.fixture(scope="module")
 def planted(tmp_path_factory):
-    """The store with planted texts."""
+    """Return the store with planted texts."""
     return _planted(tmp_path_factory.mktemp("planted") / "store")
 
 
@@ -111,11 +111,11 @@ LEVELS = {
 @pytest.mark.slow
 @pytest.mark.parametrize("level", list(RedactionLevel))
 def test_levels_leave_out_what_they_say(planted, tmp_path, level):
-    """At each level exactly the planted texts of that level are in no file, dumps unpacked."""
+    """At each level, exactly the planted texts of that level are in no file, dumps included."""
     out = tmp_path / "site"
     publish(planted, out, level=level, runs=("1",))
     for text in (GOLD, QUESTION, PROMPT, ANSWER):
-        # A file shows texts escaped in its own way; a part without special characters shows in all.
+        # Formats escape texts differently; a part without special characters is the same in all.
         part = text.partition(" SELECT")[0]
         assert (not _found_in(out, part)) is (text in LEVELS[level]), text
     for secret in SECRETS:
@@ -136,7 +136,7 @@ def _values(store, predicate, part):
 
 
 def test_left_out_texts_can_be_disclosed(recorded, tmp_path):
-    """Each commitment to a text can be opened by the store alone; scores stay, and shapes hold."""
+    """The store can open each commitment to a text; scores stay, and shapes hold."""
     out = tmp_path / "site"
     publish(recorded, out, level=RedactionLevel.ANSWERS)
     found = dump(out, "all.nq")
@@ -158,7 +158,7 @@ def test_left_out_texts_can_be_disclosed(recorded, tmp_path):
 
 
 def test_no_digest_of_what_is_left_out_is_told(recorded, tmp_path):
-    """Neither texts nor what is made from them have their digests anywhere, IRIs included."""
+    """No file or IRI has a digest of a withheld text, or of an object made from one."""
     with open_reader(str(recorded)) as store:
         rows = store.query(
             f"SELECT ?s ?d WHERE {{ GRAPH ?g {{ ?s <{KGB.digest}> ?d }} "
@@ -174,7 +174,7 @@ def test_no_digest_of_what_is_left_out_is_told(recorded, tmp_path):
     publish(recorded, out, level=RedactionLevel.ANSWERS)
     told = b"\n".join(str(path).encode() + data for path, data in everything(out))
     found = set(re.findall(rb"(?<![0-9a-z])[0-9a-f]{8,64}(?![0-9a-z])", told))
-    digests.discard(digest(""))  # of an answer, and of an empty file among the checksums
+    digests.discard(digest(""))  # of an empty answer, and of an empty file in the checksums
     assert len(digests) > 30
     assert not {one for one in digests if one.encode() in found}
     assert not {one for one in digests if re.search(rb"[/-]" + one[:8].encode() + rb"\b", told)}
@@ -182,7 +182,7 @@ def test_no_digest_of_what_is_left_out_is_told(recorded, tmp_path):
 
 
 def test_a_store_publishes_the_same_commitments_again(recorded, tmp_path):
-    """The key stays in the store, is nobody else's to read, and goes along with a copy of it."""
+    """The key stays private; a copy of the store has it and publishes the same commitments."""
     publish(recorded, tmp_path / "one")
     key = recorded / FILE
     assert key.stat().st_mode & 0o077 == 0
@@ -194,7 +194,7 @@ def test_a_store_publishes_the_same_commitments_again(recorded, tmp_path):
 
 
 def test_a_key_that_cannot_be_used_is_told(tmp_path):
-    """A damaged key, or a folder where none can be kept, ends in words and names the file."""
+    """A damaged key, or a folder that cannot store one, is reported with the file."""
     (tmp_path / FILE).write_text('{"key": "00"}')
     with pytest.raises(StoreError, match=rf"{FILE} is damaged \(the key has 1 bytes\)"):
         Commitments.read(tmp_path)
@@ -210,7 +210,7 @@ def test_a_key_that_cannot_be_used_is_told(tmp_path):
     st.text(alphabet="0123456789abcdef", min_size=4, max_size=64).filter(lambda d: len(d) % 2 == 0)
 )
 def test_veiled_digits_come_back_with_the_key_alone(digits):
-    """A veil is a permutation of digits of one length, and another key gives another one."""
+    """A veil is a permutation of digits of the same length, and depends on the key."""
     one, other = Commitments(bytes(32)), Commitments(bytes([1] * 32))
     veiled = one.veil(digits)
     assert (len(veiled), one.unveil(veiled)) == (len(digits), digits)
@@ -219,13 +219,13 @@ def test_veiled_digits_come_back_with_the_key_alone(digits):
 
 
 def test_commitments_to_equal_values_differ_by_place():
-    """A model that puts a guess into its answer cannot see by it whether the guess is right."""
+    """Commitments to equal values at different places differ, so that no guess can be verified."""
     commitments = Commitments(bytes(32))
     assert commitments.commit("case/1 answer", "42") != commitments.commit("answer/1", "42")
 
 
 def test_equal_cases_of_two_groups_keep_equal_iris(recorded, tmp_path):
-    """Where the part of a case that is published tells it from others, its IRI needs no key."""
+    """A case that its published part identifies has an IRI that does not depend on the key."""
     shutil.copytree(recorded, tmp_path / "other")
     (tmp_path / "other" / FILE).unlink(missing_ok=True)
     for level, least in ((RedactionLevel.GOLD, 3), (RedactionLevel.PROMPTS, 1)):
@@ -237,7 +237,7 @@ def test_equal_cases_of_two_groups_keep_equal_iris(recorded, tmp_path):
 
 @pytest.mark.slow
 def test_protected_suites_are_refused_in_the_clear(hostile, tmp_path):
-    """Prompts of a protected suite are published only where someone says so."""
+    """Prompts of a protected suite are published only if --unprotected names the suite."""
     out = tmp_path / "site"
     for level in (RedactionLevel.NONE, RedactionLevel.GOLD):
         with pytest.raises(PublicationRefused, match=r"llm-kg-bench-3 is protected.*--unprotected"):
@@ -254,7 +254,7 @@ def test_protected_suites_are_refused_in_the_clear(hostile, tmp_path):
 
 
 def test_other_protected_suites_in_the_store(recorded, tmp_path):
-    """Cases that no run needs stay; dialogues of a protected suite count in any run."""
+    """Unused cases are not published; a run with dialogues of a protected suite is refused."""
     place = tmp_path / "store"
     shutil.copytree(recorded, place)
     suite, case = _node("suite/llm-kg-bench-3"), _node("case/llm-kg-bench-3/Spell/case/a1")
@@ -275,7 +275,7 @@ def test_other_protected_suites_in_the_store(recorded, tmp_path):
 
 @pytest.mark.slow
 def test_encrypted_dumps_have_all_and_pages_nothing(planted, tmp_path):
-    """With a password texts are in the archives alone; keys and hosts are not even there."""
+    """With a password, texts are only in the archives, and keys and hosts not even there."""
     out = tmp_path / "site"
     secret = "correct horse battery"
     report = publish(planted, out, level=RedactionLevel.NONE, password=secret, runs=("1",))
@@ -312,7 +312,7 @@ def test_models_keep_apart_without_their_hosts(planted, tmp_path):
 
 
 def test_declared_things_are_not_scrubbed(site, recorded):
-    """What was written to be published is published as it is written."""
+    """Declarations are published unchanged."""
     found, unneeded = dump(site, "catalogue.nq"), left_out(recorded)
     with open_reader(str(recorded)) as store:
         rows = store.query(
@@ -349,12 +349,12 @@ def test_declared_things_are_not_scrubbed(site, recorded):
     ],
 )
 def test_scrubbing(text, expected):
-    """Keys, hosts, paths and names are removed, and what only looks like them stays."""
+    """Keys, hosts, paths and names are removed, and similar texts stay."""
     assert scrubbing.Scrubber().text(text) == expected
 
 
 def test_own_names_and_secrets_go(monkeypatch):
-    """The names of the machine and its user, and keys in the environment, are known."""
+    """Names of the machine and its user, and keys in the environment, are removed."""
     monkeypatch.setattr(socket, "gethostname", lambda: "planted-host.example")
     monkeypatch.setattr(getpass, "getuser", lambda: "plantedlogin")
     monkeypatch.setenv("PLANTED_API_KEY", "a value like no other")
@@ -367,7 +367,7 @@ def test_own_names_and_secrets_go(monkeypatch):
 
 
 def test_words_are_not_taken_for_machines():
-    """The host ``llama.corp`` says nothing against models called llama."""
+    """The host ``llama.corp`` does not remove the name of models called llama."""
     secret_names = scrubbing.hosts_and_people(["http://llama.corp/v1", "http://gpu-7.corp/v1"])
     found = scrubbing.Scrubber(secret_names)
     assert found.text("llama-3 at llama.corp, gpu-7") == "llama-3 at [host], [name]"
@@ -376,7 +376,7 @@ def test_words_are_not_taken_for_machines():
 
 
 def test_cases_of_unknown_classes_are_withheld_whole():
-    """What nobody declared to be asked may be a reference answer."""
+    """Data of unknown task classes may be reference answers, so they are withheld."""
     data = {"question": "what?", "mySolution": "this", "steps": [1, 2], "uid": "u"}
     seal = redaction.Placeholders(Commitments(bytes(32)), "case")
     kept = redaction.redacted_case_data(data, RedactionLevel.GOLD, seal)
@@ -391,7 +391,7 @@ def test_cases_of_unknown_classes_are_withheld_whole():
 
 
 def test_error_messages_are_not_repeated_with_prompts(planted, tmp_path):
-    """Where prompts are left out, so are messages and reasons, which may quote them."""
+    """With prompts left out, error messages and rationales are left out, as they may quote them."""
     out = tmp_path / "site"
     publish(planted, out, level=RedactionLevel.PROMPTS, runs=("1",))
     for of in (SCHEMA.error, KGB.rationale):

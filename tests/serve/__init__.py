@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the server; nothing but loopback is used."""
+"""Tests of the server; they use only the loopback interface."""

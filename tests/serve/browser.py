@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Chromium without a window, driven by the WebDriver protocol through its own chromedriver.
+"""A headless Chromium, driven by the WebDriver protocol through chromedriver.
 
-Nothing but loopback is reached: every other name fails to resolve.
+Only loopback can be reached: every other name fails to resolve.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _CODES = {"Tab": 9, "Enter": 13, "Escape": 27, "ArrowRight": 39, " ": 32}
 
 
 def lacking():
-    """Why there is no browser here, or ``None`` where there is one."""
+    """Return the reason why no browser is available, or ``None``."""
     if CHROMIUM is None or DRIVER is None:
         return "there is no Chromium with chromedriver on this machine"
     return None
@@ -38,7 +38,7 @@ def lacking():
 
 @contextlib.contextmanager
 def browsing(folder):
-    """A browser whose profile is in ``folder``."""
+    """Yield a browser with its profile in ``folder``."""
     port = free_port()
     driver = subprocess.Popen(
         [DRIVER, f"--port={port}", "--log-level=SEVERE"],
@@ -57,7 +57,7 @@ def browsing(folder):
 
 
 class Browser:
-    """One window."""
+    """A browser window."""
 
     def __init__(self, driver, folder):
         self._url = driver
@@ -89,15 +89,15 @@ class Browser:
         self._send("POST", "/url", {"url": url})
 
     def run(self, script, *arguments):
-        """What a script ``return``s; the page's policy does not apply to it."""
+        """Return the result of a script; the page's policy does not apply to it."""
         return self._send("POST", "/execute/sync", {"script": script, "args": list(arguments)})
 
     def run_async(self, script, *arguments):
-        """What a script hands to the last of its ``arguments``."""
+        """Return the value that a script passes to the last of its ``arguments``."""
         return self._send("POST", "/execute/async", {"script": script, "args": list(arguments)})
 
     def wait(self, script, *arguments):
-        """The first thing that is true of what a script returns, asked again and again."""
+        """Return the first true result of a script that is repeated."""
         end = time.monotonic() + _PATIENCE
         while time.monotonic() < end:
             if found := self.run(script, *arguments):
@@ -106,23 +106,23 @@ class Browser:
         raise AssertionError(f"never true: {script}")
 
     def complaints(self):
-        """What the console said since the last look: errors of scripts, refusals of the policy."""
+        """Return new console messages: errors of scripts, violations of the content policy."""
         found = self._send("POST", "/se/log", {"type": "browser"})
         return [one["message"] for one in found if one["level"] in ("SEVERE", "WARNING")]
 
     def look(self, *, width=1280, height=900, dark=False):
-        """Set the size of the window, and whether the reader prefers the dark."""
+        """Set the size of the window, and the preference for dark mode."""
         size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
         self.command("Emulation.setDeviceMetricsOverride", size)
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.command("Emulation.setEmulatedMedia", {"features": [scheme]})
 
     def command(self, name, given):
-        """Send a command of the browser's own protocol."""
+        """Send a command of the DevTools protocol."""
         return self._send("POST", "/goog/cdp/execute", {"cmd": name, "params": given})
 
     def press(self, *keys, modifiers=0):
-        """Press keys one after the other, as a keyboard does: characters, or names such as Tab."""
+        """Press keys one after the other: characters, or names such as Tab."""
         for key in keys:
             text = {"Enter": "\r"}.get(key, key if len(key) == 1 else "")
             code = _CODES.get(key) or (ord(key.upper()) if key.isalnum() else 0)
@@ -132,7 +132,7 @@ class Browser:
             self.command("Input.dispatchKeyEvent", {"type": "keyUp", **given})
 
     def screenshot(self, path):
-        """Save what is seen as PNG, to the end of the page or its first 4,000 pixels."""
+        """Save a PNG of the page, at most its first 4,000 pixels."""
         element = "document.documentElement"
         width, height = self.run(f"return [{element}.scrollWidth, {element}.scrollHeight]")
         clip = {"x": 0, "y": 0, "width": width, "height": min(height, 4_000), "scale": 1}

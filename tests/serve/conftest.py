@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Servers for the tests: one that reads, one that may be written to."""
+"""Servers for the tests: one read-only, one writable."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kgbench.serve.app import application
 from kgbench.serve.settings import Limits, Settings
 from tests.serve import stores
 
-#: Of time there is more than a busy machine needs: what is heavy is so by its size.
+#: Generous time limits for busy machines: queries count as heavy by size.
 LIMITS = Limits(
     seconds=600,
     quick_seconds=60,
@@ -28,13 +28,13 @@ TOKEN = "open sesame"
 
 @pytest.fixture(scope="session")
 def result_store(tmp_path_factory):
-    """A folder with a store of a few hand-written results."""
+    """Return the folder of a store with a few hand-written results."""
     return stores.make(tmp_path_factory.mktemp("serve") / "results")
 
 
 @pytest.fixture(scope="session")
 def client(result_store):
-    """A client of a server that only reads."""
+    """Yield a client of a read-only server."""
     settings = Settings(location=str(result_store), limits=LIMITS)
     with TestClient(
         application(settings), follow_redirects=False, raise_server_exceptions=False
@@ -44,7 +44,7 @@ def client(result_store):
 
 @pytest.fixture(scope="package")
 def writable(tmp_path_factory):
-    """A client of a server that takes updates with a token, which the client sends."""
+    """Yield a client of a server that takes updates; the client sends the token."""
     patch = pytest.MonkeyPatch()
     patch.setattr("kgbench.store.snapshots.Publisher.interval", 0.02)
     patch.setattr("kgbench.store.snapshots.SHARE", 1.0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requests that nobody friendly sends: malformed, huge, in every encoding, to every path."""
+"""Hostile requests: malformed, huge, in every encoding, to every path."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ VALUES = (
 
 
 def requests(chance, many):
-    """So many requests: their bytes, and whether each is whole, so that it gets its answer."""
+    """Yield this number of requests: bytes, and whether the request is complete."""
     for _ in range(many):
         yield _request(chance)
 
@@ -91,7 +91,7 @@ def _text(chance):
 
 
 def _damaged(chance, data):
-    """``data`` with some bytes changed, or cut short."""
+    """Return ``data`` with some bytes changed, or truncated."""
     changed = bytearray(data)
     for _ in range(chance.randint(1, 6)):
         if changed:
@@ -100,10 +100,10 @@ def _damaged(chance, data):
 
 
 def talk(url, data, *, whole=False, patience=120):
-    """What the server answers to raw bytes, at most 200,000 of them; ``None`` where it hangs.
+    """Return the response to raw bytes, at most 200,000 bytes of it; ``None`` if the server hangs.
 
-    A request that may not be ``whole`` is followed by the end of the sender, which the server may
-    take as the end of all.
+    After a request that may not be ``whole``, the sender shuts down its side, which the server may
+    take as the end of the connection.
     """
     place = urllib.parse.urlsplit(url)
     received = b""
@@ -116,6 +116,6 @@ def talk(url, data, *, whole=False, patience=120):
                 received += piece
     except TimeoutError:
         return None
-    except OSError:  # the server has hung up, as it may
+    except OSError:  # the server may close the connection
         pass
     return received

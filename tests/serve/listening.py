@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``kgbench serve`` as it listens, in a thread of this process: its connections are real."""
+"""``kgbench serve`` in a thread of this process, with real connections."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from kgbench.serve.settings import Limits, Settings
 
 @contextlib.contextmanager
 def listening(folder, *, hosts=None, **limits):
-    """The root of a running server over the store at ``folder``."""
+    """Yield the URL of a running server over the store at ``folder``."""
     settings = Settings(location=str(folder), hosts=hosts, limits=Limits(**limits))
     server = startup.server(settings)
     with socket.create_server(("127.0.0.1", 0)) as listener:
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
-        thread.start()  # who connects before it accepts is kept waiting by the listener
+        thread.start()  # the listener queues connections until the server accepts
         try:
             yield f"http://127.0.0.1:{listener.getsockname()[1]}/"
         finally:

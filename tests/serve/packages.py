@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Packages of npm that only tests need, fetched when a test asks for them and kept in a cache."""
+"""npm packages that only tests need, fetched on demand and cached."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 
 
 def member(package, version, name):
-    """The text of a file of a package of npm; skips the test where it cannot be had."""
+    """Return the text of a file in an npm package; skip the test if it is unavailable."""
     archive = _cache() / f"{package}-{version}.tgz"
     if not archive.exists():
         _fetch(package, version, archive)

@@ -12,12 +12,12 @@ import time
 import urllib.request
 from pathlib import Path
 
-PATIENCE = 120  # seconds for what is to come: far beyond what a busy machine needs
+PATIENCE = 120  # seconds for an expected event: far more than a busy machine needs
 
 
 @contextlib.contextmanager
 def serving(folder, *options, env=None):
-    """A running server over the store at ``folder``: its process, with ``.url``."""
+    """Yield the process of a running server over the store at ``folder``, with ``.url``."""
     process = subprocess.Popen(
         [sys.executable, "-m", "kgbench", "serve", "--store", str(folder), "--port", "0", *options],
         stdout=subprocess.PIPE,
@@ -55,7 +55,7 @@ def _answers(url):
 
 
 def eventually(holds, otherwise="it never came to hold"):
-    """Wait until something holds, however long a busy machine takes."""
+    """Wait until a condition holds, with patience for a busy machine."""
     end = time.monotonic() + PATIENCE
     while not holds():
         assert time.monotonic() < end, otherwise
@@ -63,7 +63,7 @@ def eventually(holds, otherwise="it never came to hold"):
 
 
 def children(pid):
-    """The processes that a process has started and that are still there."""
+    """Return the running child processes of a process."""
     path = Path(f"/proc/{pid}/task/{pid}/children")
     with contextlib.suppress(FileNotFoundError):
         return [int(child) for child in path.read_text(encoding="ascii").split()]
@@ -71,7 +71,7 @@ def children(pid):
 
 
 def is_running(pid):
-    """Whether a process is there and not only waits for somebody to ask how it ended."""
+    """Return whether a process exists and is no zombie."""
     with contextlib.suppress(FileNotFoundError, ProcessLookupError):
         stat = Path(f"/proc/{pid}/stat").read_text(encoding="ascii")
         return stat.rpartition(")")[2].split()[0] != "Z"
@@ -79,7 +79,7 @@ def is_running(pid):
 
 
 def memory(pid):
-    """The resident memory of a process in KiB; 0 where the system does not tell."""
+    """Return the resident memory of a process in KiB; 0 if it is unknown."""
     try:
         lines = Path(f"/proc/{pid}/status").read_text(encoding="ascii").splitlines()
         return int(next(line.split()[1] for line in lines if line.startswith("VmRSS")))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``kgbench serve --review`` as a process over a small store that judges have judged."""
+"""``kgbench serve --review`` as a process over a small store with verdicts of judges."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NOISY = "baseline:noisy?rate=0.7&seed=3"
 
 
 def make(folder, models=("baseline:oracle", NOISY), iterations=3):
-    """A store at ``folder`` with a run that one judge has judged."""
+    """Make a store at ``folder`` with a run that one judge has judged."""
     with open_store(str(folder)) as opened:
         of = judged_run(opened, *models, labels=LABELS, iterations=iterations)
         ask(opened, of, "correctness", NOISY)
@@ -26,7 +26,7 @@ def make(folder, models=("baseline:oracle", NOISY), iterations=3):
 
 @contextlib.contextmanager
 def reviewing(folder, *options):
-    """The URL of a running review server, and the link that lets people in."""
+    """Yield the URL of a running review server, and the link that admits reviewers."""
     process = subprocess.Popen(
         [
             *(sys.executable, "-m", "kgbench", "serve", "--review", "--port", "0"),

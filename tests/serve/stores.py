@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stores on disk for a server to serve, made from the graphs in ``tests/graphs``."""
+"""Stores on disk for servers, made from the graphs in ``tests/graphs``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kgbench.store import Block, open_store
 from kgbench.vocab import BASE, PREFIXES, PROV, XSD
 from tests.analysis_store import GRAPHS
 
-#: What a model could have written to harm whoever reads it.
+#: A text with which a model could attack readers.
 HOSTILE = (
     "<script>alert(1)</script><img src=x onerror=alert(1)>"
     "</script><svg onload=alert(1)><a href='javascript:alert(1)'>x</a>"
@@ -20,7 +20,7 @@ HOSTILE = (
 
 
 def make(folder, *, texts=None, extra=()):
-    """A store at ``folder`` with ``result.trig``; ``texts`` replaces literals, by their value."""
+    """Make a store at ``folder`` with ``result.trig``; ``texts`` replaces literals by value."""
     texts = texts or {}
     blocks = defaultdict(list)
     path = GRAPHS / "result.trig"
@@ -61,7 +61,7 @@ GRAPH <graph/run/3> {
 
 
 def run_under_way():
-    """Quads of a run that plans two dialogues and has begun the first."""
+    """Return the quads of a run that plans two dialogues and has begun the first."""
     known = ("kgb", "prov", "rdfs", "xsd", "dcterms")
     prefixes = "".join(f"PREFIX {name}: <{PREFIXES[name]}> " for name in known)
     database = ox.Store()
@@ -70,7 +70,7 @@ def run_under_way():
 
 
 def end_dialogue(folder):
-    """End the first dialogue of the run that is under way."""
+    """End the first dialogue of the unfinished run."""
     ended = f'"2026-11-21T12:00:02Z"^^<{XSD["dateTime"]}>'
     line = f"<{BASE}run/3/oracle/Spell-10/0-f1f1> <{PROV.endedAtTime}> {ended} ."
     with open_store(str(folder)) as store:
@@ -78,7 +78,7 @@ def end_dialogue(folder):
 
 
 def with_models(folder, number):
-    """A store whose leaderboard has ``number`` models beside the one of ``result.trig``."""
+    """Make a store whose leaderboard has ``number`` models in addition to ``result.trig``."""
     path = GRAPHS / "result.trig"
     found = list(ox.parse(path=str(path), format=ox.RdfFormat.TRIG, base_iri=BASE))
     graphs = {f"{BASE}graph/catalogue", f"{BASE}graph/pass/1"}

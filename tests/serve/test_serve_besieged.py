@@ -32,14 +32,14 @@ COUNTER = "urn:counter"
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
-    """A server in a process of its own."""
+    """Yield a server in its own process."""
     folder = stores.make(tmp_path_factory.mktemp("besieged") / "results")
     with serving(folder, "--timeout", "20") as found:
         yield found
 
 
 def ask(url, path="sparql", *, data=None, headers=None):
-    """Status, text and entity tag of a response, whatever its status."""
+    """Return status, text and entity tag of a response, whatever its status."""
     request = urllib.request.Request(f"{url}{path}", data=data, headers=headers or {})
     try:
         with urllib.request.urlopen(request, timeout=PATIENCE) as response:
@@ -50,12 +50,12 @@ def ask(url, path="sparql", *, data=None, headers=None):
 
 
 def query(url, text):
-    """The response to a query."""
+    """Return the response to a query."""
     return ask(url, f"sparql?{urllib.parse.urlencode({'query': text})}")
 
 
 def held(pid):
-    """How many children, descriptors and threads a process has."""
+    """Return the numbers of children, descriptors and threads of a process."""
     if sys.platform != "linux":
         return (0, 0, 0)
     place = Path(f"/proc/{pid}")
@@ -64,7 +64,7 @@ def held(pid):
 
 @contextlib.contextmanager
 def beside(*works):
-    """Do each work again and again, in threads of their own, until the context ends."""
+    """Repeat each function in its own thread until the context ends."""
     done = threading.Event()
 
     def again(work):
@@ -84,7 +84,7 @@ def beside(*works):
 
 
 def freezing():
-    """Requests with texts of the freezing family, each of 1 MiB or as long as a URL may be."""
+    """Yield requests with freezing texts, each of 1 MiB or as long as a URL may be."""
     form = {"Content-Type": "application/x-www-form-urlencoded"}
     for piece in FREEZING.values():
         for start in ("", 'SELECT * { ?s ?p "', "ASK { SERVICE "):
@@ -98,7 +98,7 @@ def freezing():
 
 
 def test_no_text_freezes_the_server(server):
-    """Each request of the family is answered or refused, while others are answered all along."""
+    """Each freezing text is answered or refused, and other requests are answered meanwhile."""
     found = []
     healthy = []
     with beside(lambda: healthy.append(ask(server.url, "health")[0])):
@@ -116,7 +116,7 @@ def test_no_text_freezes_the_server(server):
 @pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGINT])
 @pytest.mark.parametrize("kind", ["texts", "update"])
 def test_signals_always_end_the_server(tmp_path, sent, kind):
-    """A signal ends the server and its workers while texts are read, or an update has no end."""
+    """A signal ends the server and its workers, even while they read texts or run an update."""
     folder = stores.make(tmp_path / "results")
     with serving(folder, "--update", env=TOKEN) as server:
         if kind == "texts":
@@ -138,7 +138,7 @@ def test_signals_always_end_the_server(tmp_path, sent, kind):
         threads = [threading.Thread(target=send) for _ in range(4)]
         for thread in threads:
             thread.start()
-        eventually(lambda: len(children(server.pid)) > at_rest)  # a process reads what was sent
+        eventually(lambda: len(children(server.pid)) > at_rest)  # a process reads the request
         workers = children(server.pid)
         server.send_signal(sent)
         _, said = server.communicate(timeout=PATIENCE)
@@ -150,7 +150,7 @@ def test_signals_always_end_the_server(tmp_path, sent, kind):
 
 
 def test_half_open_connections_keep_nobody_out(server):
-    """Beside hundreds of connections that send no request, every request is answered."""
+    """With hundreds of incomplete connections open, every request is answered."""
     place = urllib.parse.urlsplit(server.url)
     with contextlib.ExitStack() as opened:
         for number in range(700):
@@ -158,7 +158,7 @@ def test_half_open_connections_keep_nobody_out(server):
                 socket.create_connection((place.hostname, place.port), timeout=PATIENCE)
             )
             if number % 2:
-                with contextlib.suppress(OSError):  # others may have taken its place already
+                with contextlib.suppress(OSError):  # its place may already be taken
                     half.sendall(b"GET /health HTTP/1.1\r\nHost: local")
         statuses = [ask(server.url, "health")[0] for _ in range(30)]
         statuses += [query(server.url, LOOKUP)[0] for _ in range(30)]
@@ -168,9 +168,9 @@ def test_half_open_connections_keep_nobody_out(server):
 
 
 def test_light_queries_pass_heavy_ones(server):
-    """Beside thirty clients with endless queries, light ones that were seen are all answered.
+    """During endless queries of thirty clients, known light queries are all answered.
 
-    When the clients have gone, no process, descriptor or thread is left of them.
+    After the clients disconnect, none of their processes, descriptors or threads is left.
     """
     light = "SELECT ?c (COUNT(*) AS ?n) { GRAPH ?g { ?s a ?c } } GROUP BY ?c"
     eventually(lambda: query(server.url, light)[0] == 200)
@@ -195,7 +195,7 @@ def test_light_queries_pass_heavy_ones(server):
 
 
 def test_cut_answer_leaves_no_traceback(tmp_path):
-    """An answer that reaches the time limit in the middle is cut; the log has nothing to say."""
+    """An answer that reaches the time limit is cut off, and nothing is logged."""
     folder = stores.make(tmp_path / "results")
     endless = "SELECT * { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i }"
     with serving(folder, "--timeout", "1") as server:
@@ -217,7 +217,7 @@ def test_cut_answer_leaves_no_traceback(tmp_path):
 
 
 def test_client_that_leaves_frees_its_place(tmp_path):
-    """A heavy query whose client has gone away ends, long before its time limit."""
+    """A heavy query ends when its client disconnects, long before its time limit."""
     folder = stores.make(tmp_path / "results")
     with serving(folder, "--timeout", "3600", "--heavy", "1") as server:
         at_rest = set(children(server.pid))
@@ -233,9 +233,9 @@ def test_client_that_leaves_frees_its_place(tmp_path):
 
 
 def test_reads_after_updates_see_them(tmp_path):
-    """What an update wrote is read by all who ask after it; nobody ever reads what was before.
+    """Reads after an update see it, and no client ever sees an older state again.
 
-    The same entity tag stands for the same answer.
+    Equal entity tags mean equal answers.
     """
     folder = stores.make(tmp_path / "results")
     count = f"SELECT ?n {{ GRAPH <{COUNTER}> {{ ?s <urn:n> ?n }} }}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pages in a real browser: nothing harmful runs, nothing is hard to use, the editor answers."""
+"""Pages in a real browser: hostile texts do nothing, pages are accessible, the editor works."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PAGES = [
     *("suite/kgbench-1", "case/kgbench-1/Spell/case/a1?reveal=1", "metric/Spell/1.0/f1", "pass/1"),
     *("run/1/oracle/Spell-10", "search?q=a", "editor?plain=1&name=list-models&run=1"),
 ]
-#: Pages with a status that the console tells of.
+#: Pages with an error status, which the console reports.
 REFUSED = frozenset({"dialogues?below=low", "leaderboard?set=swj&pass=latest"})
 CHECK = """
 const done = arguments[arguments.length - 1];
@@ -42,7 +42,7 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def yasgui(repository):
-    """The editor beside the pages, as the build puts it there."""
+    """Yield the folder of YASGUI within the static files, as the build makes it."""
     folder = repository / "kgbench" / "serve" / "static" / "yasgui"
     was_there = folder.exists()
     if not was_there:
@@ -59,7 +59,7 @@ def yasgui(repository):
 
 @pytest.fixture(scope="module")
 def url(tmp_path_factory):
-    """The root of a server whose recorded texts are hostile."""
+    """Yield the URL of a server with hostile texts in its records."""
     texts = {"a-n-n-e": stores.HOSTILE, "Spell anne.": stores.HOSTILE, "by hand": stores.HOSTILE}
     folder = stores.make(
         tmp_path_factory.mktemp("browser") / "results", texts=texts, extra=stores.run_under_way()
@@ -70,7 +70,7 @@ def url(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def many_models(tmp_path_factory):
-    """The root of a server of a store with seven models on a leaderboard."""
+    """Yield the URL of a server with seven more models on a leaderboard."""
     folder = stores.with_models(tmp_path_factory.mktemp("models") / "results", 7)
     with serving(folder, "--workers", "1") as server:
         yield server.url
@@ -78,7 +78,7 @@ def many_models(tmp_path_factory):
 
 @pytest.fixture
 def growing(tmp_path):
-    """The root of a server of a run under way, and what ends the run's first dialogue."""
+    """Yield the URL of a server with an unfinished run, and a function that ends a dialogue."""
     folder = stores.make(tmp_path / "results", extra=stores.run_under_way())
     with serving(folder, "--workers", "1") as server:
         yield server.url, lambda: stores.end_dialogue(folder)
@@ -86,13 +86,13 @@ def growing(tmp_path):
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory):
-    """A window."""
+    """Yield a browser window."""
     with browsing(tmp_path_factory.mktemp("profile")) as found:
         yield found
 
 
 def test_pages_open_without_complaint(browser, url):
-    """No script of a recorded text runs, and the policy has nothing to refuse."""
+    """No script in a recorded text runs, and nothing violates the content policy."""
     for path in PAGES:
         browser.complaints()
         browser.open(url + path)
@@ -119,7 +119,7 @@ def test_pages_can_be_used_by_everybody(browser, url, width, dark):
 
 
 def test_tables_are_sorted_and_filtered_without_a_reload(browser, url):
-    """A click on a heading sorts the rows, a text leaves those that have it."""
+    """A click on a heading sorts the rows without a reload."""
     browser.look()
     browser.open(url + "run/1")
     browser.run("for (const one of document.querySelectorAll('details')) one.open = true")
@@ -137,7 +137,7 @@ def test_tables_are_sorted_and_filtered_without_a_reload(browser, url):
 
 
 def test_leaderboards_are_filtered_by_a_text(browser, many_models):
-    """Rows stay in both tables whose model has the text, and all come back without it."""
+    """The filter keeps the rows of matching models in both tables."""
     browser.look()
     browser.open(many_models + "leaderboard")
     shown = (
@@ -168,7 +168,7 @@ def test_a_run_is_followed_while_it_is_under_way(browser, growing):
 
 
 def test_pages_are_used_with_the_keyboard(browser, url):
-    """The first stop leads past the navigation to the content."""
+    """The first tab stop is a visible link that skips the navigation."""
     browser.open(url)
     key = {"key": "Tab", "code": "Tab", "windowsVirtualKeyCode": 9}
     browser.command("Input.dispatchKeyEvent", {"type": "keyDown", **key})
@@ -176,7 +176,7 @@ def test_pages_are_used_with_the_keyboard(browser, url):
 
     assert browser.run("return document.activeElement.getAttribute('href')") == "#content"
     box = browser.run("const b = document.activeElement.getBoundingClientRect(); return b.top")
-    assert box >= 0  # it is seen while it has the focus
+    assert box >= 0  # visible while focused
 
 
 @pytest.mark.parametrize("name", ["list-models", "run-progress", "score-histograms"])
@@ -196,7 +196,7 @@ def test_yasgui_runs_an_example(browser, yasgui, url, name):
 
 
 def test_yasgui_shows_what_is_wrong(browser, yasgui, url):
-    """The endpoint's words reach the reader of a query that does not parse."""
+    """YASGUI shows the endpoint's message about a query that does not parse."""
     browser.open(f"{url}editor?query=SELECT%20*%20%7B%20%3Fs%20%7D")
     browser.wait(EDITOR + "return found !== null")
     browser.run("document.querySelector('.active .yasqe_queryButton').click()")
@@ -207,7 +207,7 @@ def test_yasgui_shows_what_is_wrong(browser, yasgui, url):
 
 
 def test_plain_form_serves_without_yasgui(browser, url):
-    """The form runs a query without a script of ours."""
+    """The plain form runs a query without YASGUI."""
     browser.open(f"{url}editor?plain=1&query=SELECT%20(1%20AS%20%3Fone)%20%7B%7D")
     browser.run("document.querySelector('button[name=run]').click()")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Models side by side: the cases that they disagree on first, and the means by task."""
+"""Comparisons of models: first the cases with the largest differences, then means by task."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from tests.analysis_store import graph
 
 @pytest.fixture(scope="module")
 def view():
-    """What pages read of the small store of scores."""
+    """Return the small store of scores as a view for pages."""
     return MemoryView(graph("analysis_scores").database, BASE)
 
 
 @pytest.fixture(scope="module")
 def models(view):
-    """The names of the models in the store."""
+    """Return the names of the models in the store."""
     return sorted(one.name for one in fetch.models(view).values())
 
 
 def test_cases_furthest_apart_come_first(view, models):
-    """Cases are ordered by how far their scores are apart; equal ones are not among them."""
+    """Cases are ordered by the difference of their scores; equal ones are left out."""
     found = side_by_side(view, None, models[:2])
     spreads = [case["spread"] for case in found["cases"]]
     assert spreads
@@ -43,7 +43,7 @@ def test_cases_furthest_apart_come_first(view, models):
 
 
 def test_scores_lead_to_the_dialogues_they_come_from(view, models):
-    """Each score of a case is that of the dialogue which it links to."""
+    """Each score of a case is that of the linked dialogue."""
     found = side_by_side(view, None, models[:2])
     known = {
         row.dialogue: row.value
@@ -64,7 +64,7 @@ def test_more_than_two_models_are_compared_on_what_all_have(view, models):
 
 
 def test_means_are_those_of_the_pairs(view, models):
-    """Where all dialogues have a partner, a mean is that of the table of scores by task."""
+    """If all dialogues are paired, a mean equals that in the table of scores by task."""
     found = side_by_side(view, None, models[:2])
     table = task_scores(view, select(view))
     known = {(r["task"], r["model"]): (r["mean"], r["n"]) for r in table.records()}
@@ -79,7 +79,7 @@ def test_means_are_those_of_the_pairs(view, models):
 
 
 def test_few_cases_are_shown_of_many(view, models, monkeypatch):
-    """The page says how many cases differ, and shows those furthest apart."""
+    """The page states the number of differing cases and shows those with the largest difference."""
     whole = side_by_side(view, None, models[:2])
     monkeypatch.setattr(comparisons, "_MOST_CASES", 1)
     short = side_by_side(view, None, models[:2])
@@ -88,16 +88,17 @@ def test_few_cases_are_shown_of_many(view, models, monkeypatch):
 
 
 def test_unknown_names_are_refused(view, models):
-    """A name that nothing has is told, with the names there are."""
+    """An unknown name is refused with a message."""
     with pytest.raises(QueryError, match="no model, run or pass"):
         side_by_side(view, None, [models[0], "nobody"])
 
 
 def test_page_compares_what_its_address_names(client):
-    """Both sides are chosen in the form again, and the tests stand below the cases."""
+    """The form has both sides selected, and the tests are below the cases."""
     headers = {"Accept": "text/html"}
     text = client.get("/compare?suite=kgbench-1&a=Oracle&b=Oracle", headers=headers).text
-    assert "Where they disagree" in text
-    assert "0 of 1 cases" in text
+    assert "Cases with different scores" in text
+    assert "0 of 1 shared cases" in text
     assert text.count('<option value="Oracle" selected>') == 2
-    assert text.index("Where they disagree") < text.index("Task by task") < text.index("Tests")
+    first, then, last = "Cases with different scores", "Task by task", "Tests"
+    assert text.index(first) < text.index(then) < text.index(last)

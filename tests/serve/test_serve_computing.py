@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Analyses of pages run in processes that end at the limit of time, and are computed once."""
+"""Analyses for pages run in processes with a time limit, and are computed once."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ ARGUMENTS = {
 
 @pytest.fixture(scope="module")
 def view(result_store):
-    """A snapshot."""
+    """Return a snapshot."""
     return SnapshotFollower(str(result_store), BASE).view
 
 
 @pytest.mark.parametrize("name", queries.names())
 def test_every_declared_query_opens_as_an_example(view, name):
-    """Each has values for what it needs, or a place for them, and the store answers it."""
+    """Each query has values or placeholders for its parameters, and the store answers it."""
     text = example(view, {"name": name})
 
     assert "# SPDX" not in text
@@ -64,7 +64,7 @@ def test_every_declared_query_opens_as_an_example(view, name):
 
 
 def test_example_takes_what_it_is_given(view):
-    """What is asked for stands in the query; a suite restricts it by its IRI, not by its name."""
+    """Given parameters appear in the query; a suite must be given by its IRI to restrict it."""
     dialogue = f"{BASE}run/1/some-dialogue"
     assert f"<{dialogue}>" in example(view, {"name": "dialogue-turns", "dialogue": dialogue})
     assert '"a-n-n-e"' in example(view, {"name": "search-answers", "text": "a-n-n-e"})
@@ -75,7 +75,7 @@ def test_example_takes_what_it_is_given(view):
 
 
 def run(limits, work):
-    """What ``work`` gives with computing in a pool of its own, and the pool."""
+    """Return the result of ``work``, run with an analysis cache and its own pool."""
 
     async def running():
         pool = Pool(limits, ANALYSES)
@@ -88,7 +88,7 @@ def run(limits, work):
 
 
 def test_every_analysis_comes_back(view):
-    """What an analysis answers in this process comes back from another."""
+    """An analysis has the same result in this process and in another."""
 
     async def work(computing, _):
         return {name: await computing.get(view, name, **given) for name, given in ARGUMENTS.items()}
@@ -100,7 +100,7 @@ def test_every_analysis_comes_back(view):
 
 
 def test_leaders_that_are_kept_are_not_computed_again(tmp_path):
-    """The page shows the table that ``kgbench analyze leaderboard --significance`` has kept."""
+    """The page shows the table kept by ``kgbench analyze leaderboard --significance --keep``."""
     location = str(stores.make(tmp_path / "results"))
     with open_store(location) as store:
         chosen = select(store, SUITE)
@@ -114,7 +114,7 @@ def test_leaders_that_are_kept_are_not_computed_again(tmp_path):
 
 
 def test_page_of_leaders_that_take_too_long_says_what_to_do(result_store, monkeypatch):
-    """At the limit of time the page names the command that computes them once."""
+    """At the time limit, the page names the command that computes the leaders once."""
     monkeypatch.setattr(service, "_QUICK_PAGE", 0.001)
     limits = replace(LIMITS, seconds=0.002)
     with TestClient(application(Settings(location=str(result_store), limits=limits))) as client:
@@ -125,7 +125,7 @@ def test_page_of_leaders_that_take_too_long_says_what_to_do(result_store, monkey
 
 
 def test_runaway_analysis_is_killed(view):
-    """At the limit of time the process of an analysis is killed, and the page gets 503."""
+    """At the time limit, the process of an analysis is killed, and the page gets 503."""
 
     async def work(computing, pool):
         started = []
@@ -147,7 +147,7 @@ def test_runaway_analysis_is_killed(view):
 
 
 def test_what_is_asked_for_twice_is_computed_once(view):
-    """Requests at the same time wait for one computation; one who leaves does not end it."""
+    """Simultaneous requests share one computation; a cancelled request does not end it."""
 
     async def work(computing, pool):
         jobs = []
@@ -172,7 +172,7 @@ def test_what_is_asked_for_twice_is_computed_once(view):
 
 
 def test_missing_and_broken_are_told_apart(view):
-    """What the store lacks is 404; what fails for another reason is the server's fault."""
+    """Missing resources give 404; other failures are reported as the server's."""
 
     async def work(computing, _):
         statuses = []

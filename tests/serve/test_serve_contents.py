@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What pages show of a run, a model, a task, a dialogue and any thing, from the store alone."""
+"""Contents of pages of runs, models, tasks, dialogues and any resource, from the store alone."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ PREFIXES = (
 
 
 def view(*updates):
-    """What pages read of the results written by hand, after SPARQL updates."""
+    """Return the hand-written results as a view for pages, after SPARQL updates."""
     store = GraphStore("result")
     for update in updates:
         store.database.update(PREFIXES + update)
@@ -41,13 +41,13 @@ def view(*updates):
 
 
 def without(subject, predicate):
-    """The update that takes a property from a thing."""
+    """Return the update that removes a property of a resource."""
     said = f"{{ GRAPH ?g {{ <{subject}> {predicate} ?o }} }}"
     return f"DELETE {said} WHERE {said}"
 
 
 def case_data(value):
-    """The update that gives the case of the one shot other data."""
+    """Return the update that gives the case of the single-answer dialogue other data."""
     case = f"{BASE}case/kgbench-1/Spell/case/a1"
     literal = ox.Literal(value if isinstance(value, str) else json.dumps(value))
     return (
@@ -57,13 +57,13 @@ def case_data(value):
 
 
 def shown(of, iri, *, reveal=False):
-    """What the page of a thing shows beyond its statements."""
+    """Return the contents of the page of a resource, beyond its statements."""
     _, build = contents.template(things.kinds(of, iri))
     return build(of, iri, reveal=reveal)
 
 
 def test_runs():
-    """A run shows how far each model came with each task, its passes, and where both lead."""
+    """A run shows the progress of each model on each task, its passes, and links to both."""
     found = shown(view(), RUN)
     assert {(model, task): cell for model, task, cell, _ in found["cells"]} == {
         (ORACLE, SPELL): {"complete": 1},
@@ -81,7 +81,7 @@ def test_runs():
 
 
 def test_runs_end_with_their_last_session():
-    """A run without an end ended with its sessions, and not yet while one is under way."""
+    """A run without an end ended with its last session, unless that session is open."""
     ended = "2026-11-20T12:10:00Z"
     open_run = without(RUN, "prov:endedAtTime")
     last = view(open_run, without(f"{RUN}/session/0", "prov:endedAtTime"))
@@ -91,7 +91,7 @@ def test_runs_end_with_their_last_session():
 
 
 def test_models():
-    """A model shows its scores suite by suite; one that was never scored shows none."""
+    """A model shows its scores by suite; a model without scores shows none."""
     found = shown(view(), ORACLE)["suites"]
     assert [one["suite"] for one in found] == [OWN]
     assert [record["task"] for record in found[0]["sheet"].records] == ["Spell-10"]
@@ -118,7 +118,7 @@ def test_tasks():
 
 
 def test_tasks_without_a_main_metric():
-    """A task that is not scored by one metric shows what it is, and no scores."""
+    """A task without a main metric has no scores on its page."""
     of = view(without(f"{BASE}task-class/Spell/1.0", "kgb:mainMetric"))
     found = shown(of, SPELL)
     assert found["suites"] == []
@@ -127,7 +127,7 @@ def test_tasks_without_a_main_metric():
 
 
 def test_suites_without_a_pass_have_no_scores():
-    """A suite of which nothing was judged yet is passed over."""
+    """A suite without a pass is skipped."""
     of = view(f"DROP GRAPH <{BASE}graph/pass/3>", without(f"{BASE}graph/pass/3", "?any"))
     assert [suite for suite, *_ in score_tables.selections(of)] == [OWN]
 
@@ -150,7 +150,7 @@ def test_dialogues():
 
 
 def test_dialogues_that_failed():
-    """Without an answer the call is drawn; an answer with an IRI of its own is shown."""
+    """A call without an answer is drawn; an answer with an unusual IRI is shown."""
     nodes = {node.iri for node in shown(view(), FAILED)["drawing"].nodes}
     assert f"{FAILED}/0/call/0" in nodes
     assert f"{FAILED}/0/answer" not in nodes
@@ -168,7 +168,7 @@ def test_dialogues_that_failed():
 
 
 def test_dialogues_that_do_not_count():
-    """Why a dialogue was taken back is told, also where nobody gave a reason."""
+    """An invalidated dialogue shows the reason, or that none was recorded."""
     dialogue = f"{BASE}run/2/parrot-2-2026-01-01/Spell-10/0-e1e1e1e1"
     reasons = shown(view(), dialogue)["reasons"]
     assert reasons == [(f"{BASE}invalidation/1", "another model answered")]
@@ -177,7 +177,7 @@ def test_dialogues_that_do_not_count():
 
 
 def test_expected_answers_are_shown_on_demand():
-    """Reference answers, and how the answer differs from the first, are for those who ask."""
+    """Reference answers and the difference from the first one are shown only on demand."""
     of = view(case_data({"word": "a-n-n-a", "words": ["b"], "solution": "not declared"}))
     assert shown(of, ONE_SHOT)["expected"] == []
     assert shown(of, ONE_SHOT)["rounds"][0]["differences"] == []
@@ -195,12 +195,12 @@ def test_expected_answers_are_shown_on_demand():
 
 @pytest.mark.parametrize("data", ["{", "[" * 100_000, ["solution"]])
 def test_cases_without_an_expected_answer(data):
-    """Data of a case that cannot be read, or have none, show none."""
+    """Case data that are unreadable or have no reference answer show none."""
     assert shown(view(case_data(data)), ONE_SHOT, reveal=True)["expected"] == []
 
 
 def test_long_texts_are_not_compared():
-    """A comparison that would take long is left out; what was expected is shown."""
+    """Long texts are not compared, but the reference answer is shown."""
     found = shown(view(case_data({"word": "x" * 20_001})), ONE_SHOT, reveal=True)
     assert [name for name, _ in found["expected"]] == ["Reference text: word"]
     ((difference,),) = (one["differences"] for one in found["rounds"])
@@ -209,7 +209,7 @@ def test_long_texts_are_not_compared():
 
 
 def test_any_thing():
-    """A thing shows what is said of it through blank nodes, and who points to it, each once."""
+    """A resource shows statements through blank nodes, and each referring resource once."""
     of = view(
         """INSERT DATA {
           GRAPH <graph/catalogue> { <thing> rdfs:seeAlso _:a ; rdfs:label "a thing" .
@@ -230,7 +230,7 @@ def test_any_thing():
 
 
 def test_overview():
-    """The front page has what there is of each, the newest run first."""
+    """The front page lists runs, models, tasks and dialogues, with the newest run first."""
     found = home.overview(view())
     assert [run["iri"] for run in found["runs"]] == [RUN, f"{BASE}run/2"]
     assert [run["began"] for run in found["runs"]] == [
@@ -243,7 +243,7 @@ def test_overview():
 
 
 def test_formats_of_what_is_said():
-    """Quads keep their graphs where a format has them; an unknown format is refused."""
+    """Quads keep their graphs if the format has graphs; an unknown format is refused."""
     quads = [
         ox.Quad(*map(ox.NamedNode, ("urn:s", "urn:p", "urn:o", g))) for g in ("urn:g", "urn:h")
     ]
@@ -254,13 +254,13 @@ def test_formats_of_what_is_said():
 
 
 def test_folders_without_a_snapshot_are_refused(tmp_path):
-    """Where nothing was published by a store there is nothing to read, which is told."""
+    """A folder without a snapshot is refused with a message."""
     with pytest.raises(StoreError, match="has no snapshot to read"):
         snapshot.open_newest(tmp_path, BASE)
 
 
 def test_things_without_labels_have_names():
-    """Dialogues, verdicts and executions are called by task and model, passes by kind and time."""
+    """Dialogues, verdicts and executions are named by task and model, passes by kind and time."""
     store = view()
     verdict = f"{BASE}pass/1/oracle/Spell-10/0-d1d1d1d1"
     found = [
@@ -276,7 +276,7 @@ def test_things_without_labels_have_names():
 
 
 def test_analyses():
-    """The page of an analysis shows its table, with links from the names in it."""
+    """The page of an analysis shows its table, with linked names."""
     table = Table(
         "Scores",
         (Column("model", "Model"), Column("mean", "Mean", Kind.SCORE)),
@@ -295,5 +295,5 @@ def test_analyses():
 
 
 def test_analyses_without_a_readable_table():
-    """A table that is none of ours is not shown, and stops no page."""
+    """An unreadable table is not shown, and the page still works."""
     assert shown(view(), f"{BASE}analysis/1")["sheet"] is None

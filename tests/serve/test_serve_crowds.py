@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Many connections at once: all get the right answer, each from one snapshot, whatever changes."""
+"""Many simultaneous connections: all get right answers, each from one snapshot."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ BOTH = (
 
 
 class Talk:
-    """A connection to a server that is kept."""
+    """A persistent connection to a server."""
 
     def __init__(self, url):
         self._place = urlsplit(url)
@@ -39,7 +39,7 @@ class Talk:
         return self
 
     async def get(self, path):
-        """The status and body of an answer."""
+        """Return the status and body of a response."""
         head = f"GET {path} HTTP/1.1\r\nHost: {self._place.netloc}\r\n"
         self._writer.write(f"{head}Accept: application/sparql-results+json\r\n\r\n".encode())
         status, *lines = (await self._reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
@@ -48,12 +48,12 @@ class Talk:
         return int(status.split()[1]), body
 
     def close(self):
-        """End the connection."""
+        """Close the connection."""
         self._writer.close()
 
 
 def rows(answer):
-    """The values of a SPARQL result in JSON."""
+    """Return the sorted rows of a SPARQL result in JSON."""
     status, body = answer
     assert status == 200, body
     found = json.loads(body)["results"]["bindings"]
@@ -61,7 +61,7 @@ def rows(answer):
 
 
 def expected(view, query):
-    """The values of the same query, asked of the snapshot itself."""
+    """Return the sorted rows of the same query on the snapshot itself."""
     found = view.database.query(query)
     names = [variable.value for variable in found.variables]
     return sorted(tuple(sorted((name, row[name].value) for name in names)) for row in found)
@@ -69,7 +69,7 @@ def expected(view, query):
 
 @pytest.mark.parametrize("kind", ["look-ups", "aggregates"])
 def test_many_connections_at_once_get_right_answers(result_store, kind):
-    """Of 256 clients that come at once, each with a query of its own, all are answered."""
+    """256 simultaneous clients, each with its own query, all get right answers."""
     view = snapshot.open_newest(Path(result_store) / "snapshots", BASE)
     subjects = sorted({str(quad.subject) for quad in view.database if "<" in str(quad.subject)})
     things = [subjects[number % len(subjects)] for number in range(MANY)]
@@ -97,12 +97,12 @@ def test_many_connections_at_once_get_right_answers(result_store, kind):
 
 
 def written(number):
-    """One triple more in each of two graphs, in one write."""
+    """Return one more triple for each of two graphs, for a single write."""
     return [Block(graph, [f"<{BASE}a> <{BASE}b> {number} ."]) for graph in (LEFT, RIGHT)]
 
 
 def test_answers_under_way_are_from_one_snapshot_each(tmp_path, monkeypatch):
-    """While snapshots change, no answer mixes two of them, none is refused, and none goes back."""
+    """While snapshots change, no answer mixes two, is refused, or is older than the last one."""
     monkeypatch.setattr(service, "_GLANCE", 0.01)
     folder = stores.make(tmp_path / "results")
     path = f"/sparql?query={quote(BOTH, safe='')}"
@@ -122,7 +122,7 @@ def test_answers_under_way_are_from_one_snapshot_each(tmp_path, monkeypatch):
             await asyncio.to_thread(store.publish_snapshot)
             newest = snapshot.open_newest(folder / "snapshots", BASE).name
             served = ""
-            while served != newest:  # each answer comes from the server, which goes on meanwhile
+            while served != newest:  # each answer comes from the running server
                 served = json.loads((await talk.get("/health"))[1])["snapshot"]
         last = rows(await talk.get(path))
         talk.close()

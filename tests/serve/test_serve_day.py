@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a server holds after a day of all kinds of requests; ``tests.attacks`` makes it longer."""
+"""A server's resources after a day of mixed requests; ``tests.attacks`` runs a longer one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ pytestmark = [
 
 
 def test_nothing_is_left_of_a_day(tmp_path):
-    """Workers, descriptors, threads, snapshots and temporary files are as they were before."""
+    """Workers, descriptors, threads, snapshots and temporary files are as before."""
     found = day.spend(tmp_path, 1_200)
 
     assert not found.leaked, (found.before, found.after)
@@ -29,7 +29,7 @@ def test_nothing_is_left_of_a_day(tmp_path):
 
 
 def test_leaks_are_counted():
-    """A worker, a snapshot or a file more than before is a leak; up to three threads are none."""
+    """Any additional worker, snapshot or file is a leak; up to three more threads are not."""
     before = day.Held(6, 19, 0, 16, 3, 0)
     after = day.Held(7, 19, 0, 19, 3, 2)
     found = day.Day(day.Counter(), before, after, 1.0, 100, "")

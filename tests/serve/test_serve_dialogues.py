@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The list of dialogues: the same query as the command's, sorted, filtered and page by page."""
+"""The list of dialogues uses the command's query, with sorting, filters and pages."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from tests.analysis_store import graph
 
 @pytest.fixture(scope="module")
 def view():
-    """What pages read of the small store of scores."""
+    """Return the small store of scores as a view for pages."""
     return MemoryView(graph("analysis_scores").database, BASE)
 
 
 @pytest.fixture
 def short_pages(monkeypatch):
-    """Pages of two dialogues."""
+    """Set the page size to two dialogues."""
     monkeypatch.setattr(dialogue_lists, "PAGE", 2)
 
 
 def listed(view, **given):
-    """A page of the list for the fields of a form."""
+    """Return a page of the list for the fields of a form."""
     wanted = DialogueSearch.read(given)
     assert wanted.problem is None
     fields = {name: getattr(wanted, name) for name in DialogueSearch.__dataclass_fields__}
@@ -38,7 +38,7 @@ def listed(view, **given):
 
 
 def page(client, query=""):
-    """The page as a browser asks for it."""
+    """Return the page as a browser requests it."""
     return client.get(f"/dialogues{query}", headers={"Accept": "text/html"})
 
 
@@ -54,7 +54,7 @@ def page(client, query=""):
     ids=["all", "below", "outcome", "text", "globs"],
 )
 def test_page_lists_what_the_command_lists(view, fields, options):
-    """The same dialogues come in the same order, with the same scores."""
+    """The page has the same dialogues as the command, in the same order, with the same scores."""
     selectors = {name: options.pop(name) for name in ("models", "tasks") if name in options}
     table = find_dialogues(view, select(view, **selectors), **options)
     found = listed(view, **fields)
@@ -65,7 +65,7 @@ def test_page_lists_what_the_command_lists(view, fields, options):
 
 
 def test_pages_divide_the_list(view, short_pages):
-    """Each dialogue stands on exactly one page, and a page beyond the last is the last."""
+    """Each dialogue is on exactly one page, and a page beyond the last is the last."""
     whole = listed(view)
     pages = [listed(view, page=str(n))["rows"] for n in range(1, whole["pages"] + 1)]
     iris = [row["iri"] for rows in pages for row in rows]
@@ -75,7 +75,7 @@ def test_pages_divide_the_list(view, short_pages):
 
 @pytest.mark.parametrize("sort", sorted(SORTS))
 def test_every_order_can_be_turned_round(view, sort):
-    """The other order lists the same dialogues; those without a score stay at the end."""
+    """The reverse order has the same dialogues; those without a score stay at the end."""
     there = [row["iri"] for row in listed(view, sort=sort)["rows"]]
     back = listed(view, sort=sort, order="down")["rows"]
     assert sorted(row["iri"] for row in back) == sorted(there)
@@ -91,7 +91,7 @@ def test_every_order_can_be_turned_round(view, sort):
     ["below=low", "below=nan", "page=0", "page=x", "outcome=lucky", "sort=size", "model=none-*"],
 )
 def test_what_cannot_be_found_is_said(client, query):
-    """The form stays, with what was wrong in words."""
+    """An invalid or unmatched filter shows the form with an error message."""
     response = page(client, f"?suite=kgbench-1&{query}")
     assert response.status_code in {400, 404}
     assert 'role="alert"' in response.text
@@ -99,7 +99,7 @@ def test_what_cannot_be_found_is_said(client, query):
 
 
 def test_headings_and_pages_keep_the_filters():
-    """A link to another order or page asks for the same otherwise."""
+    """A link to another order or page keeps all other filters."""
     asked = DialogueSearch.read({"model": "a*", "below": "0.5", "search": "x & y", "page": "3"})
     assert asked.query("s", page=4) == "suite=s&model=a%2A&below=0.5&search=x+%26+y&page=4"
     assert "page" not in asked.query("s", sort="model", page=1)
@@ -107,7 +107,7 @@ def test_headings_and_pages_keep_the_filters():
 
 
 def test_page_links_to_dialogues(client):
-    """Every row leads to its dialogue, and every order to itself."""
+    """Every row links to its dialogue, and every heading to its order."""
     text = page(client, "?suite=kgbench-1").text
     assert 'href="/run/1/oracle/Spell-10/0-d1d1d1d1"' in text
     for name in SORTS:
@@ -119,7 +119,7 @@ def test_page_links_to_dialogues(client):
 
 
 def test_dialogues_of_a_run(client):
-    """A run's dialogues are listed by its id, and the page says which run they are of."""
+    """A run's dialogues are listed by its id, and the page names the run."""
     text = page(client, "?suite=kgbench-1&run=1").text
     assert "of the run" in text
     assert "by hand" in text

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page about serving says what the command does."""
+"""The page about serving describes the command."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.serve.test_serve_protocol import QUERIES, UPDATES
 
 @pytest.fixture(scope="module")
 def page(repository):
-    """The text of the page."""
+    """Return the text of the page."""
     return (repository / "docs" / "serve.md").read_text(encoding="utf-8")
 
 
@@ -39,7 +39,7 @@ def _flags(cell):
 
 
 def test_every_protocol_case_is_in_the_table(page):
-    """Each test case of the protocol has its line, by its name or by the end of it."""
+    """Each test case of the protocol is on the page, by its name or the end of it."""
     named = set(re.findall(r"[a-z0-9]*_[a-z_0-9]+", page))
     for case in (*QUERIES, *UPDATES):
         endings = {case.name[place:] for place, c in enumerate(case.name) if c == "_"}
@@ -47,6 +47,6 @@ def test_every_protocol_case_is_in_the_table(page):
 
 
 def test_every_graph_store_case_is_in_the_table(page):
-    """Each test case of the Graph Store Protocol has its line, by its name."""
+    """Each test case of the Graph Store Protocol is on the page, by its name."""
     named = set(re.findall(r"[a-z0-9]*_[a-z_0-9]+", page))
     assert {case.name for case in CASES} <= named

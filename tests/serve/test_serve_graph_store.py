@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Graph Store Protocol: the W3C's test cases as one story, and what reading servers refuse."""
+"""The Graph Store Protocol: W3C test cases in sequence, and refusals of read-only servers."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ FORMED = "multipart/form-data; boundary=x"
 
 
 def at(graph):
-    """The URL parameters that name a graph."""
+    """Return the URL parameters that name a graph."""
     return {"params": {"graph": graph}}
 
 
 def test_graphs_are_made_merged_replaced_and_dropped(writable):
-    """put, get, head, post, put again, delete, and each once more where nothing is."""
+    """put, get, head, post and delete have the right statuses, with and without the graph."""
     url = "/store"
     absent = writable.get(url, **at(PERSON))
     assert 404 == absent.status_code
@@ -49,14 +49,14 @@ def test_graphs_are_made_merged_replaced_and_dropped(writable):
 
 
 def test_empty_graph_exists(writable):
-    """put__empty_graph: a graph without triples is there."""
+    """A graph without triples exists (put__empty_graph)."""
     graph = "http://example.org/empty"
     assert 201 == writable.put("/store", **at(graph), content="", headers=TURTLE).status_code
     assert 200 == writable.get("/store", **at(graph)).status_code
 
 
 def test_default_graph(writable):
-    """The default graph is always there and can be written and dropped."""
+    """The default graph always exists, and can be written and dropped."""
     where = {"params": {"default": ""}}
     assert 200 == writable.get("/store", **where).status_code
     assert 200 == writable.delete("/store", **where).status_code
@@ -68,7 +68,7 @@ def test_default_graph(writable):
 
 
 def test_new_graph_gets_a_place(writable):
-    """post__create__new_graph: the Location answers with what was sent."""
+    """The Location of a new graph returns its content (post__create__new_graph)."""
     made = writable.post("/store", content=DATA, headers=TURTLE)
     assert 201 == made.status_code
     path = made.headers["location"].removeprefix("http://testserver")
@@ -98,7 +98,7 @@ def test_direct_graph_identification(writable):
     ],
 )
 def test_what_is_no_graph_is_refused(writable, body, media, status):
-    """put__mismatched_payload: nothing is written that does not parse."""
+    """An invalid payload is refused and not stored (put__mismatched_payload)."""
     headers = {"Content-Type": media}
     sent = writable.put("/store", **at("http://example.org/x"), content=body, headers=headers)
     assert status == sent.status_code
@@ -106,7 +106,7 @@ def test_what_is_no_graph_is_refused(writable, body, media, status):
 
 
 def test_multipart_is_refused_with_what_to_send(writable):
-    """A form with files, as curl -F sends it, gets 415 and the media types of graphs."""
+    """A form with files, as of curl -F, gets 415 and the accepted media types."""
     where = at("http://example.org/files")
     response = writable.post("/store", **where, content=FORM, headers={"Content-Type": FORMED})
     assert 415 == response.status_code
@@ -116,7 +116,7 @@ def test_multipart_is_refused_with_what_to_send(writable):
 
 
 def test_path_that_is_no_iri_is_no_graph():
-    """What would end the name of a graph in an update is refused, however it got here."""
+    """A graph name that is no IRI is refused, so that it cannot end a name in an update."""
     scope = {"type": "http", "method": "PUT", "headers": [], "path": "/", "query_string": b""}
     store = GraphStore(SimpleNamespace(settings=Settings("", token="x")), object())
     scope["headers"] = [(b"authorization", b"Bearer x"), (b"content-type", b"text/turtle")]
@@ -135,7 +135,7 @@ def test_one_graph_is_named(writable, params):
 
 @pytest.mark.parametrize("method", ["PUT", "POST", "DELETE"])
 def test_reading_server_writes_nothing(client, method):
-    """Without a token nobody writes; a path of a thing says so with 405."""
+    """Without a token nothing is written, and paths of resources give 405."""
     response = client.request(method, "/store", **at("http://a/"), content=DATA, headers=TURTLE)
     assert 403 == response.status_code
     assert 405 == client.request(method, "/graph/a", content=DATA, headers=TURTLE).status_code
@@ -143,7 +143,7 @@ def test_reading_server_writes_nothing(client, method):
 
 
 def test_stamps_grow_whatever_the_clock_says(writable, monkeypatch):
-    """A graph that is written again after the clock was set back has a greater change stamp."""
+    """A graph rewritten after the clock was set back has a greater change stamp."""
     graph = "http://example.org/rdf-graphs/clock"
     query = (
         f"SELECT (MAX(?n) AS ?last) {{ GRAPH <{BASE}graph/catalogue> "
@@ -160,7 +160,7 @@ def test_stamps_grow_whatever_the_clock_says(writable, monkeypatch):
 
 
 def test_written_graph_is_registered(writable):
-    """A graph below the base is in the registry while it is there, so that no start sweeps it."""
+    """A graph below the base is registered while it exists, so that no start removes it."""
     graph = f"{BASE}graph/registered"
     registered = f"ASK {{ GRAPH <{BASE}graph/catalogue> {{ <{graph}> <{KGB.changeStamp}> ?n }} }}"
     for method, wanted in (("PUT", True), ("POST", True), ("DELETE", False)):
@@ -177,7 +177,7 @@ def test_written_graph_is_registered(writable):
     ],
 )
 def test_deep_nesting_is_refused(writable, media, text):
-    """Graphs and updates that would exhaust the stack of the server do not reach its parsers."""
+    """Deeply nested graphs and updates are refused before they reach a parser."""
     put = writable.put("/store", **at(PERSON), content=text, headers={"Content-Type": media})
     update = "INSERT DATA { <urn:a> <urn:b> " + "(" * 2_000 + ")" * 2_000 + " }"
     for response in (put, writable.post("/sparql", data={"update": update})):

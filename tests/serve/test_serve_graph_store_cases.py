@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The W3C's Graph Store Protocol test cases, in the order and with the names of the manifest.
 
-Each builds on the ones before, so they are one story. Where the manifest cannot mean what it says,
-the case says so, and what is sent instead.
+Each case depends on earlier ones, so they form one test. Comments mark the cases that differ from
+the manifest, where it is inconsistent.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ NEW = "the place that the server gave"
 
 
 def card(name):
-    """A person with a business card, as a graph."""
+    """Return a graph about a person with a business card."""
     return f"{PREFIXES} {PERSON} a foaf:Person ; foaf:businessCard [ a v:VCard ; v:fn '{name}' ] ."
 
 
 def added(more):
-    """What a graph is after more was said of the person."""
+    """Return the graph after a statement about the person was added."""
     return card("Jane Doe").removesuffix(".") + f"; {more} ."
 
 
@@ -36,7 +36,7 @@ ALICE = f"{PREFIXES} [] a foaf:Person ; foaf:businessCard [ a v:VCard ; v:given-
 
 
 def file(name, text):
-    """One file of a form."""
+    """Return one file of a form."""
     disposition = f'Content-Disposition: form-data; name="{name}"; filename="{name}"'
     return f"--{BOUNDARY}\r\n{disposition}\r\nContent-Type: {TURTLE}\r\n\r\n{PREFIXES}{text}\r\n"
 
@@ -49,7 +49,7 @@ FILES = (
 
 
 class Case(NamedTuple):
-    """A request, the status wanted, and the graph that must come back."""
+    """A request, the expected status, and the expected graph."""
 
     name: str
     method: str
@@ -67,20 +67,20 @@ CASES = [
         *("GET", "/store?graph=http://testserver/store/person/1.ttl", 200),
         graph=card("John Doe"),
     ),
-    # The manifest puts to person/1, where nothing was put before.
+    # The manifest puts to person/1, which does not exist there.
     Case("put__graph_already_in_store", "PUT", ONE, 204, card("Jane Doe")),
     Case("get_of_put__graph_already_in_store", "GET", ONE, 200, graph=card("Jane Doe")),
     Case("put__default_graph", "PUT", "/store?default", 201, ALICE),
     Case("get_of_put__default_graph", "GET", "/store?default", 200, graph=ALICE),
-    # The payload of the manifest is Turtle and says so; this one says that it is RDF/XML.
+    # The manifest's payload is Turtle, correctly declared; here it is declared as RDF/XML.
     Case("put__mismatched_payload", "PUT", ONE, 400, card("Jane"), "application/rdf+xml"),
-    # The manifest deletes person/2, which was not put before.
+    # The manifest deletes person/2, which does not exist there.
     Case("delete__existing_graph", "DELETE", "/store/person/2.ttl", 200),
     Case("get_of_delete__existing_graph", "GET", "/store/person/2.ttl", 404),
     Case("delete__nonexistent_graph", "DELETE", "/store/person/2.ttl", 404),
     Case("post__existing_graph", "POST", ONE, 200, f"{PREFIXES} {PERSON} foaf:name 'Jane Doe' ."),
     Case("get_of_post__existing_graph", "GET", ONE, 200, graph=added("foaf:name 'Jane Doe'")),
-    # Forms with files are not supported: nothing of them is stored.
+    # Forms with files are not supported, and nothing of them is stored.
     Case("post__multipart_formdata", "POST", ONE, 415, FILES, FORM),
     Case(
         "get_of_post__multipart_formdata",
@@ -96,7 +96,7 @@ CASES = [
 
 
 def test_cases_of_the_graph_store_protocol(writable):
-    """Each request gets the status that it must get, and each graph is what it must be."""
+    """Each request has the expected status, and each graph the expected content."""
     put = writable.put("/store/person/2.ttl", content=ALICE, headers={"Content-Type": TURTLE})
     assert 201 == put.status_code
     assert 200 == writable.delete("/store?default").status_code
@@ -118,7 +118,7 @@ def test_cases_of_the_graph_store_protocol(writable):
 
 
 def canonical(turtle):
-    """A graph in a form that is the same for equal graphs."""
+    """Return a canonical form of a graph, which is the same for isomorphic graphs."""
     found = ox.Dataset(ox.parse(turtle, ox.RdfFormat.TURTLE))
     found.canonicalize(ox.CanonicalizationAlgorithm.UNSTABLE)
     return sorted(map(str, found))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Thousands of hostile requests and slow senders: no failure, no hang, no growth.
 
-``KGBENCH_HOSTILE_REQUESTS`` says how many requests are sent (3,000 without it).
+``KGBENCH_HOSTILE_REQUESTS`` sets the number of requests (default: 3,000).
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ pytestmark = pytest.mark.servers
 
 MANY = int(os.environ.get("KGBENCH_HOSTILE_REQUESTS", "3000"))
 SENDERS = 6
-GROWTH = 60_000  # KiB that caches may fill and allocators keep
+GROWTH = 60_000  # KiB of tolerance for caches and allocators
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
-    """A server in a process of its own."""
+    """Yield a server in its own process."""
     folder = stores.make(tmp_path_factory.mktemp("hostile") / "results")
     options = ("--timeout", "3", "--workers", "2", "--heavy", "1")
     with serving(folder, *options, env={"KGBENCH_SERVE_TOKEN": ""}) as found:
@@ -36,7 +36,7 @@ def server(tmp_path_factory):
 
 
 def send(url, seed, many, found):
-    """Send many requests, and note what should not come back."""
+    """Send many requests, and add unacceptable responses to ``found``."""
     for data, whole in requests(random.Random(seed), many):
         answer = talk(url, data, whole=whole)
         if answer is None:
@@ -48,7 +48,7 @@ def send(url, seed, many, found):
 
 
 def in_parallel(url, seed, many):
-    """What should not have come back, of requests from several senders at a time."""
+    """Return the unacceptable responses to requests from several parallel senders."""
     found = []
     threads = [
         threading.Thread(target=send, args=(url, seed + number, many // SENDERS, found))
@@ -62,7 +62,7 @@ def in_parallel(url, seed, many):
 
 
 def test_hostile_requests_do_no_harm(server):
-    """After the first hundreds the server has grown to its size, and stays there."""
+    """No response is unacceptable, and memory stays stable after the first hundreds of requests."""
     found = in_parallel(server.url, 1, min(MANY, 1_200))
     before = memory(server.pid)
     found += in_parallel(server.url, 100, MANY)
@@ -74,7 +74,7 @@ def test_hostile_requests_do_no_harm(server):
 
 
 def test_slow_senders_are_ended(server):
-    """Heads, bodies and reads that never come to an end take no place, and are closed."""
+    """Endless heads, bodies and reads are closed and block no other request."""
     place = urllib.parse.urlsplit(server.url)
     long = urllib.parse.quote("SELECT * { GRAPH ?g { ?s ?p ?o } GRAPH ?h { ?a ?b ?c } }")
     post = b"POST /sparql HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n"

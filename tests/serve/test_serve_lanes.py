@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lanes of queries by what they cost before, and views that only go forward."""
+"""Scheduling of queries by their earlier cost, and views that never go back."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LANES = Limits(seconds=60, quick_seconds=60, patience=60, quick=2, heavy=1)
 
 
 def test_heavy_queries_take_no_quick_worker(job):
-    """What was heavy before waits for a heavy place; if it is light by now, that is remembered."""
+    """A query that was heavy before waits for a heavy slot; if it is light now, this is stored."""
 
     async def work(pool):
         known = key_of("known", "shape")
@@ -41,7 +41,7 @@ def test_heavy_queries_take_no_quick_worker(job):
 
 
 def test_suspect_and_unknown_queries_leave_a_quick_worker(job):
-    """Of queries whose shape was heavy one is tried at a time; unknown ones leave a worker free."""
+    """Queries of a heavy or an unknown shape are tried one at a time and leave a worker free."""
 
     async def work(pool):
         pool.costs.note(key_of("heavy", "shape"), light=False)
@@ -71,9 +71,9 @@ def test_costs_do_not_fill_the_memory(monkeypatch):
 
 
 def test_view_never_goes_back(tmp_path, monkeypatch):
-    """Of two threads that look for a new snapshot, the slower one does not put its older one back.
+    """If two threads refresh the view, the slower one does not restore its older snapshot.
 
-    So it was after updates: clients that had read the newer snapshot read the older one then.
+    This happened after updates: clients that had read the newer snapshot read the older one again.
     """
     folder = stores.make(tmp_path / "results")
     following = SnapshotFollower(str(folder), BASE)
@@ -95,7 +95,7 @@ def test_view_never_goes_back(tmp_path, monkeypatch):
         store.publish_snapshot()
         last = snapshots.newest(folder / "snapshots").name
         quick.start()
-        quick.join(0.5)  # it has done its work, or it waits for the slow one
+        quick.join(0.5)  # it has finished or waits for the slow one
         go_on.set()
         slow.join()
         quick.join()

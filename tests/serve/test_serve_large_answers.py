@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Answers that no request waits for whole: their heads, their pages, and what describes all."""
+"""Large answers: HEAD requests, the editor, descriptions of many graphs, and statistics."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TRIPLES = "CONSTRUCT {{ ?s <urn:p> '{text}', ?o }} {{ GRAPH ?g {{ ?s ?p ?o }} }}
 
 
 def test_head_of_a_large_answer_keeps_no_place(client):
-    """HEAD has the headers but no length, and one after the other finds the only heavy place."""
+    """HEAD has headers without a length, and releases the only heavy slot."""
     query = {"query": ROWS.format(text=LONG, rows=100)}
     for _ in range(2):
         head = client.head("/sparql", params=query, headers={"Accept": "text/csv"})
@@ -40,7 +40,7 @@ def test_head_of_a_large_answer_keeps_no_place(client):
     ],
 )
 def test_editor_shows_what_a_page_can_hold(client, query, words):
-    """Of a large answer the first rows are shown; a huge one is for downloading; both end well."""
+    """The editor shows the first rows of a large answer, and offers a huge one for download."""
     for _ in range(2):
         response = client.get("/editor", params={"query": query, "run": "1"})
         assert response.status_code == 200
@@ -49,14 +49,14 @@ def test_editor_shows_what_a_page_can_hold(client, query, words):
 
 
 def test_query_that_the_index_cannot_read_is_refused_in_words(client):
-    """A look-up with a mistake gets the parser's words from a worker."""
+    """An invalid look-up gets the parser's message from a worker."""
     response = client.get("/sparql", params={"query": "SELECT ?o { e:x ?p ?o }"})
     assert response.status_code == 400
     assert "error at 1:" in response.text
 
 
 def test_search_without_words_is_a_form(client):
-    """Nothing is looked for where nothing was typed, or blanks only."""
+    """A search without words shows only the form."""
     for path in ("/search", "/search?q=%20"):
         response = client.get(path, headers={"Accept": "text/html"})
         assert response.status_code == 200
@@ -65,7 +65,7 @@ def test_search_without_words_is_a_form(client):
 
 
 def test_unknown_suite_is_not_here(client):
-    """A page of a suite that the store does not have is 404 in words."""
+    """A page of an unknown suite is 404 with a message."""
     for path in ("/leaderboard", "/compare"):
         response = client.get(f"{path}?suite=nonesuch", headers={"Accept": "text/html"})
         assert response.status_code == 404
@@ -73,7 +73,7 @@ def test_unknown_suite_is_not_here(client):
 
 
 def test_service_with_countless_graphs_names_a_thousand():
-    """The description of a store of many runs has an end."""
+    """The description of a store with many graphs names at most a thousand."""
     database = ox.Store()
     for number in range(1_001):
         database.add_graph(ox.NamedNode(f"{BASE}graph/{number}"))
@@ -85,7 +85,7 @@ def test_service_with_countless_graphs_names_a_thousand():
 
 
 def test_statistics_are_counted_once_per_snapshot():
-    """Whoever asks at the same time or later shares one count; a new snapshot is counted anew."""
+    """Statistics are counted once per snapshot, also for simultaneous requests."""
     counted = []
 
     async def run(job, *, held):

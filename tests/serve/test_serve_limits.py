@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""No query stops another: time, rows, bytes, memory and places have their ends."""
+"""No query stops another: time, rows, bytes, memory and slots are limited."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ JOIN = "SELECT ?l { GRAPH ?g { ?r a <https://w3id.org/kgbench/ns#Run> ; ?p ?l } 
 
 @pytest.fixture(scope="module")
 def strict(result_store):
-    """A client of a server with narrow limits."""
+    """Yield a client of a server with low limits."""
     limits = Limits(
         seconds=1.5,
         quick_seconds=0.3,
@@ -49,12 +49,12 @@ def strict(result_store):
 
 
 def ask(client, query, **options):
-    """The response to a query."""
+    """Return the response to a query."""
     return client.get("/sparql", params={"query": query}, **options)
 
 
 def asked(client, query, **options):
-    """The response to a query whose time a busy machine does not use up: then it is asked again."""
+    """Return the response to a query, repeated if a busy machine makes it time out."""
     found = []
 
     def in_time():
@@ -67,7 +67,7 @@ def asked(client, query, **options):
 
 
 def test_runaway_query_is_ended(strict):
-    """A query without end gets 503 with Retry-After, and the next one its answer."""
+    """A runaway query gets 503 with Retry-After, and the next query is answered."""
     response = ask(strict, RUNAWAY)
 
     assert 503 == response.status_code
@@ -79,7 +79,7 @@ def test_runaway_query_is_ended(strict):
 
 
 def test_heavy_queries_have_few_places(strict):
-    """Beside a heavy query small ones are answered; further heavy ones are told to come back."""
+    """During a heavy query small ones are answered, and further heavy ones are refused as busy."""
     statuses = []
     threads = [
         threading.Thread(target=lambda: statuses.append(ask(strict, RUNAWAY).text))
@@ -99,23 +99,23 @@ def test_heavy_queries_have_few_places(strict):
 
 @pytest.mark.parametrize("media", ["application/json", "text/csv", "application/xml"])
 def test_rows_have_a_limit(strict, media):
-    """An answer with more rows than permitted is refused, never silently cut."""
+    """An answer with more rows than permitted is refused, never silently truncated."""
     query = "SELECT ?s ?p ?o { GRAPH ?g { ?s ?p ?o } FILTER(true) } LIMIT %d"
     refused = asked(strict, query % 400, headers={"Accept": media})
 
     assert 503 == refused.status_code
-    assert "larger than this server sends" in refused.text
+    assert "exceeds the size limit of this server" in refused.text
     assert 200 == asked(strict, query % 90, headers={"Accept": media}).status_code
 
 
 def test_bytes_have_a_limit(strict):
     """An answer with more bytes than permitted is refused."""
     query = f'SELECT ?s ("{"a" * 2_000}" AS ?long) {{ GRAPH ?g {{ ?s ?p ?o }} }} LIMIT 99'
-    assert "larger than this server sends" in asked(strict, query).text
+    assert "exceeds the size limit of this server" in asked(strict, query).text
 
 
 def test_memory_has_a_limit(strict):
-    """A query that wants all memory ends its worker only."""
+    """A query that exhausts memory ends only its worker."""
     doubling = "a" * 1_000
     query = f'SELECT (STRLEN(?x29) AS ?n) {{ BIND("{doubling}" AS ?x0) '
     query += " ".join(f"BIND(CONCAT(?x{n}, ?x{n}) AS ?x{n + 1})" for n in range(29)) + " }"
@@ -127,7 +127,7 @@ def test_memory_has_a_limit(strict):
 
 
 def test_deep_nesting_is_refused(strict):
-    """Brackets that would exhaust the stack of the engine do not reach it."""
+    """Nested brackets that would overflow the engine's stack are refused before it."""
     response = asked(strict, "ASK { FILTER(" + "(" * 5_000 + "1" + ")" * 5_000 + ") }")
     assert 400 == response.status_code
     assert "nested" in response.text
@@ -144,17 +144,17 @@ def test_deep_nesting_is_refused(strict):
 )
 @pytest.mark.parametrize("lexing", [True, False], ids=["lexer", "no lexer"])
 def test_nothing_reaches_the_network(strict, query, lexing, monkeypatch):
-    """SERVICE is refused; with the lexer switched off, a listener still sees nobody."""
+    """SERVICE is refused; with the lexer off, a listener still receives no connection."""
     if not lexing:
         if sys.platform != "linux":
             pytest.skip("only Linux keeps the workers from the network")
         monkeypatch.setattr(lexer, "refusal", lambda *_: None)
-        # remembers nothing of this
+        # without the cache of query shapes
         monkeypatch.setattr(admission, "_admit_shape", admission._admit)
     of = asked if lexing else ask
     with socket.create_server(("127.0.0.1", 0)) as listener:
         response = of(strict, query % f"http://127.0.0.1:{listener.getsockname()[1]}/sparql")
-        listener.settimeout(0)  # who had come before the answer would be waiting
+        listener.settimeout(0)  # an earlier connection would be in the queue
         with pytest.raises(BlockingIOError):
             listener.accept()
 
@@ -165,9 +165,9 @@ def test_nothing_reaches_the_network(strict, query, lexing, monkeypatch):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux filters system calls")
 def test_isolated_process_has_no_way_out():
-    """After isolation no socket, no pair of sockets and no program can be had; files can.
+    """An isolated process can open files, but no socket, socket pair or program.
 
-    A limit of memory that was there already stays as low as it was.
+    An existing lower memory limit is kept.
     """
     code = (
         "import os, resource, socket\n"
@@ -188,7 +188,7 @@ def test_isolated_process_has_no_way_out():
 
 
 def test_slow_body_is_ended():
-    """A sender that takes too long for its body gets 408, not a place for ever."""
+    """A body that arrives too slowly gets 408."""
 
     async def receive():
         await asyncio.Event().wait()
@@ -209,7 +209,7 @@ def test_slow_body_is_ended():
     ],
 )
 def test_body_of_unknown_length_has_a_limit(pieces, status, words):
-    """A body that announces no length is read up to the limit; one that breaks off is no body."""
+    """A body without declared length is read up to the limit; an incomplete one is refused."""
     messages = [
         {"type": "http.disconnect"}
         if piece is None
@@ -231,7 +231,7 @@ def test_body_of_unknown_length_has_a_limit(pieces, status, words):
 
 
 def test_worker_with_unread_answer_ends(result_store):
-    """A worker whose pipe is full when it is killed is gone at once, and waited for."""
+    """A worker with a full pipe is killed at once, and its end is awaited."""
 
     async def work():
         view = SnapshotFollower(str(result_store), BASE).view
@@ -246,13 +246,13 @@ def test_worker_with_unread_answer_ends(result_store):
         }
         answer = await pool.run(job)
         worker = answer.rest._worker
-        await asyncio.sleep(0.3)  # nobody reads; buffers and pipe fill
+        await asyncio.sleep(0.3)  # nobody reads, so buffers and pipe fill
         await asyncio.wait_for(answer.rest.aclose(), PATIENCE)
         gone = not worker.alive
         pool.limits = replace(pool.limits, seconds=0.5)
         late = await pool.run(job)
         worker = late.rest._worker
-        # Nobody even asks, and the time is over.
+        # nothing is requested, and the time limit passes
         await asyncio.to_thread(eventually, lambda: not (pool._heavy.locked() or worker.alive))
         await asyncio.wait_for(pool.close(), PATIENCE)
         return gone

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every IRI below the base answers, in the format that is asked for, wherever the server stands."""
+"""Every IRI below the base is dereferenceable in each format, also behind a proxy."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DIALOGUE = "/run/1/oracle/Spell-10/0-d1d1d1d1"
 
 
 def paths():
-    """The paths of all IRIs below the base that occur in the hand-written graphs."""
+    """Return the paths of all IRIs below the base in the hand-written graphs."""
     from tests.analysis_store import GRAPHS
 
     found = set()
@@ -33,7 +33,7 @@ def paths():
 
 
 def test_every_iri_is_dereferenceable(client):
-    """Each IRI of the store answers with Turtle and with a page; terms at their vocabulary."""
+    """Each IRI of the store returns Turtle and a page; terms return their vocabulary."""
     for path in paths():
         for accept in ("text/turtle", "text/html"):
             response = client.get(path, headers={"Accept": accept})
@@ -42,7 +42,7 @@ def test_every_iri_is_dereferenceable(client):
 
 
 def test_vocabulary_terms_are_described(client):
-    """The vocabulary's page has a place for each term, and its RDF their definitions."""
+    """The vocabulary's page has a fragment for each term, and its RDF the definitions."""
     assert 'id="Dialogue"' in client.get("/ns", headers={"Accept": "text/html"}).text
     assert "Dialogue" in client.get("/ns.ttl").text
 
@@ -57,7 +57,7 @@ def test_vocabulary_terms_are_described(client):
     ],
 )
 def test_suffix_chooses_the_format(client, suffix, media):
-    """A suffix goes before the Accept header, and an unknown one is no name."""
+    """A suffix overrides the Accept header; an unknown suffix gives 404."""
     response = client.get(f"{DIALOGUE}.{suffix}", headers={"Accept": "image/png"})
     assert 200 == response.status_code
     assert media == response.headers["content-type"].partition(";")[0]
@@ -65,14 +65,14 @@ def test_suffix_chooses_the_format(client, suffix, media):
 
 
 def test_description_has_both_directions(client):
-    """The RDF of a thing says what it is and what refers to it."""
+    """The RDF of a resource has statements about it and references to it."""
     text = client.get(f"{DIALOGUE}.nt").text
     assert f"<{BASE}{DIALOGUE[1:]}> <{BASE}ns#iteration>" in text
     assert f"<http://purl.org/dc/terms/isPartOf> <{BASE}{DIALOGUE[1:]}>" in text
 
 
 def test_response_names_its_alternatives(client):
-    """Content-Location, Link and Vary tell which document this is and which there are."""
+    """Content-Location and Link name the document and its alternatives; ETag gives 304."""
     response = client.get(DIALOGUE, headers={"Accept": "text/turtle"})
     assert response.headers["content-location"].endswith(f"{DIALOGUE}.ttl")
     assert 'rel="alternate"; type="application/ld+json"' in response.headers["link"]
@@ -82,14 +82,14 @@ def test_response_names_its_alternatives(client):
 
 
 def test_pages_embed_json_ld(client):
-    """A page carries its description as JSON-LD that is JSON."""
+    """A page contains its description as valid JSON-LD."""
     page = client.get(DIALOGUE, headers={"Accept": "text/html"}).text
     found = re.search(r'<script type="application/ld\+json">(.*?)</script>', page, re.DOTALL)
     assert any(node["@id"].endswith(DIALOGUE) for node in json.loads(found[1]))
 
 
 def test_redirect_where_configured(result_store):
-    """With 303 configured, a thing redirects to the document in the format asked for."""
+    """With redirects configured, a resource redirects by 303 to the requested format."""
     settings = Settings(location=str(result_store), limits=LIMITS, redirect=True)
     with TestClient(application(settings), follow_redirects=False) as client:
         response = client.get(DIALOGUE, headers={"Accept": "text/turtle"})
@@ -98,7 +98,7 @@ def test_redirect_where_configured(result_store):
 
 
 def test_links_behind_a_proxy(result_store):
-    """Under a sub-path every local link begins with it, and IRIs stay what they are."""
+    """Below a sub-path, every local link has it as prefix, and IRIs stay unchanged."""
     settings = Settings(
         location=str(result_store), limits=LIMITS, public="https://example.org/bench"
     )
@@ -116,12 +116,12 @@ def test_links_behind_a_proxy(result_store):
     "iri", ["javascript:alert(1)", "data:text/html,x", "file:///etc/passwd", "urn:x:y"]
 )
 def test_only_web_iris_become_links(iri):
-    """What a browser would run or open locally is never a link."""
+    """IRIs that a browser would run or open locally are never links."""
     assert local(iri, BASE, "/") is None
 
 
 def test_unknown_things_are_not_here(client):
-    """404 in words; quotes and markup in the path come back escaped."""
+    """An unknown path is 404, and markup in the path is escaped."""
     response = client.get("/nothing/<script>", headers={"Accept": "text/html"})
     assert 404 == response.status_code
     assert "<script>" not in response.text
@@ -129,7 +129,7 @@ def test_unknown_things_are_not_here(client):
 
 
 def test_questions_are_published_with_their_texts(client):
-    """Endpoint and .well-known have each query as sh:select, with what it asks and where."""
+    """Endpoint and .well-known have each query as sh:select, with comment and target."""
     found = ox.Store()
     response = client.get("/.well-known/sparql-examples", headers={"Accept": "text/turtle"})
     assert response.headers["content-type"].startswith("text/turtle")
@@ -158,7 +158,7 @@ def test_questions_are_published_with_their_texts(client):
 
 
 def test_pages_have_the_places_that_publications_name(client):
-    """The page of a dialogue has each part at the fragment that is its IRI in publications."""
+    """The page of a dialogue has for each part the fragment of its published IRI."""
     text = client.get(DIALOGUE, headers={"Accept": "text/html"}).text
     for place in ("0-prompt", "0-call-0", "0-answer", "0-evaluation-1", "0-evaluation-2"):
         assert f'id="{place}"' in text, place

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Look-ups take a short way, and nobody can tell by the answer; connections keep their limits."""
+"""Look-ups without a worker give the same responses; connections have limits."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ LOOKUP = f"SELECT ?p ?o {{ GRAPH ?g {{ {RUN} ?p ?o }} }}"
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
-    """Host and port of a server."""
+    """Yield host and port of a server."""
     folder = stores.make(tmp_path_factory.mktemp("lookups") / "results")
-    limits = {"seconds": 600, "quick_seconds": 60, "patience": 60}  # a busy machine needs less
+    limits = {"seconds": 600, "quick_seconds": 60, "patience": 60}  # enough for a busy machine
     with listening(folder, quick=1, heavy=1, **limits) as url:
         yield urlsplit(url).netloc
 
 
 def get(place, target, headers=()):
-    """Status, headers and body of a response."""
+    """Return status, headers and body of a response."""
     connection = http.client.HTTPConnection(place, timeout=PATIENCE)
     try:
         connection.request("GET", target, headers=dict(headers))
@@ -56,7 +56,7 @@ def get(place, target, headers=()):
     ],
 )
 def test_both_ways_lead_to_the_same_answer(place, query, accept):
-    """Status, headers and body are those of the long way, which another field sends requests."""
+    """Status, headers and body are those of the regular path, which an extra field selects."""
     headers = {} if accept is None else {"Accept": accept}
     short = get(place, f"/sparql?query={quote(query)}", headers)
     long = get(place, f"/sparql?query={quote(query)}&way=long", headers)
@@ -69,14 +69,14 @@ def test_both_ways_lead_to_the_same_answer(place, query, accept):
 
 
 def test_unreadable_query_goes_the_long_way(place):
-    """Bytes that are no text are refused in words, as the long way does it."""
+    """A query that is not UTF-8 is refused with a message."""
     status, _, said = get(place, "/sparql?query=%ff")
     assert status == 400
     assert b"not URL-encoded UTF-8" in said
 
 
 def test_large_answer_goes_the_long_way(place, monkeypatch):
-    """An answer that is too large to be made here comes whole, from a worker."""
+    """An answer too large for a look-up comes whole from a worker."""
     target = f"/sparql?query={quote(LOOKUP)}"
     short = get(place, target, {"Accept": "text/csv"})
     monkeypatch.setattr(lookups, "MOST_BYTES", len(short[2]) - 1)
@@ -87,7 +87,7 @@ def test_large_answer_goes_the_long_way(place, monkeypatch):
 
 @pytest.mark.parametrize("chunked", [False, True])
 def test_body_of_a_post_is_read(place, chunked):
-    """A query in a body is answered as one in the URL, whether its length was announced or not."""
+    """A query in a body, with or without declared length, is answered like one in the URL."""
     connection = http.client.HTTPConnection(place, timeout=PATIENCE)
     headers = {"Content-Type": "application/sparql-query", "Accept": "text/csv"}
     half = len(LOOKUP) // 2
@@ -105,7 +105,7 @@ def test_body_of_a_post_is_read(place, chunked):
 
 
 def test_known_answer_is_not_sent_again(place):
-    """The tag of a look-up saves its answer."""
+    """A look-up with a current entity tag gets 304."""
     target = f"/sparql?query={quote(LOOKUP)}"
     tag = get(place, target)[1]["etag"]
     assert 304 == get(place, target, {"If-None-Match": tag})[0]
@@ -113,7 +113,7 @@ def test_known_answer_is_not_sent_again(place):
 
 
 def spoken(place, *pieces):
-    """All that the server answers to bytes before it closes, which it must do."""
+    """Return everything that the server sends until it closes the connection."""
     host, _, port = place.partition(":")
     received = b""
     with (
@@ -128,7 +128,7 @@ def spoken(place, *pieces):
 
 
 def test_requests_sent_together_are_answered_in_order(place):
-    """Look-ups and other requests in one piece get their answers one after the other."""
+    """Pipelined look-ups and other requests are answered in order."""
     one = (
         f"GET /sparql?query={quote(LOOKUP)} HTTP/1.1\r\nHost: localhost\r\nAccept: text/csv\r\n\r\n"
     )
@@ -142,7 +142,7 @@ def test_requests_sent_together_are_answered_in_order(place):
 
 
 def test_body_of_a_look_up_is_passed_over(place):
-    """A GET with a body is answered once, and what follows is the next request."""
+    """The body of a GET is skipped, and the next request is answered."""
     head = f"GET /sparql?query={quote(LOOKUP)} HTTP/1.1\r\n"
     head += "Host: localhost\r\nContent-Length: 20\r\n\r\n"
     after = b"GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
@@ -168,7 +168,7 @@ TWO_LENGTHS = b"Host: localhost\r\nContent-Length: 3\r\nTransfer-Encoding: chunk
     ],
 )
 def test_heads_have_an_end(place, pieces, status):
-    """What is too long or malformed gets a status, not memory."""
+    """A long or malformed head gets an error status, and the server still works."""
     received = spoken(place, *pieces)
 
     assert not received or received.startswith(b"HTTP/1.1 " + status)
@@ -177,13 +177,13 @@ def test_heads_have_an_end(place, pieces, status):
 
 @pytest.mark.parametrize("start", [b"", b"\r\n\r\n", b"GET /health HTTP/1.1\r\nHost:"])
 def test_who_sends_no_head_is_let_go(place, start, monkeypatch):
-    """A connection on which no request begins, or none goes on, is closed after its time."""
+    """A connection without a request, or with an incomplete one, is closed after a timeout."""
     monkeypatch.setattr(connections, "HEAD_SECONDS", 0.2)
     assert spoken(place, start) == b""
 
 
 def test_who_does_not_read_is_let_go(place, monkeypatch):
-    """An answer that nobody takes ends with its connection, and its worker is free again."""
+    """If the client does not read, the connection is closed and the worker is released."""
     monkeypatch.setattr(connections, "READ_SECONDS", 0.2)
     stalled = []
     pause = connections.Connection.pause_writing
@@ -200,7 +200,7 @@ def test_who_does_not_read_is_let_go(place, monkeypatch):
 
 
 def test_who_begins_another_request_must_send_it(place, monkeypatch):
-    """After a request was answered, the head of the next one has its time, too."""
+    """The head of a further request has a timeout as well."""
     host, _, port = place.partition(":")
     with socket.create_connection((host, int(port)), timeout=PATIENCE) as connection:
         connection.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
@@ -213,7 +213,7 @@ def test_who_begins_another_request_must_send_it(place, monkeypatch):
 
 
 def test_who_reads_late_gets_the_whole_answer(place, monkeypatch):
-    """A client that stops and goes on loses nothing, nor by empty lines that it sends meanwhile."""
+    """A client that pauses gets the whole answer, even if it sends empty lines meanwhile."""
     monkeypatch.setattr(connections, "READ_SECONDS", PATIENCE)
     stalled, given_up = [], []
     kind = connections.Connection
@@ -259,13 +259,13 @@ PIECES = st.sampled_from(
 @example(["SELECT", "*", "{", RUN, "?p", "?s", "}"], " ")
 @example(["SELECT", "*", "{", RUN, "?p", "'<http://x>", "?s", "'<http://x>", "}"], "")
 def test_shape_of_a_query_tells_what_the_query_tells(pieces, between):
-    """A query is admitted by its shape exactly as it would be by its text."""
+    """A query is admitted by its shape exactly as by its text."""
     query = between.join(pieces)
     assert told(admission._admit, query) == told(admit, query)
 
 
 def told(reader, query):
-    """What a reader says of a query, or why it refuses it."""
+    """Return the result of a reader for a query, or the message of its refusal."""
     try:
         return reader(query)
     except Refused as refused:

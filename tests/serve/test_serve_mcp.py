@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tools of a store and of a graph, used by the client of the official MCP SDK."""
+"""The tools of a store and of a graph, called by the client of the official MCP SDK."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
 
 
 def answered(target, *calls):
-    """What a client of the SDK gets: the names of the tools, and for each call error and text."""
+    """Return the names of the tools, and for each call its error flag and text."""
 
     async def asked():
         async with Client(target) as client:
@@ -45,7 +45,7 @@ def answered(target, *calls):
 
 
 def of_store(location, *calls):
-    """What a client gets of the tools of a store, in this process."""
+    """Return error flag and text of calls to the tools of a store, in this process."""
 
     async def asked():
         service = Service(Settings(location=str(location), limits=LIMITS))
@@ -57,7 +57,7 @@ def of_store(location, *calls):
 
 
 def test_the_store_answers_by_tools(result_store):
-    """Leaderboard, dialogues, one dialogue, schema and SPARQL are told from the store."""
+    """The tools return leaderboard, dialogues, one dialogue, schema and SPARQL results."""
     board, listed, schema, rows, truth, triples = of_store(
         result_store,
         ("leaderboard", {}),
@@ -81,7 +81,7 @@ def test_the_store_answers_by_tools(result_store):
 
 
 def test_hostile_calls_are_answered_in_words(result_store):
-    """SERVICE, updates, unknown tools, wrong arguments and nonsense are errors that say why."""
+    """SERVICE, updates, unknown tools and invalid arguments give errors with the reason."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         listener.settimeout(0.0)
         port = listener.getsockname()[1]
@@ -112,7 +112,7 @@ def test_hostile_calls_are_answered_in_words(result_store):
 
 
 def test_long_answers_are_cut(result_store):
-    """A result shows so many rows and characters, and says that there is more."""
+    """A result has limited rows and characters, and says that there are more."""
     cross, wide = of_store(
         result_store,
         ("query", {"sparql": "SELECT * { ?a ?b ?c . ?d ?e ?f }"}),
@@ -125,7 +125,7 @@ def test_long_answers_are_cut(result_store):
 
 
 def test_a_graph_answers_by_tools(tmp_path):
-    """The tools of a task's graph are those that models get; a file's graph has them, too."""
+    """A task's graph has the tools that models get, and so has a file's graph."""
     (tmp_path / "foxes.ttl").write_text(
         '<http://example.org/fox> <http://example.org/name> "Fox" .'
     )
@@ -159,14 +159,14 @@ def test_a_graph_answers_by_tools(tmp_path):
     ],
 )
 def test_graphs_that_cannot_be_served(name, message):
-    """A task without tools, an unknown name and a file that is not there are refused in words."""
+    """A task without tools, an unknown name and a missing file are refused with a message."""
     with pytest.raises(TaskError, match=message):
         case_of(name)
 
 
 @pytest.fixture(scope="module")
 def over_http(result_store):
-    """A client of a server with the tools of a store beside its pages."""
+    """Yield a client of a server with the tools of a store and its pages."""
     settings = Settings(
         location=str(result_store), limits=LIMITS, hosts=frozenset({"localhost", "testserver"})
     )
@@ -192,7 +192,7 @@ def over_http(result_store):
     ],
 )
 def test_requests_are_those_of_own_clients(over_http, method, changed, sent, status):
-    """Foreign origins and hosts, other methods, and what is too deep or long, are refused."""
+    """Foreign origins and hosts, other methods, and deep or long bodies are refused."""
     found = over_http.request(method, "/mcp", headers={**HEADERS, **changed}, content=sent)
 
     assert found.status_code == status
@@ -200,7 +200,7 @@ def test_requests_are_those_of_own_clients(over_http, method, changed, sent, sta
 
 
 def test_a_server_of_a_graph_has_nothing_else():
-    """Beside the tools of a graph there are no pages and no endpoint."""
+    """A server of a graph's tools has no pages and no endpoint."""
     offered = GraphTools(case_of(GRAPH), GRAPH, LIMITS)
     with TestClient(of_tools(offered, Settings("memory:", limits=LIMITS))) as client:
         assert client.post("/mcp", headers=HEADERS, json=PING).status_code == 200
@@ -209,7 +209,7 @@ def test_a_server_of_a_graph_has_nothing_else():
 
 @pytest.mark.servers
 def test_the_command_serves_over_http(result_store):
-    """A client of the SDK uses the tools of ``kgbench serve --mcp`` at its address."""
+    """The SDK's client uses the tools of ``kgbench serve --mcp`` at its address."""
     with serving(result_store, "--mcp") as server_process:
         names, ((failed, text),) = answered(f"{server_process.url}mcp", ("leaderboard", {}))
 
@@ -221,7 +221,7 @@ def test_the_command_serves_over_http(result_store):
 @pytest.mark.servers
 @pytest.mark.parametrize("graph", [True, False])
 def test_the_command_serves_over_stdio(result_store, graph):
-    """A client of the SDK uses the tools of ``kgbench serve --mcp --stdio``, which it starts."""
+    """The SDK's client starts ``kgbench serve --mcp --stdio`` and uses its tools."""
     what = ["--graph", GRAPH] if graph else ["--store", str(result_store)]
     given = ["-m", "kgbench", "serve", "--mcp", "--stdio", *what]
     target = StdioServerParameters(command=sys.executable, args=given)

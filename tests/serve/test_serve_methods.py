@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which methods a path knows, and which formats and conditions it answers to."""
+"""Methods, formats and conditional requests of each path."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PATHS = (
 @pytest.mark.parametrize("server", ["client", "writable"])
 @pytest.mark.parametrize("path", PATHS)
 def test_options_name_what_can_be_done(server, path, request):
-    """A method is named for a path, to this origin and to others, if and only if it is let in."""
+    """Allow lists exactly the methods that a path accepts."""
     asked = request.getfixturevalue(server)
     told = asked.options(path, headers={"Origin": "http://example.org"})
     named = told.headers["allow"]
@@ -30,7 +30,7 @@ def test_options_name_what_can_be_done(server, path, request):
 
 
 def test_refused_methods_are_told_from_others(client, writable):
-    """A method that nothing knows gets 405, which names those that this server takes."""
+    """An unsupported method gets 405 with the methods that this server accepts."""
     for asked, methods in (
         (client, "GET, HEAD, OPTIONS"),
         (writable, "GET, HEAD, PUT, POST, DELETE, OPTIONS"),
@@ -50,7 +50,7 @@ def test_refused_methods_are_told_from_others(client, writable):
     ],
 )
 def test_what_nobody_can_read_is_not_acceptable(client, path, words):
-    """406 names the formats that there are."""
+    """406 names the available formats."""
     response = client.get(path, headers={"Accept": "image/png"})
     assert response.status_code == 406
     assert words in response.text
@@ -58,7 +58,7 @@ def test_what_nobody_can_read_is_not_acceptable(client, path, words):
 
 
 def test_known_graph_is_not_sent_again(client):
-    """The tag of a graph saves sending it, in its own format only; HEAD has the same tag."""
+    """A current entity tag of a graph gives 304 in its own format only; HEAD has the same tag."""
     path = "/store?graph=https://w3id.org/kgbench/graph/run/1"
     turtle = {"Accept": "text/turtle"}
     head = client.head(path, headers=turtle)
@@ -76,7 +76,7 @@ def test_known_graph_is_not_sent_again(client):
     [("graph=%ff", "not URL-encoded UTF-8"), ("&".join(["a="] * 200), "too many fields")],
 )
 def test_graph_that_cannot_be_read_is_refused(client, query, words):
-    """A name of a graph that is no text, or one among hundreds of fields, is the client's fault."""
+    """A graph name that is not UTF-8, or among too many fields, gets 400."""
     response = client.get(f"/store?{query}")
     assert response.status_code == 400
     assert words in response.text
@@ -84,14 +84,14 @@ def test_graph_that_cannot_be_read_is_refused(client, query, words):
 
 @pytest.mark.parametrize("method", ["PUT", "DELETE"])
 def test_only_a_new_graph_needs_no_name(writable, method):
-    """What replaces or removes a graph names it: there is no graph that it could mean."""
+    """PUT and DELETE without a graph name are refused."""
     response = writable.request(method, "/store", headers={"Content-Type": "text/turtle"})
     assert response.status_code == 400
     assert "name a graph" in response.text
 
 
 def test_many_small_strings_are_no_deep_graph(writable):
-    """A graph of a hundred literals with operators of shifting in them is taken as it is."""
+    """A graph with many literals that contain ``<<`` is not taken for deeply nested."""
     lines = [f"<urn:a> <urn:p> '{number} << 1' ." for number in range(150)]
     sent = writable.put(
         "/store?graph=urn:shifts", content="\n".join(lines), headers={"Content-Type": "text/turtle"}
@@ -101,7 +101,7 @@ def test_many_small_strings_are_no_deep_graph(writable):
 
 
 def test_endpoint_without_a_query(client):
-    """People are led to the form; who can read no description is told that there is no query."""
+    """Without a query, a browser is redirected to the editor, and unknown formats get 400."""
     led = client.get("/sparql", headers={"Accept": "text/html"})
     assert led.status_code == 303
     assert led.headers["location"] == "http://testserver/editor"
@@ -111,7 +111,7 @@ def test_endpoint_without_a_query(client):
 
 
 def test_format_in_the_request_goes_before_the_header(client):
-    """A format by name or media type is sent whatever the header says; an unknown one is not."""
+    """A format by name or media type overrides the header; an unknown one is ignored."""
     for wanted, media in (
         ("csv", "text/csv"),
         ("text/tab-separated-values", "text/tab-separated-values"),
@@ -123,7 +123,7 @@ def test_format_in_the_request_goes_before_the_header(client):
 
 
 def test_service_of_a_writable_server_is_described(client, writable):
-    """Update is named where there is one, the union of graphs where it is the default graph."""
+    """The service description states update and union default graph only where they apply."""
     texts = [
         one.get("/sparql", headers={"Accept": "text/turtle"}).text for one in (client, writable)
     ]
@@ -132,7 +132,7 @@ def test_service_of_a_writable_server_is_described(client, writable):
 
 
 def test_own_failure_is_told_without_its_cause(client, monkeypatch):
-    """A fault of the server is 500 in words, with the headers of every answer and nothing else."""
+    """An internal error is 500 with a generic message and the usual headers."""
 
     def broken(*_):
         raise LookupError("a secret of the server")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which pages of other sites may read what a server answers, and by which names it may be asked."""
+"""Cross-origin access to responses, and the host names that a server accepts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LOOKUP = "/sparql?query=SELECT+?p+{+GRAPH+?g+{+%3Curn:a%3E+?p+?o+}+}"
 
 
 def asked(folder, path="/sparql?query=ASK+%7B%7D", *, method="GET", headers=None, **settings):
-    """The response of a server with such settings."""
+    """Return the response of a server with these settings."""
     given = Settings(location=str(folder), limits=LIMITS, **settings)
     with TestClient(application(given), raise_server_exceptions=False) as client:
         return client.request(method, path, headers=headers or {})
@@ -30,7 +30,7 @@ def asked(folder, path="/sparql?query=ASK+%7B%7D", *, method="GET", headers=None
 
 @pytest.mark.parametrize("method", ["GET", "OPTIONS"])
 def test_local_results_are_not_shared(result_store, method):
-    """Without a word to the contrary no page of another origin may read an answer."""
+    """By default, no page of another origin can read a response."""
     response = asked(result_store, method=method, headers={"Origin": ORIGIN})
 
     assert response.is_success
@@ -48,7 +48,7 @@ def test_local_results_are_not_shared(result_store, method):
     ],
 )
 def test_results_are_shared_where_it_is_said(result_store, settings, origin):
-    """The origin that is named may read answers; all may where the server has a public address."""
+    """A configured origin can read responses; with a public address, all origins can."""
     for method in ("GET", "OPTIONS"):
         response = asked(result_store, method=method, headers={"Origin": ORIGIN}, **settings)
         assert response.headers["access-control-allow-origin"] == origin
@@ -57,7 +57,7 @@ def test_results_are_shared_where_it_is_said(result_store, settings, origin):
 
 @pytest.mark.parametrize("path", ["/health", LOOKUP, "/sparql?query=ASK+{}", "/", "/ns"])
 def test_rebound_name_is_refused(result_store, path):
-    """Asked by a name that is not its own, a server answers nothing, on the short way either."""
+    """A request with a foreign host name gets 421, also on look-ups."""
     with listening(result_store, hosts=host_names("127.0.0.1", None)) as url:
         own = _status(url, path, url.split("/")[2])
         other = _status(url, path, "rebound.example")
@@ -67,7 +67,7 @@ def test_rebound_name_is_refused(result_store, path):
 
 
 def _status(url, path, host):
-    """The status of a GET with a Host header."""
+    """Return the status of a GET with a Host header."""
     port = int(url.rstrip("/").rpartition(":")[2])
     with socket.create_connection(("127.0.0.1", port)) as connection:
         head = f"GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"
@@ -85,13 +85,13 @@ def _status(url, path, host):
     ],
 )
 def test_own_names(host, own):
-    """IP addresses, the names of this machine and the public one are a server's own."""
+    """IP addresses, names of this machine and the public name are accepted."""
     hosts = host_names("results", "https://example.org/bench/")
     assert Settings("memory:", hosts=hosts).is_own(host) is own
 
 
 def test_options_of_the_command(result_store, stand):
-    """The command names the origin, and the names by which its server may be asked."""
+    """The command sets the origin and the accepted host names."""
     done = serve("--store", result_store, "--port", "0", "--cors", ORIGIN)
     refused = serve("--store", result_store, "--cors", "pages.example, x")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pages: what was recorded stays text, nothing comes from elsewhere, everything can be reached."""
+"""Pages: recorded texts stay text, nothing is loaded from elsewhere, everything is linked."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ELEMENTS = {"script", "img", "svg", "iframe", "object", "embed", "a", "form", "l
 
 
 class Elements(HTMLParser):
-    """Collects the elements of a page and their attributes."""
+    """A parser that collects the elements of a page and their attributes."""
 
     def __init__(self):
         super().__init__()
@@ -45,7 +45,7 @@ class Elements(HTMLParser):
 
 
 def parsed(text):
-    """The elements of a page."""
+    """Return the parser of a page, with its elements and texts."""
     parser = Elements()
     parser.feed(text)
     return parser
@@ -53,7 +53,7 @@ def parsed(text):
 
 @pytest.fixture(scope="module")
 def hostile(tmp_path_factory):
-    """A client of a server whose every recorded text wants to do harm."""
+    """Yield a client of a server with hostile texts in its records."""
     texts = dict.fromkeys(
         ("a-n-n-e", "Spell anne.", "Oracle", "by hand", "Spell a local name."), stores.HOSTILE
     )
@@ -64,13 +64,13 @@ def hostile(tmp_path_factory):
 
 
 def page(client, path):
-    """A page as a browser asks for it."""
+    """Return a page as a browser requests it."""
     return client.get(path, headers={"Accept": "text/html"})
 
 
 @pytest.mark.parametrize("path", PAGES)
 def test_page_is_there_and_safe(client, path):
-    """Each page answers, without inline scripts or styles, and needs nothing from elsewhere."""
+    """Each page works without inline scripts and styles, and loads only local resources."""
     response = page(client, path)
     expected = 404 if "compare?" in path else 200
 
@@ -92,7 +92,7 @@ def test_page_is_there_and_safe(client, path):
 
 @pytest.mark.parametrize("path", PAGES[:-1])
 def test_recorded_text_stays_text(hostile, path):
-    """Stored script, markup, direction overrides and control characters do nothing."""
+    """Stored scripts, markup, direction overrides and control characters have no effect."""
     response = page(hostile, path)
 
     assert 200 == response.status_code
@@ -107,7 +107,7 @@ def test_recorded_text_stays_text(hostile, path):
 
 
 def test_hostile_text_is_shown(hostile):
-    """A reader sees what the model wrote, escapes included."""
+    """A reader sees the model's text, with escapes for control characters."""
     text = "".join(parsed(page(hostile, DIALOGUE).text).text)
 
     assert "<script>alert(1)</script>" in text
@@ -116,14 +116,14 @@ def test_hostile_text_is_shown(hostile):
 
 
 def test_search_shows_the_match_only_as_text(hostile):
-    """What is searched for, and what is found, come back escaped."""
+    """The search text and the matches are escaped."""
     response = page(hostile, "/search?q=%3Csvg%20onload")
 
     assert "<mark>&lt;svg onload</mark>" in response.text
 
 
 def test_reference_answers_are_hidden_until_asked_for(client):
-    """A case and a dialogue show what was expected only with reveal."""
+    """A case and a dialogue show the expected answer only with ``reveal``."""
     case = "/case/kgbench-1/Spell/case/a1"
     assert "anne&#34;" not in page(client, case).text
     assert "anne" in page(client, f"{case}?reveal=1").text
@@ -132,7 +132,7 @@ def test_reference_answers_are_hidden_until_asked_for(client):
 
 
 def test_dialogue_shows_turns_and_verdicts(client):
-    """Prompt, answer and verdict stand on the page, with the provenance as a drawing."""
+    """A dialogue has prompt, answer, verdict and a drawing of the provenance."""
     text = page(client, DIALOGUE).text
 
     assert "Spell anne." in text
@@ -160,7 +160,7 @@ def test_tables_and_figures_lead_to_their_queries(client, path):
     text = page(client, path).text
     links = {
         link.replace("&amp;", "&")
-        for note in re.findall(r"Behind it:(.*?)</(?:p|figcaption)>", text, re.DOTALL)
+        for note in re.findall(r"SPARQL:(.*?)</(?:p|figcaption)>", text, re.DOTALL)
         for link in re.findall(r'href="(/editor\?[^"]*)"', note)
     }
 
@@ -174,7 +174,7 @@ def test_tables_and_figures_lead_to_their_queries(client, path):
 
 
 def test_invalid_results_are_said_to_be(client):
-    """A run says how many dialogues do not count, and such a dialogue why."""
+    """A run states the number of invalid dialogues, and an invalid dialogue the reason."""
     assert re.search(r">1</strong>\s+invalid\s+and not counted", page(client, "/run/2").text)
     wrong = page(client, "/run/2/parrot-2-2026-01-01/Spell-10/0-e1e1e1e1").text
     assert "This dialogue is not counted" in wrong
@@ -183,7 +183,7 @@ def test_invalid_results_are_said_to_be(client):
 
 
 def test_editor_runs_without_javascript(client):
-    """The plain form shows rows, graphs, booleans, and errors in words."""
+    """The plain form shows rows, graphs, booleans and error messages."""
     for query, expected in (
         ("SELECT (1 AS ?one) {}", '<th scope="col">one</th>'),
         ("ASK {}", "yes"),
@@ -197,7 +197,7 @@ def test_editor_runs_without_javascript(client):
 
 
 def test_every_declared_query_is_an_example(client):
-    """All of queries/ stands in the editor, and each opens."""
+    """The editor links to every query in queries/, and an unknown query is 404."""
     from kgbench.rdf import queries
 
     text = page(client, "/editor").text

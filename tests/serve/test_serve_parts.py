@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The parts of a server that need none: negotiation, request reading, admission, counting."""
+"""Parts of the server without a server: negotiation, parsing, admission, counting."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ OFFERED = ["application/json", "text/csv", "text/html"]
 
 @given(st.text(max_size=200))
 def test_any_accept_header_has_an_answer(header):
-    """Whatever a header says, one of the offers or nothing is chosen."""
+    """For any header, one of the offers or none is chosen."""
     assert choose(header, OFFERED) in (*OFFERED, None)
 
 
 @given(st.permutations([0.2, 0.5, 0.9]))
 def test_the_best_quality_wins(qualities):
-    """The offer with the highest quality is chosen, wherever it stands."""
+    """The offer with the highest quality is chosen, at any position."""
     header = ", ".join(f"{m};q={q}" for m, q in zip(OFFERED, qualities, strict=True))
 
     assert OFFERED[qualities.index(0.9)] == choose(header, OFFERED)
@@ -53,9 +53,9 @@ def test_the_best_quality_wins(qualities):
     ],
 )
 def test_accept_headers_as_the_standard_reads_them(header, expected):
-    """Wildcards, parameters, exclusions and letter case are read as RFC 9110 says.
+    """Wildcards, parameters, exclusions and letter case follow RFC 9110.
 
-    What it does not permit counts as absent.
+    Invalid parts are ignored.
     """
     assert expected == choose(header, OFFERED)
 
@@ -67,7 +67,7 @@ def test_accept_headers_as_the_standard_reads_them(header, expected):
     st.binary(max_size=200),
 )
 def test_any_request_is_read_or_refused(method, url_query, content_type, sent):
-    """No bytes lead to anything but an operation or a refusal of the client's kind."""
+    """Any bytes lead to an operation or to a client error."""
     try:
         protocol.parse_request(method, url_query, content_type, sent)
     except Refused as refused:
@@ -92,7 +92,7 @@ def test_any_request_is_read_or_refused(method, url_query, content_type, sent):
     ],
 )
 def test_what_can_be_no_operation_says_why(media, url_query, sent, status, words):
-    """Two operations, none, or one that cannot be read: each refusal names what is wrong."""
+    """Ambiguous, missing and unreadable operations are refused with the reason."""
     with pytest.raises(Refused, match=words) as refused:
         protocol.parse_request("POST", url_query, media, sent)
     assert status == refused.value.status
@@ -100,7 +100,7 @@ def test_what_can_be_no_operation_says_why(media, url_query, sent, status, words
 
 @given(st.text(max_size=300))
 def test_any_text_is_admitted_or_refused(text):
-    """Admission never fails on a text."""
+    """Any text is admitted or refused with 400."""
     try:
         admit(text)
     except Refused as refused:
@@ -131,7 +131,7 @@ def test_any_text_is_admitted_or_refused(text):
     ],
 )
 def test_only_one_pattern_is_a_look_up(query, bounded):
-    """What runs inside the server is one pattern whose rows bound its cost; nothing else does."""
+    """A look-up is a single pattern whose cost is bounded by its rows."""
     assert bounded == (admit(query).lookup is not None)
 
 
@@ -144,13 +144,13 @@ def test_only_one_pattern_is_a_look_up(query, bounded):
     ],
 )
 def test_form_is_told_from_the_first_word(query, form):
-    """Comments and prologue are passed over."""
+    """The form of a query is found after comments and prologue."""
     assert form == admit(query).form
 
 
 @pytest.mark.parametrize("word", ["INSERT DATA", "drop all", "WITH <http://a/> DELETE"])
 def test_update_is_told_from_a_query(word):
-    """Who sends an update as a query is told so, and not that there is a mistake in it."""
+    """An update sent as a query is refused with advice to send it as an update."""
     with pytest.raises(Refused) as refused:
         admit(f"PREFIX e: <http://e/> {word} {{}}")
     assert refused.value.status == 400
@@ -167,7 +167,7 @@ LITERALS = (
 
 @given(st.lists(st.sampled_from(LITERALS), max_size=6), st.integers(1, 4))
 def test_depth_is_that_of_triple_terms_only(objects, depth):
-    """What strings, IRIs, names and comments hold opens no level, and hides none."""
+    """Brackets within strings, IRIs, names and comments do not count as nesting."""
     nested = "<<( e:s e:p " * depth + "1" + " )>>" * depth
     text = "@prefix e: <urn:e:> . e:s e:p " + " , ".join([*objects, nested, *objects]) + " ."
     graph = ox.parse(text.encode(), ox.RdfFormat.TURTLE)
@@ -178,7 +178,7 @@ def test_depth_is_that_of_triple_terms_only(objects, depth):
 
 
 def levels(term):
-    """How deep triple terms are nested in the object of a triple."""
+    """Return the depth of nested triple terms in the object of a triple."""
     return 1 + levels(term.object) if isinstance(term.object, ox.Triple) else 0
 
 
@@ -187,7 +187,7 @@ def levels(term):
     [(b"[[], [], []]", False), (b"]]]}}[[", False), (b"[[[", True), (b'["[[", {"[": "]"}]', False)],
 )
 def test_depth_of_json_is_that_of_open_brackets(text, deeper):
-    """What is beside each other is not deeper, and one bracket too many counts for nothing."""
+    """Sibling brackets add no depth, and surplus closing brackets are ignored."""
     assert deeper is is_deeper(text, 2, json=True)
 
 
@@ -199,7 +199,7 @@ VALUES = st.text(st.sampled_from("a\"'\\,{}\r\n\t<>;é"), max_size=8)
 @example([("", "}},{"), ('"}},{', "},{")], 3)
 @pytest.mark.parametrize("form", ["json", "xml", "csv", "tsv"])
 def test_rows_are_counted_from_bytes(form, rows, size):
-    """No text in a row makes the count wrong, wherever the bytes are cut."""
+    """Rows are counted correctly for any text and any division of the bytes."""
     values = " ".join(f"({ox.Literal(a)} {ox.Literal(b)})" for a, b in rows)
     answer = ox.Store().query(f"SELECT ?x ?y {{ VALUES (?x ?y) {{ {values} }} }}")
     data = answer.serialize(
@@ -234,12 +234,12 @@ def test_rows_are_counted_from_bytes(form, rows, size):
     ],
 )
 def test_dataset_enters_an_update(update, expected):
-    """Each operation with a WHERE gets the clauses, nothing else changes."""
+    """Each operation with a WHERE gets the clauses, and nothing else changes."""
     assert expected == with_dataset(update, "USING <g>")
 
 
 def test_box_and_compass_have_places():
-    """Values from 0 to 1 lie inside the drawing, others are not drawn."""
+    """Values from 0 to 1 are inside the drawing; others are not drawn."""
     names = ("minimum", "q1", "median", "q3", "maximum", "mean")
     box = drawing.box(dict(zip(names, (0.0, 0.25, 0.5, 0.75, 1.0, 0.5), strict=True)))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Workers of a pool come, wait, fail and go; whoever asks gets an answer, or is told why not."""
+"""Workers of a pool start, wait, fail and end; each job gets an answer or an error."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ SLOW = Limits(seconds=60, quick_seconds=0, patience=60, quick=1, heavy=1)  # not
 
 @pytest.fixture(scope="module")
 def job(result_store):
-    """A query with one row."""
+    """Return a query with one row."""
     return {
         "snapshot": SnapshotFollower(str(result_store), BASE).view.path,
         "format": "csv",
@@ -47,7 +47,7 @@ def job(result_store):
 
 
 def run(limits, work):
-    """What ``work`` gives with a pool, of which nothing is left behind."""
+    """Return the result of ``work`` with a pool that leaves no worker behind."""
 
     async def running():
         pool = Pool(limits)
@@ -61,12 +61,12 @@ def run(limits, work):
 
 
 async def comes(holds):
-    """Wait until something holds, while others go on."""
+    """Wait until a condition holds, while other tasks run."""
     await asyncio.to_thread(eventually, holds)
 
 
 def test_slow_job_starts_again_when_there_is_a_place(job):
-    """A job that waits for a heavy place gives up its worker, and has its whole answer later."""
+    """A job that waits for a heavy slot releases its worker, and later gets its whole answer."""
 
     async def work(pool):
         await pool._heavy.acquire()
@@ -86,7 +86,7 @@ def test_slow_job_starts_again_when_there_is_a_place(job):
 
 
 def test_worker_that_cannot_start_keeps_no_place(job):
-    """Where no process can be started, the job says so, and its heavy place is free again."""
+    """If no process can be started, the job fails and its heavy slot is released."""
 
     async def work(pool):
         await pool.start()
@@ -103,7 +103,7 @@ def test_worker_that_cannot_start_keeps_no_place(job):
 
 
 def test_nobody_waits_beyond_the_queue(job):
-    """Where the queue is full, one more is told at once to come back."""
+    """If the queue is full, a further job is refused at once with Retry-After."""
 
     async def work(pool):
         await pool._quick.acquire()
@@ -117,7 +117,7 @@ def test_nobody_waits_beyond_the_queue(job):
 
 
 def test_worker_that_died_at_rest_is_replaced(job):
-    """The next job does not notice; and no more workers stay than there are seats."""
+    """A dead idle worker is replaced for the next job, within the limit of workers."""
 
     async def work(pool):
         await pool.start()
@@ -136,9 +136,9 @@ def test_worker_that_died_at_rest_is_replaced(job):
 
 @pytest.mark.parametrize("leaves", [False, True])
 def test_worker_that_ends_at_work_is_replaced(job, leaves):
-    """A job whose worker is killed is told so, one who leaves takes it with them; the next is done.
+    """A killed worker fails its job, a cancelled job ends its worker, and the next job runs.
 
-    Its place is free for the next one in any case.
+    In both cases the slot is released for the next job.
     """
     endless = {**job, "query": "SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i }"}
 
@@ -166,7 +166,7 @@ def test_worker_that_ends_at_work_is_replaced(job, leaves):
 
 
 def test_worker_that_comes_too_late_is_ended(job):
-    """A worker that is ready only when the server has ended is not left behind."""
+    """A worker that becomes ready after the end of the server is ended."""
 
     async def work(pool):
         started = []
@@ -191,7 +191,7 @@ def test_worker_that_comes_too_late_is_ended(job):
 
 
 def test_worker_that_is_never_ready_is_ended(monkeypatch):
-    """A process that does not say that it is ready is an error with words, and is killed."""
+    """A process that never becomes ready raises an error and is killed."""
     killed = []
     kill = Worker.kill
 
@@ -209,26 +209,26 @@ def test_worker_that_is_never_ready_is_ended(monkeypatch):
 
 
 class Answering:
-    """In the place of a pool: gives what a process would have sent, when it is told to."""
+    """A stand-in for a pool that answers once ``go_on`` is set."""
 
     def __init__(self):
         self.jobs = []
         self.go_on = asyncio.Event()
 
-    async def run(self, job, *, held):  # noqa: ARG002 - as a pool's
-        """An answer that names its job."""
+    async def run(self, job, *, held):  # noqa: ARG002 - signature of Pool.run
+        """Return an answer that names its job."""
         self.jobs.append(job)
         await self.go_on.wait()
         return Answer(pickle.dumps((job["snapshot"], job["analysis"], len(self.jobs))))
 
 
 def view(name):
-    """A snapshot, as far as computing asks."""
+    """Return a snapshot with the attributes that analyses need."""
     return SimpleNamespace(name=name, path=name, iris=SimpleNamespace(base=BASE))
 
 
 def test_result_of_an_old_snapshot_is_not_kept():
-    """Who asked before the store changed gets their result; who asks after it, a new one."""
+    """A request before a change of the store gets the old result, a later one a new result."""
 
     async def work():
         pool = Answering()
@@ -247,7 +247,7 @@ def test_result_of_an_old_snapshot_is_not_kept():
 
 
 def test_results_do_not_fill_the_memory(monkeypatch):
-    """However many things are asked for, few results are kept, the newest among them."""
+    """Of many results few are kept, the newest among them."""
     monkeypatch.setattr(analysis_cache, "_KEPT", 3)
 
     async def work():
@@ -264,7 +264,7 @@ def test_results_do_not_fill_the_memory(monkeypatch):
 
 
 def test_analysis_under_way_ends_with_the_server(caplog):
-    """What nobody waits for any more when the server ends is cancelled, and no failure."""
+    """An analysis that no client waits for is cancelled at the end, and nothing is logged."""
 
     async def work():
         wanted = AnalysisCache(Answering())
@@ -280,22 +280,22 @@ def test_analysis_under_way_ends_with_the_server(caplog):
 
 
 class Idle:
-    """In the place of workers on a system that cannot keep them from the network."""
+    """A stand-in for workers on a system without network isolation."""
 
     isolated = False
 
     async def start(self):
-        """Nothing is needed."""
+        """Start nothing."""
 
     async def close(self):
-        """Nothing is left."""
+        """Close nothing."""
 
     async def prepare(self, job):
-        """Nothing is opened."""
+        """Prepare nothing."""
 
 
 def test_system_without_isolation_is_told(result_store, caplog):
-    """Who starts a server where queries could reach the network reads it in the log."""
+    """A server on a system without network isolation logs a warning."""
 
     async def work():
         served = Service(Settings(location=str(result_store)))
@@ -311,7 +311,7 @@ def test_system_without_isolation_is_told(result_store, caplog):
 
 
 def test_damaged_snapshot_does_not_end_the_following(tmp_path, monkeypatch, caplog):
-    """The last good snapshot stays served, the log says why, and the next good one is taken."""
+    """After a damaged snapshot, the last good one is served and the next good one replaces it."""
     monkeypatch.setattr(service, "_GLANCE", 0.01)
     folder = stores.make(tmp_path / "results")
 

@@ -34,7 +34,7 @@ SUITE = f"{BASE}suite/kgbench-1"
 
 @pytest.fixture
 def served(tmp_path, monkeypatch):
-    """A service without processes, which looks for a new snapshot all the time."""
+    """Return a service without processes that looks for new snapshots continuously."""
     monkeypatch.setattr(service, "_GLANCE", 0.01)
     found = Service(Settings(location=str(stores.make(tmp_path / "results"))))
     found.pool = found.analysts = Idle()
@@ -42,7 +42,7 @@ def served(tmp_path, monkeypatch):
 
 
 async def published(served):
-    """Publish a new snapshot of the store that is served."""
+    """Publish a new snapshot of the served store."""
 
     def publish():
         with open_store(served.settings.location) as store:
@@ -52,7 +52,7 @@ async def published(served):
 
 
 def test_last_snapshot_is_served_until_the_new_one_is_prepared(served):
-    """Requests read the old snapshot for as long as the new one is being prepared."""
+    """The old snapshot is served while the new one is being prepared."""
 
     async def work():
         begun, go_on, prepared = asyncio.Event(), asyncio.Event(), []
@@ -77,7 +77,7 @@ def test_last_snapshot_is_served_until_the_new_one_is_prepared(served):
 
 @pytest.mark.parametrize("fails", [True, False])
 def test_snapshot_is_served_though_it_cannot_be_prepared(served, monkeypatch, caplog, fails):
-    """What fails is told in the log, what takes too long is left; both are served in the end."""
+    """After a failed or too slow preparation, the new snapshot is served; a failure is logged."""
     monkeypatch.setattr(service, "_PREPARING", 0.01)
 
     async def prepare(_):
@@ -98,7 +98,7 @@ def test_snapshot_is_served_though_it_cannot_be_prepared(served, monkeypatch, ca
 
 
 def test_snapshot_that_an_update_shows_is_not_replaced_by_an_older_one(served):
-    """What was found before an update and prepared for long is not served after it."""
+    """A snapshot found before an update does not replace the newer one of the update."""
 
     async def work():
         await published(served)
@@ -115,7 +115,7 @@ def test_snapshot_that_an_update_shows_is_not_replaced_by_an_older_one(served):
 
 
 def test_each_process_at_rest_opens_a_new_snapshot(job):
-    """All quick workers do the job once; one that a request has taken is left alone."""
+    """All idle quick workers open the snapshot once; a busy one is left alone."""
 
     async def work(pool):
         await pool.start()
@@ -137,7 +137,7 @@ def test_each_process_at_rest_opens_a_new_snapshot(job):
 
 
 def test_process_that_cannot_open_a_snapshot_is_kept(job, tmp_path):
-    """A snapshot that is gone is told as a refusal, and the process does the next job."""
+    """A missing snapshot is refused, and the process runs the next job."""
 
     async def work(pool):
         await pool.start()
@@ -151,7 +151,7 @@ def test_process_that_cannot_open_a_snapshot_is_kept(job, tmp_path):
 
 
 def test_last_snapshot_stays_open_until_jobs_leave_it():
-    """Beside the one that jobs are about, the newest is open, and none before them."""
+    """The snapshot of the last job and the newest one are open, and no others."""
     opened = OpenSnapshots(str.upper)
     for path, kept in (("a", "a"), ("b", "ab"), ("a", "ab"), ("c", "bc"), ("c", "c"), ("d", "cd")):
         assert opened.get(path) == path.upper()
@@ -159,7 +159,7 @@ def test_last_snapshot_stays_open_until_jobs_leave_it():
 
 
 def test_what_was_asked_for_is_computed_for_the_next_snapshot():
-    """Analyses since the last preparation are there before the new snapshot is asked."""
+    """Analyses used since the last preparation are computed for the new snapshot."""
 
     async def work():
         pool = Answering()
@@ -171,7 +171,7 @@ def test_what_was_asked_for_is_computed_for_the_next_snapshot():
         asked = [(one["snapshot"], one["analysis"]) for one in pool.jobs]
         assert await wanted.get(view("old"), "overview")
         assert (await wanted.get(view("new"), "overview"))[0] == "new"
-        assert len(pool.jobs) == len(asked)  # both snapshots are still known
+        assert len(pool.jobs) == len(asked)  # both snapshots are still cached
         await wanted.prepare(view("newer"))
         return asked, [(one["snapshot"], one["analysis"]) for one in pool.jobs[len(asked) :]]
 
@@ -181,7 +181,7 @@ def test_what_was_asked_for_is_computed_for_the_next_snapshot():
 
 
 def test_queries_of_a_new_shape_wait_for_the_first_one(job):
-    """One is tried; what it tells is true of all who came meanwhile, who need no such place."""
+    """Of queries with a new shape one is tried; the others then run by its cost."""
 
     async def work(pool):
         sent = []
@@ -209,7 +209,7 @@ def test_queries_of_a_new_shape_wait_for_the_first_one(job):
 
 
 def test_first_of_a_shape_that_fails_leaves_the_trial_to_the_next(job):
-    """A query that does not parse tells nothing: the next one of its shape is tried."""
+    """If the first query of a shape does not parse, the next one is tried."""
 
     async def work(pool):
         wrong = {**job, "query": "SELECT ?r {"}
@@ -222,12 +222,12 @@ def test_first_of_a_shape_that_fails_leaves_the_trial_to_the_next(job):
 
 
 async def answered(value):
-    """``value``."""
+    """Return ``value``."""
     return value
 
 
 class Working:
-    """In the place of a worker: answers when it is told to."""
+    """A stand-in for a worker that answers once ``go_on`` is set."""
 
     alive = True
 
@@ -235,20 +235,20 @@ class Working:
         self._sent, self._go_on = sent, go_on
 
     def send(self, job):
-        """Take a job."""
+        """Record a job."""
         self._sent.append(job)
 
     def processor_seconds(self):
-        """Nothing is known."""
+        """Return no measurement."""
 
     async def frame(self, _):
-        """The end of an answer."""
+        """Return the end of an answer."""
         await self._go_on.wait()
         return SimpleNamespace(tag=b"e", payload=b"")
 
 
 def test_pages_are_kept_for_one_snapshot_and_within_a_size(monkeypatch):
-    """The pages that were asked for last stay; those of another snapshot go."""
+    """The pages used last are kept; those of another snapshot are dropped."""
     monkeypatch.setattr(page_cache, "MOST_BYTES", 3)
     kept, pages = PageCache(), {name: Page(name.encode(), {}) for name in "abcd"}
     for name in "abc":
@@ -263,7 +263,7 @@ def test_pages_are_kept_for_one_snapshot_and_within_a_size(monkeypatch):
 
 @pytest.mark.parametrize("path", ["/", "/leaderboard", "/dialogues", "/run/1", "/run/1.html"])
 def test_page_that_was_kept_is_the_same(client, path):
-    """Who asks again gets what was rendered before, and another address has another page."""
+    """A cached page is the same as before, and another address gets another page."""
     first, again = (client.get(path, headers={"Accept": "text/html"}) for _ in range(2))
     assert first.status_code == again.status_code == 200
     assert (first.text, first.headers) == (again.text, again.headers)
@@ -274,7 +274,7 @@ def test_page_that_was_kept_is_the_same(client, path):
 
 
 def test_names_are_read_once_from_a_snapshot(result_store, monkeypatch):
-    """A snapshot does not change; a store that does is read each time. Callers share nothing."""
+    """Names are read once per snapshot, and each time from a store; callers get copies."""
     opened = snapshot.open_newest(result_store / "snapshots", BASE)
     read = []
 
@@ -293,7 +293,7 @@ def test_names_are_read_once_from_a_snapshot(result_store, monkeypatch):
 
 
 def test_labels_are_those_of_the_database(result_store, monkeypatch):
-    """What a snapshot keeps of labels is what it says, however few it may keep."""
+    """Cached labels of a snapshot are those of the database, within the limit."""
     monkeypatch.setattr("kgbench.pages.things._MOST_LABELS", 3)
     opened = snapshot.open_newest(result_store / "snapshots", BASE)
     memory = MemoryView(opened.database, BASE)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``kgbench serve`` as it runs: real clients, a benchmark beside it, hostile senders, its end."""
+"""``kgbench serve`` as a process: real clients, a running benchmark, hostile requests, shutdown."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ RUNAWAY = "SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l }
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
-    """A server in a process of its own."""
+    """Yield a server in its own process."""
     folder = stores.make(tmp_path_factory.mktemp("process") / "results")
     with serving(folder, "--timeout", "60", "--workers", "1", "--heavy", "1") as found:
         yield found
 
 
 def fetch(url, query, accept="text/csv"):
-    """The answer of an endpoint, as text; errors of HTTP are raised."""
+    """Return the response of an endpoint as text; HTTP errors are raised."""
     asked = f"{url}sparql?{urllib.parse.urlencode({'query': query})}"
     request = urllib.request.Request(asked, headers={"Accept": accept})
     with urllib.request.urlopen(request, timeout=PATIENCE) as response:
@@ -53,7 +53,7 @@ def fetch(url, query, accept="text/csv"):
 
 
 def test_curl_gets_an_answer(server):
-    """A query that people type with curl gets its answer."""
+    """A query sent with curl is answered."""
     if shutil.which("curl") is None:
         pytest.skip("there is no curl")
     done = subprocess.run(
@@ -68,7 +68,7 @@ def test_curl_gets_an_answer(server):
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 @pytest.mark.parametrize("form", ["json", "xml", "csv", "turtle"])
 def test_sparqlwrapper_reads_answers(server, form):
-    """SPARQLWrapper understands every format that it can ask for."""
+    """SPARQLWrapper reads every format that it can request."""
     wrapper = pytest.importorskip("SPARQLWrapper")
     client = wrapper.SPARQLWrapper(f"{server.url}sparql")
     client.setMethod(wrapper.POST)
@@ -94,7 +94,7 @@ def test_rdflib_reads_answers(server):
 
 
 def test_answers_are_streamed(server):
-    """A large answer comes in pieces, whole, and can be read."""
+    """A large answer arrives completely."""
     joined = "SELECT * { GRAPH ?g { ?s ?p ?o } GRAPH ?h { ?s ?q ?r } } LIMIT 6000"
     text = fetch(server.url, joined)
     assert len(text) > 300_000
@@ -124,7 +124,7 @@ HOSTILE_PIECES = (
 
 
 def test_chosen_hostile_requests_do_no_harm(server):
-    """Requests that were made for weak places bring no 500 and read no file."""
+    """Requests that target typical weaknesses cause no 500 and read no file."""
     answers = [talk(server.url, data) for data in HOSTILE_PIECES]
 
     assert not [a[:300] for a in answers if a is None or a.startswith(b"HTTP/1.1 500")]
@@ -133,7 +133,7 @@ def test_chosen_hostile_requests_do_no_harm(server):
 
 
 class Clients:
-    """Clients that ask again and again in threads of their own, until they are told to stop."""
+    """Clients that repeat requests in their own threads until the context ends."""
 
     def __init__(self, url, small):
         self.failures = []
@@ -160,7 +160,7 @@ class Clients:
                 self.failures.append(error)
 
     def _bother(self):
-        """A query without end every second; it is to be refused, nothing else."""
+        """Send an endless query every second, which must be refused with 503."""
         while not self._done.wait(1):
             try:
                 fetch(self._url, RUNAWAY)
@@ -173,7 +173,7 @@ CLIENTS = 50
 
 
 def test_serving_beside_a_running_benchmark(tmp_path):
-    """While a benchmark writes, small queries never fail; what it has written is served."""
+    """While a benchmark writes, small queries never fail, and its results are served."""
     folder = tmp_path / "results"
     command = [sys.executable, "-m", "kgbench", "run", "--store", str(folder)]
     quick = [*command, "--iterations", "1", "--model", "baseline:silent"]
@@ -182,7 +182,7 @@ def test_serving_beside_a_running_benchmark(tmp_path):
     with serving(folder, "--timeout", "2", "--workers", "2", "--heavy", "1") as server:
 
         def look():
-            with contextlib.suppress(urllib.error.HTTPError):  # all places may be taken
+            with contextlib.suppress(urllib.error.HTTPError):  # all slots may be taken
                 counts.append(int(fetch(server.url, COUNT).split()[1]))
             return counts
 
@@ -210,12 +210,12 @@ def test_serving_beside_a_running_benchmark(tmp_path):
 
 
 def test_sigterm_ends_cleanly(result_store):
-    """SIGTERM in the middle of a heavy query ends the server and all its workers."""
+    """SIGTERM during a heavy query ends the server and all its workers."""
     with serving(result_store, "--timeout", "600") as server:
         thread = threading.Thread(target=_suppressed, args=(server.url,))
         at_rest = len(children(server.pid))
         thread.start()
-        eventually(lambda: len(children(server.pid)) > at_rest)  # one more in the seat of the heavy
+        eventually(lambda: len(children(server.pid)) > at_rest)  # one more for the heavy query
         workers = children(server.pid)
         server.send_signal(signal.SIGTERM)
         _, said = server.communicate(timeout=PATIENCE)
@@ -233,5 +233,5 @@ def _suppressed(url):
         fetch(url, RUNAWAY)
     except (OSError, ValueError):
         return
-    except Exception:  # noqa: BLE001 - a cut answer has many names
+    except Exception:  # noqa: BLE001 - a cut response raises various errors
         return

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The SPARQL 1.1 Protocol test cases of the W3C, as requests of our own with the statuses wanted.
+"""The W3C's SPARQL 1.1 Protocol test cases, as requests with expected statuses.
 
-Each case has the name that it has in the manifest of the working group.
+Each case has its name in the manifest of the working group.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ ASK_ALL = "ASK { ?s ?p ?o }"
 
 
 class Case(NamedTuple):
-    """A request and what must come back; ``check`` is an ASK that must hold afterwards."""
+    """A request and its expected response; ``check`` is an ASK that must be true afterwards."""
 
     name: str
     method: str
@@ -32,7 +32,7 @@ class Case(NamedTuple):
 
 
 def form(**fields):
-    """A URL-encoded form; lists give several fields of a name."""
+    """Return a URL-encoded form; a list gives several fields of the same name."""
     return urlencode({k.replace("_", "-"): v for k, v in fields.items()}, doseq=True)
 
 
@@ -207,7 +207,7 @@ UPDATES = [
 
 
 def sent(client, case):
-    """The response to the request of a case."""
+    """Return the response to the request of a case."""
     headers = {} if case.content_type is None else {"Content-Type": case.content_type}
     return client.request(
         case.method, "/sparql", params=case.params, content=case.body, headers=headers
@@ -216,7 +216,7 @@ def sent(client, case):
 
 @pytest.fixture(scope="module")
 def loaded(writable):
-    """A server that has the three graphs of the test data."""
+    """Return a client of a server with the three graphs of the test data."""
     for number, graph in enumerate((G1, G2, G3), start=1):
         triple = f"<http://example.org/{number}> <http://example.org/p> {number} ."
         writable.put("/store", params={"graph": graph}, content=triple, headers=TURTLE)
@@ -228,7 +228,7 @@ TURTLE = {"Content-Type": "text/turtle"}
 
 @pytest.mark.parametrize("case", [*QUERIES, *UPDATES], ids=lambda case: case.name)
 def test_protocol_case(loaded, case):
-    """A request of the protocol's test cases gets the status, type and answer it must get."""
+    """Each request of the protocol's test cases gets the expected status, type and answer."""
     response = sent(loaded, case)
 
     assert case.status == response.status_code, response.text
@@ -243,7 +243,7 @@ def test_protocol_case(loaded, case):
 
 @pytest.mark.parametrize("case", UPDATES, ids=lambda case: case.name)
 def test_updates_are_refused_without_the_token(client, case):
-    """A server that only reads changes nothing, whatever it is sent."""
+    """A read-only server refuses every update."""
     assert sent(client, case).status_code in (400, 403, 415)
 
 
@@ -258,7 +258,7 @@ def test_update_needs_the_token(writable):
 
 
 def test_a_graph_that_is_there_is_dropped(writable):
-    """What an update may do is decided by the store, never by an empty one."""
+    """A DROP is checked against the store: an existing graph is dropped, a missing one refused."""
     drop = "DROP GRAPH <https://example.org/dropped>"
     made = "INSERT DATA { GRAPH <https://example.org/dropped> { <urn:a> <urn:b> 1 } }"
     assert writable.post("/sparql", data={"update": made}).status_code == 204
@@ -295,7 +295,7 @@ def test_updates_reach_no_other_machine(writable, text):
     ],
 )
 def test_solutions_are_negotiated(client, accept, media):
-    """SELECT answers in the format that the client likes best."""
+    """SELECT returns the format that the client prefers."""
     query = {"query": "SELECT ?s { GRAPH ?g { ?s ?p ?o } } LIMIT 3"}
     response = client.get("/sparql", params=query, headers={"Accept": accept})
 
@@ -311,7 +311,7 @@ def test_solutions_are_negotiated(client, accept, media):
     ],
 )
 def test_graphs_are_negotiated(client, media):
-    """CONSTRUCT answers in every RDF format, and the answer can be parsed."""
+    """CONSTRUCT returns every RDF format, and the response can be parsed."""
     import pyoxigraph as ox
 
     query = {"query": "CONSTRUCT { ?s a ?o } { GRAPH ?g { ?s a ?o } } LIMIT 5"}
@@ -322,7 +322,7 @@ def test_graphs_are_negotiated(client, media):
 
 
 def test_what_nobody_can_read_is_not_acceptable(client):
-    """406 names what there is."""
+    """406 names the available formats."""
     response = client.get("/sparql", params={"query": "ASK {}"}, headers={"Accept": "image/png"})
 
     assert 406 == response.status_code
@@ -330,7 +330,7 @@ def test_what_nobody_can_read_is_not_acceptable(client):
 
 
 def test_error_has_its_position(client):
-    """400 says where the parser stopped."""
+    """400 states where the parser stopped."""
     response = client.get("/sparql", params={"query": "SELECT * {\n ?s ?p }"})
 
     assert 400 == response.status_code
@@ -348,7 +348,7 @@ def test_head_has_no_body(client):
 
 
 def test_etag_saves_the_answer(client):
-    """The same question about the same data is answered with 304, another one is not."""
+    """The same query on the same data gets 304; another query does not."""
     query = {"query": "SELECT * { GRAPH ?g { ?s a ?o } } LIMIT 3"}
     tag = client.get("/sparql", params=query).headers["etag"]
 
@@ -361,7 +361,7 @@ def test_etag_saves_the_answer(client):
 
 
 def test_large_body_is_refused(client):
-    """More than the limit gets 413."""
+    """A body above the limit gets 413."""
     response = client.post(
         "/sparql",
         content=b"x" * 200_000,
@@ -372,7 +372,7 @@ def test_large_body_is_refused(client):
 
 
 def test_service_is_described(client):
-    """Without a query the endpoint describes itself in RDF."""
+    """Without a query, the endpoint returns its description in RDF."""
     response = client.get("/sparql", headers={"Accept": "text/turtle"})
 
     assert 200 == response.status_code

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The review server: who may write, from where, what pages hide, and hostile texts."""
+"""The review server: access, forms, blind pages, and hostile texts."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SCRIPT = "<script>alert(1)</script>"
 
 @pytest.fixture(scope="module")
 def store():
-    """Two models that one judge has judged; no test counts on how many verdicts there are."""
+    """Yield a store with two models and one judge; no test depends on the number of verdicts."""
     with open_store("memory:") as opened:
         of = judged_run(opened, "baseline:oracle", NOISY, labels=["RdfFriendCount-turtle-1"])
         ask(opened, of, "correctness", NOISY)
@@ -41,7 +41,7 @@ def store():
 
 
 def app_of(store, public=None):
-    """A review server over a store."""
+    """Return a review server over a store."""
     queue = ReviewQueue(
         store, newest_judgeable_run(store), JudgingRequest(rubric("correctness")), "random"
     )
@@ -50,24 +50,24 @@ def app_of(store, public=None):
 
 
 def served(app):
-    """A client that follows no redirects and knows no key yet."""
+    """Return a client that follows no redirects and has no key yet."""
     return TestClient(app, follow_redirects=False, raise_server_exceptions=False)
 
 
 @pytest.fixture
 def stranger(store):
-    """A client that has no link."""
+    """Return a client without the link."""
     return served(app_of(store))
 
 
 @pytest.fixture
 def owl(store):
-    """A client who has opened the link and chosen a pseudonym."""
+    """Return a client that has opened the link and chosen a pseudonym."""
     return signed_in(app_of(store), "owl")
 
 
 def signed_in(app, name):
-    """A client who has opened the link and is called ``name``."""
+    """Return a client that has opened the link and chosen the pseudonym ``name``."""
     client = served(app)
     assert client.get("/", params={"key": KEY}).status_code == 303
     sent = send(client, "/name", client.get("/").text, name=name)
@@ -76,7 +76,7 @@ def signed_in(app, name):
 
 
 def form(page):
-    """The hidden fields of a page's form."""
+    """Return the hidden fields of a page's form."""
     return dict(re.findall(r'name="(token|shown)" value="([^"]*)"', page))
 
 
@@ -88,17 +88,17 @@ def send(client, path, page, headers=None, **fields):
 
 
 def following(client, path="/"):
-    """The address and the text of the page that a path leads to."""
+    """Return the address and the text of the page to which a path redirects."""
     place = client.get(path).headers["location"]
     return place, client.get(place).text
 
 
-# --- who may read and write -----------------------------------------------------------------
+# --- access --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("path", ["/", "/mine", "/adjudicate", "/item/0", "/?key=wrong"])
 def test_nothing_is_shown_without_the_key(stranger, path):
-    """Without the link there is no page, whatever is asked for."""
+    """Without the link every page is 403."""
     answer = stranger.get(path)
     assert answer.status_code == 403
     assert "RDF" not in answer.text
@@ -118,7 +118,7 @@ def test_the_key_leaves_the_address(stranger):
 
 @pytest.mark.parametrize("sent", ["owl", "owl.", "owl.0000", ".", "a b.1", "é.é", "x" * 9_000])
 def test_cookies_cannot_be_made_up(stranger, sent):
-    """A cookie without the server's signature is none."""
+    """A cookie without the server's signature is refused."""
     stranger.get("/", params={"key": KEY})
     (name,) = dict(stranger.cookies)
     stranger.cookies.clear()
@@ -128,7 +128,7 @@ def test_cookies_cannot_be_made_up(stranger, sent):
 
 @pytest.mark.parametrize("name", ["", "a b", "owl@nest.example", "-x", "x" * 33, "ö", SCRIPT])
 def test_pseudonyms_are_plain(store, name):
-    """What is no pseudonym is refused on the same page, and never shown as markup."""
+    """An invalid pseudonym is refused and never shown as markup."""
     client = served(app_of(store))
     client.get("/", params={"key": KEY})
     answer = send(client, "/name", client.get("/").text, name=name)
@@ -149,7 +149,7 @@ def test_pseudonyms_are_plain(store, name):
     ],
 )
 def test_forms_of_other_sites_are_refused(store, owl, headers):
-    """A request that did not come from a page of this server writes nothing."""
+    """A form from another site is refused and writes nothing."""
     before = len(record.reviews(store))
     place, page = following(owl)
     answer = send(owl, place, page, headers, option="right", why="")
@@ -158,7 +158,7 @@ def test_forms_of_other_sites_are_refused(store, owl, headers):
 
 
 def test_forms_need_their_token(store, owl):
-    """The token of another reviewer's page, or none, writes nothing."""
+    """A form with another reviewer's token, or none, is refused and writes nothing."""
     before = len(record.reviews(store))
     place = following(owl)[0]
     theirs = following(signed_in(app_of(store), "fox"))[1]
@@ -168,7 +168,7 @@ def test_forms_need_their_token(store, owl):
 
 
 def test_other_hosts_and_methods_are_refused(owl):
-    """A name that is not the server's own (DNS rebinding), and methods that no page uses."""
+    """Foreign host names (DNS rebinding), unused methods and unknown paths are refused."""
     assert owl.get("/", headers={"Host": "rebound.example"}).status_code == 421
     assert owl.put("/mine").status_code == 405
     assert owl.get("/sparql?query=ASK{}").status_code == 404
@@ -187,7 +187,7 @@ def test_other_hosts_and_methods_are_refused(owl):
     ],
 )
 def test_bad_forms_are_refused(store, owl, fields, status):
-    """What the rubric does not offer, and what is too long, is refused in words."""
+    """Unknown options, long reasons and invalid forms are refused and write nothing."""
     before = len(record.reviews(store))
     place, page = following(owl)
     assert send(owl, place, page, **fields).status_code == status
@@ -197,11 +197,11 @@ def test_bad_forms_are_refused(store, owl, fields, status):
     assert len(record.reviews(store)) == before
 
 
-# --- what pages show ------------------------------------------------------------------------
+# --- pages ---------------------------------------------------------------------------------
 
 
 def test_a_verdict_is_taken_and_the_next_item_is_shown(store):
-    """A verdict is stored with its reason and duration, and can be decided again."""
+    """A verdict is stored with its reason and duration, and can be revised."""
     owl = signed_in(app_of(store), "owl-1")
     place, page = following(owl)
     assert send(owl, place, page, option="right", why=" first\r\nsecond ").status_code == 303
@@ -220,7 +220,7 @@ def test_a_verdict_is_taken_and_the_next_item_is_shown(store):
 
 
 def test_pages_are_blind(store):
-    """No model, score, verdict of a judge or other reviewer is on the pages of an item."""
+    """The pages of an item show no model, score, judge's verdict or other reviewer."""
     bee = signed_in(app_of(store), "bee")
     seen = 0
     while bee.get("/").status_code == 303:
@@ -244,7 +244,7 @@ def test_pages_are_blind(store):
 
 
 def test_people_settle_what_they_disagree_on(store):
-    """A dispute is shown with reasons but without names, and is gone when it is settled."""
+    """A dispute is shown with reasons but without names, and disappears once it is settled."""
     app = app_of(store)
     ann, bob = signed_in(app, "ann"), signed_in(app, "bob")
     place = following(ann)[0]
@@ -261,7 +261,7 @@ def test_people_settle_what_they_disagree_on(store):
 
 
 def test_hostile_answers_are_text(monkeypatch):
-    """Markup, scripts and characters that steer are shown, and do nothing."""
+    """Markup, scripts and direction overrides are shown as text without effect."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
     with (
         LoopbackServer(OpenAISpeech(), answer=fixed(HOSTILE + SCRIPT)) as server,
@@ -280,7 +280,7 @@ def test_hostile_answers_are_text(monkeypatch):
 
 
 def test_behind_a_proxy_links_lead_to_where_clients_are(store):
-    """With --public the pages are below its path, and forms come from its origin."""
+    """With --public, pages are below its path, and forms must come from its origin."""
     client = served(app_of(store, "https://bench.example/review/"))
     answer = client.get("/", params={"key": KEY})
     assert answer.headers["location"] == "/review/"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The review in a real browser: with nothing but keys, on a phone, with hostile answers."""
+"""The review in a real browser: by keyboard only, on a phone, with hostile answers."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """A store with answers that are hostile, and others."""
+    """Yield a store with hostile and other answers."""
     patch = pytest.MonkeyPatch()
     patch.setenv("OPENAI_API_KEY", "sk-test")
     with LoopbackServer(OpenAISpeech(), answer=fixed(f"{HOSTILE}<script>x()</script>")) as server:
@@ -41,31 +41,31 @@ def made(tmp_path_factory):
 
 @pytest.fixture
 def folder(made, tmp_path):
-    """A copy of the store in which nobody has decided anything."""
+    """Return a copy of the store without reviews."""
     return shutil.copytree(made, tmp_path / "results")
 
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory):
-    """A window."""
+    """Yield a browser window."""
     with browsing(tmp_path_factory.mktemp("profile")) as found:
         yield found
 
 
 def arrived(browser, path):
-    """Wait until a page is there and loaded."""
+    """Wait until a page is loaded."""
     browser.wait(f"return {LOADED} && location.pathname === '{path}'")
 
 
 def sign_in(browser, link, name):
-    """Open the link and type a pseudonym."""
+    """Open the link, type a pseudonym, and return the path of the first item."""
     browser.open(link)
     browser.press(*name, "Enter")
     return browser.wait(ITEM)
 
 
 def test_a_review_needs_only_keys(browser, folder):
-    """Two people decide, revise, pass over, give reasons and settle a dispute without a mouse."""
+    """Two people decide, revise, skip, give reasons and settle a dispute with keys only."""
     browser.complaints()
     browser.look()
     with reviewing(folder, "--queue", "random") as (root, link):
@@ -98,7 +98,7 @@ def test_a_review_needs_only_keys(browser, folder):
         browser.wait(f"return {LOADED} && document.querySelectorAll('.opinions h2').length === 2")
         browser.press("2", "Enter")
         said = "return document.querySelector('h1').textContent"
-        browser.wait(f"{said} === 'Nothing is in dispute'")
+        browser.wait(f"{said} === 'No disputes'")
         assert not browser.complaints()
     with open_reader(str(folder)) as store:
         found = record.reviews(store)
@@ -109,7 +109,7 @@ def test_a_review_needs_only_keys(browser, folder):
 
 
 def test_the_form_works_without_the_script(browser, folder):
-    """Tab, arrows and Enter are enough where no script of ours runs."""
+    """Without scripts, the keyboard suffices for a verdict."""
     browser.look()
     with reviewing(folder) as (_, link):
         browser.command("Emulation.setScriptExecutionDisabled", {"value": True})
@@ -132,7 +132,7 @@ def test_the_form_works_without_the_script(browser, folder):
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 360], ids=["desk", "phone"])
 def test_pages_can_be_used_by_everybody(browser, folder, width, dark):
-    """Nothing moves sideways, targets are large enough, and axe finds nothing serious."""
+    """Nothing is too wide, targets are large enough, and axe finds nothing serious."""
     axe = member(*AXE)
     browser.look(width=width, height=740, dark=dark)
     found = []

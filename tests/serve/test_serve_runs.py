@@ -18,7 +18,7 @@ RUN, UNDER_WAY = f"{BASE}run/1", f"{BASE}run/3"
 
 @pytest.fixture(scope="module")
 def view():
-    """What pages read of the results written by hand, with a run under way."""
+    """Return the hand-written results with an unfinished run, as a view for pages."""
     store = GraphStore("result")
     store.database.extend(stores.run_under_way())
     return MemoryView(store.database, BASE)
@@ -40,41 +40,41 @@ def test_run_shows_what_it_reached(view):
 
 
 def test_run_under_way_says_how_far_it_is(view):
-    """Planned, complete and open dialogues are told before anything was judged."""
+    """An unfinished run shows planned, complete and open dialogues before any verdict."""
     found = runs.run_page(view, UNDER_WAY, reveal=False)
     facts = found["facts"]
     assert (found["planned"], facts["complete"], facts["open"]) == (2, 0, 1)
-    assert (facts["ended"], facts["took"]) == (None, "under way")
+    assert (facts["ended"], facts["took"]) == (None, "in progress")
     assert found["worst"] == []
 
 
 def test_newest_run_comes_first(view):
-    """Runs stand by the time that they began, not by their names."""
+    """Runs are ordered by their start, not by their names."""
     assert [run["iri"] for run in home.overview(view)["runs"]][:2] == [UNDER_WAY, RUN]
 
 
 @pytest.mark.parametrize("recorded", [None, "", "yesterday", "2024-13-01T00:00:00"])
 def test_what_is_no_time_is_shown_as_it_is(recorded):
-    """A recorded text that is no time breaks no page."""
+    """A recorded text that is no time is shown unchanged."""
     assert moment(recorded) == day(recorded) == (recorded or "")
     assert seconds_between(recorded, "2024-12-19T06:29:39") is None
 
 
 def test_times_that_cannot_be_compared_have_no_length():
-    """A time with a zone and one without are no stretch of time."""
+    """A time with a time zone and one without have no difference."""
     assert seconds_between("2024-12-19T06:00:00", "2024-12-19T07:00:00Z") is None
     assert seconds_between("2024-12-19T06:00:00", "2024-12-19T06:01:00") == 60
 
 
 @pytest.mark.parametrize("value", [None, -0.1, 1.5])
 def test_scores_beyond_the_scale_have_no_bar(value):
-    """What is not between 0 and 1 is shown as a number alone."""
+    """A score that is not between 0 and 1 has no bar and no colour."""
     assert bar(value) is None
     assert heat(value, 1).step is None
 
 
 def test_bars_and_cells_show_the_score():
-    """The length of a bar and the step of a cell grow with the score, and intervals end in it."""
+    """The length of a bar and the step of a cell grow with the score; intervals are clipped."""
     assert bar(0.25, -0.5, 0.5) == (25.0, 0.0, 50.0)
     assert [heat(value, 1).step for value in (0, 0.26, 1)] == [0, 3, 10]
     assert [heat(value, 1).short for value in (0.5, 1, -0.5)] == [".50", "1.00", "-0.50"]

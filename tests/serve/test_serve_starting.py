@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``kgbench serve`` before it serves: where it listens, what it says, and what it refuses."""
+"""``kgbench serve`` at its start: addresses, output and refusals."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from kgbench.serve import startup
 
 
 class Stand:
-    """In the place of a server: notes what it was given."""
+    """A stand-in for a server that records its settings and sockets."""
 
     def __init__(self, settings):
         self.settings = settings
         self.sockets = []
 
     def run(self, sockets):
-        """Look whether somebody may come."""
+        """Record the sockets and connect to the first one."""
         self.sockets = [one.getsockname()[:2] for one in sockets]
         socket.create_connection(self.sockets[0]).close()
 
 
 def has_ipv6():
-    """Whether somebody can listen at the IPv6 address of this machine."""
+    """Return whether this machine can listen at its IPv6 loopback address."""
     try:
         socket.create_server(("::1", 0), family=socket.AF_INET6).close()
     except OSError:
@@ -37,20 +37,20 @@ def has_ipv6():
 
 @pytest.fixture
 def stand(monkeypatch):
-    """The servers that would have been started."""
+    """Return a list that collects the servers to be started."""
     made = []
     monkeypatch.setattr(startup, "server", lambda given: made.append(Stand(given)) or made[-1])
     return made
 
 
 def serve(*arguments):
-    """What the command does with arguments."""
+    """Return the result of the command with these arguments."""
     return CliRunner().invoke(app, ["serve", *map(str, arguments)])
 
 
 @pytest.mark.parametrize(("host", "shown"), [("127.0.0.1", "127.0.0.1"), ("::1", "[::1]")])
 def test_where_it_listens_is_said(result_store, stand, host, shown):
-    """Somebody can connect, at the address that is printed, when the server begins."""
+    """When the server starts, the printed address accepts connections."""
     if host == "::1" and not has_ipv6():
         pytest.skip("this machine has no IPv6")
     done = serve("--store", result_store, "--port", "0", "--host", host, "--timeout", "7")
@@ -67,7 +67,7 @@ def test_where_it_listens_is_said(result_store, stand, host, shown):
 
 
 def test_taken_port_is_said(result_store, stand):
-    """A port at which somebody listens already is named."""
+    """A port in use is reported."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         done = serve("--store", result_store, "--port", port)
@@ -77,7 +77,7 @@ def test_taken_port_is_said(result_store, stand):
 
 
 def test_update_needs_a_token_in_the_environment(result_store, stand, monkeypatch):
-    """Without a token the server does not start to take updates; with one it takes them."""
+    """With --update, the server starts only if the environment has a token."""
     refused = serve("--store", result_store, "--update")
     monkeypatch.setenv("KGBENCH_SERVE_TOKEN", "open sesame")
     done = serve("--store", result_store, "--port", "0", "--update")
@@ -89,7 +89,7 @@ def test_update_needs_a_token_in_the_environment(result_store, stand, monkeypatc
 
 
 def test_missing_store_is_said(tmp_path):
-    """A store that is not there is an error with words."""
+    """A missing store is an error with a message."""
     done = serve("--store", tmp_path / "none")
 
     assert isinstance(done.exception, StoreError)
@@ -97,7 +97,7 @@ def test_missing_store_is_said(tmp_path):
 
 
 def test_remote_store_is_not_served(stand):
-    """A server of somebody else has its own endpoint."""
+    """A remote store is refused, because it has its own endpoint."""
     done = serve("--store", "http://127.0.0.1:9/")
 
     assert isinstance(done.exception, StoreError)

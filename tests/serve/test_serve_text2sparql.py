@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``kgbench serve --text2sparql``: a model answers questions, and our own connector asks it."""
+"""``kgbench serve --text2sparql``: a model answers questions, also of our own connector."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from kgbench.serve.settings import Settings
 
 @pytest.fixture
 def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The invented data set, installed."""
+    """Install the invented data set and return the folder."""
     monkeypatch.setenv(home.VARIABLE, str(tmp_path / "home"))
     graph_schema.summary.cache_clear()
     copy = data.write_data_set(tmp_path / "copy")
@@ -46,7 +46,7 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @contextmanager
 def served(spec: str, timeout: float = 60.0) -> Iterator[str]:
-    """The endpoint of a model, in a thread, and its address."""
+    """Yield the address of a model's endpoint, which runs in a thread."""
     settings = Settings(location="memory:", hosts=startup.host_names("127.0.0.1", None))
     application = question_answering.application(settings, model_setup(spec), timeout)
     server = startup.server(settings, application)
@@ -62,7 +62,7 @@ def served(spec: str, timeout: float = 60.0) -> Iterator[str]:
 
 
 def get(url: str, path: str = "/text2sparql", **fields: Any) -> tuple[int, dict[str, Any]]:
-    """Status and JSON of a response."""
+    """Return status and JSON of a response."""
     try:
         with urllib.request.urlopen(f"{url}{path}?{urlencode(fields, doseq=True)}") as response:
             return response.status, json.load(response)
@@ -72,7 +72,7 @@ def get(url: str, path: str = "/text2sparql", **fields: Any) -> tuple[int, dict[
 
 
 def test_questions_are_answered_with_queries(installed: Path) -> None:
-    """Installed questions in any language get the reference of a model that knows it."""
+    """Installed questions in any language get the reference query from an oracle."""
     with served("baseline:oracle") as url:
         status, body = get(url, dataset=data.DATASET, question=data.TEXTS["1-de"])
         assert status == 200
@@ -84,7 +84,7 @@ def test_questions_are_answered_with_queries(installed: Path) -> None:
 
 
 def test_refusals_are_in_words(installed: Path) -> None:
-    """Whatever cannot be answered has a status and an error that says why."""
+    """A request that cannot be answered gets a status and an error message."""
     question = data.TEXTS["1-en"]
     with served("baseline:oracle") as url:
         for fields, expected, words in (
@@ -114,7 +114,7 @@ def test_refusals_are_in_words(installed: Path) -> None:
 
 
 def test_a_model_behind_a_provider_is_shown_the_schema(installed: Path) -> None:
-    """Questions of one's own are asked with the schema; the query is taken out of the answer."""
+    """A new question is sent with the schema, and the query is extracted from the answer."""
     pytest.importorskip("openai", reason="the extra kgbench[openai] is not installed")
     prompts: list[str] = []
 
@@ -133,11 +133,11 @@ def test_a_model_behind_a_provider_is_shown_the_schema(installed: Path) -> None:
 
 
 def test_a_provider_that_fails_is_told(installed: Path) -> None:
-    """An answer that is none of the protocol's becomes an error in words, not a query."""
+    """If the provider does not answer, the response is 502 with a message."""
     pytest.importorskip("openai", reason="the extra kgbench[openai] is not installed")
     with LoopbackServer(OpenAISpeech(), answer=fixed("")) as model:
         spec = f"openai:m@{model.url}"
-    with served(spec) as url:  # nobody listens there any more
+    with served(spec) as url:  # the model's server has ended
         status, body = get(url, dataset=data.DATASET, question="Who is oldest?")
     assert status == 502
     assert "the model gave no answer" in body["error"]
@@ -152,7 +152,7 @@ iterations: 4
 
 
 def test_our_connector_asks_our_server(installed: Path) -> None:
-    """A run over the protocol gives what a run without it gives, recorded as that of a system."""
+    """A run through the protocol has the scores of a direct run and records a system."""
     store = str(installed / "store")
     with served("baseline:oracle") as url:
         (installed / "run.yaml").write_text(RUN.format(url=url), encoding="utf-8")
@@ -168,7 +168,7 @@ def test_our_connector_asks_our_server(installed: Path) -> None:
 
 
 def test_the_command_needs_a_data_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without an installed data set there is nothing to be asked about, and this is said."""
+    """Without an installed data set, the command is refused with a message."""
     monkeypatch.setenv(home.VARIABLE, str(tmp_path))
     with pytest.raises(TaskError, match="no data set with questions is installed"):
         CliRunner().invoke(
@@ -179,7 +179,7 @@ def test_the_command_needs_a_data_set(tmp_path: Path, monkeypatch: pytest.Monkey
 def test_the_command_says_where_it_listens(
     installed: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The model, the data sets and the address are printed when the server begins."""
+    """The model, the data set and the address are printed when the server starts."""
     said: list[str] = []
 
     def run(server: object, words: str, host: str, port: int) -> None:

@@ -21,7 +21,7 @@ pytestmark = [
     pytest.mark.skipif(lacking() is not None, reason=str(lacking())),
 ]
 LONG = "http://example.org/" + 60 * "unbroken"
-#: What models write to harm pages: no breaks, markup, names of tools that are none.
+#: Hostile output of models: long words, markup, unknown tools.
 HOSTILE = (
     wording.with_calls(
         stores.HOSTILE,
@@ -34,7 +34,7 @@ HOSTILE = (
     ),
     NATIVE[2],
 )
-#: Elements of the conversation that reach out of what they stand in, or over their neighbours.
+#: Elements that extend beyond their turn, or overlap their neighbours.
 SPILT = """
 const found = [];
 for (const one of document.querySelectorAll('.turn, .turn *')) {
@@ -58,7 +58,7 @@ UNFOLD = "for (const one of document.querySelectorAll('details')) one.open = tru
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory):
-    """The addresses of three dialogues with tools: native, by text, hostile."""
+    """Yield the addresses of three dialogues with tools: native, by text, hostile."""
     folder = tmp_path_factory.mktemp("tools") / "results"
     with pytest.MonkeyPatch.context() as patch, loopbacks() as start:
         patch.setenv("OPENAI_API_KEY", "sk-loopback")
@@ -78,7 +78,7 @@ def pages(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory):
-    """A window."""
+    """Yield a browser window."""
     with browsing(tmp_path_factory.mktemp("profile")) as found:
         yield found
 
@@ -86,7 +86,7 @@ def browser(tmp_path_factory):
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 360], ids=["desk", "phone"])
 def test_dialogues_with_tools_can_be_read(browser, pages, width, dark):
-    """Folded and unfolded, nothing is too wide, nothing covers another, and axe finds nothing."""
+    """Nothing is too wide, nothing overlaps, and axe finds nothing serious, folded or not."""
     axe = member(*AXE)
     found = []
     browser.look(width=width, dark=dark)
@@ -106,7 +106,7 @@ def test_dialogues_with_tools_can_be_read(browser, pages, width, dark):
 
 
 def test_calls_are_unfolded_without_a_script(browser, pages):
-    """With scripts switched off, the keyboard reaches each call, unfolds it and folds it again."""
+    """Without scripts, the keyboard reaches, unfolds and folds each call."""
     browser.look(width=360)
     browser.command("Emulation.setScriptExecutionDisabled", {"value": True})
     try:
@@ -133,7 +133,7 @@ def test_calls_are_unfolded_without_a_script(browser, pages):
 
 
 def test_what_a_model_was_told_stands_as_it_was(browser, pages):
-    """Blocks of calls and results are shown whole and in their order, not paired anew as fences."""
+    """Blocks of calls and results are shown whole and in order, not paired as code fences."""
     browser.open(next(page for page in pages if "/native/" in page))
     told = browser.run("return document.querySelector('.told pre').textContent")
     written = browser.run(

@@ -22,7 +22,7 @@ ACCEPT = {
     ".nt": "application/n-triples",
     ".trig": "application/n-triples",
 }
-#: Tests that do not pass, and why: the whole list, which a test holds to what really happens.
+#: All tests that fail, with the reason; a test compares the list with the results.
 EXPECTED = {
     "eval-triple-terms/op-2": "the engine keeps numbers by value: 123.0 becomes 123",
     "grouping/group01": "the engine keeps numbers by value: 001 becomes 1",
@@ -32,19 +32,19 @@ EXPECTED = {
     "update-silent/load-into-silent": "LOAD is refused on purpose, SILENT or not",
     "update-silent/load-silent": "LOAD is refused on purpose, SILENT or not",
 }
-#: Everything in the store.
+#: All quads of the store.
 ALL = "SELECT ?g ?s ?p ?o { { ?s ?p ?o } UNION { GRAPH ?g { ?s ?p ?o } } }"
 
 
 @pytest.fixture(scope="module")
 def root(external_data):
-    """The folder of the tests."""
+    """Return the folder of the tests."""
     return external_data / "rdf-tests" / "sparql"
 
 
 @pytest.fixture(scope="module")
 def client(tmp_path_factory):
-    """A client of a server that takes updates, whose default graph is that of the store alone."""
+    """Yield a client of a writable server whose default graph is not the union of graphs."""
     place = tmp_path_factory.mktemp("w3c") / "store"
     with open_store(str(place)):
         pass
@@ -57,7 +57,7 @@ def client(tmp_path_factory):
 
 
 def asked(client, case, root, accept="*/*"):
-    """The answer to the query of a test, over the graphs of its data."""
+    """Return the response to the query of a test, over the graphs of its data."""
     default, named = _uploaded(client, case.before, root)
     return client.post(
         "sparql",
@@ -73,9 +73,9 @@ def _text(case, root):
 
 
 def _uploaded(client, files, root):
-    """Insert the files of a test where its query finds them: into default and named graphs.
+    """Insert the files of a test, and return the names of its default and named graphs.
 
-    One update has all of them, because their blank nodes may stand in several graphs.
+    A single update inserts all of them, because graphs may share blank nodes.
     """
     default, named = [f"{w3c.BASE}empty"], []
     blocks = []
@@ -88,7 +88,7 @@ def _uploaded(client, files, root):
     for graph, place in files.named:
         named.append(graph)
         blocks += [f"GRAPH <{graph}> {{ {quad.triple} }}" for quad in w3c.parsed(place, root)]
-    # Updates of other tests may have left something in graphs of the same name.
+    # Updates of other tests may have written to graphs of the same name.
     cleared = "".join(f"CLEAR SILENT GRAPH <{graph}> ;" for graph in dict.fromkeys(named + default))
     update(client, f"{cleared} INSERT DATA {{ {' '.join(blocks)} }}")
     return list(dict.fromkeys(default)), list(dict.fromkeys(named))
@@ -102,7 +102,7 @@ def update(client, text):
 
 
 def queried(client, case, root):
-    """Whether a query gives what it must."""
+    """Return ``True`` if a query has the expected result, else the response."""
     suffix = case.result.suffix
     answer = asked(client, case, root, ACCEPT[suffix])
     if not answer.is_success:
@@ -116,7 +116,7 @@ def queried(client, case, root):
 
 
 def updated(client, case, root):
-    """Whether an update leaves the graphs that it must."""
+    """Return ``True`` if an update leaves the expected graphs, else the response or the graphs."""
     blocks = [
         f"GRAPH <{name}> {{ {quad.triple} }}"
         for name, place in case.before.named
@@ -142,7 +142,7 @@ def updated(client, case, root):
 
 
 def checked(client, case, root):
-    """True where a test passes, else what came instead."""
+    """Return ``True`` if a test passes, else the actual result."""
     if case.kind == "QueryEvaluationTest":
         return queried(client, case, root)
     if case.kind == "UpdateEvaluationTest":
@@ -157,7 +157,7 @@ def checked(client, case, root):
 
 
 def test_all_pass_but_those_listed(client, root):
-    """What does not pass stands in the list, with its reason, and nothing else stands there."""
+    """Exactly the listed tests fail."""
     found = w3c.cases(root)
     failing = {}
     for case in found:

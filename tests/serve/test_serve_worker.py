@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the processes of a server do with jobs, without giving up anything first."""
+"""Jobs in the worker processes of a server, run in the test's process without isolation."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ EVERYTHING = "SELECT * { GRAPH ?g { ?s ?p ?o } }"
 
 @pytest.fixture(scope="module")
 def path(result_store):
-    """A snapshot."""
+    """Return the path of a snapshot."""
     return str(SnapshotFollower(str(result_store), BASE).view.path)
 
 
 def framed(data):
-    """The frames in what a worker has written: their tags and payloads."""
+    """Return the frames in the output of a worker: tags and payloads."""
     found = []
     while data:
         length = int.from_bytes(data[1:5], "big")
@@ -41,7 +41,7 @@ def framed(data):
 
 @pytest.fixture
 def answers(monkeypatch, path):
-    """What a worker says to jobs: its frames, from the one that says that it is ready."""
+    """Return a function from jobs to a worker's frames; the first frame says that it is ready."""
 
     def said(handler, *jobs):
         basic = {
@@ -64,7 +64,7 @@ def answers(monkeypatch, path):
                 worker.answer_jobs(handler)
             finally:
                 signal.signal(signal.SIGINT, before)
-                for stream in opened:  # a process that ends closes it
+                for stream in opened:  # a process closes it when it ends
                     stream.close()
                 os.dup2(own, 1)
                 os.close(own)
@@ -75,7 +75,7 @@ def answers(monkeypatch, path):
 
 
 def test_queries_are_answered_and_ended_by_a_frame(answers):
-    """Rows, graphs, booleans and whole graphs are data; each job has its own end."""
+    """Rows, graphs, booleans and whole graphs are sent as data, and each job has an end frame."""
     ready, *found = answers(
         worker._handler(),
         {"query": SELECT},
@@ -99,14 +99,14 @@ def test_queries_are_answered_and_ended_by_a_frame(answers):
     ("job", "kind", "words"),
     [
         ({"query": "SELECT nothing"}, "query", "expected"),
-        ({"query": EVERYTHING}, "limit", "larger than this server sends"),
+        ({"query": EVERYTHING}, "limit", "exceeds the size limit of this server"),
         ({"query": EVERYTHING, "rows": 10**6, "bytes": 99}, "limit", "larger"),
         ({"graph": f"{BASE}graph/catalogue", "format": "nt"}, "limit", "larger"),
         ({}, "defect", "KeyError"),
     ],
 )
 def test_what_fails_is_told_and_the_next_job_done(answers, job, kind, words):
-    """A refusal says of what kind it is; a worker that refused something goes on."""
+    """A refusal has its kind, and the worker then runs the next job."""
     found = answers(worker._handler(), job, {"query": SELECT})
     (refused,) = [json.loads(payload) for tag, payload in found if tag == worker.FAILED]
 
@@ -120,7 +120,7 @@ def test_what_fails_is_told_and_the_next_job_done(answers, job, kind, words):
     [(worker, {"query": SELECT}), (analyst, {"analysis": "models", "arguments": {}})],
 )
 def test_damaged_snapshot_is_no_fault_of_who_asks(answers, program, job, tmp_path):
-    """A snapshot that cannot be opened is told as a defect; the next job finds its own."""
+    """A damaged snapshot is reported as a defect, and the next job opens its own."""
     damaged = tmp_path / "1"
     damaged.mkdir()
     (tmp_path / "1.lock").touch()
@@ -133,7 +133,7 @@ def test_damaged_snapshot_is_no_fault_of_who_asks(answers, program, job, tmp_pat
 
 
 def test_lack_of_memory_ends_a_worker(answers, monkeypatch):
-    """A worker without memory ends with the status that says so, and answers nothing more."""
+    """A worker without memory ends with the status for it, and answers nothing more."""
 
     def leave(status):
         raise SystemExit(status)
@@ -149,7 +149,7 @@ def test_lack_of_memory_ends_a_worker(answers, monkeypatch):
 
 
 def test_worker_whose_parent_is_gone_ends(answers):
-    """Where nobody reads any more, a worker leaves the jobs that are left."""
+    """A worker whose output is closed ends without running further jobs."""
     jobs = []
 
     def unread(job, _):
@@ -161,19 +161,19 @@ def test_worker_whose_parent_is_gone_ends(answers):
 
 
 def test_unknown_machine_is_not_isolated(monkeypatch):
-    """Where no filter is known, a process says that it can reach the network."""
+    """On a machine without a known filter, the process is not isolated."""
     monkeypatch.setattr(isolation.platform, "machine", lambda: "pdp-11")
     assert isolation._close_network() is False
 
 
 def test_long_messages_are_cut():
-    """A parser's list of all that it would have taken is of use to nobody."""
+    """Long messages of a parser are truncated."""
     assert worker.parser_message(ValueError("x" * 1_000)) == "x" * 300 + " ..."
     assert worker.parser_message(ValueError("x")) == "x"
 
 
 def test_analyses_are_answered(answers):
-    """A result comes pickled; what the store lacks and what is broken are told apart."""
+    """A result is pickled; missing resources are distinguished from defects."""
     found = answers(
         analyst._handler(),
         {"analysis": "models", "arguments": {}},
@@ -192,7 +192,7 @@ def test_analyses_are_answered(answers):
 
 @pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
 def test_filter_refuses_what_it_names(machine):
-    """The program ends in a permission and a refusal, which every named call jumps to."""
+    """The filter ends with an allow and a refusal; each named call jumps to the refusal."""
     number, calls = isolation._CALLS[machine]
     code = isolation._filter(number, calls)
     lines = [code[place : place + 8] for place in range(0, len(code), 8)]

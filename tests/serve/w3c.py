@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reading the manifests of the W3C's SPARQL tests: what each test asks and what must come of it."""
+"""Reads the manifests of the W3C's SPARQL tests: requests and expected results."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _RESULTS = {".srj": ox.QueryResultsFormat.JSON, ".srx": ox.QueryResultsFormat.XM
 
 @dataclass(frozen=True)
 class Given:
-    """The graphs that a test starts from, or must end with: files by the name of their graph."""
+    """The graphs before or after a test: files by name of their graph."""
 
     default: tuple[Path, ...] = ()
     named: tuple[tuple[str, Path], ...] = ()
@@ -28,7 +28,7 @@ class Given:
 
 @dataclass(frozen=True)
 class Case:
-    """One test: its kind, its query or update, and the data before and after."""
+    """A test: its kind, its query or update, and the data before and after."""
 
     name: str
     kind: str
@@ -39,12 +39,12 @@ class Case:
 
 
 def address(path: Path, root: Path) -> str:
-    """The IRI that stands for a file of the tests."""
+    """Return the IRI of a file of the tests."""
     return BASE + quote(str(path.relative_to(root)))
 
 
 def cases(root: Path) -> list[Case]:
-    """The tests of all manifests below ``root``, by name."""
+    """Return the tests of all manifests below ``root``, ordered by name."""
     found: dict[str, Case] = {}
     for manifest in sorted(root.rglob("manifest.ttl")):
         for case in _of_manifest(manifest, root):
@@ -113,7 +113,7 @@ def _of_manifest(manifest: Path, root: Path) -> list[Case]:
 
 
 def rows(content: bytes, suffix: str) -> ox.Dataset | bool:
-    """Solutions as triples of a blank node for each row, so that isomorphic ones are equal."""
+    """Return solutions as a canonical graph with a blank node per row, or the boolean."""
     found = ox.parse_query_results(content, _RESULTS[suffix])
     if isinstance(found, ox.QueryBoolean):
         return bool(found)
@@ -130,7 +130,7 @@ def rows(content: bytes, suffix: str) -> ox.Dataset | bool:
 
 
 def dataset(files: Given, root: Path) -> ox.Dataset:
-    """The graphs of files together, blank nodes of each apart, in canonical form."""
+    """Return the graphs of files in canonical form, with separate blank nodes."""
     made = ox.Dataset()
     for place in files.default:
         for quad in parsed(place, root):
@@ -143,6 +143,6 @@ def dataset(files: Given, root: Path) -> ox.Dataset:
 
 
 def parsed(place: Path, root: Path) -> list[ox.Quad]:
-    """The statements of a file."""
+    """Return the statements of a file."""
     form = ox.RdfFormat.from_extension(place.suffix.removeprefix("."))
     return list(ox.parse(path=str(place), format=form, base_iri=address(place, root)))

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Loopback servers that speak the providers' protocols, well and badly, as told."""
+"""Loopback servers that implement the providers' protocols, correctly or with scripted faults."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Anthropic's message batches: made with one call, looked at, and read as JSON lines."""
+"""Anthropic's message batches: created with one call, polled, and read as JSON lines."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 class AnthropicBatchSpeech(AnthropicSpeech):
     """Words responses as Anthropic does, those about batches included.
 
-    ``details`` are those of :class:`~tests.servers.batch_desk.BatchDesk`.
+    ``details`` are passed to :class:`~tests.servers.batch_desk.BatchDesk`.
     """
 
     METHODS = ("GET", "POST")
@@ -32,7 +32,7 @@ class AnthropicBatchSpeech(AnthropicSpeech):
         self.desk = BatchDesk(AnthropicSpeech(echo_key=echo_key), **details)
 
     def prompt(self, body: Any) -> str:
-        """What single requests ask; nothing is asked about batches."""
+        """Return the text of a single request, or ``""`` for a request about a batch."""
         return super().prompt(body) if isinstance(body, dict) and "messages" in body else ""
 
     def respond(self, entry: Entry, behaviour: Behaviour, answer: str) -> Response:
@@ -84,7 +84,7 @@ class AnthropicBatchSpeech(AnthropicSpeech):
         if "after_id" in query:
             ids = [batch.id for batch in newest]
             newest = newest[ids.index(query["after_id"][0]) + 1 :]
-        page = newest[:2]  # however much was asked for
+        page = newest[:2]  # whatever ``limit`` the request has
         for batch in page:
             batch.looks += 1
         body = {"data": [_shown(batch, root) for batch in page], "has_more": len(newest) > 2}

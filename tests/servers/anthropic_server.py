@@ -11,7 +11,7 @@ from tests.servers import process, scripts
 from tests.servers.loopback import Response, tokens
 from tests.servers.scripts import Behaviour, Entry
 
-# What fails: behaviour -> status, error type, message.
+# Failures: behaviour -> status, error type, message.
 _ERRORS = {
     scripts.RATE_LIMIT: (429, "rate_limit_error", "This request would exceed your rate limit"),
     scripts.SERVER_ERROR: (500, "api_error", "Internal server error"),
@@ -28,11 +28,11 @@ _ERRORS = {
 }
 
 
-SIGNATURE = "+//+c2ln"  # of a block of thinking
+SIGNATURE = "+//+c2ln"  # of a thinking block
 
 
 class AnthropicSpeech:
-    """Words responses as Anthropic does. ``reasoning`` becomes a thinking block where it is set."""
+    """Words responses as Anthropic does. ``reasoning``, if set, becomes a thinking block."""
 
     PREFIX = ""
     METHODS = ("POST",)
@@ -42,7 +42,7 @@ class AnthropicSpeech:
         self._echo_key = echo_key
 
     def prompt(self, body: Any) -> str:
-        """The contents of all messages, each on its own."""
+        """Return the contents of all messages, one text for each."""
         said = [message["content"] for message in body["messages"]]
         return "\n\n".join(one if isinstance(one, str) else json.dumps(one) for one in said)
 

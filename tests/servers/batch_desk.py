@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What servers with a batch interface share: batches that get on a step with each look at them."""
+"""Batches that servers with a batch interface share; each poll brings a batch closer to its end."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from tests.servers import scripts
 from tests.servers.loopback import Answerer, Response, Speech, echo
 from tests.servers.scripts import Behaviour, Entry, Script
 
-LOOKS = 2  # at a batch before it ends
+LOOKS = 2  # polls before a batch ends
 
 
 @dataclass(slots=True)
 class Asked:
-    """One request in a batch, and what became of it. ``done``: the batch got to it."""
+    """One request in a batch, with its response. ``done``: the batch processed it."""
 
     name: str
     body: Any
@@ -28,7 +28,7 @@ class Asked:
 
 @dataclass(slots=True)
 class Batch:
-    """A batch at the server; it ends as ``ending`` says after some looks."""
+    """A batch at the server; after a few polls it ends with the status ``ending``."""
 
     id: str
     asked: list[Asked]
@@ -40,20 +40,20 @@ class Batch:
 
     @property
     def ended(self) -> bool:
-        """Whether nothing more will be done."""
+        """Whether no further request of the batch will be processed."""
         return self.looks > LOOKS or self.cancelled
 
     @property
     def state(self) -> str:
-        """The ending, once it has come."""
+        """The final status of the batch."""
         return "cancelled" if self.cancelled and self.looks <= LOOKS else self.ending
 
 
 class BatchDesk:
-    """The batches of a server. ``each`` says how single requests in them are treated.
+    """The batches of a server. ``each`` is the script for the single requests in them.
 
-    ``ending`` says how the batch with a number ends: ``completed``, or ``expired`` or ``cancelled``
-    after the first half of its requests, or ``failed`` before any.
+    ``ending`` maps the number of a batch to its final status: ``completed``, or ``expired`` or
+    ``cancelled`` after the first half of its requests, or ``failed`` before any.
     """
 
     def __init__(
@@ -73,18 +73,18 @@ class BatchDesk:
 
     @property
     def ledger(self) -> list[Asked]:
-        """All requests that were answered, and so are charged."""
+        """All requests that were answered and are therefore charged."""
         every = [asked for batch in self.batches for asked in batch.asked]
         return [asked for asked in every if asked.done and asked.response.answer is not None]
 
     def find(self, number: str) -> Batch | None:
-        """The batch with this id."""
+        """Return the batch with this id."""
         return next((batch for batch in self.batches if batch.id == number), None)
 
     def made(
         self, requests: list[tuple[str, Any]], path: str, entry: Entry, metadata: Any = None
     ) -> Batch:
-        """A new batch of requests, by name and body, that came with ``entry``."""
+        """Create a batch of ``requests`` (name and body) that arrived with ``entry``."""
         number = len(self.batches)
         asked = [self._asked(name, body, path, entry) for name, body in requests]
         batch = Batch(f"batch_{number:04d}", asked, self._ending(number), metadata)

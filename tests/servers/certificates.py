@@ -14,7 +14,7 @@ from cryptography.x509.oid import NameOID
 
 
 def made(folder: Path) -> tuple[Path, Path]:
-    """A certificate of this machine that nobody but itself vouches for, with its key: two files."""
+    """Create a self-signed certificate of this machine and its key; return both paths."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "tests")])
     now = datetime.now(UTC)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Dask cluster on the loopback interface: a scheduler and workers, each a process of its own."""
+"""A Dask cluster on the loopback interface: a scheduler and workers, each in its own process."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-_PATIENCE = 120.0  # seconds: three interpreters load Dask at once
+_PATIENCE = 120.0  # seconds: three interpreters load Dask at the same time
 
 
 class Cluster:
-    """What runs: ``address`` of the scheduler, and the ``workers`` as processes."""
+    """A running cluster: the ``address`` of its scheduler, and its ``workers`` as processes."""
 
     def __init__(self, folder: Path, workers: int) -> None:
         self._folder = folder
@@ -34,7 +34,7 @@ class Cluster:
         self.add(workers)
 
     def add(self, workers: int) -> None:
-        """Start more workers; returns when the scheduler knows them."""
+        """Start more workers and return when they are registered at the scheduler."""
         first = len(self._logs)
         self.workers += [
             self._start(
@@ -75,7 +75,7 @@ class Cluster:
             time.sleep(0.02)
 
     def stop(self) -> None:
-        """End all processes that still run."""
+        """Terminate all processes that still run."""
         for process in reversed(self._processes):
             process.terminate()
         for process in self._processes:
@@ -88,7 +88,7 @@ class Cluster:
 
 @contextmanager
 def cluster(folder: Path, workers: int = 2) -> Iterator[Cluster]:
-    """A cluster with ``workers``, which keeps its files in ``folder``; stopped at the end."""
+    """Yield a cluster with ``workers``, which keeps its files in ``folder``; stop it at the end."""
     running = Cluster(folder, workers)
     try:
         yield running

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Servers of other projects, each in an environment of its own below ``build/``.
+"""Servers of other projects, each in its own virtual environment below ``build/``.
 
-An environment is made once and kept. Only pip reaches a package index for that; the servers
-themselves are given a proxy address at which nobody listens, like all that tests start.
+An environment is created once and kept. Only pip accesses a package index for that; the servers
+themselves, like all processes that tests start, get the address of a proxy that does not exist.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ _PATIENCE = 180.0  # seconds until a server answers on a busy machine
 
 
 def environment(name: str) -> Path:
-    """The folder of programs of the environment ``name``."""
+    """Return the folder of executables of the environment ``name``."""
     return ROOT / "build" / name / "bin"
 
 
 def installed(name: str, *requirements: str) -> Path:
-    """The programs of an environment that has ``requirements``; skips where pip cannot make it."""
+    """Return the executables of an environment with ``requirements``; skip if pip fails."""
     programs = environment(name)
     done = programs.parent / ".installed"
     wanted = "\n".join(requirements)
@@ -56,7 +56,7 @@ def installed(name: str, *requirements: str) -> Path:
 
 @contextlib.contextmanager
 def serving(command: Sequence[str | Path], url: str, log: Path, **variables: str) -> Iterator[None]:
-    """Run the server ``command`` from when it answers at ``url``; what it says goes to ``log``."""
+    """Start the server ``command``, yield once ``url`` answers; its output goes to ``log``."""
     own: Mapping[str, str] = {**os.environ, **variables}
     with (
         log.open("wb") as said,

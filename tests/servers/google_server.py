@@ -11,7 +11,7 @@ from tests.servers import process, scripts
 from tests.servers.loopback import Response, tokens
 from tests.servers.scripts import Behaviour, Entry
 
-# What fails: behaviour -> HTTP status, gRPC status, message.
+# Failures: behaviour -> HTTP status, gRPC status, message.
 _ERRORS = {
     scripts.RATE_LIMIT: (429, "RESOURCE_EXHAUSTED", "Resource has been exhausted"),
     scripts.SERVER_ERROR: (500, "INTERNAL", "An internal error has occurred"),
@@ -28,14 +28,14 @@ _ERRORS = {
 }
 
 
-SIGNATURE = "+//+c2ln"  # of a thought
+SIGNATURE = "+//+c2ln"  # of a thought part
 
 
 class GoogleSpeech:
-    """Words responses as Google does. ``reasoning`` becomes a thought part where it is set.
+    """Words responses as Google does. ``reasoning``, if set, becomes a thought part.
 
-    A rate limit says when to come back in the body's ``RetryInfo``, as Google does, and in the
-    header with ``in_header``.
+    A rate limit has its delay in the body's ``RetryInfo``, as Google does, and in the header with
+    ``in_header``.
     """
 
     PREFIX = ""
@@ -49,7 +49,7 @@ class GoogleSpeech:
         self._in_header = in_header
 
     def prompt(self, body: Any) -> str:
-        """The texts of all contents, each on its own."""
+        """Return the texts of all contents, one for each."""
         parts = [part for turn in body["contents"] for part in turn["parts"]]
         return "\n\n".join(part.get("text") or json.dumps(part) for part in parts)
 
@@ -89,7 +89,7 @@ class GoogleSpeech:
         return Response(code, {"error": error}, headers)
 
     def _charges(self, entry: Entry) -> tuple[int, int]:
-        """Tokens of the prompt, and of reasoning."""
+        """Return the tokens of the prompt and of reasoning."""
         thought = 0 if self._reasoning is None else tokens(self._reasoning)
         return tokens(self.prompt(entry.body)), thought
 

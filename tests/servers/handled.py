@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A server of the standard library in a thread, for a handler that a test brings."""
+"""A server of the standard library in a thread, with a handler from a test."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 @contextmanager
 def handled(handler: Callable[..., BaseHTTPRequestHandler]) -> Iterator[str]:
-    """A server on this machine that answers by ``handler``; gives its address without a slash."""
+    """Yield the address (no final slash) of a server on this machine that uses ``handler``."""
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.02,))
         thread.start()

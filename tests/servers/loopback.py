@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A small HTTP/1.1 server on the loopback interface that keeps a ledger of what it was asked.
+"""A small HTTP/1.1 server on the loopback interface that keeps a ledger of its requests.
 
-In a test, in a thread of its own::
+In a test, in its own thread::
 
     with LoopbackServer(OpenAISpeech(), script=sequence("server-error")) as server:
         ...server.url, server.ledger...
 
 or as a process that outlives its client (``python -m tests.servers.openai_server``), which prints
-one JSON line with its URL and answers ``GET /ledger``; :func:`running` starts and stops that.
+one JSON line with its URL and answers ``GET /ledger``; :func:`running` starts and stops it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _CREDENTIALS = ("authorization", "x-api-key", "x-goog-api-key", "cookie")
 
 
 class Response(NamedTuple):
-    """What goes out: status, body (JSON-shaped, or raw bytes), headers, and what it charges."""
+    """A response: status, body (JSON-shaped, or raw bytes), headers, and the charged usage."""
 
     status: int
     body: Any
@@ -51,11 +51,11 @@ class Speech(Protocol):
     METHODS: Collection[str]
 
     def prompt(self, body: Any) -> str:
-        """The text of the whole conversation in a request body."""
+        """Return the text of the whole conversation in a request body."""
         ...
 
     def respond(self, entry: Entry, behaviour: Behaviour, answer: str) -> Response:
-        """The response for a behaviour that is not of the wire; ``answer`` is the text to give."""
+        """Return the response for a behaviour not in ``WIRE``; ``answer`` is its text."""
         ...
 
 
@@ -63,27 +63,27 @@ Answerer = Callable[[str], str]
 
 
 def echo(prompt: str) -> str:
-    """A short deterministic answer that depends on the whole prompt."""
+    """Return a short deterministic answer that depends on the whole prompt."""
     return f"answer {hashlib.sha256(prompt.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"
 
 
 def fixed(text: str) -> Answerer:
-    """Always ``text``."""
+    """Return a function that always answers ``text``."""
     return lambda _: text
 
 
 def looked_up(answers: dict[str, str]) -> Answerer:
-    """``answers`` by prompt, and :func:`echo` for what is not in it."""
+    """Return a function that answers from ``answers`` by prompt, else with :func:`echo`."""
     return lambda prompt: answers[prompt] if prompt in answers else echo(prompt)
 
 
 def tokens(text: str) -> int:
-    """What the servers here charge for ``text``: a token per four characters, at least one."""
+    """Return the tokens charged for ``text``: one per four characters, at least one."""
     return max(1, len(text) // 4)
 
 
 class LoopbackServer:
-    """One server in a thread of its own; see the module. ``port`` 0 takes any free one."""
+    """A server in its own thread (see the module). ``port`` 0 takes any free port."""
 
     def __init__(
         self,
@@ -106,7 +106,7 @@ class LoopbackServer:
 
     @property
     def url(self) -> str:
-        """The base URL that the provider's SDK is given."""
+        """The base URL for the provider's SDK."""
         return f"{self.root}{self._speech.PREFIX}"
 
     @property
@@ -116,11 +116,11 @@ class LoopbackServer:
 
     @property
     def acknowledged(self) -> list[Entry]:
-        """The requests whose answers went out whole, in the order they came."""
+        """The requests that were answered completely, in the order of arrival."""
         return [entry for entry in self.ledger if entry.acknowledged is not None]
 
     def requests(self, number: int) -> list[Entry]:
-        """The ledger once it holds ``number`` requests: one whose client gave up may come late."""
+        """Return the ledger once it has ``number`` requests; an abandoned request may be late."""
         end = time.monotonic() + 60
         while len(self.ledger) < number and time.monotonic() < end:
             time.sleep(0.01)
@@ -158,7 +158,7 @@ class LoopbackServer:
         self._ready.set()
         await self._stop.wait()
         server.close()
-        for _ in range(3):  # a connection that has just been made is among them then
+        for _ in range(3):  # so that a connection accepted just now is among them
             await asyncio.sleep(0)
         for task in list(connections):
             task.cancel()
@@ -172,7 +172,7 @@ class LoopbackServer:
                 pass
 
     async def _exchange(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
-        """Read one request and answer it; false when the connection is over."""
+        """Read one request and answer it; return false when the connection has ended."""
         method, path, headers, raw = await _read_request(reader)
         if path == "/ledger":
             await _send(writer, Response(200, self._report()))
@@ -205,7 +205,7 @@ class LoopbackServer:
         if behaviour.delay:
             await asyncio.sleep(behaviour.delay)
         if behaviour.kind == scripts.HANG:
-            await reader.read()  # until the client gives up
+            await reader.read()  # until the client closes the connection
             return False
         if behaviour.kind == scripts.GARBAGE:
             writer.write(b"\x16\x03\x01 this is no HTTP \xff\xfe\r\n\r\n")
@@ -228,7 +228,7 @@ class LoopbackServer:
                 await writer.drain()
                 await asyncio.sleep(0.05)
             return False
-        # Noted first: who has read an answer finds it in the ledger, however late this thread is.
+        # Recorded first, so that a client that has read the answer finds it in the ledger.
         entry.answer, entry.usage = response.answer, response.usage
         if response.answer is not None:
             entry.acknowledged = time.time()
@@ -240,7 +240,7 @@ class LoopbackServer:
         return True
 
     def _report(self) -> list[dict[str, Any]]:
-        """The ledger as JSON, without credentials."""
+        """Return the ledger as JSON, without credentials."""
         entries = [asdict(entry) for entry in self.ledger]
         for entry in entries:
             entry["headers"] = {k: v for k, v in entry["headers"].items() if k not in _CREDENTIALS}
@@ -280,14 +280,14 @@ class Running(NamedTuple):
     root: str
 
     def ledger(self) -> list[Entry]:
-        """What the server was asked so far."""
+        """Return the requests that the server has received so far."""
         with urllib.request.urlopen(f"{self.root}/ledger", timeout=60) as response:
             return [Entry(**entry) for entry in json.load(response)]
 
 
 @contextlib.contextmanager
 def running(module: str, *arguments: str) -> Iterator[Running]:
-    """``python -m tests.servers.MODULE ARGUMENTS`` while the block runs."""
+    """Run ``python -m tests.servers.MODULE ARGUMENTS`` within a ``with`` block."""
     root = Path(__file__).resolve().parents[2]
     command = [sys.executable, "-m", f"tests.servers.{module}", "--with-parent", *arguments]
     with subprocess.Popen(

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An MCP server for tests that speaks streamable HTTP, and misbehaves as it is told.
+"""An MCP server for tests that speaks streamable HTTP, with a configurable fault.
 
-It is written by hand: what it breaks, the SDK's server would not send.
+It does not use the SDK, because the SDK's server cannot send these faults.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from typing import Any, Self
 JSON = "application/json"
 EVENTS = "text/event-stream"
 PIECE = b"x" * (1 << 20)
-MOST = 512  # pieces, so that a client without limits ends, too
+MOST = 512  # pieces, so that a test of a client without limits ends, too
 
 
 class McpOverHttp:
-    """A server in a thread of its own.
+    """A server in its own thread.
 
-    ``manner`` is what it does to calls of its tool (``use``) or to the first request (``begin``).
-    ``requests`` are the methods and headers that it was sent, ``sent`` the bytes of flooding
-    bodies; ``called`` is called when a call is noticed or held; ``other`` is an address to lead
-    clients to.
+    ``manner`` is its reaction to calls of its tool (``at="use"``) or to the first request
+    (``at="begin"``). ``requests`` are the methods and headers received, ``sent`` the bytes of
+    flooding bodies; ``called`` is invoked when a call is noticed or held; ``other`` is the URL
+    used in redirects and challenges.
     """
 
     def __init__(self, manner: str = "good", at: str = "use", other: str = "") -> None:
@@ -43,7 +43,7 @@ class McpOverHttp:
 
     @property
     def url(self) -> str:
-        """Where the server is asked."""
+        """The URL of the server."""
         return f"http://127.0.0.1:{self._server.server_port}/mcp"
 
     def __enter__(self) -> Self:
@@ -67,16 +67,16 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def setup(self) -> None:
-        """Remember whose requests these are."""
+        """Remember the server that these requests belong to."""
         super().setup()
         assert isinstance(self.server, _Server)
         self.of = self.server.of
 
     def log_message(self, *_: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
     def do_GET(self) -> None:
-        """Refuse a stream of the server's own messages."""
+        """Refuse a stream of server-initiated messages."""
         self.of.requests.append(("GET", _lower(self.headers)))
         self._whole(405, b"")
 
@@ -86,7 +86,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._whole(200, b"")
 
     def do_POST(self) -> None:
-        """Answer a message, or do what the manner of the server says."""
+        """Answer a message, or apply the fault ``manner``."""
         asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self.of.requests.append((asked["method"], _lower(self.headers)))
         if asked["method"] == ("tools/call" if self.of.at == "use" else "initialize"):
@@ -104,7 +104,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _held(self, _: object) -> None:
         self.of.called()
-        self.connection.recv(1)  # until the client goes
+        self.connection.recv(1)  # until the client closes the connection
         self.close_connection = True
 
     def _noticed(self, asked: dict[str, Any]) -> None:
@@ -112,7 +112,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._good(asked)
 
     def _reversed(self, asked: dict[str, Any]) -> None:
-        """Answer three calls once all are there, the last first."""
+        """Answer three calls once all have arrived, in reverse order."""
         text = asked["params"]["arguments"]["text"]
         self.of.together.wait(60)
         with self.of.turn:
@@ -156,7 +156,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Type", EVENTS)
         self.end_headers()
         self.wfile.flush()
-        self.connection.recv(1)  # until the client goes
+        self.connection.recv(1)  # until the client closes the connection
         self.close_connection = True
 
     def _flood(self, kind: str, begin: bytes, piece: bytes) -> None:
@@ -172,7 +172,7 @@ class _Handler(BaseHTTPRequestHandler):
             for _ in range(MOST):
                 self.wfile.write(piece)
                 self.of.sent += len(piece)
-        except OSError:  # the client has gone
+        except OSError:  # the client has closed the connection
             pass
         self.close_connection = True
 
@@ -191,7 +191,7 @@ def _lower(headers: Message) -> dict[str, str]:
 
 
 def _result(asked: dict[str, Any], token: str) -> dict[str, Any]:
-    """What a kind server answers; the tool repeats the token that came with the request."""
+    """Return the correct result of a request; the tool repeats the token of the request."""
     method, given = asked["method"], asked.get("params", {})
     if method == "initialize":
         return {

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An MCP server for tests that misbehaves as its argument says.
+"""An MCP server for tests with the fault that its argument names.
 
-It speaks over standard input and output by the SDK, apart from what it breaks on purpose.
+It uses the SDK over standard input and output, except where a fault is deliberate.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ SECRET = "AVIARY_PASSWORD"
 
 
 def offered(manner):
-    """The tools of the server."""
+    """Return the tools of the server."""
     schema = {"type": "object", "properties": {"text": {"type": "string"}}}
     names = ["search", "answer", "bad name", "search"]
     if manner == "nothing":
@@ -31,7 +31,7 @@ def offered(manner):
 
 
 def result(manner, arguments):
-    """What a call gives."""
+    """Return the result of a call."""
     if manner == "image":
         picture = wire.ImageContent(type="image", data="AA==", mime_type="image/png")
         return wire.CallToolResult(content=[picture])
@@ -51,13 +51,13 @@ def result(manner, arguments):
 
 
 def note(file, line):
-    """Add a line to a file."""
+    """Append a line to a file."""
     with Path(file).open("a", encoding="utf-8") as opened:
         opened.write(f"{line}\n")
 
 
 def begin(manner, noted):
-    """Note the start as a line in a file, and break what is broken from the start."""
+    """Record the start as a line in a file, and apply a fault that concerns the start."""
     note(noted, os.getpid())
     if manner == "dead":
         sys.exit(3)

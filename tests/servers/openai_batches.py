@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""OpenAI's batch interface: files go up, batches are made and looked at, files come down."""
+"""OpenAI's batch interface: files are uploaded, batches created and polled, results downloaded."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _FILE = re.compile(r'name="file"; filename="([^"]+)"\r\n[^\n]*\r\n\r\n(.*?)\r\n-
 class OpenAIBatchSpeech(OpenAISpeech):
     """Words responses as OpenAI does, those about files and batches included.
 
-    ``details`` are those of :class:`~tests.servers.batch_desk.BatchDesk`.
+    ``details`` are passed to :class:`~tests.servers.batch_desk.BatchDesk`.
     """
 
     METHODS = ("GET", "POST")
@@ -32,7 +32,7 @@ class OpenAIBatchSpeech(OpenAISpeech):
         self.files: dict[str, bytes] = {}
 
     def prompt(self, body: Any) -> str:
-        """What single requests ask; nothing is asked about files and batches."""
+        """Return the text of a single request, or ``""`` for a request about files or batches."""
         return super().prompt(body) if isinstance(body, dict) and "model" in body else ""
 
     def respond(self, entry: Entry, behaviour: Behaviour, answer: str) -> Response:
@@ -96,7 +96,7 @@ class OpenAIBatchSpeech(OpenAISpeech):
         if "after" in query:
             ids = [batch.id for batch in newest]
             newest = newest[ids.index(query["after"][0]) + 1 :]
-        page = newest[:2]  # however much was asked for
+        page = newest[:2]  # whatever ``limit`` the request has
         data = [self._shown(batch) for batch in page]
         return Response(200, {"object": "list", "data": data, "has_more": len(newest) > len(page)})
 
@@ -130,7 +130,7 @@ class OpenAIBatchSpeech(OpenAISpeech):
         for name, lines in (("output", good), ("error", wrong)):
             if lines:
                 number = f"file-{batch.id}-{name}"
-                # Unordered, as results may be.
+                # Unordered, because results may be.
                 text = [json.dumps(_line(asked, batch), ensure_ascii=False) for asked in lines]
                 self.files[number] = "".join(f"{one}\n" for one in reversed(text)).encode()
                 body[f"{name}_file_id"] = number

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A loopback server that speaks OpenAI's protocol: chat completions, responses and embeddings.
 
-``python -m tests.servers.openai_server --help`` says how it runs as a process.
+``python -m tests.servers.openai_server --help`` describes how it runs as a process.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tests.servers import process, scripts
 from tests.servers.loopback import Response, tokens
 from tests.servers.scripts import Behaviour, Entry
 
-# What fails: behaviour -> status, error type, code, message.
+# Failures: behaviour -> status, error type, code, message.
 _ERRORS = {
     scripts.RATE_LIMIT: (429, "requests", "rate_limit_exceeded", "Rate limit reached for requests"),
     scripts.QUOTA: (429, "insufficient_quota", "insufficient_quota", "You exceeded your quota"),
@@ -34,14 +34,14 @@ _ERRORS = {
 }
 
 
-ENCRYPTED = "gAAAAABo"  # reasoning, of the responses interface
+ENCRYPTED = "gAAAAABo"  # of reasoning in the responses API
 
 
 class OpenAISpeech:
-    """Words responses as OpenAI does. ``reasoning`` is sent along where it is set.
+    """Words responses as OpenAI does. ``reasoning``, if set, is part of them.
 
-    ``field`` is what servers of chat completions call it: vLLM ``reasoning`` since version 0.12.
-    ``echo_key`` puts the key that came into error messages, as some gateways do.
+    ``field`` is its name in chat completions: vLLM uses ``reasoning`` since version 0.12.
+    ``echo_key`` puts the key of the request into error messages, as some gateways do.
     """
 
     PREFIX = "/v1"
@@ -61,7 +61,7 @@ class OpenAISpeech:
         self._echo_key = echo_key
 
     def prompt(self, body: Any) -> str:
-        """The contents of all messages, each on its own."""
+        """Return the contents of all messages, one text for each."""
         said = body.get("messages", body.get("input", []))
         return said if isinstance(said, str) else "\n\n".join(_text(one) for one in said)
 
@@ -204,7 +204,7 @@ class OpenAISpeech:
         return Response(200, body, headers, "", {"input": count, "output": 0})
 
     def _usage(self, entry: Entry, text: str) -> tuple[dict[str, int], tuple[int, int]]:
-        """What is charged, and how many of these tokens were cached and thought."""
+        """Return the charged tokens, and how many of them are cached and reasoning tokens."""
         thought = 0 if self._reasoning is None else tokens(self._reasoning)
         asked = tokens(self.prompt(entry.body))
         return {"input": asked, "output": tokens(text) + thought}, (asked // 2, thought)
@@ -212,7 +212,7 @@ class OpenAISpeech:
     def _charged(
         self, kind: str, body: Any, headers: dict[str, str], text: str, usage: dict[str, int]
     ) -> Response:
-        """A response that counts as an answer, unless there is none in it."""
+        """Return a response that counts as an answer, unless it contains none."""
         if kind in (scripts.EMPTY_CHOICES, scripts.MALFORMED):
             return Response(200, body, headers)
         return Response(200, body, headers, text, usage)
@@ -223,7 +223,7 @@ def _vector(text: str) -> list[float]:
 
 
 def _spoken(entry: Entry, answer: str) -> tuple[str, tuple[ToolCall, ...]]:
-    """An answer as text and tool calls, where tools were offered; see ``kgbench.tools.wording``."""
+    """Split an answer into text and tool calls if tools are offered (``kgbench.tools.wording``)."""
     return wording.split_calls(answer) if entry.body.get("tools") else (answer, ())
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Running a loopback server as a process of its own, from the command line."""
+"""Runs a loopback server as a separate process, from the command line."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.servers.scripts import Script
 
 
 def main(speech: Speech) -> None:
-    """Serve until told to end; the first line of output is JSON with ``url`` and ``root``."""
+    """Serve until terminated; the first line of output is JSON with ``url`` and ``root``."""
     arguments = _parser().parse_args()
     server = LoopbackServer(
         speech, script=_script(arguments), answer=_answerer(arguments), port=arguments.port

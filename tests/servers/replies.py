@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A protocol of prepared responses: each request gets the next one, whatever it asks."""
+"""A protocol of prepared responses: each request gets the next one, whatever its content."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.servers.scripts import Behaviour, Entry
 
 
 class Prepared:
-    """Gives ``responses`` in turn: bodies of status 200, or whole ones; see ``Speech``."""
+    """Returns ``responses`` in turn: bodies of status 200, or whole responses; see ``Speech``."""
 
     METHODS = ("GET", "POST")
 
@@ -18,12 +18,12 @@ class Prepared:
         self.PREFIX = prefix
         self._responses = list(responses)
 
-    def prompt(self, body: Any) -> str:  # noqa: ARG002 - of the protocol
-        """Nothing is answered."""
+    def prompt(self, body: Any) -> str:  # noqa: ARG002 - required by the protocol
+        """Return an empty prompt, because responses do not depend on it."""
         return ""
 
-    def respond(self, entry: Entry, behaviour: Behaviour, answer: str) -> Response:  # noqa: ARG002 - same
-        """The next response; a status that no client expects when there is none left."""
+    def respond(self, entry: Entry, behaviour: Behaviour, answer: str) -> Response:  # noqa: ARG002
+        """Return the next response, or status 418, which no client expects, if none is left."""
         if not self._responses:
             return Response(418, {"error": {"message": "nothing was prepared"}})
         found = self._responses.pop(0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a loopback server does with each request: its behaviours, and scripts that choose them."""
+"""Behaviours of a loopback server, and scripts that choose one for each request."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ from typing import Any
 
 ANSWER = "answer"
 # Failures on the wire, the same for every protocol.
-HANG = "hang"  # take the request and say nothing
+HANG = "hang"  # accept the request and send nothing
 CUT = "cut"  # close in the middle of a body
-TRICKLE = "trickle"  # send a body so slowly that it never ends in time
-GARBAGE = "garbage"  # bytes that are no HTTP
-# Responses that a protocol words in its own way.
+TRICKLE = "trickle"  # send a body too slowly to finish before any timeout
+GARBAGE = "garbage"  # bytes that are not HTTP
+# Responses that each protocol words in its own way.
 RATE_LIMIT = "rate-limit"  # 429; Behaviour.retry_after is the header, None leaves it out
 QUOTA = "quota"  # 429 that waiting does not cure
 SERVER_ERROR = "server-error"  # 500
 OVERLOADED = "overloaded"  # 503 (529 where the provider has that)
 MALFORMED = "malformed"  # 200 with half a JSON document
 NOT_JSON = "not-json"  # 200 with a page of HTML
-EMPTY_CHOICES = "empty-choices"  # 200 without any answer in it
+EMPTY_CHOICES = "empty-choices"  # 200 without any answer
 UNAUTHORISED = "unauthorised"  # 401
 UNKNOWN_MODEL = "unknown-model"  # 404
 BAD_REQUEST = "bad-request"  # 400
 CONTEXT = "context-too-long"  # 400, in the provider's words
 TOO_LARGE = "too-large"  # 413
-REFUSAL = "refusal"  # 200, the model will not
-FILTER = "content-filter"  # 200, the provider will not let it
+REFUSAL = "refusal"  # 200, the model refuses
+FILTER = "content-filter"  # 200, the provider's filter blocks the answer
 TRUNCATION = "truncation"  # 200, cut off at the token limit
 EMPTY_TEXT = "empty-text"  # 200, an answer without a character
 
 WIRE = (HANG, CUT, TRICKLE, GARBAGE)
-# What a client may meet in bad weather: the call failed, and asking again may help.
+# Transient failures: the call fails, and a retry may succeed.
 TRANSIENT = (HANG, CUT, GARBAGE, RATE_LIMIT, SERVER_ERROR, OVERLOADED, MALFORMED, EMPTY_CHOICES)
 KINDS = (
     ANSWER,
@@ -58,10 +58,10 @@ class Behaviour:
 
 @dataclass(slots=True)
 class Entry:
-    """One request in a server's ledger, and what became of it; times are ``time.time()``.
+    """One request in a server's ledger, with its outcome; times are ``time.time()``.
 
-    ``digest`` stands for the whole body: the same question has the same digest. ``acknowledged``
-    is set when an answer goes out, unless that fails; ``usage`` is what that answer charged.
+    ``digest`` identifies the whole body: equal requests have equal digests. ``acknowledged`` is set
+    when an answer is sent, unless sending fails; ``usage`` is the charge for that answer.
     """
 
     number: int
@@ -84,13 +84,13 @@ Script = Callable[[Entry], Behaviour]
 
 
 def always(kind: str = ANSWER, **details: Any) -> Script:
-    """Every request alike."""
+    """Return a script that treats every request alike."""
     behaviour = Behaviour(kind, **details)
     return lambda _: behaviour
 
 
 def sequence(*kinds: str | Behaviour, then: str = ANSWER) -> Script:
-    """``kinds`` in turn, one a request, and ``then`` for ever."""
+    """Return a script with ``kinds`` in turn, one per request, and ``then`` afterwards."""
     listed = [kind if isinstance(kind, Behaviour) else Behaviour(kind) for kind in kinds]
     return lambda entry: listed[entry.number] if entry.number < len(listed) else Behaviour(then)
 
@@ -98,10 +98,10 @@ def sequence(*kinds: str | Behaviour, then: str = ANSWER) -> Script:
 def chaos(
     rate: float, seed: int = 0, kinds: Sequence[str] = TRANSIENT, retry_after: str | None = "0.05"
 ) -> Script:
-    """Each attempt fails with probability ``rate`` in one of ``kinds``; the same for the same seed.
+    """Return a script in which each attempt fails with probability ``rate``, in one of ``kinds``.
 
-    What an attempt meets depends on the question and on how often it was asked, not on the order
-    in which questions arrive.
+    The behaviour depends on the seed, the request and the number of its attempts, not on the order
+    in which requests arrive.
     """
     asked: Counter[str] = Counter()
     lock = threading.Lock()
@@ -120,7 +120,7 @@ def chaos(
 
 
 def limited(parallel: int, delay: float, retry_after: str | None = "0.05") -> Script:
-    """A hidden limit: 429 above ``parallel`` requests at once, each of which takes ``delay``."""
+    """Return a script with a hidden limit: 429 above ``parallel`` requests of ``delay`` each."""
 
     def script(entry: Entry) -> Behaviour:
         if entry.parallel > parallel:
@@ -131,5 +131,5 @@ def limited(parallel: int, delay: float, retry_after: str | None = "0.05") -> Sc
 
 
 def slowed(script: Script, delay: float) -> Script:
-    """``script`` with ``delay`` seconds before everything it does."""
+    """Return ``script`` with ``delay`` seconds before each response."""
     return lambda entry: replace(script(entry), delay=delay)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A SPARQL endpoint on the loopback interface over a few triples, which can be told to fail."""
+"""A SPARQL endpoint on the loopback interface over a few triples, with scripted failures."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ import pyoxigraph as ox
 
 
 class SparqlServer(ThreadingHTTPServer):
-    """Answers queries from ``store``; ``failures`` are answered first, one a request.
+    """Answers queries from ``store``; each request takes the next of ``failures`` first.
 
-    A failure is a status with headers, ``drop``, ``stall``, ``half`` (a status whose words stop),
-    ``drip`` (an answer that comes in small pieces and never ends), or the bytes of another answer;
+    A failure is a status with headers, ``drop``, ``stall``, ``half`` (an error whose body stops),
+    ``drip`` (a response in small pieces that never ends), or the bytes of another response;
     ``asked`` keeps the queries.
     """
 
@@ -81,12 +81,12 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *args: object) -> None:
-        """Nothing."""
+        """Log nothing."""
 
 
 @contextmanager
 def sparql_server(turtle: str) -> Iterator[SparqlServer]:
-    """A server over the triples of ``turtle``, stopped at the end."""
+    """Yield a server over the triples of ``turtle``; stop it at the end."""
     with SparqlServer(turtle) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.02,))
         thread.start()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A language model of random weights in GGUF, small enough for any machine: 100 KB.
 
-Run by an environment that has the package ``gguf``: ``python tiny_gguf.py FILE``. What the model
-says means nothing; a server loads it, counts its tokens and keeps to limits as with any other.
+Runs in an environment that has the package ``gguf``: ``python tiny_gguf.py FILE``. Its output is
+meaningless; a server loads it, counts its tokens and applies limits as with any other model.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Key files: who can read them, and that nothing of a private key is told."""
+"""Key files: their permissions, and that no message reveals a private key."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kgbench.signing.multibase import decode, encode, multikey, public_bytes
 
 
 def keys(*arguments):
-    """Run ``kgbench keys``; its exit code and everything that it prints."""
+    """Run ``kgbench keys`` and return its exit code and everything that it prints."""
     result = CliRunner().invoke(app, ["keys", *map(str, arguments)])
     said = "".join(traceback.format_exception(result.exception)) if result.exception else ""
     return result.exit_code, result.output + said
@@ -34,7 +34,7 @@ def test_only_the_owner_can_read_a_new_key(tmp_path):
 
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o660])
 def test_a_key_that_others_can_read_is_refused(mode, tmp_path):
-    """Whatever others may do with a key file, it is not used."""
+    """A key file that others may read or write is refused."""
     SigningKey.new().keep(tmp_path / "k")
     (tmp_path / "k").chmod(mode)
 
@@ -43,7 +43,7 @@ def test_a_key_that_others_can_read_is_refused(mode, tmp_path):
 
 
 def test_nothing_is_signed_with_a_public_key(tmp_path):
-    """The file beside a private key is told from it; nobody is advised to hide a public key."""
+    """A public key cannot sign; the message does not advise restricting its permissions."""
     SigningKey.new().keep(tmp_path / "k")
 
     with pytest.raises(SignatureError, match="is a public key, which cannot sign"):
@@ -51,7 +51,7 @@ def test_nothing_is_signed_with_a_public_key(tmp_path):
 
 
 def test_no_key_is_overwritten(tmp_path):
-    """A second key under the same name is refused, and the first one stays."""
+    """A second key under the same name is refused, and the first file is unchanged."""
     keys("new", tmp_path / "k")
     before = (tmp_path / "k").read_bytes()
     code, said = keys("new", tmp_path / "k")
@@ -62,7 +62,7 @@ def test_no_key_is_overwritten(tmp_path):
 
 
 def test_messages_hold_nothing_of_a_damaged_key(tmp_path):
-    """A damaged private key is refused in words that quote nothing of it."""
+    """The error about a damaged private key quotes nothing of it."""
     SigningKey.new().keep(tmp_path / "k")
     lines = (tmp_path / "k").read_text().splitlines()
     (tmp_path / "k").write_text(lines[0] + "\n" + lines[1][:-8] + "\n" + lines[2] + "\n")
@@ -74,7 +74,7 @@ def test_messages_hold_nothing_of_a_damaged_key(tmp_path):
 
 
 def test_a_key_shows_its_public_part_only(tmp_path):
-    """The representation of a key has its public key, and no private bytes."""
+    """The representation of a key contains its public key, and no private bytes."""
     key = SigningKey.new()
     key.keep(tmp_path / "k")
     secret = (tmp_path / "k").read_text().splitlines()[1]
@@ -85,7 +85,7 @@ def test_a_key_shows_its_public_part_only(tmp_path):
 
 
 def test_the_vector_of_rfc_8032_verifies():
-    """The key of test 2 in RFC 8032, section 7.1, made the signature that stands there."""
+    """The signature of test 2 in RFC 8032, section 7.1, verifies with its key."""
     public = "3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c"
     signature = (
         "92a009a9f0d4cab8720e820b5f642540a2b27b5416503f8fb3762223ebdb69da"
@@ -101,25 +101,25 @@ def test_the_vector_of_rfc_8032_verifies():
 
 @pytest.mark.parametrize("data", [b"", b"\0", b"\0\0a", bytes(range(70))])
 def test_base58_gives_bytes_back(data):
-    """Bytes are the same after being written and read, leading zeros included."""
+    """Base58 encoding and decoding return the same bytes, leading zeros included."""
     assert decode(encode(data)) == data
 
 
 @pytest.mark.parametrize("text", ["", "m6Mk", "z0", "zIl", "z" * 300, "z6Mk", encode(b"abc")])
 def test_what_is_no_public_key_is_refused(text):
-    """Whatever is given for a public key is one, or refused in words."""
+    """A text that is not a public key is refused with a SignatureError."""
     with pytest.raises(SignatureError):
         public_bytes(text)
 
 
 def test_a_public_key_is_a_text_or_a_file(tmp_path):
-    """Both are taken; anything else is refused."""
+    """A public key is given as text or as a file; anything else is refused."""
     key = SigningKey.new()
     key.keep(tmp_path / "k")
 
     assert public_key(key.public) == key.public
     assert public_key(str(tmp_path / "k.pub")) == key.public
     with pytest.raises(SignatureError, match="is not a public key"):
-        public_key(str(tmp_path / "k"))  # the private one, which is not quoted
+        public_key(str(tmp_path / "k"))  # the private key, which is not quoted
     with pytest.raises(SignatureError, match="is not a public key"):
         public_key(str(tmp_path / "none"))

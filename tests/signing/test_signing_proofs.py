@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Canonical data sets, proofs over them, and histories of keys."""
+"""Canonical data sets, proofs over them, and key histories."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ P, G = ox.NamedNode("https://e.org/p"), ox.NamedNode("https://e.org/g")
 
 
 def document(**more):
-    """A small document."""
+    """Return a small document."""
     content = {"id": "https://e.org/d", "version": "1", "about": "https://e.org/x", **more}
     return proofs.document(content)
 
 
 def secured(unsigned=None, key=KEY, now=NOW):
-    """A document with a proof."""
+    """Return a document with a proof."""
     return proofs.secure(unsigned or document(), key, f"{IRI}#{key.public}", now)
 
 
 def quads():
-    """A data set with every kind of term, characters that are escaped, and blank nodes."""
+    """Return a data set with all kinds of terms, escaped characters, and blank nodes."""
     texts = ["", 'a\tb\b\n\r\f"\\', "\x00\x0b\x1f\x7f\x80", "é𝄞\u2028", "x" * 10]
     terms = [ox.Literal(text) for text in texts]
     terms += [ox.Literal("a", language="en-GB"), ox.Literal("01", datatype=P), P]
@@ -48,7 +48,7 @@ def quads():
 
 
 def test_canonical_data_are_those_of_another_implementation():
-    """The URDNA2015 of pyld gives the same lines for plain and for blank nodes."""
+    """Canonical N-Quads equal those of pyld (URDNA2015), with and without blank nodes."""
     text = ox.serialize(
         [q for q in quads() if not str(q.object).strip('"').startswith(("a\\t", "\\u", "é"))],
         format=ox.RdfFormat.N_QUADS,
@@ -87,7 +87,7 @@ def test_order_repetition_and_labels_do_not_matter(monkeypatch, tmp_path):
 
 
 def test_many_blank_nodes_are_refused_before_they_take_for_ever():
-    """Labelling takes exponential time at worst, so it is given little."""
+    """A data set with many blank nodes is refused: labelling them takes exponential time."""
     many = (ox.Quad(ox.BlankNode(), P, ox.BlankNode()) for _ in range(5_000))
 
     with pytest.raises(SignatureError, match="blank nodes"):
@@ -95,14 +95,14 @@ def test_many_blank_nodes_are_refused_before_they_take_for_ever():
 
 
 def test_a_proof_holds_for_what_was_signed():
-    """The document without its proof comes back."""
+    """Verification returns the signed document without its proof."""
     read = proofs.read(proofs.serialise(secured()).encode())
 
     assert proofs.verify(read, KEY.public) == document()
 
 
 def test_a_proof_is_that_of_the_recommendation():
-    """The hash over options and document, as section 3.2.4 has it, made with pyld."""
+    """The signature is over the hash that section 3.2.4 defines, computed here with pyld."""
     made = secured()
     said = dict(made["proof"])
     signature = said.pop("proofValue")
@@ -136,7 +136,7 @@ def test_a_proof_is_that_of_the_recommendation():
     ],
 )
 def test_every_change_is_noticed(change):
-    """Whatever is changed in a signed document or its proof, it does not fit."""
+    """Every change of a signed document or of its proof makes verification fail."""
     made = secured()
     made["proof"] = dict(made["proof"])
     change(made)
@@ -146,7 +146,7 @@ def test_every_change_is_noticed(change):
 
 
 def test_another_key_does_not_fit():
-    """A proof holds for the key that made it."""
+    """Verification with another key fails."""
     with pytest.raises(SignatureError, match="does not fit"):
         proofs.verify(secured(), OTHER.public)
 
@@ -165,13 +165,13 @@ def test_another_key_does_not_fit():
     ],
 )
 def test_what_is_no_signed_document_is_refused(content):
-    """Foreign bytes are a document under our one context, or refused in words."""
+    """Bytes that are not a document under our context are refused with a SignatureError."""
     with pytest.raises(SignatureError):
         proofs.read(content)
 
 
 def test_values_are_read_from_what_was_signed():
-    """JSON that states nothing, as under an unknown name, is not read as if it were signed."""
+    """JSON that states nothing in RDF, such as an unknown name, is not read as signed."""
     stated = proofs.Statements({**document(), "unknown": "x"})
 
     assert stated.one("https://e.org/d", "http://www.w3.org/ns/dcat#version") == "1"
@@ -182,12 +182,12 @@ def test_values_are_read_from_what_was_signed():
 
 
 def controller(history, key, now=NOW):
-    """The signed controller document of a history."""
+    """Return the signed controller document of a history."""
     return proofs.secure(history.document(IRI), key, f"{IRI}#{key.public}", now)
 
 
 def test_a_key_vouches_for_those_that_follow_it():
-    """Readers of the first key trust the second, and readers of a foreign key neither."""
+    """Trust in the first key extends to the second; trust in a foreign key does not."""
     history = KeyHistory.begun(KEY.public, NOW).followed(KEY, NEXT.public, NOW)
     made = controller(history, NEXT)
 
@@ -199,7 +199,7 @@ def test_a_key_vouches_for_those_that_follow_it():
 
 @pytest.mark.parametrize("endorsement", [None, "z111", "other"])
 def test_nobody_follows_without_endorsement(endorsement):
-    """A key that says that it follows another, without a proof by that one, is not trusted."""
+    """A key that claims to succeed another, without a proof by that one, is not trusted."""
     history = KeyHistory.begun(KEY.public, NOW).followed(KEY, NEXT.public, NOW)
     if endorsement == "other":
         forged = KeyHistory.begun(KEY.public, NOW).followed(OTHER, NEXT.public, NOW)
@@ -212,7 +212,7 @@ def test_nobody_follows_without_endorsement(endorsement):
 
 
 def test_old_signatures_of_a_revoked_key_stay_valid():
-    """A revoked key signs nothing more; what it signed before its revocation holds."""
+    """A revoked key signs nothing more; signatures made before its revocation stay valid."""
     history = KeyHistory.begun(KEY.public, NOW).followed(KEY, NEXT.public, NOW)
     revoked = history.revoking(KEY.public, "stolen", NOW + timedelta(days=1))
     found = KeyHistory.trusted(controller(revoked, NEXT), IRI, [NEXT.public])
@@ -226,7 +226,7 @@ def test_old_signatures_of_a_revoked_key_stay_valid():
 
 
 def test_the_newest_key_is_not_revoked():
-    """There must be one to sign with; unknown and revoked keys are refused, too."""
+    """The newest key cannot be revoked; unknown and revoked keys are refused, too."""
     history = KeyHistory.begun(KEY.public, NOW).followed(KEY, NEXT.public, NOW)
 
     with pytest.raises(SignatureError, match="newest"):
@@ -238,7 +238,7 @@ def test_the_newest_key_is_not_revoked():
 
 
 def test_a_history_is_kept_beside_its_key(tmp_path):
-    """What is written is read again; a damaged one is refused."""
+    """A stored history is read back unchanged; a damaged one is refused."""
     history = KeyHistory.begun(KEY.public, NOW).followed(KEY, NEXT.public, NOW)
     history.keep(tmp_path / "k")
 

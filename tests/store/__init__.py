@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stores, embedded and on servers."""
+"""Embedded stores and stores on servers."""

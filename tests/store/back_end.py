@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``python -m pytest -p tests.store.back_end``: stores in memory are on servers instead.
+"""``python -m pytest -p tests.store.back_end``: runs tests of in-memory stores against a server.
 
-What the tests of engine, importers, re-evaluation and analyses ask of a store then holds of a
-remote one, too. Each ``open_store("memory:")`` starts an Oxigraph server on loopback and stops it
-when it is closed.
+The tests of engine, importers, re-evaluation and analyses then also cover remote stores. Each
+``open_store("memory:")`` starts an Oxigraph server on loopback and stops it when the store is
+closed.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from tests.store.servers import Oxigraph
 
 
 def pytest_configure(config):
-    """Put remote stores into the place of those in memory, before any test module is imported."""
+    """Replace in-memory stores with remote ones, before any test module is imported."""
     stores.open_store = opening(stores.open_store)
 
 
 def opening(open_store):
-    """``open_store``, with a server for each store in memory."""
+    """Return an ``open_store`` that starts a server for each in-memory store."""
 
     def opened(location=None):
         return Served() if location == "memory:" else open_store(location)
@@ -29,7 +29,7 @@ def opening(open_store):
 
 
 class Served(RemoteStore):
-    """A store on a server of its own, which keeps it in memory and ends with it."""
+    """A store on its own server, which keeps it in memory and stops with it."""
 
     def __init__(self):
         self.server = Oxigraph(None)

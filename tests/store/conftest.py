@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stores of every back end, empty, by their locations.
+"""Locations of empty stores for every back end.
 
-A remote store is on a SPARQL server in this process, unless tests marked ``servers`` are asked for:
-then also on an Oxigraph server and on Virtuoso, which are programs of their own.
+A remote store is on a SPARQL server in this process. Tests marked ``servers`` also use an Oxigraph
+server and Virtuoso, which are separate programs.
 """
 
 from __future__ import annotations
@@ -30,50 +30,50 @@ VIRTUOSO = pytest.param("virtuoso", marks=pytest.mark.servers)
 
 @pytest.fixture(scope="session")
 def in_process_url():
-    """One SPARQL server in this process for all its tests."""
+    """Yield the URL of a SPARQL server in this process, shared by all tests."""
     with InProcess() as server:
         yield server.url
 
 
 @pytest.fixture(scope="session")
 def oxigraph_url(tmp_path_factory):
-    """One Oxigraph server for all tests of a process."""
+    """Yield the URL of an Oxigraph server, shared by all tests of a process."""
     with Oxigraph(tmp_path_factory.mktemp("oxigraph")) as server:
         yield server.url
 
 
 @pytest.fixture
 def in_process(in_process_url):
-    """The location of an empty store on a server in this process."""
+    """Return the location of an empty store on a server in this process."""
     empty(in_process_url)
     return in_process_url
 
 
 @pytest.fixture
 def oxigraph(oxigraph_url):
-    """The location of an empty store on an Oxigraph server."""
+    """Return the location of an empty store on an Oxigraph server."""
     empty(oxigraph_url)
     return oxigraph_url
 
 
 @pytest.fixture(params=["in_process", OXIGRAPH])
 def remote(request):
-    """The location of an empty store on a server."""
+    """Return the location of an empty store on a server."""
     return request.getfixturevalue(request.param)
 
 
 @pytest.fixture(autouse=True)
 def little_declared(request, monkeypatch):
-    """A catalogue of the layout's version only, except where a test asks for all of it.
+    """Load only the layout version into the catalogue, unless a test is marked ``declared``.
 
-    What is declared takes a server a second to load, and most tests here are not about it.
+    The full catalogue takes a server a second to load, and few tests here need it.
     """
     if request.node.get_closest_marker("declared") is None:
         monkeypatch.setattr(declared, "load", only_layout)
 
 
 def only_layout(store):
-    """Say the layout version of a store, where it says none."""
+    """Write the layout version of a store that has none."""
     if layouts.version(store) is None:
         line = f"<https://w3id.org/kgbench/layout> <{KGB.layoutVersion}> {integer(1)} ."
         store.bulk_load([Block(store.iris.catalogue, [line])])
@@ -81,7 +81,7 @@ def only_layout(store):
 
 @pytest.fixture(params=["embedded", "in_process", OXIGRAPH, VIRTUOSO])
 def any_store(request, tmp_path):
-    """The location of an empty store, on each back end in turn."""
+    """Return the location of an empty store, on each back end in turn."""
     if request.param == "embedded":
         return str(tmp_path / "store")
     return request.getfixturevalue(request.param)
@@ -89,7 +89,7 @@ def any_store(request, tmp_path):
 
 @pytest.fixture
 def virtuoso(virtuoso_url, monkeypatch):
-    """The location of an empty store on Virtuoso, with the credentials that it asks for."""
+    """Return the location of an empty store on Virtuoso; its credentials are in the environment."""
     monkeypatch.setenv("KGBENCH_STORE_USER", "dba")
     monkeypatch.setenv("KGBENCH_STORE_PASSWORD", "dba")
     client = Client(find(virtuoso_url))
@@ -101,7 +101,7 @@ def virtuoso(virtuoso_url, monkeypatch):
 
 @pytest.fixture(scope="session")
 def virtuoso_url(tmp_path_factory):
-    """One Virtuoso server for all tests of a process; skips where Virtuoso is not installed."""
+    """Yield the URL of a Virtuoso server for all tests; skip if Virtuoso is not installed."""
     with servers.virtuoso(tmp_path_factory.mktemp("virtuoso")) as url:
         if url is None:
             pytest.skip("Virtuoso is not installed (Debian: virtuoso-opensource)")
@@ -110,7 +110,7 @@ def virtuoso_url(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def whole_store(tmp_path_factory) -> Path:
-    """A store whose older snapshot lacks what the newest has."""
+    """Return a store whose older snapshot lacks part of the content of the newest."""
     place = tmp_path_factory.mktemp("template") / "store"
     for number in range(2):
         with open_store(str(place)) as store:
@@ -122,6 +122,6 @@ def whole_store(tmp_path_factory) -> Path:
 
 @pytest.fixture
 def place(whole_store, tmp_path) -> Path:
-    """A copy of the store, in which files are shared as they were."""
+    """Return a copy of the store; hard links between its files are preserved."""
     subprocess.run(["cp", "-a", str(whole_store), str(tmp_path / "s")], check=True)
     return tmp_path / "s"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A store to damage, and ways to do so."""
+"""A store to damage, and functions that damage it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MANY = 6_000  # triples; an index of them has many blocks
 
 
 def triples(number: int, begin: int = 0) -> list[str]:
-    """Triples with texts that do not fit into a key."""
+    """Return triples with texts that are too long to be stored in a key."""
     return [
         f"<{RUN}/thing/{k}> <{PROV.value}> {string(f'what thing {k} says, at some length')} ."
         for k in range(begin, begin + number)
@@ -30,7 +30,7 @@ def triples(number: int, begin: int = 0) -> list[str]:
 
 
 def described() -> list[Block]:
-    """The run and its registry entry."""
+    """Return the run and its registry entry."""
     return [
         Block(GRAPH, [f"<{RUN}> <{RDF.type}> <{KGB.Run}> ."]),
         Block(IRIS.catalogue, registry_entry(GRAPH, RUN)),
@@ -54,19 +54,19 @@ def remove(folder: Path) -> None:
 
 
 def own_file(folder: Path, others: Path | None = None) -> Path:
-    """The largest table of a database; with ``others``, of those that are not there, too."""
+    """Return the largest table of a database; with ``others``, the largest that is absent there."""
     names = {file.name for file in others.iterdir()} if others is not None else set()
     tables = [file for file in folder.glob("*.sst") if file.name not in names]
     return max(tables, key=lambda file: file.stat().st_size)
 
 
 def named(snapshot: Path) -> str:
-    """A snapshot as people are told of it."""
+    """Return the name of a snapshot in messages."""
     return f"snapshot {int(snapshot.name)}"
 
 
 def things(reader) -> int:
-    """How many texts a reader sees."""
+    """Return the number of texts that a reader sees."""
     (row,) = reader.query(
         f"SELECT (COUNT(*) AS ?n) WHERE {{ GRAPH <{GRAPH}> {{ ?s <{PROV.value}> ?o }} }}"
     )

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A SPARQL 1.1 server in this process: pyoxigraph behind HTTP on loopback, as Oxigraph answers.
 
-It takes the paths, methods and media types that the back end uses, and says what Oxigraph says.
-So tests of the remote back end need no other program; the same tests with the marker ``servers``
-meet the program itself.
+It accepts the paths, methods and media types that the back end uses, and responds like Oxigraph.
+Tests of the remote back end therefore need no other program; with the marker ``servers`` the same
+tests use Oxigraph itself.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ N_TRIPLES = "application/n-triples"
 
 
 class InProcess:
-    """The server, running inside ``with``; at ``url``."""
+    """The server, running within a ``with`` block, at ``url``."""
 
     def __init__(self):
         self._server = _Server(("127.0.0.1", 0), _Handler)
@@ -113,4 +113,4 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *arguments):
-        """Say nothing."""
+        """Log nothing."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A proxy on loopback before a SPARQL server, which misbehaves, or asks for credentials."""
+"""A proxy on loopback before a SPARQL server, with scripted faults or a demand for credentials."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ KINDS = (BEFORE, AFTER, HALF, BUSY, LATE)
 
 
 class Seen(NamedTuple):
-    """One request that came: what it was, and what was done to it."""
+    """One received request, with its treatment (``done``)."""
 
     method: str
     path: str
@@ -26,13 +26,13 @@ class Seen(NamedTuple):
 
 
 class Proxy:
-    """Passes requests on to ``upstream`` as ``script`` says, which is asked for each in turn.
+    """Forwards requests to ``upstream``; ``script`` maps the number of a request to its treatment.
 
-    ``before``: the connection is cut, the request lost. ``after``: the request is carried out, and
-    the connection cut instead of an answer. ``half``: cut in the middle of the answer. ``busy``:
-    503. ``late``: cut, and carried out only after two more requests. ``guard`` may answer instead:
+    ``before``: the connection is cut, the request lost. ``after``: the request is executed, and the
+    connection cut instead of a response. ``half``: cut in the middle of the response. ``busy``:
+    503. ``late``: cut, and executed only after two more requests. ``guard`` may answer instead:
     it gets a request's method, target and headers, and returns a status with headers, or ``None``.
-    ``change`` may alter the headers of an answer.
+    ``change`` may alter the headers of a response.
     """
 
     def __init__(self, upstream, script=lambda _: OK, guard=None, change=None):
@@ -50,12 +50,12 @@ class Proxy:
             disable_nagle_algorithm = True
 
             def log_message(self, *arguments):
-                """Say nothing."""
+                """Log nothing."""
 
             def do_GET(self):
                 proxy.handle(self)
 
-            do_POST = do_GET  # noqa: N815 - so http.server looks it up
+            do_POST = do_GET  # noqa: N815 - the name that http.server expects
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = True
@@ -70,7 +70,7 @@ class Proxy:
         self._server.server_close()
 
     def handle(self, request):
-        """Deal with one request as the script says."""
+        """Treat one request as the script says."""
         length = int(request.headers.get("Content-Length") or 0)
         body = request.rfile.read(length)
         headers = dict(request.headers.items())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A server on loopback that says exactly what a test wants it to say, byte for byte."""
+"""A server on loopback that sends exactly the bytes that a test prescribes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ JSON = "application/sparql-results+json"
 
 
 class Asked(NamedTuple):
-    """One request that came."""
+    """One received request."""
 
     method: str
     path: str
@@ -21,7 +21,7 @@ class Asked(NamedTuple):
 
 
 def said(status, body=b"", kind=None, **headers):
-    """A whole answer in bytes; ``headers`` with ``_`` for ``-``, ``None`` leaves one out."""
+    """Return a response in bytes; ``headers`` with ``_`` for ``-``, ``None`` omits a header."""
     content = body.encode() if isinstance(body, str) else body
     given = {"Content-Type": kind, "Content-Length": len(content)}
     given |= {name.replace("_", "-"): value for name, value in headers.items()}
@@ -30,12 +30,12 @@ def said(status, body=b"", kind=None, **headers):
 
 
 class Scripted:
-    """Runs inside ``with``; ``answer`` gets each :class:`Asked` and gives the bytes to be sent.
+    """Runs within a ``with`` block; ``answer`` maps each :class:`Asked` to the bytes to send.
 
-    Instead of a function ``answer`` may be a list: one answer after the other, the last for ever.
-    Where an answer says ``Connection: close``, or is not as long as it says, the connection is
-    closed behind it. With ``read=False`` it is given before the body of the request was read.
-    ``tls`` is the context of a server that speaks https.
+    Instead of a function ``answer`` may be a list: its responses in turn, the last one repeated.
+    If a response says ``Connection: close``, or is shorter than it declares, the connection is
+    closed after it. With ``read=False`` it is sent before the body of the request is read.
+    ``tls`` is the context of an https server.
     """
 
     def __init__(self, answer, *, read=True, tls=None):
@@ -49,7 +49,7 @@ class Scripted:
             protocol_version = "HTTP/1.1"
 
             def log_message(self, *arguments):
-                """Say nothing."""
+                """Log nothing."""
 
             def do_GET(self):
                 body = b""
@@ -61,16 +61,16 @@ class Scripted:
                 with suppress(OSError):
                     self.wfile.write(content)
 
-            do_POST = do_GET  # noqa: N815 - so http.server looks it up
+            do_POST = do_GET  # noqa: N815 - the name that http.server expects
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = True
-        if tls is not None:  # each connection shakes hands in its own thread
+        if tls is not None:  # each connection performs its handshake in its own thread
             accepting = self._server.socket
             self._server.socket = tls.wrap_socket(
                 accepting, server_side=True, do_handshake_on_connect=False
             )
-            self._server.handle_error = lambda *_: None  # whoever does not trust us hangs up
+            self._server.handle_error = lambda *_: None  # ignore rejected handshakes
         scheme = "http" if tls is None else "https"
         self.url = f"{scheme}://127.0.0.1:{self._server.server_port}"
 

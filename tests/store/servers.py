@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SPARQL servers that tests start on loopback and stop again: Oxigraph, and Virtuoso if any."""
+"""SPARQL servers that tests start and stop on loopback: Oxigraph, and Virtuoso if installed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from typing import Self
 
 from tests.documented import free_port
 
-PATIENCE = 120  # seconds for what is to come: far beyond what a busy machine needs
+PATIENCE = 120  # seconds until a server reacts: far more than a busy machine needs
 _VIRTUOSO = """
 [Database]
 DatabaseFile = {folder}/virtuoso.db
@@ -57,7 +57,7 @@ class Server:
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        """Start the server and wait until it answers; it is on one port however often."""
+        """Start the server and wait until it answers; every start uses the same port."""
         self._process = subprocess.Popen(
             self._command,
             cwd=self._folder,
@@ -72,7 +72,7 @@ class Server:
             raise
 
     def stop(self, number: int = signal.SIGTERM) -> None:
-        """End the server; SIGKILL leaves it no time for anything."""
+        """Stop the server; SIGKILL gives it no time to close anything."""
         if self._process is not None:
             self._process.send_signal(number)
             self._process.wait(PATIENCE)
@@ -124,7 +124,7 @@ class Virtuoso(Server):
         )
 
     def stop(self, number: int = signal.SIGKILL) -> None:
-        """End the server at once: its database is thrown away."""
+        """Kill the server: its database is discarded."""
         super().stop(number)
 
     def load(self, file: Path, seconds: float) -> None:
@@ -139,7 +139,7 @@ class Virtuoso(Server):
 
 
 def virtuoso_version() -> str:
-    """The version of the Virtuoso that is installed, such as 7.2."""
+    """Return the version of the installed Virtuoso, such as 7.2."""
     done = subprocess.run(["virtuoso-t", "-?"], capture_output=True, text=True, check=False)
     found = re.search(r"Version (\d+\.\d+)", done.stdout + done.stderr)
     assert found is not None, done.stderr
@@ -148,7 +148,7 @@ def virtuoso_version() -> str:
 
 @contextlib.contextmanager
 def virtuoso(folder: Path, rows: int = 1_000_000) -> Iterator[str | None]:
-    """A Virtuoso server with an empty database in ``folder``: its URL; ``None`` without one."""
+    """Yield the URL of a Virtuoso server with an empty database; ``None`` if not installed."""
     if shutil.which("virtuoso-t") is None:
         yield None
         return
@@ -184,5 +184,5 @@ def empty(url: str) -> None:
 
 
 def environment() -> dict[str, str]:
-    """The environment for a child process that opens stores."""
+    """Return the environment for a child process that opens stores."""
     return {name: value for name, value in os.environ.items() if name != "KGBENCH_STORE"}

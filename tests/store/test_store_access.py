@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who we are to a server, and which server a location means; secrets show nowhere."""
+"""Credentials for a server, and the endpoint addresses of a location; messages show no secret."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NONCE = "abc123"
 
 
 def basic(method, target, headers):
-    """A server that wants a user and password plainly."""
+    """Demand a user and password in plain text (HTTP Basic)."""
     pair = base64.b64encode(f"{USER}:{PASSWORD}".encode()).decode()
     if headers.get("Authorization") == f"Basic {pair}":
         return None
@@ -26,13 +26,13 @@ def basic(method, target, headers):
 
 
 def bearer(method, target, headers):
-    """A server that wants a token."""
+    """Demand a bearer token."""
     given = headers.get("Authorization")
     return None if given == f"Bearer {TOKEN}" else (403 if given else 401, {})
 
 
 def digest(algorithm="MD5", nonces=None):
-    """A server that wants a digest, and checks it by RFC 7616; a nonce serves five requests."""
+    """Return a guard that demands a digest by RFC 7616; a nonce is valid for five requests."""
     counts = nonces if nonces is not None else {}
 
     def h(text):
@@ -74,7 +74,7 @@ def give(monkeypatch, **variables):
 
 
 def use(url):
-    """Write and read a store; its location."""
+    """Write and read a store; return its location."""
     with open_store(url) as store:
         for k in range(12):
             store.write([Block(store.iris.mint("runGraph", run="x"), [f"<urn:{k}> <urn:p> 1 ."])])
@@ -85,7 +85,7 @@ def use(url):
 
 @pytest.mark.parametrize("algorithm", ["MD5", "SHA-256", "MD5-sess", "SHA-256-sess"])
 def test_digest(remote, monkeypatch, algorithm):
-    """A digest is given where it is asked for, counted, and renewed when its nonce has expired."""
+    """A digest is sent on demand, with a counter, and renewed when its nonce has expired."""
     give(monkeypatch, user=USER, password=PASSWORD)
     nonces = {}
     with Proxy(remote, guard=digest(algorithm, nonces)) as proxy:
@@ -98,18 +98,18 @@ def test_digest(remote, monkeypatch, algorithm):
 
 
 def test_basic(remote, monkeypatch):
-    """A password is given plainly only where that is what the server asks for."""
+    """A password is sent in plain text only if the server asks for Basic authentication."""
     give(monkeypatch, user=USER, password=PASSWORD)
     with Proxy(remote, guard=basic) as proxy:
         use(proxy.url)
         said = [one.headers.get("Authorization") for one in proxy.seen]
 
     assert said[0] is None
-    assert said.count(None) == 2  # once for each who opened the store
+    assert said.count(None) == 2  # once for each opening of the store
 
 
 def test_bearer(remote, monkeypatch):
-    """A token goes with every request."""
+    """Every request has the token."""
     give(monkeypatch, token=TOKEN)
     with Proxy(remote, guard=bearer) as proxy:
         use(proxy.url)
@@ -117,7 +117,7 @@ def test_bearer(remote, monkeypatch):
 
 
 def test_nothing_is_given_where_nothing_is_asked(remote, monkeypatch):
-    """A server that lets everybody in never hears of a password."""
+    """No credentials are sent to a server that does not ask for any."""
     give(monkeypatch, user=USER, password=PASSWORD)
     with Proxy(remote) as proxy:
         use(proxy.url)
@@ -125,7 +125,7 @@ def test_nothing_is_given_where_nothing_is_asked(remote, monkeypatch):
 
 
 def test_digest_only_is_never_plain(remote, monkeypatch):
-    """With KGBENCH_STORE_AUTH=digest a server that asks for basic gets nothing."""
+    """With KGBENCH_STORE_AUTH=digest nothing is sent to a server that asks for Basic."""
     give(monkeypatch, user=USER, password=PASSWORD, auth="digest")
     with Proxy(remote, guard=basic) as proxy:
         with pytest.raises(StoreError, match="denies access"):
@@ -143,7 +143,7 @@ def test_digest_only_is_never_plain(remote, monkeypatch):
     ],
 )
 def test_refusals_say_what_to_set_and_show_no_secret(remote, monkeypatch, guard, variables):
-    """Who is not let in is told which variables to set; a few requests are enough to know."""
+    """A refusal names the variables to set after at most three requests, and shows no secret."""
     give(monkeypatch, **variables)
     with Proxy(remote, guard=guard) as proxy:
         with pytest.raises(StoreError, match="KGBENCH_STORE_USER") as error:
@@ -181,7 +181,7 @@ def test_refusals_say_what_to_set_and_show_no_secret(remote, monkeypatch, guard,
     ],
 )
 def test_addresses_follow_from_the_location(location, kind, addresses):
-    """Known kinds of servers are known by their paths, or by name."""
+    """The kind of a server and its endpoints follow from its path, or from its name."""
     found = back_ends.find(location, {})
     query, update, data = addresses
 
@@ -204,7 +204,7 @@ def test_addresses_follow_from_the_location(location, kind, addresses):
     ],
 )
 def test_locations_that_are_refused(location, said):
-    """What is no address is refused with words, which hold no secret."""
+    """A location that is not a valid address is refused with a reason that holds no secret."""
     with pytest.raises(StoreError, match=said) as error:
         open_store(location)
 
@@ -212,7 +212,7 @@ def test_locations_that_are_refused(location, said):
 
 
 def test_addresses_from_the_environment(remote, monkeypatch):
-    """Each address can be another than the location says."""
+    """Variables of the environment replace each endpoint of the location."""
     with Proxy(remote) as queries, Proxy(remote) as updates, Proxy(remote) as data:
         for name, proxy, path in (
             ("QUERY", queries, "query"),
@@ -236,7 +236,7 @@ DESCRIPTION = """
 
 
 def test_addresses_are_sent_in_ascii():
-    """Letters that no request can hold are escaped; what is escaped already stays as it is."""
+    """Non-ASCII characters of an address are escaped; escaped ones are unchanged."""
     found = back_ends.find(
         "http://h/b\u00fccher%20alt", {"KGBENCH_STORE_DATA_URL": "http://h/?g=\u00fc"}
     )
@@ -247,7 +247,7 @@ def test_addresses_are_sent_in_ascii():
 
 
 def test_an_address_has_no_fragment():
-    """An address from the environment is refused by the name of its variable."""
+    """A wrong address from the environment is refused with the name of its variable."""
     wrong = {"KGBENCH_STORE_UPDATE_URL": "http://h/update#here"}
     with pytest.raises(StoreError, match=r"KGBENCH_STORE_UPDATE_URL.*no fragment"):
         back_ends.find("http://h/", wrong)
@@ -255,7 +255,7 @@ def test_an_address_has_no_fragment():
 
 @pytest.mark.parametrize("more", ["", "kgb:dataEndpoint <{url}/store> ;"])
 def test_a_server_that_is_described(remote, tmp_path, more):
-    """A Turtle file tells the addresses and ways of a server; it need not take whole graphs."""
+    """A Turtle file describes the addresses and limits of a server; a data endpoint is optional."""
     file = tmp_path / "ours.ttl"
     with Proxy(remote) as proxy:
         file.write_text(DESCRIPTION.format(url=proxy.url, more=more.format(url=proxy.url)))
@@ -282,7 +282,7 @@ def test_a_server_that_is_described(remote, tmp_path, more):
     ],
 )
 def test_descriptions_that_are_refused(tmp_path, text, said):
-    """A description that lacks something, or says something unknown, is refused with words."""
+    """A description with a missing or unknown property is refused with a reason."""
     file = tmp_path / "ours.ttl"
     file.write_text(text)
     with pytest.raises(StoreError, match=said) as error:
@@ -292,13 +292,13 @@ def test_descriptions_that_are_refused(tmp_path, text, said):
 
 
 def test_a_description_that_cannot_be_read(tmp_path):
-    """A file that went away, or may not be read, is named with the reason."""
+    """A description that is missing or unreadable is named with the reason."""
     with pytest.raises(StoreError, match=r"gone\.ttl cannot be read: No such file"):
         back_ends.find(str(tmp_path / "gone.ttl"), {})
 
 
 def test_redirects_are_not_followed(remote):
-    """Another address is named, not trusted with what we send."""
+    """A redirect is not followed; the error names its target without its password."""
     moved = {"Location": "http://ada:s3cret@127.0.0.1:9/"}
     with (
         Proxy(remote, guard=lambda *_: (307, moved)) as proxy,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a client makes of the answers of a server: refusals, odd ones, and rounded doubles."""
+"""How a client treats responses of a server: refusals, malformed responses, rounded doubles."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ ROWS = '{"head": {"vars": ["o"]}, "results": {"bindings": []}}'
 
 @contextmanager
 def client(answer, form="json", exact=None, read=True):
-    """A client of a server that answers so, and the server."""
+    """Yield a client of a server with these responses, and the server."""
     with Scripted(answer, read=read) as server:
         url = server.url
         addresses = (f"{url}/query", f"{url}/update", f"{url}/store")
@@ -49,11 +49,11 @@ def client(answer, form="json", exact=None, read=True):
 
 @pytest.fixture(autouse=True)
 def credentials(monkeypatch):
-    """Credentials that no message may show."""
+    """Set credentials that no message may show."""
     monkeypatch.setenv("KGBENCH_STORE_USER", "ada")
     monkeypatch.setenv("KGBENCH_STORE_PASSWORD", PASSWORD)
     yield
-    gc.collect()  # here, because rows may be freed by the thread alone that made them
+    gc.collect()  # here, because rows may be freed only by the thread that created them
 
 
 @pytest.mark.parametrize("form", ["json", "tsv"])
@@ -62,7 +62,7 @@ def credentials(monkeypatch):
     [("text/html", LOGIN), (JSON, LOGIN), (JSON, "[1]"), (JSON, '{"head": {}}'), (None, "")],
 )
 def test_what_is_no_answer_is_refused(form, kind, content):
-    """A page to log in, other JSON or nothing at all is no result, least of all an empty one."""
+    """A login page, other JSON or an empty body is an error, not an empty result."""
     with client([said(200, content, kind)], form) as (made, _):
         for asking in (SELECT, "ASK {}"):
             with pytest.raises(StoreError, match=r"no readable answer|is no boolean") as error:
@@ -71,7 +71,7 @@ def test_what_is_no_answer_is_refused(form, kind, content):
 
 
 def test_a_graph_that_cannot_be_read_is_refused():
-    """The same holds of whole graphs: of those that a query makes, and of those of the store."""
+    """A login page instead of a graph is an error, for CONSTRUCT and for whole graphs."""
     with client([said(200, LOGIN, "text/html")]) as (made, _):
         for asking in (
             lambda: made.query("CONSTRUCT WHERE { ?s ?p ?o }"),
@@ -103,7 +103,7 @@ OF_ANOTHER = [
 @pytest.mark.parametrize("form", ["json", "tsv"])
 @pytest.mark.parametrize(("kind", "content"), OF_ANOTHER)
 def test_rows_of_another_shape_are_refused(form, kind, content):
-    """A truth value, entities, other columns or half a row in answer to SELECT: always words."""
+    """A truth value, XML entities, other columns or half a row in a SELECT response is an error."""
     with client([said(200, content, kind)], form) as (made, _):
         with pytest.raises(StoreError, match="no readable answer"):
             list(made.query(SELECT))
@@ -113,7 +113,7 @@ def test_rows_of_another_shape_are_refused(form, kind, content):
 
 @pytest.mark.parametrize("rows", ["[{}, {}]", '[{"o": {"type": "uri", "value": "urn:a"}}]'])
 def test_rows_in_answer_to_ask_are_refused(rows):
-    """More than one cell, or one that is no literal, is no truth value."""
+    """A response to ASK with several cells, or with a cell that is not a literal, is an error."""
     document = f'{{"head": {{"vars": ["o"]}}, "results": {{"bindings": {rows}}}}}'
     with (
         client([said(200, document, JSON)]) as (made, _),
@@ -126,7 +126,7 @@ def test_rows_in_answer_to_ask_are_refused(rows):
 @pytest.mark.parametrize("inside", [False, True])
 @pytest.mark.parametrize("form", ["CONSTRUCT WHERE { ?s ?p ?o }", "DESCRIBE <urn:a>", "GET"])
 def test_entities_of_a_graph_are_never_unfolded(form, inside, word):
-    """RDF/XML that declares entities is refused wherever it does, before a hundred GB unfold."""
+    """RDF/XML that declares entities is refused before any entity is expanded."""
     entities = "".join(f'<!ENTITY e{k} "{f"&e{k - 1};" * 10}">' for k in range(1, 12))
     declared = f'{word} r [<!ENTITY e0 "lol">{entities}]>'
     begin = '<r:RDF xmlns:r="http://www.w3.org/1999/02/22-rdf-syntax-ns#">'
@@ -140,7 +140,7 @@ def test_entities_of_a_graph_are_never_unfolded(form, inside, word):
 
 
 def test_plain_rdf_xml_is_read():
-    """RDF/XML without entities is a graph, its CDATA included."""
+    """RDF/XML without entities is read as a graph, its CDATA included."""
     content = (
         '<?xml version="1.0"?><r:RDF xmlns:r="http://www.w3.org/1999/02/22-rdf-syntax-ns#">'
         '<r:Description r:about="urn:a"><r:value><![CDATA[<!DOCTYPE html>]]></r:value>'
@@ -161,7 +161,7 @@ def test_plain_rdf_xml_is_read():
 )
 @pytest.mark.parametrize("cell", [None, "text", "bnode"])
 def test_commands_end_with_words_for_rows_that_do_not_fit(command, cell, tmp_path, monkeypatch):
-    """Rows whose values are missing or of another kind end a command in one line."""
+    """A command fails with one line if values of a row are missing or of another type."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("KGBENCH_WRITE_AHEAD", str(tmp_path))
     (tmp_path / "c.yaml").write_text(
@@ -197,7 +197,7 @@ def test_commands_end_with_words_for_rows_that_do_not_fit(command, cell, tmp_pat
 
 
 def test_errors_of_others_stay_as_they_are():
-    """What a program raises that has a store on a server open is not taken for a fault of it."""
+    """An exception of the caller is not reported as a fault of an open store."""
     with InProcess() as server, open_store(server.url):
         pass
     with (
@@ -209,7 +209,7 @@ def test_errors_of_others_stay_as_they_are():
 
 
 def test_a_graph_that_the_server_cut_is_refused():
-    """A whole graph may be cut at a limit, too, and the server says so in the same way."""
+    """A graph that the server declares as truncated is refused."""
     whole = said(200, "<urn:a> <urn:b> <urn:c> .\n", "application/n-triples", X_SQL_State="S1TAT")
     with (
         client([whole]) as (made, _),
@@ -220,7 +220,7 @@ def test_a_graph_that_the_server_cut_is_refused():
 
 @pytest.mark.parametrize("there", [False, True])
 def test_a_graph_that_is_not_found(there):
-    """404 says that a graph is empty; a wrong address says so, too, and must not pass for that."""
+    """404 for a graph means that it is empty; if the server has the graph, it is an error."""
     held = json.dumps({"head": {}, "boolean": there})
 
     def answer(asked):
@@ -238,7 +238,7 @@ def test_a_graph_that_is_not_found(there):
 
 
 def test_a_deadlock_is_tried_again():
-    """A refusal for a passing reason is no refusal: the same request is sent until it is done."""
+    """A request that fails because of a deadlock is retried until it succeeds."""
     answers = [said(500, "Virtuoso 40001 Error SR172: Transaction deadlocked")] * 2 + [said(204)]
     with client(answers) as (made, server):
         made.update("INSERT DATA {}")
@@ -247,7 +247,7 @@ def test_a_deadlock_is_tried_again():
 
 
 def test_a_deadlock_that_does_not_pass_is_said(monkeypatch):
-    """After many times the server's words are told."""
+    """A deadlock that persists for 20 attempts is an error with the server's message."""
     monkeypatch.setattr("kgbench.store.client.time", SimpleNamespace(sleep=lambda _: None))
     with (
         client([said(500, "Transaction  deadlocked\n again")]) as (made, server),
@@ -259,7 +259,7 @@ def test_a_deadlock_that_does_not_pass_is_said(monkeypatch):
 
 
 def test_a_failure_of_the_server_is_not_repeated():
-    """Another failure says its reason at once."""
+    """Any other failure of the server is reported without a retry."""
     with (
         client([said(500, "disk full")]) as (made, server),
         pytest.raises(StoreError, match=r"status 500\): disk full"),
@@ -271,7 +271,7 @@ def test_a_failure_of_the_server_is_not_repeated():
 
 @pytest.mark.parametrize("read", [True, False])
 def test_a_request_that_is_too_large(read):
-    """Whoever refuses it, also before it was received: it is said what to set, and sent once."""
+    """A request that is too large (413) is sent once, and the error names the setting."""
     refused = [said(413, Connection="close")]
     with client(refused, read=read) as (made, server):
         with pytest.raises(StoreError, match=r"too large.*kgb:requestLimit"):
@@ -282,7 +282,7 @@ def test_a_request_that_is_too_large(read):
 
 @pytest.mark.parametrize("status", [400, 404, 500])
 def test_refusals_show_no_secret(status):
-    """A server that repeats what it was sent is quoted without it."""
+    """A quoted response of the server has its secrets replaced."""
     echo = f"Authorization: Basic {PAIR}, password {PASSWORD}, query {SELECT}"
     with (
         client([said(status, echo)]) as (made, _),
@@ -296,7 +296,7 @@ def test_refusals_show_no_secret(status):
 
 
 def test_redirects_show_no_secret(monkeypatch):
-    """The address that we are sent to is told without a token of ours in it."""
+    """The message about a redirect does not contain the token."""
     monkeypatch.delenv("KGBENCH_STORE_USER")
     monkeypatch.delenv("KGBENCH_STORE_PASSWORD")
     monkeypatch.setenv("KGBENCH_STORE_TOKEN", "t0ken-of-tests")
@@ -316,7 +316,7 @@ VALUES = ["0.3333333333333333", "0.0005555555555555556", "1.0", "NaN", "1.797693
 
 
 def rounding(store):
-    """Answers queries about ``store`` as a server does that shows six digits, and 0 and 1."""
+    """Return responses like those of a server with six-digit doubles and booleans as 0 and 1."""
 
     def answer(asked):
         found = store.query(parse_qs(asked.body.decode())["query"][0])
@@ -337,7 +337,7 @@ def rounding(store):
 
 @pytest.fixture
 def numbers():
-    """A store with doubles in it, and other things beside them."""
+    """Return a store with doubles and other terms."""
     store = ox.Store()
     objects = [ox.Literal(text, datatype=ox.NamedNode(XSD.double)) for text in VALUES]
     for one in [*objects, ox.Literal(value=True), ox.Literal("0.333333"), ox.NamedNode("urn:o")]:
@@ -347,7 +347,7 @@ def numbers():
 
 
 def test_rounded_doubles_are_asked_for_once_more(numbers):
-    """Where a server rounds, results and whole graphs have every digit, and all else as it was."""
+    """Rounded doubles are queried again, so that rows and graphs have all digits."""
     with client(rounding(numbers), exact=EXACT) as (made, server):
         found = [row["o"] for row in made.query(SELECT)]
         asked = len(server.seen)
@@ -366,7 +366,7 @@ def test_rounded_doubles_are_asked_for_once_more(numbers):
 
 
 def test_plain_results_are_asked_for_once(numbers):
-    """What holds no number, or comes from a server that rounds nothing, costs one request."""
+    """Results without numbers, or of a server that does not round, need one request."""
     texts = SELECT.replace("} }", "} FILTER (isIRI(?o)) }")
     with client(rounding(numbers), exact=EXACT) as (made, server):
         assert [row["o"].value for row in made.query(texts)] == ["urn:o"]
@@ -377,7 +377,7 @@ def test_plain_results_are_asked_for_once(numbers):
 
 
 def test_graphs_of_a_server_that_rounds_are_warned_of(numbers, caplog):
-    """What cannot be put right is said: doubles in a CONSTRUCT of one's own are rounded."""
+    """A warning says that doubles in the graph of a CONSTRUCT query are rounded."""
     with client(rounding(numbers), exact=EXACT) as (made, _):
         triples = list(made.query("CONSTRUCT { ?s ?p ?o } WHERE { GRAPH ?g { ?s ?p ?o } }"))
 
@@ -386,7 +386,7 @@ def test_graphs_of_a_server_that_rounds_are_warned_of(numbers, caplog):
 
 
 def test_a_query_of_no_known_form_is_not_sent():
-    """What is no query stays here, whatever the server would make of it."""
+    """A text that is not a query is refused before it is sent."""
     with client([said(200, ROWS, JSON)]) as (made, server):
         with pytest.raises(QueryError, match="begins with 'INSERT'"):
             made.query("INSERT DATA {}")

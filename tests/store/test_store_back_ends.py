@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What holds of a store on every back end."""
+"""Properties of a store that hold on every back end."""
 
 from __future__ import annotations
 
@@ -34,30 +34,30 @@ TEXTS = ["", "a\tb\nc\r\n\"'\\", "\u00e9 \U0001f600 \u0001", "x" * 300_000, "{}"
 
 
 def triples(count, start=0):
-    """Some triples."""
+    """Return some triples."""
     return [f'<urn:s{k}> <urn:p> "{k}" .' for k in range(start, start + count)]
 
 
 def count(store):
-    """How many of them a store holds."""
+    """Return the number of such triples in a store."""
     return int(next(iter(store.query(COUNT)))["n"].value)
 
 
 def registered(graph=GRAPH):
-    """The registry entry of a graph."""
+    """Return the registry entry of a graph."""
     kind = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
     return Block(IRIS.catalogue, [f"<{graph}> <{kind}> <{KGB.ResultGraph}> ."])
 
 
 def child(code):
-    """What a Python process with ``code`` did before it ended."""
+    """Run a Python process with ``code`` and return its result."""
     return subprocess.run(
         [sys.executable, "-c", code], env=environment(), capture_output=True, text=True, check=False
     )
 
 
 def test_what_is_written_is_read(any_store):
-    """A write is there for its writer at once, and for readers when the store is closed."""
+    """A write is visible to its writer at once, and to readers when the store is closed."""
     with open_store(any_store) as store:
         store.write([Block(GRAPH, triples(5)), Block(OTHER, triples(2, 5))])
         assert count(store) == 7
@@ -66,7 +66,7 @@ def test_what_is_written_is_read(any_store):
 
 
 def test_terms_come_back_as_they_were(any_store):
-    """Numbers to the last digit, moments, booleans and any text are the same objects as before."""
+    """Doubles, timestamps, booleans and any text are read as the terms that were written."""
     literals = [ox.Literal(text, datatype=ox.NamedNode(kind)) for text, kind in VALUES]
     literals += [*(ox.Literal(text) for text in TEXTS), ox.Literal("l", language="en")]
     with open_store(any_store) as store:
@@ -87,7 +87,7 @@ def test_terms_come_back_as_they_were(any_store):
 
 
 def test_answers_are_of_the_same_classes(any_store):
-    """SELECT, ASK and CONSTRUCT give what pyoxigraph gives, unbound variables included."""
+    """SELECT, ASK and CONSTRUCT return what pyoxigraph returns, unbound variables included."""
     with open_store(any_store) as store:
         store.write([Block(GRAPH, triples(2))])
         select = store.query(
@@ -110,7 +110,7 @@ def test_answers_are_of_the_same_classes(any_store):
 
 
 def test_a_bad_query_is_a_query_error(any_store):
-    """The engine's message about a query arrives as a QueryError."""
+    """An invalid query raises a QueryError with the engine's message."""
     with open_store(any_store) as store:
         for text in ("SELECT nothing", "INSERT DATA { <urn:a> <urn:b> 1 }", ""):
             with pytest.raises(QueryError, match="cannot be run"):
@@ -118,7 +118,7 @@ def test_a_bad_query_is_a_query_error(any_store):
 
 
 def test_a_failing_write_writes_nothing(any_store):
-    """One bad triple, and neither content nor stamp of the write is there."""
+    """A write with an invalid triple stores neither content nor a change stamp."""
     with open_store(any_store) as store:
         with pytest.raises((StoreError, SyntaxError)):
             store.write([Block(GRAPH, [*triples(3), "<urn:s> <urn:p> no term ."])])
@@ -143,7 +143,7 @@ def test_stamps_grow_and_stay_single(any_store):
 
 
 def test_a_second_owner_is_refused(any_store):
-    """A store in use says so immediately, and names the process that owns it."""
+    """Opening a store in use fails immediately and names the process that owns it."""
     with open_store(any_store) as store:
         with pytest.raises(StoreInUse, match=r"in use .*process \d+"):
             open_store(any_store)
@@ -152,7 +152,7 @@ def test_a_second_owner_is_refused(any_store):
 
 
 def test_the_owner_of_another_process_is_seen(any_store):
-    """Ownership holds between processes, and ends with the owning process however it ends."""
+    """Ownership is visible to other processes, and ends when the owning process is killed."""
     code = (
         "import sys, time\nfrom kgbench.store import open_store\n"
         f"s = open_store({any_store!r})\nprint('open', flush=True)\ntime.sleep(600)\n"
@@ -168,7 +168,7 @@ def test_the_owner_of_another_process_is_seen(any_store):
 
 
 def test_what_was_loaded_and_never_registered_is_swept(any_store):
-    """A killed bulk load leaves nothing, while what was registered stays."""
+    """Opening removes what a killed bulk load left, and keeps registered graphs."""
     code = (
         "import os\nfrom kgbench.store import Block, open_store\n"
         f"s = open_store({any_store!r})\n"
@@ -183,7 +183,7 @@ def test_what_was_loaded_and_never_registered_is_swept(any_store):
 
 
 def test_bulk_loads_are_divided_and_dropped(any_store, monkeypatch):
-    """What is loaded in many requests is all there, and can be removed with its entry."""
+    """A bulk load in several requests is complete, and can be removed with its entry."""
     monkeypatch.setattr("kgbench.store.embedded._CHUNK", 2_000)
     with open_store(any_store) as store:
         if hasattr(store, "_limit"):
@@ -202,7 +202,7 @@ def test_bulk_loads_are_divided_and_dropped(any_store, monkeypatch):
 
 
 def test_reader_refuses_to_write(any_store):
-    """A reader cannot change anything."""
+    """A reader refuses to write, to load and to drop."""
     open_store(any_store).close()
     with open_reader(any_store) as reader:
         for attempt in (reader.write, reader.bulk_load, reader.drop):
@@ -212,7 +212,7 @@ def test_reader_refuses_to_write(any_store):
 
 @pytest.mark.declared
 def test_declared_things_are_loaded_once(any_store):
-    """Opening again neither doubles nor changes what the catalogue declares; nothing is blank."""
+    """Reopening leaves the declared resources unchanged; none of them is a blank node."""
     found = []
     for _ in range(2):
         with open_store(any_store) as store:
@@ -224,7 +224,7 @@ def test_declared_things_are_loaded_once(any_store):
 
 
 def test_a_newer_layout_is_refused(any_store):
-    """A store that a later version wrote is never misread, nor changed."""
+    """A store of a newer layout is refused and remains unchanged."""
     with open_store(any_store) as store:
         version = f'"99"^^<{XSD.integer}>'
         store.update(fill("layout-set.ru", catalogue=IRIS.catalogue, version=version))
@@ -239,7 +239,7 @@ def test_a_newer_layout_is_refused(any_store):
 
 
 def test_an_older_layout_is_migrated_step_by_step(any_store, monkeypatch):
-    """Readers refuse an older layout with words; an owner applies each migration once, in order."""
+    """Readers refuse an older layout; an owner applies each migration once, in order."""
     steps = {
         1: "INSERT DATA {{ GRAPH <{0}> {{ <urn:a> <urn:p> 1 }} }}",
         2: "DELETE {{ GRAPH <{0}> {{ ?s <urn:p> 1 }} }} "
@@ -265,7 +265,7 @@ def test_an_older_layout_is_migrated_step_by_step(any_store, monkeypatch):
 
 
 def test_a_gap_between_layouts_is_refused(any_store, monkeypatch):
-    """Without a migration for each step there is none at all."""
+    """A layout without a migration for each step is refused."""
     open_store(any_store).close()
     monkeypatch.setattr(layouts, "current", lambda: 3)
     monkeypatch.setattr(layouts, "migrations", lambda: {2: "2"})
@@ -275,7 +275,7 @@ def test_a_gap_between_layouts_is_refused(any_store, monkeypatch):
 
 
 def test_a_closed_store_says_so(any_store):
-    """Nothing is read or written through a store that was given up; closing again is nothing."""
+    """A closed store refuses to read and write; closing it again has no effect."""
     store = open_store(any_store)
     store.close()
     store.close()
@@ -285,6 +285,6 @@ def test_a_closed_store_says_so(any_store):
 
 
 def test_there_is_no_store_to_read(any_store):
-    """Reading where there is no store says how to make one."""
+    """Reading a store that does not exist raises an error that names ``kgbench run``."""
     with pytest.raises(StoreError, match="kgbench run"):
         open_reader(any_store)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A server behind a bad line: nothing is lost, nothing is written twice, nothing half is read."""
+"""A server behind an unreliable connection: writes arrive once, and results are complete."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ WRITES = 60
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):
-    """Patience for these tests: enough for a bad line, and not much."""
+    """Retry quickly, for at most 30 seconds."""
     monkeypatch.setenv("KGBENCH_STORE_PATIENCE", "30")
     monkeypatch.setattr("kgbench.store.connections._FIRST_PAUSE", 0.001)
 
 
 def turn(k):
-    """What is like a turn: a few triples, some of which others have, too."""
+    """Return blocks like those of a turn: a few triples, one of them shared by all turns."""
     lines = [f'<urn:turn{k}> <urn:p{j}> "text {k} {j}" .' for j in range(5)]
     return [Block(GRAPH, [*lines, '<urn:shared> <urn:p> "the same in all" .'])]
 
 
 def content(url):
-    """All there is in a store, and the stamps of its graphs as they stand there."""
+    """Return the triples of a store and the recorded stamps of its graphs."""
     with open_reader(url) as reader:
         rows = reader.query(fill("stamps.rq", catalogue=IRIS.catalogue))
         stamps = [(row["graph"].value, int(row["stamp"].value)) for row in rows]
@@ -43,7 +43,7 @@ def content(url):
 
 @pytest.mark.parametrize("kind", [*KINDS, "all"])
 def test_writes_over_a_bad_line_are_once_and_all(remote, kind):
-    """Half of the requests fail in each way there is; the store is as if none had."""
+    """With half of the requests failing, in every way, the store is as if none had failed."""
     chance = random.Random(7)
     with Proxy(remote, lambda _: OK) as proxy, open_store(proxy.url) as store:
         proxy._script = lambda _: (
@@ -52,7 +52,7 @@ def test_writes_over_a_bad_line_are_once_and_all(remote, kind):
         for k in range(WRITES):
             store.write(turn(k))
         proxy._script = lambda _: OK
-        store.query("ASK {}")  # lets what comes late arrive
+        store.query("ASK {}")  # lets late requests arrive
         store.query("ASK {}")
         failed = sum(one.done != OK for one in proxy.seen)
 
@@ -64,7 +64,7 @@ def test_writes_over_a_bad_line_are_once_and_all(remote, kind):
 
 
 def test_a_late_write_does_not_lower_a_stamp(remote):
-    """An update that is carried out after its successors leaves the latest stamp alone."""
+    """An update that is executed after its successors leaves the latest stamp unchanged."""
     seen = []
     with Proxy(remote) as proxy, open_store(proxy.url) as store:
         for k in range(6):
@@ -78,7 +78,7 @@ def test_a_late_write_does_not_lower_a_stamp(remote):
 
 
 def test_loading_over_a_bad_line(remote):
-    """A bulk load is there whole and once, however its requests fail."""
+    """A bulk load is complete and not repeated, however its requests fail."""
     chance = random.Random(3)
     blocks = [Block(GRAPH, [f'<urn:s{k}> <urn:p> "{k}" .' for k in range(2_000)])]
     with Proxy(remote) as proxy, open_store(proxy.url) as store:
@@ -90,7 +90,7 @@ def test_loading_over_a_bad_line(remote):
 
 
 def test_half_an_answer_is_never_read(remote):
-    """Results that break off are fetched again, not taken for short ones."""
+    """A response that breaks off is requested again, and not used as a shorter result."""
     with open_store(remote) as store:
         store.write([Block(GRAPH, [f'<urn:s{k}> <urn:p> "{k}" .' for k in range(500)])])
     with Proxy(remote) as proxy, open_reader(proxy.url) as reader:
@@ -105,7 +105,7 @@ def test_half_an_answer_is_never_read(remote):
 
 
 def test_who_never_answers_is_given_up(remote, monkeypatch):
-    """A server that goes away is waited for as long as was said; one that never was, is not."""
+    """A server that stops answering is retried within the patience; one never reached is not."""
     with Proxy(remote) as proxy:
         monkeypatch.setenv("KGBENCH_STORE_PATIENCE", "0.3")
         store = open_store(proxy.url)
@@ -122,7 +122,7 @@ def test_who_never_answers_is_given_up(remote, monkeypatch):
 
 
 def test_connections_are_kept(remote):
-    """Many writes go over one connection."""
+    """Many writes use one connection."""
     with Proxy(remote) as proxy, open_store(proxy.url) as store:
         for k in range(20):
             store.write(turn(k))
@@ -141,13 +141,13 @@ def _age(store, until):
 
 
 def test_a_lease_that_ran_out_can_be_taken(remote, monkeypatch):
-    """An owner who did not renew loses the store, and writes nothing more once another has it."""
+    """An owner whose lease expired loses the store, and cannot write after another takes it."""
     with open_store(remote) as first:
         first.write(turn(0))
         _age(first, "2026-01-01T00:00:00Z")
         with open_store(remote) as second:
             second.write(turn(1))
-            monkeypatch.setattr(leases, "SECONDS", 0.0)  # the first has slept for long
+            monkeypatch.setattr(leases, "SECONDS", 0.0)  # the first owner was suspended for long
             with pytest.raises(StoreInUse, match="taken over by"):
                 first.write(turn(2))
             monkeypatch.undo()
@@ -159,7 +159,7 @@ def test_a_lease_that_ran_out_can_be_taken(remote, monkeypatch):
 
 
 def test_a_lease_is_renewed_while_it_is_held(remote, monkeypatch):
-    """The lease's end moves on by itself."""
+    """A held lease is renewed in the background, and ends with its owner."""
     monkeypatch.setattr(leases, "_EVERY", 0.02)
     names = {"graph": IRIS.mint("leaseGraph"), "lease": IRIS.mint("lease")}
     with open_store(remote) as store:
@@ -174,7 +174,7 @@ def test_a_lease_is_renewed_while_it_is_held(remote, monkeypatch):
 
 
 def test_a_write_above_the_limit_goes_in_pieces(remote):
-    """What is too large for one request is all there; the registry comes last."""
+    """A write above the limit is split into several requests, of which the registry is the last."""
     with Proxy(remote) as proxy, open_store(proxy.url) as store:
         store._limit = 5_000
         first = len(proxy.seen)
@@ -191,7 +191,7 @@ def test_a_write_above_the_limit_goes_in_pieces(remote):
 
 
 def test_a_large_registry_goes_in_pieces(remote):
-    """Also the catalogue may be too large for one request: its last piece ends the write."""
+    """A large catalogue is split, too; its last part completes the write."""
     entries = [f'<urn:e{k}> <urn:p> "{"x" * 100}" .' for k in range(100)]
     with Proxy(remote) as proxy, open_store(proxy.url) as store:
         store._limit = 5_000
@@ -210,7 +210,7 @@ def test_a_large_registry_goes_in_pieces(remote):
 
 
 def test_other_statuses_and_answers_do(remote):
-    """A server may answer without a content type, and with any success to an update."""
+    """Responses without a content type, and any success status of an update, are accepted."""
     with (
         Proxy(
             remote, change=lambda said: {k: v for k, v in said.items() if k != "Content-Type"}
@@ -225,7 +225,7 @@ def test_other_statuses_and_answers_do(remote):
 
 
 def test_results_cut_at_a_limit_are_refused(remote):
-    """An answer that the server says it has cut off is not taken for the whole."""
+    """A response that the server declares as truncated is refused."""
     with open_store(remote) as store:
         store.write(turn(1))
     said = {"X-SPARQL-MaxRows": "10000"}

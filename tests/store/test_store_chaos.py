@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A server that is killed and started again while a run writes to it."""
+"""A server that is killed and restarted while a run writes to it."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from tests.store.servers import Oxigraph
 
 RESTARTS = 5
 TASKS = ["RdfFriendCount-turtle-1", "RdfFriendCount-nt-1"]
-AWAY = 0.3  # seconds that the server is away each time
+AWAY = 0.3  # seconds that the server is down each time
 
 
 def plan(dialogues):
-    """So many dialogues of a model that answers at once."""
+    """Return a plan with this number of dialogues, with a model that answers at once."""
     each = dialogues // len(TASKS)
     made = config.quick_start(tasks=TASKS, models=["baseline:oracle"], iterations=each)
     return replace(made, concurrency=8)
 
 
 class Restarts:
-    """Kills the server when so many dialogues are complete, and starts it again."""
+    """Kills and restarts the server at given numbers of complete dialogues."""
 
     def __init__(self, server, moments):
         self.done = 0
@@ -43,7 +43,7 @@ class Restarts:
         self._thread = None
 
     def watch(self, seen):
-        """Told by the run how far it is."""
+        """Receive the progress of the run."""
         if self._moments and seen.complete >= self._moments[0] and not self._busy():
             self._moments.pop(0)
             self._thread = threading.Thread(target=self._restart)
@@ -65,7 +65,7 @@ class Restarts:
 
 
 def held(store, run):
-    """All dialogues of a run."""
+    """Return all dialogues of a run."""
     return [
         dialogue
         for execution in reading.executions(store, run.graph)
@@ -74,14 +74,14 @@ def held(store, run):
 
 
 def shape(store, run):
-    """How often the run's graph and its pass's graph say what kind of thing."""
+    """Return how often each property occurs in the run's graph and in its pass's graph."""
     (live,) = reading.passes(store, run)
     return [Counter(t.predicate.value for t in store.triples(g)) for g in (run.graph, live.graph)]
 
 
 @pytest.mark.servers
 def test_five_restarts_during_a_thousand_dialogues(tmp_path):
-    """Exactly the plan, nothing twice, nothing asked again: as if the server had never gone."""
+    """After five restarts a run holds exactly its plan, with no call or dialogue repeated."""
     wanted = plan(1_000)
     with open_store(str(tmp_path / "reference")) as store:
         asyncio.run(run_plan(store, wanted, Settings(executor="local:1")))
@@ -109,7 +109,7 @@ def test_five_restarts_during_a_thousand_dialogues(tmp_path):
 
 @pytest.mark.servers
 def test_a_server_that_stays_away_stops_the_run_resumably(tmp_path, monkeypatch):
-    """When patience is over the run ends with words; the same plan then continues it."""
+    """A run stops when the server stays away; the same plan then continues it."""
     monkeypatch.setenv("KGBENCH_STORE_PATIENCE", "0.5")
     wanted = plan(200)
     with Oxigraph(tmp_path / "server") as server:
@@ -140,6 +140,6 @@ def test_a_server_that_stays_away_stops_the_run_resumably(tmp_path, monkeypatch)
 
 
 def interrupted(url, wanted, watch):
-    """A run until its store is gone."""
+    """Run a plan until its store is gone."""
     with open_store(url) as store:
         asyncio.run(run_plan(store, wanted, Settings(executor="local:1"), watch=watch))

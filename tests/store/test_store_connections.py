@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Connections that break, close, wait or cannot be made, and servers that ask for time."""
+"""Connections that break, close, wait or cannot be made, and servers that ask for a delay."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ PACKED = gzip.compress(TEXT)
 
 
 class Waits(threading.Event):
-    """An event for whose waits nobody waits; it notes how long they would have been."""
+    """An event that returns at once from ``wait`` and records the requested seconds."""
 
     def __init__(self):
         super().__init__()
         self.seconds = []
 
     def wait(self, timeout=None):
-        """Note the wait."""
+        """Record the wait."""
         self.seconds.append(timeout)
         return self.is_set()
 
 
 @pytest.fixture
 def made(monkeypatch):
-    """Connections without credentials, whose waits are noted and not waited for."""
+    """Yield connections without credentials, whose waits are recorded and skipped."""
     found = Connections(Credentials(None, None, None, None), agent="tests")
     monkeypatch.setattr(found, "_closed", Waits())
     yield found
@@ -49,16 +49,16 @@ def made(monkeypatch):
 
 
 def ask(made, server):
-    """The text of an answer."""
+    """Return the body of a response."""
     return made.send("GET", f"{server.url}/x", None, {}).body.read()
 
 
 def idle(made):
-    """How many connections are kept."""
+    """Return the number of idle connections."""
     return made._http.transport.idle_connections()
 
 
-# --- answers that are cut -------------------------------------------------------------------
+# --- truncated responses --------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def idle(made):
     ids=["one", "two", "nothing"],
 )
 def test_compressed_answers(made, packed):
-    """An answer that was compressed is what it was before, also where that was done in parts."""
+    """A gzip response is decompressed, also if it has several members."""
     with Scripted([said(200, packed, Content_Encoding="GZIP")]) as server:
         assert ask(made, server) == (TEXT if packed else b"")
         assert len(server.seen) == 1
@@ -87,7 +87,7 @@ def test_compressed_answers(made, packed):
     ids=["compressed", "damaged", "second", "length", "chunked", "no-http"],
 )
 def test_a_broken_answer_is_asked_for_again(made, broken):
-    """Whatever an answer breaks with, the whole one that follows counts, on a new connection."""
+    """A broken response of any kind is requested again, on a new connection."""
     with Scripted([said(200, b"met"), broken, said(200, TEXT)]) as server:
         assert ask(made, server) == b"met"
         assert ask(made, server) == TEXT
@@ -95,7 +95,7 @@ def test_a_broken_answer_is_asked_for_again(made, broken):
 
 
 def test_an_answer_that_stops_is_not_waited_for(monkeypatch):
-    """An answer has its time; then it is said which setting gives it more."""
+    """A response that exceeds its timeout raises an error that names the setting."""
     monkeypatch.setenv("KGBENCH_STORE_TIMEOUT", "0.2")
     over = threading.Event()
 
@@ -112,7 +112,7 @@ def test_an_answer_that_stops_is_not_waited_for(monkeypatch):
 
 
 def test_a_large_answer_that_asks_for_credentials_is_not_read():
-    """What comes with a challenge is read whole, so it is refused where it is large."""
+    """A large response with a challenge is refused, because such a response is read whole."""
     asking = said(401, b"x" * (3 << 20), WWW_Authenticate='Basic realm="r"')
     made = Connections(Credentials("ada", "s3cret", None, None), agent="tests")
     with Scripted([asking, said(200)]) as server:
@@ -125,7 +125,7 @@ def test_a_large_answer_that_asks_for_credentials_is_not_read():
 
 
 def test_a_connection_that_the_server_closes_is_not_kept(made):
-    """Where an answer says that it is the last, the next request has a connection of its own."""
+    """A connection that the server closes is not reused."""
     with Scripted([said(200, b"one", Connection="close"), said(200, b"two")]) as server:
         assert ask(made, server) == b"one"
         assert idle(made) == 0
@@ -134,7 +134,7 @@ def test_a_connection_that_the_server_closes_is_not_kept(made):
 
 
 def test_what_ends_after_closing_is_not_kept(made):
-    """An answer that comes while the store is being closed is given, its connection closed."""
+    """A response that arrives while the store closes is returned; its connection is closed."""
 
     def answer(_):
         made.close()
@@ -148,7 +148,7 @@ def test_what_ends_after_closing_is_not_kept(made):
 
 
 def test_a_server_that_takes_no_connection(monkeypatch):
-    """A connection that does not come about in time is a server that is not there."""
+    """A connection that is not accepted in time counts as an unreachable server."""
     monkeypatch.setattr(connections, "_CONNECTING", 0.2)
     made = Connections(Credentials(None, None, None, None), agent="tests")
     with socket.socket() as full, socket.socket() as first, socket.socket() as second:
@@ -156,7 +156,7 @@ def test_a_server_that_takes_no_connection(monkeypatch):
         full.listen(0)
         first.settimeout(60)
         first.connect(full.getsockname())
-        assert select.select([full], [], [], 60)[0]  # it stands in the queue, which is full now
+        assert select.select([full], [], [], 60)[0]  # it is in the backlog, which is full now
         second.settimeout(0)
         second.connect_ex(full.getsockname())
         with pytest.raises(StoreUnreachable, match=r"no connection within 0\.2 seconds"):
@@ -164,7 +164,7 @@ def test_a_server_that_takes_no_connection(monkeypatch):
 
 
 def test_plain_http_is_no_https(made):
-    """Nothing is sent to a server that cannot prove who it is."""
+    """No request is sent to a server without TLS at an https address."""
     with (
         Scripted([said(200)]) as server,
         pytest.raises(StoreUnreachable, match="SSL"),
@@ -175,7 +175,7 @@ def test_plain_http_is_no_https(made):
 
 
 def test_certificates_are_checked(made, tmp_path, monkeypatch):
-    """A server whose certificate nobody vouches for hears nothing, and is not waited for."""
+    """A server with an untrusted certificate gets no request, and is not retried."""
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     certificate = certificates.made(tmp_path)
     tls.load_cert_chain(*certificate)
@@ -192,13 +192,13 @@ def test_certificates_are_checked(made, tmp_path, monkeypatch):
     transport._tls.cache_clear()
 
 
-# --- servers that ask for time --------------------------------------------------------------
+# --- servers that ask for a delay -----------------------------------------------------------
 
 
 @pytest.mark.parametrize("status", [429, 503])
 @pytest.mark.parametrize("name", ["Retry_After", "retry_after"])
 def test_who_asks_for_time_gets_it(made, status, name):
-    """A server that says when to come again is there, also where it has never answered yet."""
+    """A server that says when to retry is retried, also if it has never answered before."""
     busy = [said(status, **{name: "7"}), said(status, **{name: "3600"}), said(200, b"done")]
     with Scripted(busy) as server:
         assert ask(made, server) == b"done"
@@ -207,7 +207,7 @@ def test_who_asks_for_time_gets_it(made, status, name):
 
 
 def test_a_moment_to_come_again(made):
-    """The time to wait may be given as a moment, by the clock of the server."""
+    """The delay may be given as a date, by the clock of the server."""
     soon = formatdate(time.time() + 3_600, usegmt=True)
     past = formatdate(time.time() - 3_600, usegmt=True)
     busy = [said(503, Retry_After=soon), said(503, Retry_After=past), said(200, b"done")]
@@ -220,7 +220,7 @@ def test_a_moment_to_come_again(made):
 
 @pytest.mark.parametrize("said_so", [None, "soon", "Mon, 99 Foo"])
 def test_a_busy_server_that_was_never_met_is_given_up(made, said_so):
-    """503 without a time to come again may be anybody's: the address may be wrong."""
+    """503 without a delay is not retried before the first answer: the address may be wrong."""
     with Scripted([said(503, Retry_After=said_so)]) as server:
         with pytest.raises(StoreUnreachable, match="HTTP status 503"):
             ask(made, server)
@@ -229,7 +229,7 @@ def test_a_busy_server_that_was_never_met_is_given_up(made, said_so):
 
 
 def test_a_long_wait_is_told_and_its_end(made, caplog):
-    """Who waits for long is told so once, and when it is over; a short one is nobody's business."""
+    """A long wait is logged once at its begin and at its end; a short one is not logged."""
     caplog.set_level(logging.WARNING, "kgbench.store")
     busy = said(503, Retry_After="5")
     with Scripted([busy, busy, said(200)]) as server:
@@ -248,7 +248,7 @@ def test_a_long_wait_is_told_and_its_end(made, caplog):
 
 
 def test_who_was_waited_for_in_vain_is_not_waited_for_again(made, monkeypatch):
-    """When patience is over, what follows to tidy up does not wait as long; until it is back."""
+    """After the patience has expired, requests fail at once, until the server answers again."""
     monkeypatch.setattr(made, "_patience", 0.0)
     with Scripted([said(503, Retry_After="9")] * 2 + [said(200, b"back")]) as server:
         with pytest.raises(StoreUnreachable):
@@ -263,7 +263,7 @@ def test_who_was_waited_for_in_vain_is_not_waited_for_again(made, monkeypatch):
 @pytest.mark.parametrize("name", ["PATIENCE", "TIMEOUT"])
 @pytest.mark.parametrize("text", ["long", "-1", "nan", "inf"])
 def test_settings_that_are_no_seconds(monkeypatch, name, text):
-    """What is no number of seconds is refused with the name of the setting."""
+    """A timeout that is not a number of seconds is refused with the name of the setting."""
     monkeypatch.setenv(f"KGBENCH_STORE_{name}", text)
     with pytest.raises(StoreError, match=f"KGBENCH_STORE_{name} is a number of seconds"):
         Connections(Credentials(None, None, None, None), agent="tests")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Copies and backups hold what the original holds, or say that they do not."""
+"""Copies and backups hold the content of the original, or fail."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TEXTS = ["plain", "", 'a\tb\n"c"\\', "\U0001f600\u0001", "x" * 50_000]
 
 
 def put(store):
-    """Write two registered graphs into a store, which it gives."""
+    """Write two registered graphs into a store and return it."""
     for graph in GRAPHS:
         lines = [f"<urn:{k}> <urn:p> {ox.Literal(text)} ." for k, text in enumerate(TEXTS)]
         lines += [f'<urn:n{k}> <urn:p> "{k / 7!r}"^^<{XSD.double}> .' for k in range(50)]
@@ -39,7 +39,7 @@ def put(store):
 
 
 def filled(location):
-    """A store with two registered graphs: its location."""
+    """Return the location of a store, after writing two registered graphs into it."""
     with open_store(location) as store:
         put(store)
     return location
@@ -47,20 +47,20 @@ def filled(location):
 
 @pytest.fixture
 def source():
-    """A store in memory with two registered graphs."""
+    """Yield a store in memory with two registered graphs."""
     with open_store("memory:") as store:
         yield put(store)
 
 
 @pytest.fixture
 def target():
-    """An empty store in memory."""
+    """Yield an empty store in memory."""
     with open_store("memory:") as store:
         yield store
 
 
 def content(location):
-    """The digests of all graphs of a store."""
+    """Return the digests of all graphs of a store."""
     with open_reader(location) as store:
         return {graph: digests.of(store.triples(graph)).value for graph in store.graphs()}
 
@@ -78,7 +78,7 @@ def content(location):
     ],
 )
 def test_a_copy_is_the_same(request, tmp_path, origin, target):
-    """A copy is the same in every direction; what had no entry is not copied."""
+    """A copy has the same graphs in every direction; graphs without an entry are not copied."""
     places = {"embedded": str(tmp_path / "a"), "folder": str(tmp_path / "b")}
     for name in ("in_process", "oxigraph", "virtuoso"):
         if name in (origin, target):
@@ -102,19 +102,19 @@ def test_a_copy_is_the_same(request, tmp_path, origin, target):
 
 
 def test_a_store_with_results_is_no_target(source):
-    """Nothing is mixed: a copy goes into an empty store."""
+    """A copy into a store with results is refused."""
     with open_store("memory:") as other, pytest.raises(StoreError, match="has results already"):
         copying.copy(source, put(other))
 
 
 def test_an_empty_store_is_no_source(target):
-    """A mistyped name does not pass for a copy."""
+    """A copy of an empty store is refused, because its name may be mistyped."""
     with open_store("memory:") as empty, pytest.raises(StoreError, match="no results to copy"):
         copying.copy(empty, target)
 
 
 def test_an_interrupted_copy_is_begun_again(any_store, tmp_path):
-    """What a copy left that broke off counts for nothing, and does not disturb the next one."""
+    """The remains of an interrupted copy are not registered, and the next copy succeeds."""
     origin = filled(str(tmp_path / "origin"))
 
     def stop(graph, triples):
@@ -131,7 +131,7 @@ def test_an_interrupted_copy_is_begun_again(any_store, tmp_path):
 
 
 def test_a_copy_that_came_out_otherwise_is_refused(source, target, monkeypatch):
-    """A target that loses or changes a triple is found out."""
+    """A copy fails if the target loses a triple."""
     load = target.bulk_load
     monkeypatch.setattr(
         target, "bulk_load", lambda blocks: load(Block(b.graph, b.triples[:-1]) for b in blocks)
@@ -141,7 +141,7 @@ def test_a_copy_that_came_out_otherwise_is_refused(source, target, monkeypatch):
 
 
 def test_a_source_that_changes_is_refused(source, target):
-    """A source that changes while it is copied is refused: a copy of two states is none."""
+    """A copy fails if the source changes while it is copied."""
 
     def change(graph, triples):
         source.write([Block(GRAPHS[0], ["<urn:new> <urn:p> 1 ."])])
@@ -151,14 +151,14 @@ def test_a_source_that_changes_is_refused(source, target):
 
 
 def test_blank_nodes_are_refused(source, target):
-    """Graphs with blank nodes, which could not be compared, are not copied."""
+    """A graph with blank nodes is refused, because it could not be compared."""
     source.write([Block(GRAPHS[0], ["_:b <urn:p> 1 ."])])
     with pytest.raises(StoreError, match="blank nodes"):
         copying.copy(source, target)
 
 
 def test_a_graph_that_vanishes_is_noticed(source, target):
-    """A registered graph that is gone when its turn comes is not copied as an empty one."""
+    """A registered graph that vanishes during the copy is an error, not an empty graph."""
     last = max(GRAPHS)
 
     def vanish(graph, triples):
@@ -169,7 +169,7 @@ def test_a_graph_that_vanishes_is_noticed(source, target):
 
 
 def test_a_store_of_another_base_is_no_target(source, target):
-    """Stores whose names begin otherwise have nothing in common that could be compared."""
+    """A copy between stores with different base IRIs is refused."""
     target.iris = Iris("https://example.org/")
     with pytest.raises(StoreError, match="have different bases"):
         copying.copy(source, target)
@@ -179,7 +179,7 @@ def test_a_store_of_another_base_is_no_target(source, target):
 
 
 def test_a_backup_of_a_store_that_changes_is_none(source, tmp_path, monkeypatch):
-    """A backup of two states is refused, and nothing of it stays; so it is whatever else fails."""
+    """A backup fails and leaves no file if the store changes or anything else fails."""
     reading = source.triples
 
     def changing(graph):
@@ -201,7 +201,7 @@ def test_a_backup_of_a_store_that_changes_is_none(source, tmp_path, monkeypatch)
 
 
 def test_a_backup_with_remarks_of_others(source, tmp_path):
-    """What somebody noted in a backup is not taken for a claim; without a file there is none."""
+    """Other comments in a backup are not read as statements; a missing file is an error."""
     file = tmp_path / "backup.nq.gz"
     dumps.write(source, file)
     file.write_bytes(gzip.compress(b"# ours, of Monday\n" + gzip.decompress(file.read_bytes())))
@@ -213,7 +213,7 @@ def test_a_backup_with_remarks_of_others(source, tmp_path):
 
 @pytest.mark.parametrize("damage", ["end", "middle", "triple", "line", "nothing"])
 def test_damaged_backups_are_refused(source, tmp_path, damage):
-    """A backup that is cut, or in which one character is another, is not taken for whole."""
+    """A backup that is truncated, or changed in one character, is refused."""
     file = tmp_path / "backup.nq.gz"
     dumps.write(source, file)
     packed = file.read_bytes()
@@ -232,7 +232,7 @@ def test_damaged_backups_are_refused(source, tmp_path, damage):
 
 
 def test_a_backup_replaces_no_file(source, tmp_path):
-    """A backup replaces no file, and leaves none behind when it cannot be written."""
+    """A backup replaces no file, and leaves none behind if it cannot be written."""
     file = tmp_path / "backup.nq.gz"
     dumps.write(source, file)
     for path, said in (
@@ -249,7 +249,7 @@ def test_a_backup_replaces_no_file(source, tmp_path):
 
 
 def literal(text, datatype):
-    """A triple with one literal."""
+    """Return a triple with one literal."""
     value = ox.Literal(text, datatype=ox.NamedNode(datatype))
     return ox.Triple(ox.NamedNode("urn:s"), ox.NamedNode("urn:p"), value)
 
@@ -269,13 +269,13 @@ def literal(text, datatype):
     ],
 )
 def test_forms_of_one_value_count_as_one(datatype, forms):
-    """Engines write numbers and moments in forms of their own."""
+    """Different lexical forms of one value have the same digest."""
     assert len({digests.of([literal(form, datatype)]).value for form in forms}) == 1
 
 
 @given(st.lists(st.text(st.characters(codec="utf-8"), max_size=8), unique=True), st.randoms())
 def test_order_does_not_matter_and_content_does(texts, chance):
-    """The digest is that of the set; one triple more, less or else, and it is another."""
+    """The digest does not depend on the order of triples; without one triple it differs."""
     triples = [literal(text, XSD.string) for text in texts]
     shuffled = random.Random(chance.random()).sample(triples, len(triples))
     whole = digests.of(triples)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What credentials make of the challenges of a server, without one."""
+"""Responses of credentials to the challenges of a server, without a server."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ USER, PASSWORD = "ada", "p4ss-of-tests"
     ],
 )
 def test_wrong_settings_are_refused(variables, said):
-    """Half a set of credentials is refused before anything is sent."""
+    """Incomplete or contradictory credentials are refused before anything is sent."""
     given = {f"KGBENCH_STORE_{name.upper()}": value for name, value in variables.items()}
     with pytest.raises(StoreError, match=said):
         Credentials.from_environment(given)
@@ -46,7 +46,7 @@ def test_wrong_settings_are_refused(variables, said):
     ],
 )
 def test_schemes_are_found_beside_others(text, scheme):
-    """Other schemes in the same header, with or without parameters, hide none that is known."""
+    """A known scheme is found beside others in a header, with or without parameters."""
     sent = answered(Credentials(USER, PASSWORD, None, None), text)
 
     assert sent[0] is None
@@ -54,7 +54,7 @@ def test_schemes_are_found_beside_others(text, scheme):
 
 
 def answered(ours, *challenges):
-    """The ``Authorization`` of each request that one becomes where a server asks these in turn."""
+    """Return the ``Authorization`` of each request when a server sends these challenges in turn."""
     sent = []
 
     def server(request):
@@ -70,12 +70,12 @@ def answered(ours, *challenges):
 
 
 def fields(header):
-    """The parameters of a digest."""
+    """Return the parameters of a digest."""
     return {k: v.strip('"') for k, v in re.findall(r'(\w+)=("[^"]*"|[^,\s]+)', header)}
 
 
 def test_a_nonce_that_several_requests_are_given_is_counted_on():
-    """Requests of several threads expire together: the new nonce is used by all, each use once."""
+    """Concurrent requests that expire together share the new nonce, with distinct counters."""
     ours = Credentials(USER, PASSWORD, None, None)
     challenge = 'Digest realm="r", nonce="{}", qop="auth"'
     answered(ours, challenge.format("old"))
@@ -91,7 +91,7 @@ def test_a_nonce_that_several_requests_are_given_is_counted_on():
 
 
 def test_a_digest_without_quality_of_protection():
-    """A server of RFC 2069 gets the digest that it knows: no count, no nonce of ours."""
+    """A server of RFC 2069 gets a digest without a counter and a client nonce."""
     _, sent = answered(Credentials("ada", "secret", None, None), 'Digest realm="r", nonce="n"')
 
     def h(text):
@@ -131,7 +131,7 @@ def test_names_and_realms_of_any_letters():
     ],
 )
 def test_digests_that_are_not_known_are_not_guessed(user, what):
-    """Where no digest is known that the server takes, it gets the password plainly, or nothing."""
+    """For an unknown digest the password is sent by Basic, or nothing with auth=digest."""
     asked = f'Digest realm="r", {what}, Basic realm="r"'
 
     plainly = answered(Credentials(user, PASSWORD, None, None), asked)
@@ -141,5 +141,5 @@ def test_digests_that_are_not_known_are_not_guessed(user, what):
 
 
 def test_a_token_that_ends_in_a_blank():
-    """A blank at the end of a token, which no header can have, is not sent."""
+    """A blank at the end of a token, which a header cannot have, is not sent."""
     assert answered(Credentials(None, None, "token ", None)) == ["Bearer token"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Damaged stores: readers take an older snapshot, queries end, checks find it, recovery saves."""
+"""Damaged stores: readers use an older snapshot, queries end, checks report the damage."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ from tests.store.damages import (
 
 
 def test_a_damaged_snapshot_is_passed_over(place, caplog):
-    """Readers take the older snapshot, see what it has, and say so."""
+    """A reader uses the older snapshot if the newest is damaged, and logs a warning."""
     newest, older = snapshots.all_of(place / "snapshots")
     flip(own_file(newest, older))
     with open_reader(str(place)) as reader:
@@ -54,7 +54,7 @@ def test_a_damaged_snapshot_is_passed_over(place, caplog):
 
 
 def test_a_noted_damage_is_passed_over(place):
-    """What a reader found in rows that it read is known to the next one."""
+    """Damage that a reader finds while it reads is recorded for the next reader."""
     newest, older = snapshots.all_of(place / "snapshots")
 
     def read_on() -> None:
@@ -69,7 +69,7 @@ def test_a_noted_damage_is_passed_over(place):
 
 
 def test_errors_that_are_no_damage_stay_as_they_are(place):
-    """A closed pipe, or a bug, while a store is open says nothing of its files."""
+    """A broken pipe or a bug while a store is open is not recorded as damage."""
     for error in (BrokenPipeError(32, "Broken pipe"), RuntimeError("set changed size")):
         with pytest.raises(type(error)), open_reader(str(place)):
             raise error
@@ -77,7 +77,7 @@ def test_errors_that_are_no_damage_stay_as_they_are(place):
 
 
 def test_a_store_without_a_good_snapshot_says_what_to_do(place):
-    """Where all snapshots are damaged, the words name the command that saves the rest."""
+    """If all snapshots are damaged, the error names ``kgbench store recover``."""
     for snapshot in snapshots.all_of(place / "snapshots"):
         (snapshot / "CURRENT").unlink()
     with pytest.raises(StoreError, match=r"every snapshot .* is damaged: `kgbench store recover"):
@@ -85,7 +85,7 @@ def test_a_store_without_a_good_snapshot_says_what_to_do(place):
 
 
 def test_an_owner_with_damaged_files_says_what_to_do(place):
-    """A store whose own files cannot be opened is not opened, and not owned either."""
+    """A store whose own files are damaged cannot be opened, and its lock is released."""
     (place / "data" / "CURRENT").write_text("nothing")
     for _ in range(2):
         with pytest.raises(Damaged, match=r"cannot be read or written: .*store recover"):
@@ -93,7 +93,7 @@ def test_an_owner_with_damaged_files_says_what_to_do(place):
 
 
 def test_an_endless_query_is_ended_with_words(place):
-    """An aggregate over a damaged index would take all memory: the process ends, and says why."""
+    """A process ends with a message if a query over a damaged index takes too much memory."""
     newest = snapshots.newest(place / "snapshots")
     for table in newest.glob("*.sst"):
         if table.stat().st_size > 30_000:
@@ -135,7 +135,7 @@ sys.stdout.flush()
 
 @pytest.mark.parametrize("action", ["read", "own", "remove", "forget"])
 def test_a_process_that_grows_for_other_reasons_goes_on(place, action):
-    """Neither a healthy store, nor one that is gone, ends a process that needs much memory."""
+    """A process that needs much memory goes on if its store is sound, closed or removed."""
     done = subprocess.run(
         [sys.executable, "-c", GROWING, str(place), action],
         capture_output=True,
@@ -147,7 +147,7 @@ def test_a_process_that_grows_for_other_reasons_goes_on(place, action):
 
 
 def test_a_removed_store_ends_with_words(place):
-    """A folder that is gone is noticed by the next write, and by closing."""
+    """A removed folder is an error at the next write, and on closing."""
     store = open_store(str(place))
     remove(place)
     with pytest.raises(StoreError, match="was removed or replaced while it was open"):
@@ -161,7 +161,7 @@ def test_a_removed_store_ends_with_words(place):
 
 
 def test_a_sound_store_is_said_to_be_sound(place):
-    """Everything is read, in all indexes, and graphs are counted."""
+    """A check of a sound store reads all parts and indexes, and counts its graphs."""
     found = checking.check(place)
     assert found.problems == []
     newest, older = map(named, snapshots.all_of(place / "snapshots"))
@@ -174,7 +174,7 @@ def test_a_sound_store_is_said_to_be_sound(place):
 @pytest.mark.slow
 @pytest.mark.parametrize("part", ["data", "newest", "older"])
 def test_damage_anywhere_is_found(place, part):
-    """A flipped bit in the owner's files or in any snapshot is never passed over."""
+    """A flipped bit in the owner's files or in any snapshot is found."""
     newest, older = snapshots.all_of(place / "snapshots")
     folder = {"data": place / "data", "newest": newest, "older": older}[part]
     flip(own_file(folder))
@@ -184,7 +184,7 @@ def test_damage_anywhere_is_found(place, part):
 
 
 def test_a_missing_file_is_found(place):
-    """A table that was removed makes a part unreadable, and is named."""
+    """A missing table is a problem that names the file."""
     newest, older = snapshots.all_of(place / "snapshots")
     table = own_file(newest, older)
     table.unlink()
@@ -193,7 +193,7 @@ def test_a_missing_file_is_found(place):
 
 
 def test_a_store_in_use_is_not_said_to_be_sound(place):
-    """While a process owns the store, its own files are not looked at, and this is said."""
+    """A check of a store in use says that it skips the owner's files."""
     with open_store(str(place)):
         done = CliRunner().invoke(app, ["store", "check", "--store", str(place)])
     assert done.exit_code == 0
@@ -205,7 +205,7 @@ def test_a_store_in_use_is_not_said_to_be_sound(place):
 
 @pytest.mark.slow
 def test_states_that_differ_are_found(place):
-    """The own files of a closed store hold what its newest snapshot holds, or this is wrong."""
+    """A difference between the owner's files and the newest snapshot is a problem."""
     raw = ox.Store(str(place / "data"))
     for quad in list(raw.quads_for_pattern(ox.NamedNode(f"{RUN}/thing/7"), None, None, None)):
         raw.remove(quad)
@@ -216,7 +216,7 @@ def test_states_that_differ_are_found(place):
 
 
 def test_a_child_that_does_not_come_to_its_end_is_a_finding(place, monkeypatch):
-    """An examination that runs into its limits of time or memory finds damage."""
+    """An examination that exceeds its limit of time or memory is a problem."""
     monkeypatch.setattr(examination, "MEMORY", 1 << 20)
     (words,) = examination.examine(place / "data").damage
     assert "reading it ended with" in words
@@ -227,7 +227,7 @@ def test_a_child_that_does_not_come_to_its_end_is_a_finding(place, monkeypatch):
 
 
 def test_files_that_were_found_on_opening_prove_less(place):
-    """A checksum of a file that was there before the owner came does not stand for its content."""
+    """A file that exists before the store is opened has no fresh checksum."""
     shutil.rmtree(place / "snapshots")
     checksums.sums_path(place / "data").unlink()
     open_store(str(place)).close()
@@ -236,7 +236,7 @@ def test_files_that_were_found_on_opening_prove_less(place):
 
 
 def test_what_checksums_prove_is_read_once(place, monkeypatch):
-    """Indexes are gone through only where no checksum was taken soon after the file was written."""
+    """Indexes are read only if no checksum was taken soon after the file was written."""
     depths = []
 
     def examine(folder: Path, *, indexes: bool) -> examination.Examination:
@@ -256,7 +256,7 @@ def test_what_checksums_prove_is_read_once(place, monkeypatch):
 
 @pytest.mark.slow
 def test_checksums_that_cannot_be_read_prove_nothing(place):
-    """Damaged checksums are no reason to refuse a snapshot, which is examined instead."""
+    """Unreadable checksums do not make a snapshot damaged; it is examined instead."""
     newest = snapshots.newest(place / "snapshots")
     checksums.sums_path(newest).write_text("{")
     assert checksums.read(newest) is None
@@ -268,12 +268,12 @@ def test_checksums_that_cannot_be_read_prove_nothing(place):
 
 
 def test_a_backup_that_came_out_otherwise_is_not_kept(place, tmp_path, monkeypatch):
-    """What was written is read back: a disk that lost some of it is noticed at once."""
+    """A backup is read back after writing; a difference is an error, and the file is removed."""
     write = dumps._write
 
     def losing(source, path):
         done = write(source, path)
-        flip(path, 1 - 6 / path.stat().st_size)  # a checksum: other bits may make no difference
+        flip(path, 1 - 6 / path.stat().st_size)  # the checksum: other bits may have no effect
         return done
 
     monkeypatch.setattr(dumps, "_write", losing)
@@ -287,7 +287,7 @@ def test_a_backup_that_came_out_otherwise_is_not_kept(place, tmp_path, monkeypat
 
 @pytest.mark.slow
 def test_random_damages_do_no_harm():
-    """Of some random damages of a store none gives a traceback, a hang, or a false 'sound'."""
+    """Random damage to a store causes no traceback, no hang, and no false 'sound'."""
     done = subprocess.run(
         [sys.executable, "-m", "tests.attacks.damage", "--tries", "4", "--seed", "4"],
         capture_output=True,

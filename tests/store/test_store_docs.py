@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``docs/remote-store.md``: its commands run, its description is one, its variables are all."""
+"""``docs/remote-store.md``: its commands, its description, its options and its variables."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ STATUS = ["status", "--store", "results", "--json"]
 @pytest.mark.slow
 @pytest.mark.declared
 def test_all_commands_of_the_page_run(remote, tmp_path, monkeypatch):
-    """One after the other, on a server and in folders, each does its work."""
+    """All commands of the page succeed in turn, on a server and in folders."""
     monkeypatch.chdir(tmp_path)
     Path("our-server.ttl").write_text(DESCRIPTION.replace("http://127.0.0.1:7878", remote))
     small = ["--task", "RdfFriendCount-turtle-1", "--model", "baseline:oracle", "-n", "2"]
@@ -45,18 +45,18 @@ def test_all_commands_of_the_page_run(remote, tmp_path, monkeypatch):
 
 
 def newest():
-    """The newest run of the store that the page fills."""
+    """Return the newest run of the store that the page fills."""
     return json.loads(CliRunner().invoke(app, STATUS).stdout)[0]["run"]
 
 
 def run(words):
-    """Run a command; it must end well."""
+    """Run a command that must succeed."""
     done = CliRunner().invoke(app, words)
     assert done.exit_code == 0, (words, done.output, done.exception)
 
 
 def test_every_command_is_told_of():
-    """No command of the group is missing on the page, and none is made up."""
+    """The page shows exactly the commands of ``kgbench store``."""
     group = typer.main.get_command(app).commands["store"]
     told = set(re.findall(r"^kgbench store ([a-z]+)", "\n".join(COMMANDS), re.MULTILINE))
 
@@ -64,7 +64,7 @@ def test_every_command_is_told_of():
 
 
 def test_every_option_is_told_of():
-    """What the commands take beside --store and --json stands on the page."""
+    """The page names every option of the commands, apart from --help and --json."""
     group = typer.main.get_command(app).commands["store"]
     names = {
         name
@@ -78,7 +78,7 @@ def test_every_option_is_told_of():
 
 
 def test_every_variable_is_told_of():
-    """The page names all variables that the code reads, and no other."""
+    """The page names exactly the variables that the code reads."""
     known = {
         *back_ends.VARIABLES.values(),
         *(credentials.USER, credentials.PASSWORD, credentials.TOKEN, credentials.WAY),
@@ -89,7 +89,7 @@ def test_every_variable_is_told_of():
 
 
 def test_every_kind_of_server_is_told_of():
-    """The table of addresses is that of the declared kinds."""
+    """The table of addresses has exactly the declared kinds of servers."""
     rows = re.findall(r"^\| [^|]+ \| `(http\S+)` \|$", PAGE, re.MULTILINE)
 
     assert {back_ends.find(one, {}).kind for one in rows} == set(back_ends._kinds())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every command on a store on a server does what it does on a folder."""
+"""Every command has the same result on a server as on a folder."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from tests.validation import assert_conforms
 pytestmark = pytest.mark.declared
 TASK = "RdfFriendCount-turtle-1"
 MODEL = "baseline:noisy?rate=0.5&seed=3"
-#: What differs from run to run: identifiers with their times in them, moments, durations, places.
+#: Parts that differ from run to run: identifiers with a time, timestamps, durations, paths.
 _CHANGING = re.compile(
     r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|\d{4}-\d\d-\d\dT[\d:.]+(Z|\+00:00)?"
 )
 
 
 def kgbench(*arguments):
-    """What a command printed; it must have ended well, or with exit code 3."""
+    """Return the output of a command that ends with exit code 0 or 3."""
     judges = ("--executor", "local:1") if arguments[0] in ("run", "reevaluate") else ()
     done = CliRunner().invoke(app, [*arguments, *judges])
     assert done.exit_code in (0, 3), (arguments, done.output, done.exception)
@@ -38,13 +38,13 @@ def kgbench(*arguments):
 
 
 def steady(text, location):
-    """``text`` without what differs from run to run."""
+    """Return ``text`` without the parts that differ from run to run."""
     plain = _CHANGING.sub("…", text.replace(location, "STORE"))
     return re.sub(r'("seconds": |"stamp": )[\d.]+', r"\1…", plain)
 
 
 def through(location):
-    """All commands on one store: what they said."""
+    """Return the outputs of all commands on one store."""
     store = ("--store", location)
     run = ("run", "--task", TASK, "--model", MODEL, "--iterations", "4", *store, "--json")
     said = {"run": json.loads(kgbench(*run))}
@@ -72,7 +72,7 @@ def through(location):
     said["shown"] = kgbench("show", first, *store)
     kgbench("invalidate", name, "--reason", "a test", "--by", "nobody", *store)
     said["checked"] = json.loads(kgbench("store", "check", "--json", *store))
-    parts = said["checked"].pop("parts")  # only a folder has any
+    parts = said["checked"].pop("parts")  # which only a folder has
     assert not any(parts.values())
     said["compacted"] = json.loads(kgbench("store", "compact", "--json", *store))
     return steady(json.dumps(said, indent=1, sort_keys=True), location)
@@ -80,7 +80,7 @@ def through(location):
 
 @pytest.mark.slow
 def test_commands_say_the_same_of_both_back_ends(tmp_path, remote, monkeypatch):
-    """Run, resume, re-evaluate, analyse, ask, show, invalidate, check: the same words."""
+    """All commands print the same on a server as on a folder."""
     monkeypatch.setenv("COLUMNS", "120")
     folder = str(tmp_path / "store")
     embedded, server = through(folder), through(remote)
@@ -89,13 +89,13 @@ def test_commands_say_the_same_of_both_back_ends(tmp_path, remote, monkeypatch):
     found = json.loads(server)
     assert found["run"]["complete"] == found["resumed"]["complete"] == 4
     assert found["checked"]["problems"] == []
-    assert found["compacted"]["analyses"] > 0  # what an invalidation makes stale
+    assert found["compacted"]["analyses"] > 0  # the analyses that the invalidation made stale
     with open_store(remote) as store:
-        assert_conforms(store)  # the lease that it holds included
+        assert_conforms(store)  # its lease included
 
 
 def test_a_run_is_dropped(remote):
-    """A run goes with all that was made of it; nothing else does."""
+    """Dropping a run removes everything derived from it, and nothing else."""
     for iterations in ("1", "2"):
         kgbench(
             *("run", "--new", "--task", TASK, "--model", "baseline:oracle"),
@@ -114,7 +114,7 @@ def test_a_run_is_dropped(remote):
 
 
 def test_dropping_asks_first(remote):
-    """Nothing is removed unless somebody says so."""
+    """Without confirmation ``store drop`` removes nothing."""
     kgbench(
         *("run", "--task", TASK, "--model", "baseline:oracle"),
         *("--iterations", "1", "--store", remote, "--json"),
@@ -127,7 +127,7 @@ def test_dropping_asks_first(remote):
 
 
 def test_what_is_wrong_is_said(remote):
-    """A check names what is wrong, and ends with 1; compacting removes what belongs to nothing."""
+    """A check reports problems with exit code 1; compacting removes graphs without an entry."""
     orphan = "https://w3id.org/kgbench/graph/run/orphan"
     kind = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
     with open_store(remote) as store:
@@ -146,7 +146,7 @@ def test_what_is_wrong_is_said(remote):
 
 @pytest.mark.parametrize("command", [["serve"], ["store", "optimize"]])
 def test_what_needs_a_folder_says_so(remote, command):
-    """What a server cannot do, or does itself, is refused with words."""
+    """A command that needs a folder refuses a store on a server."""
     done = CliRunner().invoke(app, [*command, "--store", remote])
 
     assert isinstance(done.exception, StoreError)
@@ -154,7 +154,7 @@ def test_what_needs_a_folder_says_so(remote, command):
 
 
 def test_errors_are_one_line(remote):
-    """A store that is not there is a message, not a traceback."""
+    """An unreachable store is an error of one line, without a traceback."""
     done = CliRunner().invoke(app, ["status", "--store", "http://127.0.0.1:9/"])
 
     assert isinstance(done.exception, KgbenchError)
@@ -162,7 +162,7 @@ def test_errors_are_one_line(remote):
 
 
 def test_imports_are_the_same(tmp_path, remote):
-    """Published results become the same graphs on both back ends, and are imported once."""
+    """Imported results have the same graphs on both back ends, and are imported once."""
     held = []
     for location in (str(tmp_path / "store"), remote):
         with open_store(location) as store:
@@ -171,7 +171,7 @@ def test_imports_are_the_same(tmp_path, remote):
             assert not load(store, imported).already_there
             (again,) = read_runs(file, store.iris, None)
             assert load(store, again).already_there
-            # Counts name the change stamps of their store.
+            # Counts contain the change stamps of their store.
             graphs = [name for name in registry.graphs(store) if "/aggregates/" not in name]
             held.append({graph: digests.of(store.triples(graph)).value for graph in graphs})
 
@@ -180,7 +180,7 @@ def test_imports_are_the_same(tmp_path, remote):
 
 
 def test_what_needs_a_folder_gets_a_copy(tmp_path, remote):
-    """A server's store is copied for whoever needs a database; a folder is used itself."""
+    """A store on a server is copied for readers that need a database; a folder is used directly."""
     kgbench(
         *("run", "--task", TASK, "--model", "baseline:oracle"),
         *("--iterations", "1", "--store", remote, "--json"),
@@ -197,7 +197,7 @@ def test_what_needs_a_folder_gets_a_copy(tmp_path, remote):
 
 
 def test_what_is_exported_and_imported_is_the_same(tmp_path, remote):
-    """A run leaves a server in the same words as a folder, and comes into it as the same graphs."""
+    """Exports from a server equal those from a folder, and an import restores the same graphs."""
     folder = str(tmp_path / "store")
     options = ("--task", TASK, "--model", MODEL, "--iterations", "2")
     kgbench("run", *options, "--store", folder, "--json")
@@ -216,7 +216,7 @@ def test_what_is_exported_and_imported_is_the_same(tmp_path, remote):
         (run,) = reading.runs(theirs)
         assert digests.of(ours.triples(run.graph)) == digests.of(theirs.triples(run.graph))
     assert said
-    known_keys.commitments(folder)  # makes the key, without which commitments differ
+    known_keys.commitments(folder)  # creates the key, without which commitments differ
     known_keys.carry(folder, remote)
     for form in ("llm-kg-bench", "eee", "prov"):
         written = []

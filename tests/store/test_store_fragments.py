@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parts of dialogues have IRIs by fragments in publications, and by paths in stores."""
+"""Parts of dialogues have fragment IRIs in publications and path IRIs in stores."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ DIGEST = "9f" * 32
     ],
 )
 def test_parts_are_fragments(iri: str, by_fragment: str) -> None:
-    """Each kind of part has a fragment of a document, and its path comes back."""
+    """Each kind of part maps to a fragment of a document and back to its path."""
     assert published_iri(iri, RUNS) == by_fragment
     assert published_iri(by_fragment, RUNS) == by_fragment
     assert recorded_iri(by_fragment) == iri
@@ -43,7 +43,7 @@ def test_parts_are_fragments(iri: str, by_fragment: str) -> None:
 
 
 def test_evaluations_of_results_from_elsewhere() -> None:
-    """A pass over a run with another base is named below its own, and comes back."""
+    """A pass over a run with another base has IRIs below its own base, which map back."""
     for ending in ("", "/3"):
         iri = f"{BASE}pass/p2/{PATH}{ending}"
         found = published_iri(iri, RUNS)
@@ -61,20 +61,20 @@ def test_evaluations_of_results_from_elsewhere() -> None:
     ],
 )
 def test_everything_else_keeps_its_iri(iri: str) -> None:
-    """What is no part, or of a pass whose run is unknown, is named alike by both."""
+    """IRIs that are not parts, or belong to a pass of an unknown run, are the same in both."""
     assert published_iri(iri, RUNS) == iri
     assert recorded_iri(iri) == iri
 
 
 @given(st.text(), st.sampled_from([f"{RUN}/", f"{PASS}/", f"{RUN}/{PATH}/", f"{RUN}/{PLACE}-"]))
 def test_no_two_parts_become_one(end: str, start: str) -> None:
-    """Whatever stands in an IRI, naming it by a fragment loses nothing."""
+    """The mapping to fragments is reversible for any text in an IRI."""
     iri = recorded_iri(start + end)
     assert recorded_iri(published_iri(iri, RUNS)) == iri
 
 
 def test_pages_have_the_fragments_of_publications() -> None:
-    """An evaluation stands at its published fragment; the page of one dialogue needs less of it."""
+    """A page of a dialogue uses the end of the published fragment of an evaluation."""
     iri = f"{PASS}/{PATH}/0"
     assert fragment(iri) == "0-evaluation-b10d-9c41"
     assert fragment(published_iri(iri, RUNS)) == f"0-6d6fd23e-{fragment(iri)}"
@@ -90,12 +90,12 @@ def test_pages_have_the_fragments_of_publications() -> None:
     ],
 )
 def test_earlier_publications_are_read(before: str, iri: str) -> None:
-    """Parts of documents of single dialogues become the same paths."""
+    """Fragments of earlier publications, one document per dialogue, map to the same paths."""
     assert recorded_iri(before) == iri
 
 
 def test_parts_name_their_dialogue() -> None:
-    """A part leads to the dialogue; what is none does not, nor does a path of a store."""
+    """A fragment leads to its dialogue; a path of a store or another fragment does not."""
     whole = f"{RUN}/{PLACE}"
     assert dialogue(whole) == dialogue(f"{whole}-0-evaluation-b10d-9c41") == whole
     assert dialogue(f"{RUN}/{PATH}") is None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who may write to a server: leases that are held, lost, given back or left behind."""
+"""Leases of a store on a server: held, lost, released or left behind."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NAMES = {"graph": IRIS.mint("leaseGraph"), "lease": IRIS.mint("lease")}
 
 
 def left(location, token):
-    """Leave the lease of a holder who says ``token`` in a store, for another minute."""
+    """Write a lease with ``token`` into a store, valid for another minute."""
     now = leases.datetime.now(leases.UTC)
     until = now + leases.timedelta(seconds=leases.SECONDS)
     client = Client(find(location))
@@ -49,14 +49,14 @@ def left(location, token):
     ids=["another machine", "no process", "nonsense"],
 )
 def test_a_lease_of_whom_nothing_is_known_is_respected(in_process, token):
-    """Whoever cannot be seen to be gone holds the store, and it is said until when at least."""
+    """A lease with an unknown holder is respected until it expires; the error names the time."""
     left(in_process, token)
     with pytest.raises(StoreInUse, match=r"in use .*another.*from \d\d:\d\d:\d\d UTC on"):
         open_store(in_process)
 
 
 def test_a_lease_that_could_not_be_given_back(in_process, monkeypatch):
-    """When the server is away at the end, who held the store can have it again at once."""
+    """A lease that could not be released can be taken again at once by the process that held it."""
     monkeypatch.setenv("KGBENCH_STORE_PATIENCE", "0")
     with Proxy(in_process) as proxy:
         store = open_store(proxy.url)
@@ -68,7 +68,7 @@ def test_a_lease_that_could_not_be_given_back(in_process, monkeypatch):
 
 
 def test_a_lease_is_given_back_once(in_process):
-    """Ending twice neither fails nor ends the lease of a successor."""
+    """Ending a lease twice neither fails nor ends the lease of a successor."""
     store = open_store(in_process)
     lease = store._lease
     store.close()
@@ -78,7 +78,7 @@ def test_a_lease_is_given_back_once(in_process):
 
 
 def test_addresses_that_do_not_belong_together(in_process, monkeypatch):
-    """Updates that another server takes are noticed before anything is written."""
+    """Endpoints on different servers are detected before anything is written."""
     with InProcess() as other:
         monkeypatch.setenv("KGBENCH_STORE_UPDATE_URL", f"{other.url}/update")
         with pytest.raises(StoreError, match="belong to the same server"):
@@ -86,7 +86,7 @@ def test_addresses_that_do_not_belong_together(in_process, monkeypatch):
 
 
 def test_a_check_names_who_writes(in_process):
-    """A check beside a writer says who that is, and finds nothing wrong with it."""
+    """A check names the current writer, and does not report it as a problem."""
     with open_store(in_process), open_reader(in_process) as reader:
         found = maintenance.check(reader)
     with open_reader(in_process) as reader:

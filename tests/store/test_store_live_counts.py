@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Counts and marks of a pass that is being written say at each moment what its evaluations say."""
+"""Counts and marks of a pass that is being written agree with its evaluations at all times."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ OUTCOMES = (Outcome.SCORED, Outcome.EMPTY, Outcome.UNPARSABLE)
 
 
 def spread(cells):
-    """What comes of each cell in all, without what adds up to nothing."""
+    """Return the sum of each cell, without sums of zero."""
     found = Counter()
     for *key, times in cells:
         found[tuple(key)] += times
@@ -36,7 +36,7 @@ def spread(cells):
 
 
 def said(store, chosen):
-    """All that tables are made of."""
+    """Return all data that tables are computed from."""
     narrowed = {"model": None, "task": None}
     cases = counting.case_values(store, chosen, METRICS, **narrowed, with_dialogues=False)
     single = counting.single_values(store, chosen, METRICS, **narrowed)
@@ -51,7 +51,7 @@ def said(store, chosen):
 
 
 class Writing:
-    """A run that is written as sessions write it, with little to do for each evaluation."""
+    """Writes a run as sessions do, with little work for each evaluation."""
 
     def __init__(self, store):
         self.store = store
@@ -62,7 +62,7 @@ class Writing:
         self.session()
 
     def session(self):
-        """Begin a session; the one before has not ended, or was killed."""
+        """Begin a session after one that was ended, or killed."""
         new = self.recorder is None
         self.recorder = recorder = Recorder(self.store.iris, "run", "live")
         self.counts = LiveCounts(self.store, recorder)
@@ -74,7 +74,7 @@ class Writing:
         self.store.write(self.counts.beside(blocks))
 
     def dialogue(self):
-        """Hold a dialogue with a random number of answers, each judged in a write of its own."""
+        """Write a dialogue with a random number of answers, each judged in a separate write."""
         chance, number = self.chance, next(self.numbers)
         turn = Turn("Who?", (Call(NOW, NOW, Reply("Ada")),))
         dialogue = Dialogue(
@@ -104,7 +104,7 @@ class Writing:
                 due.then()
 
     def counts_written(self):
-        """Count what is marked, as when there is much of it, but not yet remove the marks."""
+        """Write the counts of what is marked, without yet removing the marks."""
         if self.counts.is_whole:
             self.store.write(self.counts._folded().blocks)
 
@@ -115,7 +115,7 @@ class Writing:
             invalidate(self.store, one, "the server was misconfigured", "Ada")
 
     def ended(self):
-        """End the session in order, and begin another one."""
+        """End the session regularly, and begin another one."""
         self.counts.seal()
         self.session()
 
@@ -135,14 +135,14 @@ STEPS = ("dialogue", "counts_written", "invalidated", "ended", "session", "check
 
 @contextmanager
 def uncounted():
-    """Reading all evaluations themselves."""
+    """Read evaluations directly, without counts."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(stored_counts, "graphs", lambda _: {})
         yield
 
 
 def assert_same(store, graph, *, valid=True):
-    """Counts with marks, where they are valid, say what evaluations say."""
+    """Assert that counts with marks agree with the evaluations; return the data."""
     chosen = Selection("", "", "first", (graph,), ())
     assert (graph in stored_counts.graphs(store)) is valid
     found = said(store, chosen)
@@ -153,7 +153,7 @@ def assert_same(store, graph, *, valid=True):
 
 @given(st.lists(st.sampled_from(STEPS), min_size=1, max_size=12))
 def test_tables_are_the_same_at_each_moment(steps):
-    """Whatever happens in whatever order, kills included, counts are valid and right."""
+    """Counts are valid and right after any sequence of steps, kills included."""
     with pytest.MonkeyPatch.context() as patch, open_store("memory:") as store:
         patch.setattr(live_counts, "_LEAST", 5)
         writing = Writing(store)
@@ -163,7 +163,7 @@ def test_tables_are_the_same_at_each_moment(steps):
 
 
 def test_tables_are_the_same_in_every_store(any_store, monkeypatch):
-    """Embedded or on a server, read by its owner or by others."""
+    """Tables are the same embedded and on a server, for the owner and for readers."""
     monkeypatch.setattr(live_counts, "_LEAST", 5)
     with open_store(any_store) as store:
         writing = Writing(store)
@@ -185,7 +185,7 @@ def test_tables_are_the_same_in_every_store(any_store, monkeypatch):
 
 
 def test_disturbed_counts_are_not_read_until_the_session_ends(monkeypatch):
-    """What another one writes to the pass without counting makes tables slower, and not wrong."""
+    """Counts are not used after a foreign write to the pass, until the session ends."""
     monkeypatch.setattr(live_counts, "_LEAST", 5)
     with open_store("memory:") as store:
         writing = Writing(store)
@@ -202,7 +202,7 @@ def test_disturbed_counts_are_not_read_until_the_session_ends(monkeypatch):
 
 
 def test_evaluations_count_once_while_others_write(monkeypatch):
-    """Counts that are written between two queries of a table do not count anything twice."""
+    """Counts written between two queries of a table do not count anything twice."""
     with open_store("memory:") as store:
         writing = Writing(store)
         writing.dialogue()
@@ -226,7 +226,7 @@ def test_evaluations_count_once_while_others_write(monkeypatch):
 
 
 def test_marks_end_with_their_counts():
-    """Nothing is left of marks when a session ends, and counts are there in their place."""
+    """At the end of a session, counts replace all marks."""
     with open_store("memory:") as store:
         writing = Writing(store)
         writing.dialogue()

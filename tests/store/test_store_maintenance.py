@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a check finds wrong, layouts that nothing can be made of, and places for embedded stores."""
+"""Problems that a check finds, unreadable layouts, and paths of embedded stores."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ GRAPH = IRIS.mint("runGraph", run="one")
 
 
 def entry(graph, *more):
-    """The registry entry of a graph."""
+    """Return the registry entry of a graph."""
     return Block(IRIS.catalogue, [f"<{graph}> <{RDF.type}> <{KGB.ResultGraph}> .", *more])
 
 
 def test_what_is_wrong_with_graphs_is_said():
-    """Blank nodes, several stamps, and an entry about what the graph does not have."""
+    """A check reports blank nodes, several stamps, and an entry about an absent resource."""
     with open_store("memory:") as store:
         store.write([Block(GRAPH, ["<urn:run> <urn:p> _:b ."])])
         store.write([entry(GRAPH, f"<{GRAPH}> <{KGB.describes}> <urn:another> .")])
@@ -39,7 +39,7 @@ def test_what_is_wrong_with_graphs_is_said():
 
 
 def test_blank_nodes_of_others_are_their_own():
-    """In graphs that are not registered, blank nodes are no fault of results."""
+    """Blank nodes in unregistered graphs are not a problem."""
     with open_store("memory:") as store:
         store.bulk_load([Block(IRIS.mint("runGraph", run="lost"), ["_:a <urn:p> _:b ."])])
         found = maintenance.check(store).problems
@@ -52,7 +52,7 @@ def test_blank_nodes_of_others_are_their_own():
 
 @pytest.mark.parametrize("other", [integer(2), '"new"'])
 def test_a_store_of_two_layouts_is_refused(other):
-    """A store that says two things of its layout is not read in either way."""
+    """A store with two layout versions is refused."""
     with open_store("memory:") as store:
         said = f"<https://w3id.org/kgbench/layout> <{KGB.layoutVersion}> {other} ."
         store.bulk_load([Block(IRIS.catalogue, [said])])
@@ -66,7 +66,7 @@ def test_there_is_a_migration_from_every_earlier_layout():
 
 
 def test_a_damaged_layout_is_said(tmp_path, monkeypatch):
-    """Without a declared version there is nothing to compare with: the file is named."""
+    """A layout file without a version is an error that names the file."""
     (tmp_path / "store").mkdir()
     (tmp_path / "store" / "layout.ttl").write_text("<urn:a> <urn:b> <urn:c> .")
     monkeypatch.setattr(resources, "folder", lambda name: tmp_path / name)
@@ -75,7 +75,7 @@ def test_a_damaged_layout_is_said(tmp_path, monkeypatch):
 
 
 def test_what_needs_a_folder_is_not_done_in_memory(tmp_path):
-    """A store in memory ends with its command, so no other one can have it."""
+    """A command that needs a folder refuses a store in memory."""
     with pytest.raises(StoreError, match=r"in memory .*: to serve it needs a folder"):
         embedded_only("memory:", "to serve it")
     assert embedded_only(str(tmp_path), "to serve it") == tmp_path

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What servers do in their own ways, one by one, from answers as they send them."""
+"""Peculiarities of servers, each tested with a response as the server sends it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ JSON, XML = ox.QueryResultsFormat.JSON, ox.QueryResultsFormat.XML
 
 
 def table(**row):
-    """JSON results with one row of typed literals, given as (value, datatype)."""
+    """Return JSON results with one row of typed literals, given as (value, datatype)."""
     cells = {
         name: {"type": "typed-literal", "value": value, "datatype": datatype}
         for name, (value, datatype) in row.items()
@@ -29,7 +29,7 @@ def table(**row):
 
 
 def test_booleans_and_doubles_get_their_forms():
-    """0 and 1, nan and inf are written as in XSD; other literals are left alone."""
+    """0 and 1, nan and inf are written as in XSD; other literals are unchanged."""
     document = table(
         a=("1", XSD.boolean),
         b=("0", XSD.boolean),
@@ -56,14 +56,14 @@ def test_booleans_and_doubles_get_their_forms():
     ],
 )
 def test_doubles_that_may_be_rounded_are_noticed(value, suspect):
-    """Every finite double is asked for again: 1.0000000000000002 is shown as 1 by such a server."""
+    """Every finite double is queried again, because such a server shows 1.0000000000000002 as 1."""
     document = table(x=(value, XSD.double), y=("0.333333", XSD.decimal))
 
     assert quirks.rounded(document) == (["x"] if suspect else [])
 
 
 def test_exact_doubles_take_the_place_of_rounded_ones():
-    """The columns beside them go; what is no double stays."""
+    """Exact doubles replace the rounded ones, and the auxiliary columns are removed."""
     document = table(
         x=("0.333333", XSD.double),
         x__exact=("0.33333333333333331", XSD.string),
@@ -95,12 +95,12 @@ def test_exact_doubles_take_the_place_of_rounded_ones():
     ],
 )
 def test_booleans_in_every_guise(content, shape, value):
-    """ASK is answered by a boolean, a word, or a table with one cell or none."""
+    """The response to ASK may be a boolean, a word, or a table with one cell or none."""
     assert bool(quirks.boolean(content, shape)) is value
 
 
 def test_what_is_no_boolean_is_refused():
-    """A table is not taken for an answer to ASK because it is not empty."""
+    """A table with rows is not a valid response to ASK."""
     twice = table(a=("1", XSD.integer))
     twice["results"]["bindings"] *= 2
     for document in (twice, table()):
@@ -118,13 +118,13 @@ def test_what_is_no_boolean_is_refused():
     ],
 )
 def test_media_types(claimed, expected):
-    """Whatever the header's name and letters, the type and charset are found."""
+    """Media type and charset are found whatever the case of the header's name and value."""
     assert quirks.media(httpx2.Headers({"content-TYPE": claimed})) == expected
     assert quirks.media({}) == ("", "utf-8")
 
 
 def test_other_charsets_are_read():
-    """An answer in Latin-1 is Latin-1; one that is not what it says is refused."""
+    """A response in Latin-1 is decoded; one that contradicts its charset is refused."""
     assert quirks.to_utf8(io.BytesIO("é".encode("latin-1")), "iso-8859-1").read() == "é".encode()
     for charset in ("utf-16", "no-charset"):
         with pytest.raises(StoreError, match="is not"):
@@ -141,7 +141,7 @@ def test_other_charsets_are_read():
     ],
 )
 def test_passing_refusals(text, passing):
-    """A deadlock is tried again, a mistake is not."""
+    """A deadlock is retried, an error in the request is not."""
     assert quirks.is_passing(text) is passing
 
 
@@ -157,12 +157,12 @@ def test_passing_refusals(text, passing):
     ],
 )
 def test_forms_of_queries(text, expected):
-    """The first word behind the prologue says what a query is; remarks and prefixes do not."""
+    """The form of a query is its first word after the prologue; comments are ignored."""
     assert form(text) == expected
 
 
 def test_a_query_around_another():
-    """The prologue stays outside, a remark at the end swallows nothing, and it can be run."""
+    """A wrapped query can be run: the prologue stays outside, and a final comment does no harm."""
     text = "PREFIX p: <urn:p>\nSELECT ?a ?b WHERE { VALUES (?a ?b) { (1 p:x) (2 p:y) } } # end"
     wrapped = around(text, ["a", "b"], ["(STR(?b) AS ?c)"])
     rows = [[cell.value for cell in row] for row in ox.Store().query(wrapped)]
@@ -171,7 +171,7 @@ def test_a_query_around_another():
 
 
 def test_pieces_are_bounded_and_whole():
-    """No piece is above the limit unless it is one triple; nothing is lost, or put elsewhere."""
+    """A piece exceeds the limit only if it is a single triple; no triple is lost or moved."""
     lines = {g: [f"{g}{k} {'x' * (k % 700)}" for k in range(400)] for g in "abc"}
     lines["b"].append("long" * 5_000)
     mixed = [Block(g, lines[g][k : k + 7]) for k in range(0, 405, 7) for g in "abc"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Recovery of damaged stores: what can be read is kept, what is missing is named."""
+"""Recovery of damaged stores: readable content is kept, missing content is named."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ from tests.store.damages import (
 )
 
 KEY = "planted-key-0123456789"
-QUADS = 0.2  # where in a table: a place at which an index has quads
+QUADS = 0.2  # relative position in a table at which an index has quads
 
 
 def test_a_damaged_index_loses_nothing(place, tmp_path):
-    """What a block of one index held is read from another; only a block of texts loses some."""
-    # When the engine merges tables is a matter of chance. In a merged one the quads come first, and
+    """A damaged block of an index is read from another index; only a block of texts is lost."""
+    # The time at which the engine merges tables varies. In a merged table the quads come first, and
     # filters, which this reading does not need, are more than half.
     ox.Store(str(place / "data")).optimize()
     lost = []
@@ -57,7 +57,7 @@ def test_a_damaged_index_loses_nothing(place, tmp_path):
 
 @pytest.mark.declared
 def test_what_is_damaged_is_recovered_and_listed(tmp_path, monkeypatch):
-    """Dialogues that are not whole are left out with their evaluations, and asked again."""
+    """Incomplete dialogues are left out with their evaluations, and asked again."""
     place = tmp_path / "s"
     small = ["run", "--task", "RdfFriendCount-turtle-1", "--model", "baseline:oracle"]
     small += ["-n", "3", "--executor", "local:1", "--json"]
@@ -65,7 +65,7 @@ def test_what_is_damaged_is_recovered_and_listed(tmp_path, monkeypatch):
     read = salvage.salvage
 
     def hurting(folder: Path, file: Path) -> salvage.SalvageResult:
-        """One answer's text cannot be read."""
+        """Make the text of one answer unreadable."""
         found = read(folder, file)
         graph = next((name for name in found.whole if "/graph/run/" in name), None)
         if graph is None:  # an older snapshot, from before the run
@@ -87,7 +87,7 @@ def test_what_is_damaged_is_recovered_and_listed(tmp_path, monkeypatch):
         ("1-", [0])
     ]
     assert checking.check(new).problems == []
-    with open_store(str(new)) as owned:  # not even the counts have the dialogue that is missing
+    with open_store(str(new)) as owned:  # the counts do not have the missing dialogue, either
         assert len(stored_counts.graphs(owned)) == len(aggregates.check(owned).right) == 1
         kept = list(stored_counts.graphs(owned).values())
         assert sum(times for _, times in stored_counts.outcomes(owned, kept)) == 2
@@ -100,7 +100,7 @@ def test_what_is_damaged_is_recovered_and_listed(tmp_path, monkeypatch):
 
 @pytest.mark.declared
 def test_an_answer_without_its_evaluation_is_asked_again(tmp_path, monkeypatch):
-    """An evaluation that left no trace is missed by the answer that it was about."""
+    """An answer whose evaluation was lost entirely is detected and asked again."""
     place = tmp_path / "s"
     small = ["run", "--task", "RdfFriendCount-turtle-1", "--model", "baseline:oracle"]
     small += ["-n", "3", "--executor", "local:1", "--json"]
@@ -125,7 +125,7 @@ def test_an_answer_without_its_evaluation_is_asked_again(tmp_path, monkeypatch):
 
 
 def test_lost_entries_are_made_again(place, tmp_path, monkeypatch):
-    """A run whose registry entry cannot be read is found by its graph."""
+    """A run whose registry entry is unreadable is found by its graph."""
     read = salvage.salvage
 
     def lacking(folder: Path, file: Path) -> salvage.SalvageResult:
@@ -143,7 +143,7 @@ def test_lost_entries_are_made_again(place, tmp_path, monkeypatch):
 
 
 def test_parts_that_cannot_be_opened_are_named(place, tmp_path):
-    """Where the newest parts cannot be opened, the older snapshot is recovered, which is said."""
+    """If the newest parts cannot be opened, the older snapshot is recovered, with a message."""
     (place / "data" / "CURRENT").unlink()
     newest = snapshots.newest(place / "snapshots")
     (newest / "CURRENT").unlink()
@@ -157,7 +157,7 @@ def test_parts_that_cannot_be_opened_are_named(place, tmp_path):
 
 
 def test_nothing_is_recovered_from_nothing(place, tmp_path):
-    """Where nothing can be read this is said; nor does recovery write where something is."""
+    """Recovery fails if nothing is readable, and never writes into an existing store."""
     for folder in (place / "data", *snapshots.all_of(place / "snapshots")):
         (folder / "CURRENT").unlink()
     done = CliRunner().invoke(app, ["store", "recover", str(place), "--store", str(place)])
@@ -171,7 +171,7 @@ def test_nothing_is_recovered_from_nothing(place, tmp_path):
 
 
 def test_fingerprints_of_keys_are_recovered(place, tmp_path):
-    """The recovered store looks for the same keys; a damaged file of them hinders no recovery."""
+    """Key fingerprints are recovered; a damaged file of them does not prevent recovery."""
     known_keys.note(str(place), [KEY])
     new = tmp_path / "new"
     done = CliRunner().invoke(app, ["store", "recover", str(new), "--store", str(place)])
@@ -187,7 +187,7 @@ def test_fingerprints_of_keys_are_recovered(place, tmp_path):
 
 
 def test_a_store_in_use_is_not_recovered(place, tmp_path):
-    """Recovery reads files that must not change meanwhile."""
+    """Recovery refuses a store in use, because its files may change."""
     with open_store(str(place)):
         done = CliRunner().invoke(
             app, ["store", "recover", str(tmp_path / "new"), "--store", str(place)]

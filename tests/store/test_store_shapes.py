@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is said of servers and of who writes to one has its shapes, and what has not is refused."""
+"""Server descriptions and leases conform to their shapes; mutants are refused."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ KINDS = resources.text("store", "back-ends.ttl")
 
 
 def wrong(turtle):
-    """What the shapes say of a description."""
+    """Return the violations of a description."""
     return with_pyshacl.report(ox.parse(turtle, ox.RdfFormat.TURTLE, base_iri=BASE), "stores")
 
 
 @pytest.mark.parametrize("text", [OURS, KINDS])
 def test_descriptions_conform(text):
-    """The declared kinds, and the description of the manual, are as the shapes say."""
+    """The declared kinds and the description of the manual conform to the shapes."""
     assert wrong(text) == []
 
 
@@ -46,13 +46,13 @@ def test_descriptions_conform(text):
     ],
 )
 def test_mutants_are_refused(text, old, new):
-    """Each change makes a description that the shapes do not accept."""
+    """Each change makes a description that violates the shapes."""
     assert old in text
     assert wrong(text.replace(old, new)) != []
 
 
 def test_a_lease_conforms(remote):
-    """What a writer says of itself, while it loads something, is as the shapes say."""
+    """The lease of a writer, during a bulk load, conforms to the shapes."""
     iris = Iris()
     with open_store(remote) as store:
         store._lease.note_loading(iris.mint("runGraph", run="x"))

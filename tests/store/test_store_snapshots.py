@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Snapshots that are removed, left behind or damaged, and readers that come meanwhile."""
+"""Snapshots that are removed, left behind or damaged, and concurrent readers."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from kgbench.store import open_reader, open_store, snapshots
 
 @pytest.fixture
 def database(tmp_path):
-    """A database of which snapshots can be made."""
+    """Return a database to take snapshots of."""
     return ox.Store(str(tmp_path / "data"))
 
 
 @pytest.fixture
 def folder(tmp_path, database):
-    """A folder with as many snapshots as are kept."""
+    """Return a folder with the maximal number of snapshots."""
     for _ in range(snapshots.KEPT):
         snapshots.publish(database, tmp_path / "snapshots")
     return tmp_path / "snapshots"
 
 
 def names(folder):
-    """All there is in a folder of snapshots."""
+    """Return the names of all files in a folder of snapshots."""
     return sorted(path.name for path in folder.iterdir())
 
 
 def test_a_snapshot_that_is_gone_cannot_be_held(folder):
-    """Removed between finding and holding it, with its lock or just before that: it is gone."""
+    """A snapshot that is removed between finding and holding it cannot be held."""
     newest = snapshots.newest(folder)
     newest.rename(folder / "elsewhere")
     assert snapshots.hold(newest) is None
@@ -43,7 +43,7 @@ def test_a_snapshot_that_is_gone_cannot_be_held(folder):
 
 
 def test_a_snapshot_without_its_lock_is_removed(folder, database):
-    """Where somebody removed the lock, nobody can be reading: the snapshot does not stay."""
+    """A snapshot without its lock file is removed, because it cannot have a reader."""
     oldest = min(path for path in folder.iterdir() if path.is_dir())
     oldest.with_name(oldest.name + ".lock").unlink()
     newest = snapshots.publish(database, folder)
@@ -56,7 +56,7 @@ def test_a_snapshot_without_its_lock_is_removed(folder, database):
 
 @pytest.mark.parametrize("age", [3_600, 0, -3_600])
 def test_what_a_killed_publisher_left_is_removed(folder, database, age):
-    """Unfinished snapshots go whatever the clock says of their age: only the owner makes any."""
+    """Unfinished snapshots are removed whatever their age, because only the owner creates any."""
     left = folder / "7.unfinished"
     left.mkdir()
     (left / "data").write_text("x")
@@ -68,7 +68,7 @@ def test_what_a_killed_publisher_left_is_removed(folder, database, age):
 
 
 def test_a_store_whose_first_snapshot_is_not_there_yet(tmp_path):
-    """While its first owner is at work there is nothing to read, and it is said to come again."""
+    """Before the first snapshot of a store, a reader is asked to try again."""
     with (tmp_path / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         with pytest.raises(StoreError, match="no snapshot to read yet: try again"):
@@ -76,7 +76,7 @@ def test_a_store_whose_first_snapshot_is_not_there_yet(tmp_path):
 
 
 def test_a_snapshot_that_cannot_be_held_is_not_read(tmp_path, monkeypatch):
-    """A reader that finds no snapshot to hold, however often it looks, gives up with words."""
+    """A reader that repeatedly finds no snapshot to hold raises an error."""
     open_store(str(tmp_path)).close()
     monkeypatch.setattr(snapshots, "hold", lambda _: None)
     with pytest.raises(StoreError, match="no snapshot to read yet"):
@@ -84,7 +84,7 @@ def test_a_snapshot_that_cannot_be_held_is_not_read(tmp_path, monkeypatch):
 
 
 def test_a_lock_that_somebody_removed_is_made_again(tmp_path):
-    """A snapshot whose lock file is missing is read, and held while it is read."""
+    """A missing lock file of a snapshot is created again, so that the snapshot can be held."""
     open_store(str(tmp_path)).close()
     for lock in (tmp_path / "snapshots").glob("*.lock"):
         lock.unlink()
@@ -94,7 +94,7 @@ def test_a_lock_that_somebody_removed_is_made_again(tmp_path):
 
 
 def test_a_reader_may_be_closed_twice(tmp_path):
-    """Closing again is nothing; then there is nothing to ask."""
+    """Closing a reader again has no effect; queries then fail."""
     open_store(str(tmp_path)).close()
     reader = open_reader(str(tmp_path))
     reader.close()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # ruff: noqa: INP001 - a module of another package, found on the path
-"""A task class of another package: its judge does what the answer says, good or evil."""
+"""A task class of another package: its judge follows the instruction in the answer."""
 
 import os
 import signal
@@ -20,17 +20,17 @@ FOLDER = Path(__file__).parent / "probe_task"
 
 
 def cases(task, suite, seed, count):
-    """There are none; tests make their own."""
+    """Return no cases; tests make their own."""
     return []
 
 
 def prompt(case):
-    """Nobody is asked."""
+    """Return an empty prompt; no model is called."""
     return ""
 
 
 def reference(case):
-    """The instruction that does nothing."""
+    """Return the instruction that does nothing."""
     return "echo"
 
 
@@ -42,7 +42,7 @@ def judge(case, answers, executor):
 
 
 def echo(case, argument, executor):
-    """Say what arrived, and in which process."""
+    """Report the argument, the case and the process."""
     return {"argument": argument, "uid": case.uid, "pid": os.getpid(), "length": len(argument)}
 
 
@@ -61,7 +61,7 @@ def query(case, argument, executor):
 
 
 def query_and_dawdle(case, argument, executor):
-    """Be slow after a query, not in it."""
+    """Sleep after a query."""
     executor.select(argument, case.data["graph"], {})
     time.sleep(3600)
 
@@ -72,7 +72,7 @@ def unguarded(case, argument, executor):
 
 
 def bare(case, argument, executor):
-    """Hand a query to the engine itself."""
+    """Run a query in the engine itself."""
     try:
         return {"error": None, "rows": len(list(ox.Store().query(argument)))}
     except OSError as error:
@@ -80,14 +80,14 @@ def bare(case, argument, executor):
 
 
 def parse(case, argument, executor):
-    """Parse a document; the format comes first."""
+    """Parse a document; the argument starts with the format."""
     rdf_format, _, text = argument.partition(" ")
     found = executor.parse(text, rdf_format)
     return {"error": found.error, "triples": found.triples and len(found.triples)}
 
 
 def break_out(case, argument, executor):
-    """Try every door: a file, a socket, a pipe, standard streams, a process."""
+    """Try to open a file, a socket, a pipe, standard streams and a process."""
     tried = {}
     for name, door in {
         "file": lambda: open("/etc/hostname"),  # noqa: SIM115, PTH123 - it must fail
@@ -108,37 +108,37 @@ def break_out(case, argument, executor):
 
 
 def environment(case, argument, executor):
-    """Tell the environment."""
+    """Return the environment."""
     return dict(os.environ)
 
 
 def note(case, argument, executor):
-    """Read a text of the task, which nobody has read in this process before."""
+    """Read a text of the task that this process has not yet read."""
     return {"note": texts.text(NAME, "note.txt")}
 
 
 def hoard(case, argument, executor):
-    """Take memory without end."""
+    """Allocate memory forever."""
     kept = []
     while True:
         kept.append(bytearray(1 << 24))
 
 
 def spin(case, argument, executor):
-    """Never end, and hold the interpreter."""
+    """Loop forever without releasing the interpreter."""
     while True:
         pass
 
 
 def nap(case, argument, executor):
-    """Sleep longer than anybody waits."""
+    """Sleep longer than any timeout."""
     time.sleep(3600)
 
 
 def rest(case, argument, executor):
-    """Show in a folder that work has begun, and go on when somebody says so there.
+    """Signal by a folder that work has begun, and continue once the folder ``leave`` exists.
 
-    Folders can be made and seen though no file can be opened.
+    Folders can be created and seen even if no file can be opened.
     """
     Path(argument, "begun", str(os.getpid())).mkdir(parents=True)
     while not Path(argument, "leave").exists():
@@ -153,37 +153,37 @@ def signal_self(case, argument, executor):
 
 
 def leave(case, argument, executor):
-    """End this process politely."""
+    """Exit from this process with a status."""
     os._exit(int(argument))
 
 
 def fail(case, argument, executor):
-    """Be defective."""
+    """Raise an error."""
     raise RuntimeError(argument)
 
 
 def burst(case, argument, executor):
-    """Ask for more memory than there is anywhere."""
+    """Allocate more memory than exists."""
     return {"length": len(bytearray(1 << 62))}
 
 
 def quit_python(case, argument, executor):
-    """Raise what is no ordinary exception."""
+    """Raise SystemExit, which is no Exception."""
     raise SystemExit(argument)
 
 
 def recurse(case, argument, executor):
-    """Call oneself without end."""
+    """Recurse forever."""
     return recurse(case, argument, executor)
 
 
 def no_json(case, argument, executor):
-    """Give infos that are not JSON."""
+    """Return infos that are not JSON."""
     return {"set": {1, 2}}
 
 
 def no_number(case, argument, executor):
-    """Give a score that is no number."""
+    """Return a score that is not a number."""
     return Verdict({"obeyed": "very"}, {})
 
 

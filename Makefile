@@ -4,17 +4,17 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# Validators of other communities, used by tests only; two of them are, or need, packages under the LGPL.
+# Validators of other projects, used by tests only; two are LGPL packages or depend on them.
 VALIDATORS := .venv-validators
-# What changes the scorers to see whether the tests notice.
+# The environment of the mutation tests of the scorers.
 MUTATION := .venv-mutants
 SITE := build/site
 PAPERS := build/papers
 DIFFICULTY := build/difficulty
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-# What to hand on:  make run RUN="my-configuration.yml"   make test TEST="-k friend"
-# By default slow tests, and those that need servers or a browser, are left to  make test-all.
+# Additional arguments:  make run RUN="my-configuration.yml"   make test TEST="-k friend"
+# Only  make test-all  runs slow tests and those that need servers or a browser.
 RUN ?=
 TEST ?=
 BENCH ?=
@@ -22,14 +22,14 @@ FUZZ_SECONDS ?= 300
 ATTACKS ?=
 DATA ?=
 YASGUI := kgbench/serve/static/yasgui
-# Two at a time, a file's tests in one process, so that what a file prepares is prepared once.
+# Two worker processes. All tests of a file run in one process, so its fixtures are prepared once.
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-# The tests start hundreds of processes, none of which should compile what another one has.
+# The tests start hundreds of processes, which share compiled bytecode.
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 COVERED := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m coverage
-# What coverage.py cannot be told itself: that branches alone are to reach 95 %.
+# Coverage.py has no option for a minimum of branches alone (95 %).
 BRANCHES := import json, sys; \
 	part = json.load(open("build/coverage.json"))["totals"]["percent_branches_covered"]; \
 	print(f"{part:.1f} % of branches"); sys.exit(part < 95)
@@ -42,13 +42,13 @@ help:  ## this list
 run: $(VENV)/.installed  ## the quick start: a benchmark run, recorded; ends with the leaderboard
 	$(strip $(BIN)/kgbench run $(RUN))
 
-test: $(VENV)/.installed-dev $(VALIDATORS)/.installed  ## the tests that need nothing (minutes)
+test: $(VENV)/.installed-dev $(VALIDATORS)/.installed  ## the tests that need no servers or browser (minutes)
 	$(strip $(PYTEST) $(TEST))
 
-test-all: $(VENV)/.installed-dev $(VALIDATORS)/.installed  ## all tests, with servers and browser
+test-all: $(VENV)/.installed-dev $(VALIDATORS)/.installed  ## all tests, including slow ones, servers and browser
 	$(strip $(PYTEST) -m "" $(TEST))
 
-coverage: $(VENV)/.installed-dev $(VALIDATORS)/.installed  ## which branches the tests take
+coverage: $(VENV)/.installed-dev $(VALIDATORS)/.installed  ## branch coverage of the tests
 	$(COVERED) erase
 	$(strip $(COVERED) run -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(TEST))
 	$(COVERED) combine --quiet
@@ -61,11 +61,11 @@ lint: $(VENV)/.installed-dev  ## the linters and the type checker
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-format: $(VENV)/.installed-dev  ## put the code into the agreed format
+format: $(VENV)/.installed-dev  ## format the code
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-readme: $(VENV)/.installed-dev  ## write the outputs that README.md shows anew
+readme: $(VENV)/.installed-dev  ## update the outputs in README.md
 	$(BIN)/python -m tests.readme
 
 site: $(VENV)/.installed-dev  ## the documentation as a site, in build/site
@@ -73,14 +73,14 @@ site: $(VENV)/.installed-dev  ## the documentation as a site, in build/site
 	@echo "$(SITE)/index.html"
 
 papers: $(VENV)/.installed-dev  ## tables and figures of four papers, from DATA=folder, in build/papers
-	@test -n "$(DATA)" || { echo "name the folder with published results: make papers DATA=..." >&2; exit 1; }
+	@test -n "$(DATA)" || { echo "the folder with published results is missing: make papers DATA=..." >&2; exit 1; }
 	rm -rf $(PAPERS)
 	$(BIN)/kgbench import llm-kg-bench $(DATA)/llm-kg-bench-v1/*.json $(DATA)/llm-kg-bench-v3/*.zip \
 		--store $(PAPERS)/store
 	$(BIN)/kgbench import text2kgbench $(DATA)/text2kgbench --store $(PAPERS)/store
 	$(BIN)/kgbench reproduce --store $(PAPERS)/store --out $(PAPERS)
 
-difficulty: $(VENV)/.installed-dev  ## baselines on all generated families, for the figures of the site (minutes)
+difficulty: $(VENV)/.installed-dev  ## run baselines on all generated families, for figures of the site (minutes)
 	rm -rf $(DIFFICULTY)
 	$(BIN)/kgbench run -m baseline:oracle -m 'baseline:noisy?rate=0.8&seed=1' -m baseline:silent \
 		-t '*World-*' -n 10 --store $(DIFFICULTY)
@@ -89,19 +89,19 @@ difficulty: $(VENV)/.installed-dev  ## baselines on all generated families, for 
 bench: $(VENV)/.installed-dev  ## time kgbench itself (minutes)
 	$(strip $(BIN)/python -m bench $(BENCH))
 
-bench-check: $(VENV)/.installed-dev  ## fail where a hot path takes a third more than declared (a minute)
+bench-check: $(VENV)/.installed-dev  ## fail if a hot path takes a third longer than declared (a minute)
 	$(BIN)/python -m bench.check
 
-attacks: $(VENV)/.installed-dev  ## attack kgbench in numbers, as a table (hours; ATTACKS=part)
+attacks: $(VENV)/.installed-dev  ## run all attacks on kgbench and print a table (hours; ATTACKS=part)
 	$(strip $(BIN)/python -m tests.attacks $(ATTACKS))
 
-fuzz: $(VENV)/.installed-dev  ## mutate what meets foreign text (FUZZ_SECONDS, 300)
+fuzz: $(VENV)/.installed-dev  ## fuzz the parsers of foreign text (FUZZ_SECONDS, 300)
 	$(strip FUZZ_SECONDS=$(FUZZ_SECONDS) $(PYTEST) -m slow tests/test_fuzz.py $(TEST))
 
-mutants: $(MUTATION)/.installed  ## change the scorers in small ways; tests must notice (minutes)
+mutants: $(MUTATION)/.installed  ## mutation tests of the scorers (minutes)
 	$(MUTATION)/bin/python -m tests.mutants $(WORKERS)
 
-yasgui:  ## put the query editor YASGUI beside the pages (needs npm; without it a plain form serves)
+yasgui:  ## add the query editor YASGUI to the pages (needs npm; the alternative is a plain form)
 	@mkdir -p $(YASGUI)
 	@npm pack --silent --pack-destination $(YASGUI) @zazuko/yasgui@4.6.2 > /dev/null
 	@tar -xzf $(YASGUI)/zazuko-yasgui-4.6.2.tgz -C $(YASGUI) --strip-components 2 \
@@ -110,21 +110,21 @@ yasgui:  ## put the query editor YASGUI beside the pages (needs npm; without it 
 	@rm $(YASGUI)/zazuko-yasgui-4.6.2.tgz
 	@ls $(YASGUI)
 
-clean:  ## remove what builds and checks leave; results and .venv stay
+clean:  ## remove files of builds and checks; keep results and .venv
 	rm -rf build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage .coverage.*
 	find . -path ./$(VENV) -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +
 
-distclean: clean  ## also remove .venv and its like; results stay
+distclean: clean  ## also remove .venv and other environments; keep results
 	rm -rf $(VENV) $(VALIDATORS) $(MUTATION)
 
-# A stamp is written after its installation succeeded, so a broken one is repeated.
+# A stamp is written after a successful installation, so a failed one is repeated.
 $(VENV)/.installed: pyproject.toml hatch_build.py | $(BIN)/python
 	@echo "Installing kgbench into $(VENV)"
 	@$(PIP) install --editable .
 	@touch $@
 
 $(VENV)/.installed-dev: pyproject.toml hatch_build.py | $(BIN)/python
-	@echo "Installing kgbench with its extras and the tools of development into $(VENV)"
+	@echo "Installing kgbench with its extras and the development tools into $(VENV)"
 	@$(PIP) install --editable '.[all,dev]'
 	@touch $(VENV)/.installed $@
 
@@ -141,7 +141,7 @@ $(VALIDATORS)/.installed:
 		'owlready2>=0.51,<0.52' 'datacite>=1.4.1,<2'
 	touch $@
 
-# Debian's Jena, without installing it. Its classes of Xerces look for their messages where Debian has not put them.
+# Debian's Jena, unpacked but not installed. Debian moved the message files of its Xerces classes; this restores them.
 JENA_PACKAGES := libapache-jena-java libcommons-cli-java libcommons-codec-java libcommons-compress-java \
 	libcommons-csv-java libcommons-io-java libcommons-lang3-java libdexx-java libgoogle-gson-java libguava-java \
 	libhttpclient-java libhttpcore-java libjackson2-annotations-java libjackson2-core-java libjackson2-databind-java \

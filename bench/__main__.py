@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Run the benchmarks named on the command line, or all of them, and keep what they found.
+"""Run the named benchmarks, or all of them, and record the results.
 
-Results are recorded as RDF in a store of their own, and compared with those recorded last.
+Results are recorded as RDF in a separate store and compared with the latest recorded values.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ _STORE = Path(__file__).parents[1] / "store" / "benchmarks"
 
 
 def names() -> list[str]:
-    """The benchmarks there are: the modules of this package that stand for one, sorted."""
-    found = (module.name for module in pkgutil.iter_modules(bench.__path__))
-    return sorted(name for name in found if name not in APART and not name.startswith("_"))
+    """The names of all benchmarks, sorted: the modules of this package except helpers."""
+    modules = (module.name for module in pkgutil.iter_modules(bench.__path__))
+    return sorted(name for name in modules if name not in APART and not name.startswith("_"))
 
 
 def line(result: Result) -> str:
-    """One result as it is shown when it comes."""
+    """A result as a line of the progress output."""
     parts = [f"  {result.what}: {recording.written(result.value, result.unit)}".rstrip()]
     if result.against:
         parts.append(f"against {result.against}")
@@ -49,50 +49,50 @@ def line(result: Result) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    """Print the machine, each benchmark's results as they come, and a table; 0 when all ran."""
+    """Print the machine, the results of each benchmark and a table; return 0."""
     known = names()
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
-    parser.add_argument("name", nargs="*", help=f"which to run (default: all): {', '.join(known)}")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the results here, too")
-    parser.add_argument("--plot", type=Path, metavar="FILE", help="draw the ratios, as SVG")
+    parser.add_argument("name", nargs="*", help=f"benchmarks (default: all): {', '.join(known)}")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the results as JSON")
+    parser.add_argument("--plot", type=Path, metavar="FILE", help="draw the ratios as SVG")
     parser.add_argument(
-        "--store", type=Path, default=_STORE, metavar="DIR", help="where runs are recorded"
+        "--store", type=Path, default=_STORE, metavar="DIR", help="the store of recorded runs"
     )
-    parser.add_argument("--no-record", action="store_true", help="record nothing")
-    chosen = parser.parse_args(arguments)
-    unknown = sorted(set(chosen.name) - set(known))
+    parser.add_argument("--no-record", action="store_true", help="do not record the run")
+    options = parser.parse_args(arguments)
+    unknown = sorted(set(options.name) - set(known))
     if unknown:
         parser.error(f"no benchmark called {', '.join(unknown)}; there are {', '.join(known)}")
 
-    facts, started = machine(), datetime.now(UTC)
-    print(", ".join(f"{key} {value}" for key, value in facts.items()), flush=True)
+    environment, started = machine(), datetime.now(UTC)
+    print(", ".join(f"{key} {value}" for key, value in environment.items()), flush=True)
     results: dict[str, list[Result]] = {}
-    for name in chosen.name or known:
+    for name in options.name or known:
         print(f"{name}", flush=True)
         results[name] = importlib.import_module(f"bench.{name}").run()
         for result in results[name]:
             print(line(result), flush=True)
     before: dict[tuple[str, str, str], float] = {}
-    if not chosen.no_record:
-        before = _recorded(chosen.store, results, facts, started)
+    if not options.no_record:
+        before = _record(options.store, results, environment, started)
     print(render(recording.compared(results, before), "table"))
-    if chosen.plot is not None and (figure := drawing.ratios(results, before)) is not None:
-        drawing.save(figure, chosen.plot)
-    if chosen.json is not None:
-        _write(chosen.json, results, facts)
+    if options.plot is not None and (figure := drawing.ratios(results, before)) is not None:
+        drawing.save(figure, options.plot)
+    if options.json is not None:
+        _write(options.json, results, environment)
     return 0
 
 
-def _recorded(
+def _record(
     folder: Path,
     results: Mapping[str, Sequence[Result]],
     facts: Mapping[str, str],
     started: datetime,
 ) -> dict[tuple[str, str, str], float]:
-    """Record a run; the values that had been recorded before it."""
+    """Record a run; return the values recorded before it."""
     with open_store(str(folder)) as store:
         before = recording.last(store, list(results))
-        if any(result.unit for found in results.values() for result in found):
+        if any(result.unit for measured in results.values() for result in measured):
             iri = recording.record(
                 store, results, machine=facts, started=started, ended=datetime.now(UTC)
             )
@@ -104,8 +104,8 @@ def _write(path: Path, results: Mapping[str, Sequence[Result]], facts: Mapping[s
     report = {
         "machine": facts,
         "results": {
-            name: [dataclasses.asdict(result) for result in found]
-            for name, found in results.items()
+            name: [dataclasses.asdict(result) for result in measured]
+            for name, measured in results.items()
         },
     }
     path.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every analysis over 45,500 dialogues: from raw evaluations, from what is stored, and in pandas.
+"""Every analysis over 45,500 dialogues: from raw evaluations, from stored tables, in pandas.
 
-The dialogues are recorded ones, multiplied with new identifiers (see :mod:`bench.multiplied`).
-Pandas has an environment of its own and gets the same scores as a CSV file.
+Recorded dialogues are copied under new identifiers (see :mod:`bench.multiplied`). Pandas runs in a
+separate environment and reads the same scores from a CSV file.
 """
 
 from __future__ import annotations
@@ -48,66 +48,66 @@ _NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def run() -> list[Result]:
-    """The times of all analyses, raw and stored, and what pandas takes for the same aggregates."""
-    with tempfile.TemporaryDirectory() as folder:
-        place = Path(folder)
-        what = source(place / "source")
-        count = multiply(place / "source", place / "store", DIALOGUES)
+    """Times of all analyses, raw and stored, and of the same aggregates in pandas."""
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        origin = source(folder / "source")
+        count = multiply(folder / "source", folder / "store", DIALOGUES)
         results, timings = [], {}
-        with open_store(str(place / "store")) as store:
+        with open_store(str(folder / "store")) as store:
             store.optimize()
-            chosen = select(store)
-            for name, work in analyses(store, chosen).items():
+            selection = select(store)
+            for name, work in analyses(store, selection).items():
                 try:
                     timings[name] = timing = measure(work, warm_up=False)
                 except QueryError as error:
                     results.append(Result(name, 0, "", note=f"not in these data: {error}"))
                     continue
-                note = f"first {timing.seconds[0]:.2f} s; {count:,} dialogues, {what}"
+                note = f"first {timing.seconds[0]:.2f} s; {count:,} dialogues, {origin}"
                 results.append(_seconds(name, timing, _GOALS.get(name, ""), note))
                 table = work()
                 if isinstance(table, Table):
-                    again = read_back(store, chosen, name, table)
-                    results.append(_seconds(f"{name}, from what is stored", again, _STORED, ""))
-            _write(store, chosen, place / "scores.csv")
-        return results + _beside_pandas(timings, place / "scores.csv")
+                    reading = read_back(store, selection, name, table)
+                    results.append(_seconds(f"{name}, from what is stored", reading, _STORED, ""))
+            _write(store, selection, folder / "scores.csv")
+        return results + _compare_with_pandas(timings, folder / "scores.csv")
 
 
-def analyses(store: Store, chosen: Selection) -> dict[str, Callable[[], object]]:
-    """What ``kgbench analyze`` and ``compare`` compute, by name."""
+def analyses(store: Store, selection: Selection) -> dict[str, Callable[[], object]]:
+    """The analyses of ``kgbench analyze`` and ``compare``, by name."""
     models = sorted({model.id for model in scores.models(store).values()})
     a, b = sides(store, models[0], models[-1])
     metrics = list(scores.metrics(store))
 
     def every() -> dict[scores.Cell, float | None]:
-        found = scores.histograms(store, chosen, metrics)
-        return {cell: histogram.mean for cell, histogram in found.items()}
+        histograms = scores.histograms(store, selection, metrics)
+        return {cell: histogram.mean for cell, histogram in histograms.items()}
 
     return {
-        "leaderboard": lambda: leaderboard(store, chosen),
-        "leaderboard with tests and bootstrap": lambda: leaders(store, chosen),
-        "tasks": lambda: task_scores(store, chosen),
-        "outcomes": lambda: outcomes(store, chosen),
-        "format-preference": lambda: format_preference(store, chosen),
-        "compass": lambda: compass_table(store, chosen),
-        "sizes": lambda: sizes(store, chosen),
-        "dialogue": lambda: feedback_gains(store, chosen),
-        "scaling": lambda: scaling(store, chosen),
-        "characterization": lambda: characterization(store, chosen),
-        "compare": lambda: compare(matches(store, chosen, a, b), a, b),
+        "leaderboard": lambda: leaderboard(store, selection),
+        "leaderboard with tests and bootstrap": lambda: leaders(store, selection),
+        "tasks": lambda: task_scores(store, selection),
+        "outcomes": lambda: outcomes(store, selection),
+        "format-preference": lambda: format_preference(store, selection),
+        "compass": lambda: compass_table(store, selection),
+        "sizes": lambda: sizes(store, selection),
+        "dialogue": lambda: feedback_gains(store, selection),
+        "scaling": lambda: scaling(store, selection),
+        "characterization": lambda: characterization(store, selection),
+        "compare": lambda: compare(matches(store, selection, a, b), a, b),
         "every model x task x metric": every,
     }
 
 
-def read_back(store: OwnedStore, chosen: Selection, name: str, table: Table) -> Timing:
-    """What it takes to read back a table that was kept, checks of the stamps included."""
+def read_back(store: OwnedStore, selection: Selection, name: str, table: Table) -> Timing:
+    """Time to read back a stored table, including the checks of its stamps."""
 
-    def wanted() -> Table | None:
+    def read() -> Table | None:
         return stored_table(store, basis(store, select(store), name, {}))
 
-    store_table(store, basis(store, chosen, name, {}), table, _NOW)
-    assert wanted() is not None
-    return measure(wanted, repeat=7, warm_up=True)
+    store_table(store, basis(store, selection, name, {}), table, _NOW)
+    assert read() is not None
+    return measure(read, repeat=7, warm_up=True)
 
 
 def _seconds(what: str, timing: Timing, goal: str, note: str) -> Result:
@@ -115,38 +115,38 @@ def _seconds(what: str, timing: Timing, goal: str, note: str) -> Result:
     return Result(what, timing.median, "s", goal=goal, note=f"{spread}; {note}".rstrip("; "))
 
 
-def _write(store: OwnedStore, chosen: Selection, path: Path) -> None:
-    """All scores of the selection as rows of a CSV file."""
+def _write(store: OwnedStore, selection: Selection, path: Path) -> None:
+    """Write all scores of the selection as rows of a CSV file."""
     main = {(t.iri, t.main_metric) for t in scores.tasks(store).values()}
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(("model", "task", "metric", "value", "main"))
-        for graph in chosen.pass_graphs:
+        for graph in selection.pass_graphs:
             for row in queries.run(store, "score-rows", passGraph=graph):
                 key = (row["task"].value, row["metric"].value)
                 writer.writerow((row["model"].value, *key, row["value"].value, key in main))
 
 
-def _beside_pandas(timings: dict[str, Timing], path: Path) -> list[Result]:
+def _compare_with_pandas(timings: dict[str, Timing], path: Path) -> list[Result]:
     try:
         python = peers.binaries("pandas") / "python"
     except subprocess.CalledProcessError:
-        return [Result("pandas", 0, "", note="not run: it could not be installed")]
+        return [Result("pandas", 0, "", note="not run: pandas could not be installed")]
     script = Path(__file__).with_name("pandas_peer.py")
-    done = subprocess.run(  # noqa: S603 - fixed words
+    process = subprocess.run(  # noqa: S603 - fixed command
         [str(python), str(script), str(path)], capture_output=True, text=True, check=True
     )
-    said = json.loads(done.stdout)
-    took = {name: statistics.median(found) for name, found in said["seconds"].items()}
-    against = f"pandas {said['pandas']} in memory, {said['rows']:,} scores"
-    results = [Result("pandas reads the scores as CSV", took["read"], "s")]
+    report = json.loads(process.stdout)
+    seconds = {name: statistics.median(times) for name, times in report["seconds"].items()}
+    against = f"pandas {report['pandas']} in memory, {report['rows']:,} scores"
+    results = [Result("pandas reads the scores as CSV", seconds["read"], "s")]
     for ours, theirs in (
         ("leaderboard", "leaderboard"),
         ("tasks", "tasks"),
         ("every model x task x metric", "every"),
     ):
         timing = timings[ours].median
-        results.append(Result(ours, timing / took[theirs], "x", against=against))
-        both = took["read"] + took[theirs]
+        results.append(Result(ours, timing / seconds[theirs], "x", against=against))
+        both = seconds["read"] + seconds[theirs]
         results.append(Result(ours, timing / both, "x", against="pandas from the file"))
     return results

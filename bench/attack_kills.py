@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SIGKILLs and full disks in mid-run, against the ledger of a provider that fails often.
+"""Runs under SIGKILLs and full disks, compared with the ledger of a provider that fails often.
 
 ``python -m bench.attack_kills --kills 100 --full-disks 20`` ends with a table, and with exit code 1
-where anything was lost. A provider on the loopback interface notes every request, and when each
-answer went out. An answer is lost when it had gone out more than ``--window`` seconds before the
-process was killed and is asked for again, or is missing from the store at the end. What had gone
-out later may have been on its way through the process; how long that takes is measured, too.
+if anything was lost. A provider on the loopback interface logs every request and the time at which
+each answer was sent. An answer is lost if it was sent more than ``--window`` seconds before the
+process was killed and is requested again, or if it is missing from the store at the end. A later
+answer may still have been on its way through the process; the time that this takes is measured.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ from tests.servers.openai_server import OpenAISpeech
 from tests.servers.scripts import Entry, chaos, slowed
 
 CONCURRENCY = 8
-WINDOW = 0.05  # seconds from the last byte of a reply to its safety, on a machine under load
-_PATIENCE = 300.0  # seconds for what a session does next, and for its end
+WINDOW = 0.05  # seconds from the last byte of a reply until it is logged, on a machine under load
+_TIMEOUT = 300.0  # seconds until a session makes progress, or ends
 _CONFIGURATION = """\
 name: attacked
 iterations: {iterations}
@@ -47,12 +47,12 @@ models:
   - label: loopback
     spec: "openai:loopback@{url}"
 """
-# The receiver, which also notes how long after its coming the last of each response was safe. The
-# system says when it came (SO_TIMESTAMPNS, which Linux has for TCP, too).
+# The receiver, which also logs the seconds between the arrival of the last piece of a response and
+# its record in the log. The kernel timestamps arrivals (SO_TIMESTAMPNS, on Linux also for TCP).
 _RECEIVE = """
 import os, socket, struct, sys, time
 from kgbench.net import response_log, links, receiver
-came = [0.0]
+arrival = [0.0]
 class Stamped:
     def __init__(self, plain):
         self.plain = plain
@@ -68,13 +68,13 @@ class Stamped:
     def stamp(self, ancillary):
         if ancillary:
             seconds, nanoseconds = struct.unpack("qq", ancillary[0][2])
-            came[0] = seconds + nanoseconds / 1e9
+            arrival[0] = seconds + nanoseconds / 1e9
     def __getattr__(self, name):
         return getattr(self.plain, name)
 def connected(self, transport):
     transport._sock = Stamped(transport._sock)
 links.Upstream.connection_made = connected
-safe = open(sys.argv.pop(1), "a", buffering=1 << 24)  # at the end: a write takes time
+safe = open(sys.argv.pop(1), "a", buffering=1 << 24)  # written at the end, because writes take time
 append, names = response_log.ResponseLog.append, {}
 def noted(self, number, about, data, seal):
     append(self, number, about, data, seal)
@@ -83,12 +83,12 @@ def noted(self, number, about, data, seal):
     if header:
         names[number] = rest.partition(b"\\r")[0].decode()
     if number in names:
-        safe.write(f"safe {names[number]} {moment - came[0]}\\n")
+        safe.write(f"safe {names[number]} {moment - arrival[0]}\\n")
 response_log.ResponseLog.append = noted
 receiver.main(sys.argv[1:])
 safe.close()
 """
-# The command, which also notes when each reply was read.
+# The command, which also logs when each reply was read.
 _RUN = f"""
 import os, resource, sys, time
 from kgbench.engine import replies
@@ -97,25 +97,25 @@ receiver_process.PROGRAM = ("-c", {_RECEIVE!r}, sys.argv[1])
 safe = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT | os.O_APPEND)
 def note(*words):
     os.write(safe, (" ".join(map(str, words)) + "\\n").encode())
-received, take = replies.Replies.received, replies.Replies.take
+log_call, take = replies.Replies.log_call, replies.Replies.take
 def noted(self, call, *rest):
-    received(self, call, *rest)
+    log_call(self, call, *rest)
     note("read", call.reply.request_id, time.time())
 def taken(self, *rest):
     call = take(self, *rest)
     if call is not None:
         note("recovered", call.reply.request_id, 0)
     return call
-replies.Replies.received, replies.Replies.take = noted, taken
-arrived = replies.Replies.arrived
+replies.Replies.log_call, replies.Replies.take = noted, taken
+take_response = replies.Replies.take_response
 def unread(self, *rest):
-    found = arrived(self, *rest)
-    if found is not None:
+    response = take_response(self, *rest)
+    if response is not None:
         note("recovered", "unread", 0)
-    return found
-replies.Replies.arrived = unread
+    return response
+replies.Replies.take_response = unread
 if int(sys.argv[2]):
-    sys.dont_write_bytecode = True  # what is cut off could not be imported again
+    sys.dont_write_bytecode = True  # a truncated file could not be imported again
     resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), resource.RLIM_INFINITY))
 sys.argv = ["kgbench", "run", *sys.argv[3:]]
 from kgbench.cli import main
@@ -129,12 +129,12 @@ SELECT ?id WHERE { GRAPH ?g { ?answer a kgb:Answer ; prov:wasGeneratedBy/kgb:req
 
 @dataclass(slots=True)
 class Tally:
-    """What became of an attacked run; ages are in seconds, before the kill.
+    """The outcome of an attacked run; ages are seconds between sending and the kill.
 
-    ``asked_again`` are the ages of answers that went out and were asked for again, ``in_flight``
-    how many were asked again after a disk was full. ``windows`` are the seconds from the
-    last byte of a reply to its safety, ``read`` from its going out to its being read. ``faults``
-    are tracebacks and exit codes that should not be.
+    ``asked_again`` has the ages of answers that were sent and requested again, ``in_flight`` is the
+    number of those requested again after a full disk. ``windows`` has the seconds from the last
+    byte of each reply until it was logged, ``read`` those from sending until it was read.
+    ``faults`` has tracebacks and unexpected exit codes.
     """
 
     dialogues: int = 0
@@ -152,12 +152,12 @@ class Tally:
     faults: list[str] = field(default_factory=list)
 
     def lost(self, window: float) -> int:
-        """Answers that had gone out at least ``window`` seconds before a kill, and were lost."""
+        """Number of lost answers: sent more than ``window`` seconds before a kill, or missing."""
         return sum(age > window for age in self.asked_again) + self.missing
 
 
 class Attack:
-    """A run of ``dialogues`` in ``folder``, and what is done to it."""
+    """A run of ``dialogues`` in ``folder``, and the attacks on it."""
 
     def __init__(
         self, folder: Path, dialogues: int, seed: int, failing: float, *, tls: bool = False
@@ -167,11 +167,11 @@ class Attack:
         self._folder = folder
         self._chance = random.Random(seed)  # noqa: S311 - reproducible, not secret
         self._script = slowed(chaos(failing, seed), 0.05)
-        self._killed: list[float] = []  # when each session that was killed ended
+        self._killed: list[float] = []  # when each killed session ended
         self._filled: list[tuple[float, float]] = []  # begin and end of sessions on a full disk
 
     def carry_out(self, kills: int, full_disks: int) -> Tally:
-        """Kill, fill, and let the run end; what came of it."""
+        """Kill sessions, fill the disk, complete the run, and return the tally."""
         speech: Any = OpenAISpeech()
         with contextlib.ExitStack() as stack:
             secure = None
@@ -190,18 +190,18 @@ class Attack:
             self._chance.shuffle(attacks)
             for number, attack in enumerate(attacks):
                 left = self.tally.dialogues - len(_answered(server))
-                each = max(1, left // (len(attacks) - number))
-                attack(server, disk, each)
+                limit = max(1, left // (len(attacks) - number))
+                attack(server, disk, limit)
             self._finish()
-            self._settle(server, disk.store)
+            self._evaluate(server, disk.store)
         return self.tally
 
-    # --- what is done -------------------------------------------------------------------------
+    # --- attacks ------------------------------------------------------------------------------
 
-    def _kill(self, server: LoopbackServer, disk: Disk, each: int) -> None:
-        wanted = len(_answered(server)) + self._chance.randint(0, each)
+    def _kill(self, server: LoopbackServer, disk: Disk, most: int) -> None:
+        wanted = len(_answered(server)) + self._chance.randint(0, most)
         with self._session(disk.store) as process:
-            end = time.monotonic() + _PATIENCE
+            end = time.monotonic() + _TIMEOUT
             while len(_answered(server)) < wanted and time.monotonic() < end:
                 if process.poll() is not None:
                     break
@@ -210,29 +210,29 @@ class Attack:
             process.send_signal(signal.SIGKILL)
             self._killed.append(time.time())
         self.tally.kills += 1
-        self._look_at(process, full=False)
+        self._check_exit(process, full=False)
 
-    def _fill(self, server: LoopbackServer, disk: Disk, each: int) -> None:
-        del server, each
+    def _fill(self, server: LoopbackServer, disk: Disk, most: int) -> None:
+        del server, most
         began = time.time()
         with (
             disk.filled(self._chance.randint(*ROOM)) as limit,
             self._session(disk.store, limit) as p,
         ):
             try:
-                p.wait(_PATIENCE)
+                p.wait(_TIMEOUT)
             except subprocess.TimeoutExpired:
                 p.kill()
                 self.tally.faults.append("a session on a full disk did not end")
         self._filled.append((began, time.time()))
         self.tally.full_disks += 1
-        self._look_at(p, full=True)
+        self._check_exit(p, full=True)
 
     def _finish(self) -> None:
         for _ in range(20):
             with self._session(self._folder / "disk" / "store") as process:
-                process.wait(_PATIENCE)
-            self._look_at(process, full=False)
+                process.wait(_TIMEOUT)
+            self._check_exit(process, full=False)
             if process.returncode == 0:
                 return
         self.tally.faults.append("the run did not end")
@@ -255,17 +255,17 @@ class Attack:
                     process.kill()
                 process.wait()
 
-    def _look_at(self, process: subprocess.Popen[bytes], *, full: bool) -> None:
-        """Note what a session that has ended said, where it should not have."""
-        said = (self._folder / "err").read_text(encoding="utf-8", errors="replace")
+    def _check_exit(self, process: subprocess.Popen[bytes], *, full: bool) -> None:
+        """Count a traceback or an unexpected exit code of an ended session as a fault."""
+        stderr = (self._folder / "err").read_text(encoding="utf-8", errors="replace")
         code = process.returncode
         allowed = {0, 1, 3, 4} if full else {0, 3, -signal.SIGKILL}
-        if "Traceback" in said or code not in allowed or (code == 4 and not said.strip()):  # noqa: PLR2004
-            self.tally.faults.append(f"exit code {code}: {said[-2000:]}")
+        if "Traceback" in stderr or code not in allowed or (code == 4 and not stderr.strip()):  # noqa: PLR2004
+            self.tally.faults.append(f"exit code {code}: {stderr[-2000:]}")
 
-    # --- what came of it ------------------------------------------------------------------------
+    # --- evaluation -----------------------------------------------------------------------------
 
-    def _settle(self, server: LoopbackServer, store: Path) -> None:
+    def _evaluate(self, server: LoopbackServer, store: Path) -> None:
         tally, answers = self.tally, _answered(server)
         tally.answers = len(answers)
         with open_reader(str(store)) as reader:
@@ -280,40 +280,40 @@ class Attack:
         tally.wrong_usage = abs(usage.input - read) + abs(usage.output - written)
         for entry in answers:
             if entry.request_id not in stored:
-                self._asked_again(entry)
+                self._count_repeated(entry)
         sent = {entry.request_id: entry.acknowledged for entry in answers}
         windows: dict[str, float] = {}  # of the last piece of each response
         for line in (self._folder / "safe").read_text(encoding="ascii").splitlines():
-            what, name, moment = line.split()
-            tally.recovered += what == "recovered"
-            began = sent.get(name)
-            if what == "read" and began is not None:
-                tally.read.append(float(moment) - began)
-            elif what == "safe" and began is not None:
+            event, name, moment = line.split()
+            tally.recovered += event == "recovered"
+            sent_at = sent.get(name)
+            if event == "read" and sent_at is not None:
+                tally.read.append(float(moment) - sent_at)
+            elif event == "safe" and sent_at is not None:
                 windows[name] = float(moment)
         tally.windows = list(windows.values())
 
-    def _asked_again(self, entry: Entry) -> None:
-        """Note how long before the next kill an answer went out that is not in the store.
+    def _count_repeated(self, entry: Entry) -> None:
+        """Record how long before the next kill an answer was sent that is not in the store.
 
-        Each dialogue has its answer at the end, so another one was asked for in its place.
+        Each dialogue has an answer at the end, so this one was requested again.
         """
         assert entry.acknowledged is not None
         if any(begin <= entry.started <= end for begin, end in self._filled):
             self.tally.in_flight += 1
             return
         if any(0 <= entry.started - moment < 1 for moment in self._killed):
-            return  # it was still on its way when the process was killed
+            return  # the request was still on its way when the process was killed
         kills = [moment for moment in self._killed if entry.started <= moment]
         if not kills:
-            self.tally.faults.append(f"not stored, and no kill after it: {entry.request_id}")
-        elif kills[0] >= entry.acknowledged:  # else it went out to a process that was gone
+            self.tally.faults.append(f"not stored, although no kill followed: {entry.request_id}")
+        elif kills[0] >= entry.acknowledged:  # otherwise it was sent to a dead process
             self.tally.asked_again.append(kills[0] - entry.acknowledged)
 
 
 @contextlib.contextmanager
-def _beside(busy: int) -> Iterator[None]:
-    """So many processes that compute without end, each in a session of its own."""
+def _busy_processes(busy: int) -> Iterator[None]:
+    """Run ``busy`` compute-bound processes, each in its own session."""
     with contextlib.ExitStack() as stack:
         for _ in range(busy):
             process = stack.enter_context(
@@ -338,43 +338,45 @@ def _spread(seconds: list[float]) -> str:
 
 
 def table(tally: Tally, window: float) -> str:
-    """The tally in words, a line for each figure."""
+    """The tally as text, one figure per line."""
     late = [age for age in tally.asked_again if age <= window]
     worst = max(tally.asked_again, default=0.0)
     lines = [
         f"dialogues                      {tally.dialogues:,}",
         f"SIGKILLs, full disks           {tally.kills}, {tally.full_disks}",
-        f"answers that went out          {tally.answers:,}",
+        f"answers sent                   {tally.answers:,}",
         f"answers stored                 {tally.stored:,}",
         f"taken from the write-ahead log {tally.recovered:,}",
-        f"lost                           {tally.lost(window)} (oldest asked again {worst:.4f} s)",
-        f"killed within {window:g} s of arrival {len(late)}",
-        f"asked again, on a full disk    {tally.in_flight}",
+        f"lost                           {tally.lost(window)} (oldest sent {worst:.4f} s before)",
+        f"killed within {window:g} s of sending {len(late)}",
+        f"requested again, full disk     {tally.in_flight}",
         f"tokens that differ             {tally.wrong_usage}",
-        f"safe after p50, p95, p99, most {_spread(tally.windows)}",
-        f"read after p50, p95, p99, most {_spread(tally.read)}",
+        f"logged, p50, p95, p99, max     {_spread(tally.windows)}",
+        f"read, p50, p95, p99, max       {_spread(tally.read)}",
         f"faults                         {len(tally.faults)}",
     ]
     return "\n".join([*lines, *tally.faults])
 
 
 def main(arguments: list[str]) -> int:
-    """Attack as asked, and print the table; 1 where something was lost."""
+    """Carry out the attacks and print the table; return 1 after a loss or fault."""
     parser = argparse.ArgumentParser(prog="python -m bench.attack_kills", description=__doc__)
     parser.add_argument("--kills", type=int, default=100)
     parser.add_argument("--full-disks", type=int, default=20)
     parser.add_argument("--dialogues", type=int, default=2000)
-    parser.add_argument("--failing", type=float, default=0.25, help="the share of calls that fail")
-    parser.add_argument("--window", type=float, default=WINDOW, help="seconds")
-    parser.add_argument("--busy", type=int, default=0, help="processes that compute beside it")
-    parser.add_argument("--tls", action="store_true", help="have the provider speak HTTPS")
+    parser.add_argument("--failing", type=float, default=0.25, help="share of calls that fail")
+    parser.add_argument("--window", type=float, default=WINDOW, help="grace period in seconds")
+    parser.add_argument("--busy", type=int, default=0, help="concurrent compute-bound processes")
+    parser.add_argument("--tls", action="store_true", help="use HTTPS")
     parser.add_argument("--seed", type=int, default=1)
-    chosen = parser.parse_args(arguments)
-    with tempfile.TemporaryDirectory() as folder, _beside(chosen.busy):
-        attack = Attack(Path(folder), chosen.dialogues, chosen.seed, chosen.failing, tls=chosen.tls)
-        tally = attack.carry_out(chosen.kills, chosen.full_disks)
-    print(table(tally, chosen.window))
-    return 1 if tally.lost(chosen.window) or tally.faults or tally.wrong_usage else 0
+    options = parser.parse_args(arguments)
+    with tempfile.TemporaryDirectory() as folder, _busy_processes(options.busy):
+        attack = Attack(
+            Path(folder), options.dialogues, options.seed, options.failing, tls=options.tls
+        )
+        tally = attack.carry_out(options.kills, options.full_disks)
+    print(table(tally, options.window))
+    return 1 if tally.lost(options.window) or tally.faults or tally.wrong_usage else 0
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requests while a run of an instant model writes: into the store that is served, or another one.
+"""Requests during a run with an instant model that writes to the served store, or to another one.
 
-The run keeps the processor as busy in both cases, and a new snapshot comes every two seconds or
-so; only where it is the store that is served, the server has to open it. So the one case beside the
-other tells what a change of snapshots costs. Peers are measured beside a run into another store.
+The run loads the processor equally in both cases and makes a new snapshot about every two seconds.
+The server opens only snapshots of the served store, so the difference is the cost of changing the
+snapshot. Peers are measured during a run into another store.
 """
 
 from __future__ import annotations
@@ -24,29 +24,29 @@ from kgbench.store import snapshots
 
 CONNECTIONS = 64
 SECONDS = 12.0
-READERS = 4  # connections that ask for pages
-ITERATIONS = 20_000  # of each task: more than any measurement lasts for
-_PATIENCE = 120.0  # seconds
+READERS = 4  # connections that request pages
+ITERATIONS = 20_000  # per task: more than complete during any measurement
+_TIMEOUT = 120.0  # seconds
 
 
 @contextlib.contextmanager
 def running(store: Path) -> Iterator[None]:
-    """A run that writes into a store from the beginning to the end of this context.
+    """Run into a store for the duration of the context.
 
-    Raises :class:`TimeoutError` where nothing comes from it, and :class:`RuntimeError` where it
-    ended by itself.
+    Raises :class:`TimeoutError` if the run writes no snapshots, and :class:`RuntimeError` if it
+    ends early.
     """
-    words = [sys.executable, "-m", "kgbench", "run", "--new", "--store", str(store)]
-    words += ["--model", "baseline:oracle", "--task", "RdfFriendCount-*"]
-    words += ["--iterations", str(ITERATIONS)]
+    command = [sys.executable, "-m", "kgbench", "run", "--new", "--store", str(store)]
+    command += ["--model", "baseline:oracle", "--task", "RdfFriendCount-*"]
+    command += ["--iterations", str(ITERATIONS)]
     before = snapshots.newest(store / "snapshots")
-    process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # noqa: S603
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # noqa: S603
     try:
-        end = time.monotonic() + _PATIENCE
-        for _ in range(2):  # the first snapshot has the plan alone
+        deadline = time.monotonic() + _TIMEOUT
+        for _ in range(2):  # the first snapshot has only the plan
             while snapshots.newest(store / "snapshots") == before:
-                if time.monotonic() > end or process.poll() is not None:
-                    raise TimeoutError("the run that should write does not")
+                if time.monotonic() > deadline or process.poll() is not None:
+                    raise TimeoutError("the run writes no snapshots")
                 time.sleep(0.1)
             before = snapshots.newest(store / "snapshots")
         yield
@@ -55,7 +55,7 @@ def running(store: Path) -> Iterator[None]:
     finally:
         process.terminate()
         try:
-            process.wait(timeout=_PATIENCE)
+            process.wait(timeout=_TIMEOUT)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
@@ -64,31 +64,31 @@ def running(store: Path) -> Iterator[None]:
 def measure(
     name: str, url: str, lookups: Sequence[str], beside: str, root: str | None = None
 ) -> list[Result]:
-    """Rates and times of a server, whose run is called ``beside``; ``root`` is that of our own."""
-    found: list[Result] = []
-    asked = {"look-ups": lookups, "small aggregates": list(islice(aggregates(), 6_000))}
-    for kind, queries in asked.items():
+    """Rates and times of a server during the run ``beside``; ``root`` is the URL of our server."""
+    measured: list[Result] = []
+    queries = {"look-ups": lookups, "small aggregates": list(islice(aggregates(), 6_000))}
+    for kind, texts in queries.items():
         what = f"{name}, {kind}, {CONNECTIONS} connections beside {beside}"
-        found += _watched(what, url, requests(url, queries), CONNECTIONS, root)
-    return found
+        measured += _measured(what, url, requests(url, texts), CONNECTIONS, root)
+    return measured
 
 
 def measure_pages(
     name: str, root: str, paths: Mapping[str, Sequence[str]], beside: str
 ) -> list[Result]:
-    """Times of the pages of each kind, asked for one after the other without a pause."""
-    found: list[Result] = []
-    for kind, some in paths.items():
+    """Times of the pages of each kind, requested in turn without pauses."""
+    measured: list[Result] = []
+    for kind, pages in paths.items():
         what = f"{name}, pages: {kind}, {READERS} connections beside {beside}"
-        found += _watched(what, root, gets(root, some), READERS, root)
-    return found
+        measured += _measured(what, root, gets(root, pages), READERS, root)
+    return measured
 
 
-def _watched(
-    what: str, url: str, asked: Sequence[bytes], connections: int, root: str | None
+def _measured(
+    what: str, url: str, messages: Sequence[bytes], connections: int, root: str | None
 ) -> list[Result]:
     try:
-        watched = watch(url, asked, connections, SECONDS, root=root)
+        watched = watch(url, messages, connections, SECONDS, root=root)
     except (TimeoutError, Refused, ConnectionError) as error:
         return [failed(what, error)]
     note = f"{watched.refused} refused"

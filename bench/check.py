@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hot paths against a calibration loop of the same process: ``make bench-check``, a part of CI.
+"""Hot paths compared with a calibration loop in the same process: ``make bench-check``, part of CI.
 
-Both are measured in processor time, in turn, so that other work on the machine counts little, and a
-faster machine not at all. What is expected stands in ``expected.ttl``. A path whose median ratio
-exceeds that by more than the tolerance is measured once more; where it does again, the check fails,
-with the profile of the path beside it.
+Paths and loop alternate and are measured in processor time, so that other work on the machine
+matters little and its speed not at all. ``expected.ttl`` declares the expected ratios. A path whose
+median ratio exceeds the expected one by more than the tolerance is measured once more. If it still
+does, the check fails and prints the profile of the path.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from kgbench.vocab import RDFS, SCHEMA, SKOS
 EXPECTED = Path(__file__).with_name("expected.ttl")
 PROFILES = Path(__file__).parents[1] / "build" / "bench-check"
 REPEAT = 5
-_FUNCTIONS = 20  # of a profile that are shown, by each of two orders
+_FUNCTIONS = 20  # shown of a profile, in each of two orders
 _ROUNDS = 10_000
 _TRIPLES = 20_000
 _QUERY = "SELECT ?o (COUNT(?s) AS ?n) WHERE { ?s <urn:p> ?o } GROUP BY ?o ORDER BY ?n ?o"
@@ -44,7 +44,7 @@ Clock = Callable[[], float]
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What a path is expected to take, as a ratio to the calibration loop."""
+    """The expected time of a path, as a ratio to that of the calibration loop."""
 
     name: str
     label: str
@@ -52,22 +52,22 @@ class Expected:
 
 
 def expected(path: Path = EXPECTED) -> tuple[dict[str, Expected], float]:
-    """The declared ratios by the name of the path, and how many times as much is too much."""
+    """The declared ratios by name of the path, and the tolerance as a factor."""
     declared = Declared(path)
-    found = [
+    paths = [
         Expected(
             declared.required(node, SKOS.notation),
             declared.required(node, RDFS.label),
-            declared.needed(node, SCHEMA.value, float),
+            declared.required_as(node, SCHEMA.value, float),
         )
         for node in declared.instances(SCHEMA.PropertyValue)
     ]
-    tolerance = declared.needed(declared.only(SCHEMA.QuantitativeValue), SCHEMA.value, float)
-    return {one.name: one for one in found}, tolerance
+    tolerance = declared.required_as(declared.only(SCHEMA.QuantitativeValue), SCHEMA.value, float)
+    return {item.name: item for item in paths}, tolerance
 
 
 def calibrate() -> None:
-    """The work that all others are compared with: Python and Oxigraph in about equal parts."""
+    """Do the reference work: Python and Oxigraph in about equal parts."""
     seen: dict[str, int] = {}
     for number in range(_ROUNDS):
         text = json.dumps({"number": number, "text": f"word-{number % 97} " * 5}, sort_keys=True)
@@ -78,7 +78,7 @@ def calibrate() -> None:
     store = ox.Store()
     store.load(lines.encode(), ox.RdfFormat.N_TRIPLES)
     rows = list(store.query(_QUERY))  # type: ignore[arg-type]
-    assert len(rows) == 89  # noqa: PLR2004 - as written above
+    assert len(rows) == 89  # noqa: PLR2004 - the modulus above
 
 
 def ratios(
@@ -90,32 +90,32 @@ def ratios(
 ) -> dict[str, float]:
     """The median ratio of each path to the ``loop``, which is measured before and after it.
 
-    Everything is done once before, unmeasured, so that what is kept in caches is there.
+    Loop and paths run once before, unmeasured, so that caches are filled.
     """
-    found: dict[str, list[float]] = {name: [] for name in paths}
+    measured: dict[str, list[float]] = {name: [] for name in paths}
     for work in (loop, *paths.values()):
         work()
     for _ in range(repeat):
-        before = _taken(loop, clock)
+        before = _seconds(loop, clock)
         for name, work in paths.items():
-            taken = _taken(work, clock)
-            after = _taken(loop, clock)
-            found[name].append(taken / statistics.mean((before, after)))
+            seconds = _seconds(work, clock)
+            after = _seconds(loop, clock)
+            measured[name].append(seconds / statistics.mean((before, after)))
             before = after
-    return {name: statistics.median(values) for name, values in found.items()}
+    return {name: statistics.median(values) for name, values in measured.items()}
 
 
-def _taken(work: Work, clock: Clock) -> float:
+def _seconds(work: Work, clock: Clock) -> float:
     gc.collect()
-    begin = clock()
+    begun = clock()
     work()
-    return clock() - begin
+    return clock() - begun
 
 
 def too_slow(
     measured: Mapping[str, float], declared: Mapping[str, Expected], tolerance: float
 ) -> list[str]:
-    """The names of the paths that took more than ``tolerance`` times what is ``declared``."""
+    """The names of the paths that exceed ``tolerance`` times their ``declared`` ratio."""
     return [name for name, ratio in measured.items() if ratio > tolerance * declared[name].ratio]
 
 
@@ -127,21 +127,21 @@ def checked(
 ) -> tuple[dict[str, float], dict[str, str]]:
     """The ratios of all paths, and the profiles of those that were too slow twice.
 
-    Raises :class:`ValueError` where what is declared is not what there is.
+    Raises :class:`ValueError` if the declared names differ from those of the paths.
     """
     if paths.keys() != declared.keys():
         differing = ", ".join(sorted(paths.keys() ^ declared.keys()))
         raise ValueError(f"paths and expected ratios differ in {differing}")
-    found = dict(measure(paths))
-    again = {name: paths[name] for name in too_slow(found, declared, tolerance)}
+    measured = dict(measure(paths))
+    again = {name: paths[name] for name in too_slow(measured, declared, tolerance)}
     if again:
-        found |= measure(again)
-    slow = too_slow({name: found[name] for name in again}, declared, tolerance)
-    return found, {name: profiled(paths[name]) for name in slow}
+        measured |= measure(again)
+    slow = too_slow({name: measured[name] for name in again}, declared, tolerance)
+    return measured, {name: profiled(paths[name]) for name in slow}
 
 
 def profiled(work: Work) -> str:
-    """Where the time of ``work`` goes: the functions that take most, with and without callees."""
+    """A profile of ``work``: the slowest functions, with and without their callees."""
     profile = cProfile.Profile()
     profile.runcall(work)
     text = io.StringIO()
@@ -150,10 +150,10 @@ def profiled(work: Work) -> str:
     return text.getvalue()
 
 
-def line(name: str, ratio: float, of: Expected, tolerance: float) -> str:
-    """One path as it is shown: what it took, what was expected, and what is allowed."""
-    most = tolerance * of.ratio
-    return f"{name}: {ratio:.2f} x, expected {of.ratio:.2f}, at most {most:.2f} ({of.label})"
+def line(name: str, ratio: float, declared: Expected, tolerance: float) -> str:
+    """A line of output: the measured, expected and maximal ratio of a path."""
+    goal = f"expected {declared.ratio:.2f}, at most {tolerance * declared.ratio:.2f}"
+    return f"{name}: {ratio:.2f} x, {goal} ({declared.label})"
 
 
 def _measured() -> tuple[dict[str, float], dict[str, str]]:
@@ -163,9 +163,9 @@ def _measured() -> tuple[dict[str, float], dict[str, str]]:
 
 
 def run() -> list[Result]:
-    """The ratio of each path to the calibration loop, with what it may be."""
+    """The ratio of each path to the calibration loop, with its maximum."""
     declared, tolerance = expected()
-    found, _ = _measured()
+    measured, _ = _measured()
     return [
         Result(
             declared[name].label,
@@ -175,22 +175,22 @@ def run() -> list[Result]:
             goal=f"at most {tolerance * declared[name].ratio:.2f}",
             note=f"processor time, median of {REPEAT}",
         )
-        for name, ratio in found.items()
+        for name, ratio in measured.items()
     ]
 
 
 def main() -> int:
-    """Check all paths and print them; 1 where one is too slow, its profile in :data:`PROFILES`."""
+    """Check and print all paths; return 1 if one is too slow, with its profile in a file."""
     declared, tolerance = expected()
-    found, slow = _measured()
-    for name, ratio in found.items():
+    measured, slow = _measured()
+    for name, ratio in measured.items():
         print(line(name, ratio, declared[name], tolerance))
     for name, profile in slow.items():
         PROFILES.mkdir(parents=True, exist_ok=True)
-        place = PROFILES / f"{name}.txt"
-        place.write_text(profile, encoding="utf-8")
-        told = line(name, found[name], declared[name], tolerance)
-        print(f"\ntoo slow, measured twice: {told}\nprofile, also in {place}:\n{profile}")
+        path = PROFILES / f"{name}.txt"
+        path.write_text(profile, encoding="utf-8")
+        summary = line(name, measured[name], declared[name], tolerance)
+        print(f"\ntoo slow in two measurements: {summary}\nprofile, also in {path}:\n{profile}")
     return 1 if slow else 0
 
 

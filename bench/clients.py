@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A client that asks a server over many connections at once and costs little itself.
+"""An HTTP client for measurements, with many concurrent connections and little overhead.
 
-Client and server share the machine's cores, so what the client needs is missing from the rate. It
-is one thread over non-blocking sockets, sends requests that were written before the clock starts,
-and reads of each response what tells where it ends.
+Client and server share the machine's cores, so the client's processor time lowers the rate. The
+client is one thread over non-blocking sockets, sends requests that were encoded before the clock
+started, and parses responses only to find their ends.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Rate(NamedTuple):
 
 
 class Watched(NamedTuple):
-    """What came of asking for some time: the rate, refusals, and how many snapshots were served."""
+    """A measurement over a given time: rate, refusals, and number of served snapshots."""
 
     rate: Rate
     refused: int
@@ -52,7 +52,7 @@ class Watched(NamedTuple):
 
 
 class Refused(Exception):
-    """A response that is no answer; the message has its first line and what it says."""
+    """An unexpected response; the message has its status line and the start of its body."""
 
 
 def requests(url: str, queries: Iterable[str]) -> list[bytes]:
@@ -63,79 +63,79 @@ def requests(url: str, queries: Iterable[str]) -> list[bytes]:
 
 def gets(url: str, paths: Iterable[str], accept: str = "text/html") -> list[bytes]:
     """The bytes of one GET request for each path below ``url``."""
-    place = urlsplit(url)
-    tail = f" HTTP/1.1\r\nHost: {place.netloc}\r\nAccept: {accept}\r\n\r\n"
-    return [f"GET {place.path}{path}{tail}".encode() for path in paths]
+    address = urlsplit(url)
+    tail = f" HTTP/1.1\r\nHost: {address.netloc}\r\nAccept: {accept}\r\n\r\n"
+    return [f"GET {address.path}{path}{tail}".encode() for path in paths]
 
 
-def ask(url: str, asked: Sequence[bytes], connections: int, *, patience: float = 60.0) -> Rate:
-    """The rate at which all requests are answered over so many connections that stay open.
+def ask(url: str, encoded: Sequence[bytes], connections: int, *, timeout: float = 60.0) -> Rate:
+    """The rate at which all requests are answered over ``connections`` persistent connections.
 
-    Raises :class:`Refused` where a status is not 200, :class:`TimeoutError` after ``patience``
-    seconds, :class:`ConnectionError` where the server hangs up.
+    Raises :class:`Refused` if a status is not 200, :class:`TimeoutError` after ``timeout``
+    seconds, :class:`ConnectionError` if the server closes a connection.
     """
-    waiting = iter(asked)
-    talks = [_Talk(_address(url), waiting) for _ in range(connections)]
-    whole = _talk(url, talks, patience)
-    return Rate.of((seconds for talk in talks for seconds in talk.times), whole)
+    pending = iter(encoded)
+    channels = [_Channel(_address(url), pending) for _ in range(connections)]
+    total = _exchange(url, channels, timeout)
+    return Rate.of((seconds for channel in channels for seconds in channel.times), total)
 
 
 def watch(
-    url: str, asked: Sequence[bytes], connections: int, seconds: float, *, root: str | None = None
+    url: str, encoded: Sequence[bytes], connections: int, seconds: float, *, root: str | None = None
 ) -> Watched:
-    """What comes of asking over and over for so many ``seconds``; raises as :func:`ask` does.
+    """Repeat the requests for ``seconds``; raises like :func:`ask`.
 
-    Who is refused with 503 asks on; refusals are counted, and their times are not.
-    Where the ``root`` of our server is given, one more connection asks for the snapshot without a
-    pause; it is not counted in the rate.
+    Responses with status 503 count as refusals, without their times, and end no connection. If
+    ``root``, the URL of our server, is given, another connection requests the snapshot without
+    pauses; it does not count in the rate.
     """
     end = time.perf_counter() + seconds
-    waiting = itertools.takewhile(lambda _: time.perf_counter() < end, itertools.cycle(asked))
-    talks = [_Talk(_address(url), waiting, counts=True) for _ in range(connections)]
-    watching = []
+    pending = itertools.takewhile(lambda _: time.perf_counter() < end, itertools.cycle(encoded))
+    channels = [_Channel(_address(url), pending, counts=True) for _ in range(connections)]
+    monitors = []
     if root is not None:
         (health,) = gets(root, ["health"], "application/json")
-        looking = itertools.takewhile(lambda _: time.perf_counter() < end, itertools.repeat(health))
-        watching = [_Talk(_address(url), looking, keeps=True)]
-    whole = _talk(url, [*talks, *watching], seconds + 60)
-    if not any(talk.times for talk in talks):
+        probes = itertools.takewhile(lambda _: time.perf_counter() < end, itertools.repeat(health))
+        monitors = [_Channel(_address(url), probes, keeps=True)]
+    total = _exchange(url, [*channels, *monitors], seconds + 60)
+    if not any(channel.times for channel in channels):
         raise Refused("all requests were refused")
-    rate = Rate.of((seconds for talk in talks for seconds in talk.times), whole)
-    refused = sum(talk.refused for talk in talks)
-    return Watched(rate, refused, len({body for talk in watching for body in talk.bodies}))
+    rate = Rate.of((seconds for channel in channels for seconds in channel.times), total)
+    refused = sum(channel.refused for channel in channels)
+    return Watched(rate, refused, len({body for channel in monitors for body in channel.bodies}))
 
 
 def _address(url: str) -> tuple[str, int]:
-    place = urlsplit(url)
-    return place.hostname or "127.0.0.1", place.port or 80
+    parts = urlsplit(url)
+    return parts.hostname or "127.0.0.1", parts.port or 80
 
 
-def _talk(url: str, talks: Sequence[_Talk], patience: float) -> float:
-    """Ask over all connections until nothing is left to ask; the seconds that it took."""
+def _exchange(url: str, channels: Sequence[_Channel], timeout: float) -> float:
+    """Send requests over all connections until none is left; return the seconds."""
     with selectors.DefaultSelector() as selector:
         try:
-            for talk in talks:
-                selector.register(talk.socket, selectors.EVENT_READ, talk)
+            for channel in channels:
+                selector.register(channel.socket, selectors.EVENT_READ, channel)
             begin = time.perf_counter()
-            open_talks = sum(talk.ask() for talk in talks)
-            while open_talks:
-                ready = selector.select(max(begin + patience - time.perf_counter(), 0))
+            active = sum(channel.send() for channel in channels)
+            while active:
+                ready = selector.select(max(begin + timeout - time.perf_counter(), 0))
                 if not ready:
-                    raise TimeoutError(f"{url} did not answer all in {patience:g} seconds")
-                open_talks -= sum(key.data.hear() for key, _ in ready)
+                    raise TimeoutError(f"{url} did not answer all requests in {timeout:g} seconds")
+                active -= sum(key.data.receive() for key, _ in ready)
             return time.perf_counter() - begin
         finally:
-            for talk in talks:
-                talk.socket.close()
+            for channel in channels:
+                channel.socket.close()
 
 
-class _Talk:
-    """One connection: a request, its response, the next request."""
+class _Channel:
+    """A connection that sends the next request after each response."""
 
     def __init__(
         self,
         address: tuple[str, int],
-        waiting: Iterator[bytes],
+        pending: Iterator[bytes],
         *,
         keeps: bool = False,
         counts: bool = False,
@@ -144,35 +144,38 @@ class _Talk:
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.socket.settimeout(0)
         self.times: list[float] = []
-        self.bodies: list[bytes] = []  # of responses, where they are kept
-        self.refused = 0  # with 503, where that is counted
+        self.bodies: list[bytes] = []  # of responses, if they are kept
+        self.refused = 0  # with 503, if refusals are counted
         self._keeps, self._counts = keeps, counts
-        self._waiting = waiting
+        self._pending = pending
         self._begin = 0.0
         self._start()
 
     def _start(self) -> None:
         self._received = b""
-        self._end: int | None = None  # where the response ends; None while that is not known
+        self._end: int | None = None  # length of the response; None if not yet known
         self._chunked = False
         self._refused = False
 
-    def ask(self) -> bool:
-        """Send the next request; whether there was one."""
-        request = next(self._waiting, None)
+    def send(self) -> bool:
+        """Send the next request; return whether there was one."""
+        request = next(self._pending, None)
         if request is None:
             return False
         self._begin = time.perf_counter()
         self.socket.sendall(request)  # smaller than any buffer of a socket
         return True
 
-    def hear(self) -> bool:
-        """Take what has come, ask again where it is whole; whether nothing is left to ask."""
+    def receive(self) -> bool:
+        """Read available bytes and, after a complete response, send the next request.
+
+        Return true if none was left.
+        """
         piece = self.socket.recv(_PIECE)
         if not piece:
-            raise ConnectionError("the server hung up in the middle of a response")
+            raise ConnectionError("the server closed the connection during a response")
         self._received = self._received + piece if self._received else piece
-        if not self._is_whole():
+        if not self._is_complete():
             return False
         if self._refused:
             self.refused += 1
@@ -181,9 +184,9 @@ class _Talk:
         if self._keeps:
             self.bodies.append(self._received.partition(b"\r\n\r\n")[2])
         self._start()
-        return not self.ask()
+        return not self.send()
 
-    def _is_whole(self) -> bool:
+    def _is_complete(self) -> bool:
         if self._end is None and not self._chunked:
             head = self._received.find(b"\r\n\r\n")
             if head < 0:
@@ -192,8 +195,8 @@ class _Talk:
                 self._refused = True
             elif not self._received.startswith((b"HTTP/1.1 200", b"HTTP/1.0 200")):
                 first, _, rest = self._received.partition(b"\r\n")
-                said = rest.partition(b"\r\n\r\n")[2].strip()[:200]
-                raise Refused(b": ".join(filter(None, (first, said))).decode("latin-1"))
+                text = rest.partition(b"\r\n\r\n")[2].strip()[:200]
+                raise Refused(b": ".join(filter(None, (first, text))).decode("latin-1"))
             length = _LENGTH.search(self._received, 0, head + 2)
             if length is not None:
                 self._end = head + 4 + int(length[1])
@@ -201,7 +204,7 @@ class _Talk:
                 self._chunked = True
             else:
                 raise Refused("a response without a length")
-        # The last chunk cannot be mistaken: no text of an answer holds bare line ends of HTTP.
+        # Only the last chunk ends like this: no text of a result contains line ends of HTTP.
         if self._chunked:
             return self._received.endswith(b"\r\n0\r\n\r\n")
         assert self._end is not None

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Re-evaluation on Dask clusters of this machine: more workers, a slow one, a lost one, bytes sent.
+"""Re-evaluation on local Dask clusters: scaling, a slow worker, a lost worker, bytes sent.
 
-All workers share the cores of one machine, so that more of them than cores cannot be faster: the
-curve shows what a cluster costs. Needs Dask, and the published data in the folder named by
+All workers share the cores of one machine, so more workers than cores bring no speed-up; the curve
+shows the overhead of a cluster. Needs Dask, and the published data in the folder named by
 KGBENCH_EXTERNAL_DATA.
 """
 
@@ -28,8 +28,8 @@ from kgbench.store.protocol import Store
 
 DIALOGUES = 1_000
 WORKERS = (1, 2, 4, 8)
-STOPPED = 5.0  # seconds for which the slow worker stands still
-_NOTHING: Callable[[Any, int], None] = lambda _, __: None  # noqa: E731 - it does nothing
+STOPPED = 5.0  # seconds for which the slow worker is stopped
+_NOTHING: Callable[[Any, int], None] = lambda _, __: None  # noqa: E731 - does nothing
 
 
 class Done(NamedTuple):
@@ -43,9 +43,9 @@ class Done(NamedTuple):
 
 
 def run() -> list[Result]:
-    """Seconds by number of workers, with a slow and a lost one, and bytes sent."""
+    """Throughput by number of workers, with a slow and a lost one, and bytes sent."""
     if "KGBENCH_EXTERNAL_DATA" not in os.environ or find_spec("distributed") is None:
-        return [Result("cluster", 0, "", note="not run: it needs published data, and Dask")]
+        return [Result("cluster", 0, "", note="not run: needs published data and Dask")]
     with published(DIALOGUES) as store:
         return list(_results(store))
 
@@ -53,31 +53,31 @@ def run() -> list[Result]:
 def _results(store: Store) -> Iterator[Result]:
     for number in WORKERS:
         with _cluster(number) as (cluster, pool):
-            done = _judged(store, pool, cluster, measured=number == max(WORKERS))
+            done = _judge(store, pool, cluster, measured=number == max(WORKERS))
         yield _result(f"{number} workers", done)
         if done.sent:
             note = f"{done.whole / 1e6:.1f} MB with the cases in each batch"
             yield Result("sent to workers", done.sent / 1e6, "MB", note=note)
             yield Result("sent to workers", done.sent / done.whole, "x", against="cases each time")
     with _cluster(4) as (cluster, pool):
-        yield _result("4 workers, one stopped for 5 s", _judged(store, pool, cluster, _stop))
+        yield _result("4 workers, one stopped for 5 s", _judge(store, pool, cluster, _stop))
     with _cluster(4) as (cluster, pool):
-        yield _result("4 workers, one killed", _judged(store, pool, cluster, _kill))
+        yield _result("4 workers, one killed", _judge(store, pool, cluster, _kill))
     with _cluster(1) as (cluster, pool):
-        # Few batches wait at a time, and Dask adds workers for what would take longer than this.
+        # Few batches are queued, and Dask adds workers if the queue would take longer than this.
         cluster.adapt(minimum=1, maximum=4, interval="500ms", target_duration="200ms")
         most: list[int] = []
-        done = _judged(store, pool, cluster, lambda _, __: most.append(workers(pool)), every=True)
+        done = _judge(store, pool, cluster, lambda _, __: most.append(workers(pool)), every=True)
         yield _result(f"adaptive, 1 to {max(most)} workers", done)
 
 
 def _result(what: str, done: Done) -> Result:
-    note = f"{done.cpu / done.dialogues * 1e3:.2f} ms of CPU a dialogue, all processes"
+    note = f"{done.cpu / done.dialogues * 1e3:.2f} ms of CPU per dialogue, all processes"
     rate = f"{done.dialogues:,} dialogues in {done.seconds:.1f} s; {note}"
     return Result(what, done.dialogues / done.seconds, "dialogues/s", note=rate)
 
 
-def _judged(
+def _judge(
     store: Store,
     pool: DaskPool,
     cluster: Any,
@@ -86,12 +86,12 @@ def _judged(
     every: bool = False,
     measured: bool = False,
 ) -> Done:
-    """All runs judged; ``then`` is called after a third of the dialogues, or after ``every`` one.
+    """Judge all runs; call ``then`` after a third of the dialogues, or after ``every`` one.
 
-    Children are started first, which is not counted. ``measured`` also counts the bytes of parcels.
+    Children are started before the clock. ``measured`` also counts the bytes of parcels.
     """
     limits = JudgeLimits()
-    todo = [(one, None) for one in reading.runs(store)]
+    todo = [(run, None) for run in reading.runs(store)]
     list(reevaluation.reevaluate_each(store, todo[:1], pool, limits, explain=False))
     sizes = _count_bytes(pool) if measured else [0, 0]
     called = False
@@ -103,23 +103,23 @@ def _judged(
             then(cluster, done)
 
     cpu, begin = _cpu(), time.perf_counter()
-    found = list(
+    passes = list(
         reevaluation.reevaluate_each(store, todo, pool, limits, explain=False, watch=watch)
     )
     seconds, cpu = time.perf_counter() - begin, _cpu() - cpu
-    return Done(sum(one.comparison.dialogues for one in found), seconds, cpu, *sizes)
+    return Done(sum(each.comparison.dialogues for each in passes), seconds, cpu, *sizes)
 
 
 def _count_bytes(pool: DaskPool) -> list[int]:
-    """Bytes of the parcels from now on (cases known to workers left out), and of whole ones."""
-    sender, sizes = pool._sender, [0, 0]  # noqa: SLF001 - what is measured has no other handle
+    """Count the bytes of parcels from now on: without cases that workers know, and whole."""
+    sender, sizes = pool._sender, [0, 0]  # noqa: SLF001 - there is no public access
     parcel = sender.parcel
 
     def counted(batch: Any, *, whole: bool = False) -> Any:
-        made = parcel(batch, whole=whole)
-        sizes[0] += len(pickle.dumps(made))
+        packed = parcel(batch, whole=whole)
+        sizes[0] += len(pickle.dumps(packed))
         sizes[1] += 0 if whole else len(pickle.dumps(batch))
-        return made
+        return packed
 
     sender.parcel = counted  # type: ignore[method-assign]
     return sizes
@@ -130,8 +130,8 @@ def _cluster(number: int) -> Iterator[tuple[Any, DaskPool]]:
     import dask
     from distributed import LocalCluster
 
-    # Dask's profiler holds the frames of others, and what they hold of the engine with them, which
-    # only the thread that made it may free: it says so on standard error.
+    # Dask's profiler keeps frames of other threads, and with them objects of the engine that only
+    # the thread that made them may free; the engine complains on standard error.
     with (
         dask.config.set({"distributed.worker.profile.enabled": False}),
         LocalCluster(  # type: ignore[no-untyped-call]
@@ -143,28 +143,28 @@ def _cluster(number: int) -> Iterator[tuple[Any, DaskPool]]:
         yield cluster, pool
 
 
-def _process(cluster: Any) -> int:
-    """The process id of a worker."""
+def _pid(cluster: Any) -> int:
+    """The process ID of a worker."""
     return int(next(iter(cluster.workers.values())).pid)
 
 
 def _stop(cluster: Any, _: int) -> None:
-    number = _process(cluster)
-    os.kill(number, signal.SIGSTOP)
-    threading.Timer(STOPPED, os.kill, (number, signal.SIGCONT)).start()
+    pid = _pid(cluster)
+    os.kill(pid, signal.SIGSTOP)
+    threading.Timer(STOPPED, os.kill, (pid, signal.SIGCONT)).start()
 
 
 def _kill(cluster: Any, _: int) -> None:
-    os.kill(_process(cluster), signal.SIGKILL)
+    os.kill(_pid(cluster), signal.SIGKILL)
 
 
 def _cpu() -> float:
-    """Processor seconds of this process and of those below it that still run."""
-    import psutil  # type: ignore[import-untyped] # which Dask brings
+    """Processor seconds of this process and its running descendants."""
+    import psutil  # type: ignore[import-untyped] # installed with Dask
 
     total = 0.0
-    me = psutil.Process()
-    for process in (me, *me.children(recursive=True)):
+    this = psutil.Process()
+    for process in (this, *this.children(recursive=True)):
         try:
             total += sum(process.cpu_times()[:4])
         except psutil.NoSuchProcess:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Many connections at once: rates and times of look-ups and small aggregates, ratios to peers."""
+"""Many connections: rates and times of look-ups and small aggregates, ratios to peers."""
 
 from __future__ import annotations
 
@@ -14,45 +14,43 @@ from bench.questions import aggregates
 CONNECTIONS = (64, 256)
 LOOKUPS = 1_500  # per repetition
 AGGREGATES = 512
-PATIENCE = 60.0  # seconds that a repetition may take
+TIMEOUT = 60.0  # maximal seconds of a repetition
 
 
 def measure(name: str, url: str, lookups: Sequence[str]) -> list[Result]:
     """Rates and times of one server under many connections, medians of three repetitions."""
-    found: list[Result] = []
-    counted = aggregates()
+    measured: list[Result] = []
+    queries = aggregates()
     for connections in CONNECTIONS:
         parts = [lookups[n * LOOKUPS : (n + 1) * LOOKUPS] for n in range(LEAST + 1)]
-        found += _repeated(f"{name}, look-ups, {connections} connections", url, parts, connections)
-        some = [list(itertools.islice(counted, AGGREGATES)) for _ in range(LEAST + 1)]
+        measured += _rates(f"{name}, look-ups, {connections} connections", url, parts, connections)
+        batches = [list(itertools.islice(queries, AGGREGATES)) for _ in range(LEAST + 1)]
         what = f"{name}, small aggregates, {connections} connections"
-        found += _repeated(what, url, some, connections)
-    return found
+        measured += _rates(what, url, batches, connections)
+    return measured
 
 
-def _repeated(
-    what: str, url: str, parts: Sequence[Sequence[str]], connections: int
-) -> list[Result]:
-    """The first part warms up. One result says why there are none, where a request failed."""
+def _rates(what: str, url: str, parts: Sequence[Sequence[str]], connections: int) -> list[Result]:
+    """Rates of all parts but the first, a warm-up; one result with the error if a request fails."""
     try:
-        rates = [ask(url, requests(url, part), connections, patience=PATIENCE) for part in parts]
+        rates = [ask(url, requests(url, part), connections, timeout=TIMEOUT) for part in parts]
     except (TimeoutError, Refused, ConnectionError) as error:
         return [failed(what, error)]
     return results(what, median(rates[1:]), f"median of {len(rates) - 1}")
 
 
 def failed(what: str, error: Exception) -> Result:
-    """In the place of a rate, why there is none."""
+    """A result that has an error instead of a rate."""
     return Result(what, 0.0, "answers in time", note=str(error) or type(error).__name__)
 
 
 def median(rates: Sequence[Rate]) -> Rate:
-    """The median of each column."""
+    """The median of each field."""
     return Rate(*map(statistics.median, zip(*rates, strict=True)))
 
 
 def results(what: str, rate: Rate, note: str = "") -> list[Result]:
-    """One rate as results."""
+    """The fields of a rate as results."""
     return [
         Result(what, rate.per_second, "/s", note=note),
         Result(f"{what}, p50", rate.p50, "ms"),
@@ -62,9 +60,9 @@ def results(what: str, rate: Rate, note: str = "") -> list[Result]:
     ]
 
 
-def ratios(found: Iterable[Result], ours: str) -> list[Result]:
-    """Our rates, p50, p95 and p99 as multiples of those of each other server."""
-    values = {(one.what, one.unit): one.value for one in found if one.unit in ("/s", "ms")}
+def ratios(measured: Iterable[Result], ours: str) -> list[Result]:
+    """Our rates, p50, p95 and p99 as ratios to those of each other server."""
+    values = {(each.what, each.unit): each.value for each in measured if each.unit in ("/s", "ms")}
     ratios = []
     for (what, unit), value in values.items():
         name, _, which = what.partition(", ")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ratios of a benchmark run as a figure: how far kgbench is from its peers and its limits."""
+"""A figure of the ratios of a benchmark run: kgbench compared with its peers and limits."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 def ratios(
     results: Mapping[str, Sequence[Result]], before: Mapping[tuple[str, str, str], float]
 ) -> Figure | None:
-    """One line per ratio, on a logarithmic scale; hollow circles are the values recorded last.
+    """One line per ratio, on a logarithmic scale; hollow circles are the latest recorded values.
 
-    ``None`` where nothing was measured as a ratio.
+    ``None`` if no result is a ratio.
     """
     rows = [
         (name, result)
-        for name, found in results.items()
-        for result in found
+        for name, measured in results.items()
+        for result in measured
         if result.unit == "x" and result.value > 0
     ]
     if not rows:
@@ -33,16 +33,16 @@ def ratios(
     def draw(figure: Figure) -> None:
         axes = figure.add_subplot()
         axes.axvline(1, color="0.6", linewidth=0.8)
-        for place, (name, result) in enumerate(rows):
+        for row, (name, result) in enumerate(rows):
             earlier = before.get((name, result.what, result.against))
             if earlier:
-                axes.plot([earlier, result.value], [place, place], color="0.6", linewidth=0.8)
-                axes.plot(earlier, place, "o", color=PALETTE[0], fillstyle="none", markersize=5)
-            axes.plot(result.value, place, "o", color=PALETTE[0], markersize=5)
+                axes.plot([earlier, result.value], [row, row], color="0.6", linewidth=0.8)
+                axes.plot(earlier, row, "o", color=PALETTE[0], fillstyle="none", markersize=5)
+            axes.plot(result.value, row, "o", color=PALETTE[0], markersize=5)
             if result.goal:
                 axes.annotate(
                     f"goal {result.goal}",
-                    (1.01, place),
+                    (1.01, row),
                     xycoords=("axes fraction", "data"),
                     va="center",
                     fontsize=6.5,
@@ -51,8 +51,8 @@ def ratios(
         axes.set_yticks(range(len(rows)), labels, fontsize=6)
         axes.set_ylim(len(rows) - 0.5, -0.5)
         axes.set_xscale("log")
-        axes.set_xlabel("ratio; filled: this run, hollow: the one recorded before")
-        axes.set_title("kgbench beside its peers and limits")
+        axes.set_xlabel("ratio; filled: this run, hollow: recorded before")
+        axes.set_title("kgbench compared with its peers and limits")
 
     return create_figure(draw, size=Size(7.2), height=1.0 + 0.32 * len(rows))
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All published queries, without parameters, in the RDF stores of others, beside Oxigraph.
+"""All published queries without parameters in other RDF stores, compared with Oxigraph.
 
     python -m bench.engines [DUMP]
 
-prints the table of docs/remote-store.md: of a quick start that is run for it, or of a dump that
-``kgbench store backup`` made. Engines that are not on this machine are left out, with words.
+runs a quick start, or reads a dump of ``kgbench store backup``, and prints the table of
+docs/remote-store.md. Engines that are not installed are skipped with a message.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from tests.engines.engines import ENGINES, Answer, Missing
 from tests.engines.quirks import expected, given
 from tests.engines.rows import rows
 
-PATIENCE = 300  # seconds for one answer
-_SHOWN = 3  # of the slowest queries
-_SLOW = 1_000_000  # statements from which rdflib, which keeps them as Python objects, is left out
+TIMEOUT = 300  # seconds per query
+_SHOWN = 3  # slowest queries in the table
+_SLOW = 1_000_000  # statements above which rdflib is skipped, because it stores Python objects
 
 
 @dataclass(frozen=True)
 class Measured:
-    """What one engine took; ``slowest`` are names of queries, the slowest first."""
+    """The measurements of one engine; ``equal`` is the number of answers equal to Oxigraph's."""
 
     engine: str
     statements: int
@@ -44,37 +44,37 @@ class Measured:
     @property
     def total(self) -> float:
         """Seconds for all answers."""
-        return sum(one.seconds for one in self.answers.values())
+        return sum(answer.seconds for answer in self.answers.values())
 
     @property
     def slowest(self) -> str:
         """The slowest queries with their seconds."""
-        found = sorted(self.answers.items(), key=lambda pair: -pair[1].seconds)[:_SHOWN]
-        return ", ".join(f"{name} {answer.seconds:.1f}" for name, answer in found)
+        slowest = sorted(self.answers.items(), key=lambda pair: -pair[1].seconds)[:_SHOWN]
+        return ", ".join(f"{name} {answer.seconds:.1f}" for name, answer in slowest)
 
 
 def run() -> list[Result]:
-    """What each engine takes for loading a quick start and for all queries."""
+    """Times of each engine for loading a quick start and for all queries."""
     with tempfile.TemporaryDirectory() as folder:
-        found = list(measured(unpacked(quick_start(Path(folder)), Path(folder)), Path(folder)))
+        engines = list(measured(unpacked(quick_start(Path(folder)), Path(folder)), Path(folder)))
     results = []
-    for one in found:
-        size = f"{one.statements:,} statements"
-        answered = f"{one.equal} of {len(one.answers)} answers as Oxigraph's"
+    for measurement in engines:
+        size = f"{measurement.statements:,} statements"
+        answered = f"{measurement.equal} of {len(measurement.answers)} answers as Oxigraph's"
         results += [
-            Result(f"{one.engine}, loading", one.loading, "s", note=size),
+            Result(f"{measurement.engine}, loading", measurement.loading, "s", note=size),
             Result(
-                f"{one.engine}, all queries",
-                one.total,
+                f"{measurement.engine}, all queries",
+                measurement.total,
                 "s",
-                note=f"{size}; {answered}; slowest {one.slowest}",
+                note=f"{size}; {answered}; slowest {measurement.slowest}",
             ),
         ]
     return results
 
 
 def quick_start(folder: Path) -> Path:
-    """The dump of a quick start."""
+    """Run a quick start and return its dump."""
     store, dump = str(folder / "store"), folder / "quick-start.nq.gz"
     for words in (["run", "--store", store], ["store", "backup", str(dump), "--store", store]):
         subprocess.run([sys.executable, "-m", "kgbench", *words], check=True, capture_output=True)  # noqa: S603
@@ -82,7 +82,7 @@ def quick_start(folder: Path) -> Path:
 
 
 def unpacked(dump: Path, folder: Path) -> Path:
-    """The N-Quads of a dump as a file that every engine reads."""
+    """Decompress a dump into a file of N-Quads, which every engine reads."""
     plain = folder / "dump.nq"
     with gzip.open(dump) as packed, plain.open("wb") as out:
         shutil.copyfileobj(packed, out)
@@ -90,56 +90,58 @@ def unpacked(dump: Path, folder: Path) -> Path:
 
 
 def measured(dump: Path, folder: Path) -> Iterator[Measured]:
-    """Each engine that is here, in turn; those that are not are named on standard error."""
-    asked = {name: queries.load(name).text for name in queries.names()}
+    """Measure each installed engine in turn; report the others on standard error."""
+    texts = {name: queries.load(name).text for name in queries.names()}
     with dump.open("rb") as lines:
         statements = sum(1 for line in lines if not line.startswith(b"#"))
-    right: dict[str, Answer] = {}
+    reference: dict[str, Answer] = {}
     for name, engine in ENGINES.items():
         if name == "rdflib" and statements > _SLOW:
             continue
         work = folder / name
         work.mkdir()
         try:
-            found = engine(dump, asked, work, PATIENCE)
+            outcome = engine(dump, texts, work, TIMEOUT)
         except Missing as missing:
             print(f"{name}: {missing}", file=sys.stderr)
             continue
-        right = right or found.answers
-        equal = sum(_is_equal(name, right[one], found.answers[one]) for one in asked)
-        yield Measured(f"{name} {found.version}", statements, found.loading, found.answers, equal)
+        reference = reference or outcome.answers
+        equal = sum(_is_equal(name, reference[query], outcome.answers[query]) for query in texts)
+        yield Measured(
+            f"{name} {outcome.version}", statements, outcome.loading, outcome.answers, equal
+        )
 
 
-def _is_equal(engine: str, right: Answer, found: Answer) -> bool:
-    if right.error or found.error:
+def _is_equal(engine: str, reference: Answer, answer: Answer) -> bool:
+    if reference.error or answer.error:
         return False
-    return expected(engine, rows(right.content)) == given(engine, rows(found.content))
+    return expected(engine, rows(reference.content)) == given(engine, rows(answer.content))
 
 
-def table(found: list[Measured]) -> Table:
+def table(measurements: list[Measured]) -> Table:
     """The table of the documentation."""
     titles = ("engine", "loaded in", "same rows", "all queries in", "slowest queries, in s")
     lines = tuple(
         (
-            one.engine,
-            f"{one.loading:.1f} s",
-            f"{one.equal} of {len(one.answers)}",
-            f"{one.total:.1f} s",
-            one.slowest,
+            measurement.engine,
+            f"{measurement.loading:.1f} s",
+            f"{measurement.equal} of {len(measurement.answers)}",
+            f"{measurement.total:.1f} s",
+            measurement.slowest,
         )
-        for one in found
+        for measurement in measurements
     )
     return Table("engines", tuple(Column(title, title) for title in titles), lines)
 
 
-def main(words: list[str]) -> None:
-    """Print the table as Markdown, and below it how many statements there were."""
+def main(arguments: list[str]) -> None:
+    """Print the table as Markdown, followed by the number of statements."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        dump = Path(words[0]) if words else quick_start(folder)
-        found = list(measured(unpacked(dump, folder), folder))
-    print(render(table(found), "markdown"))
-    print(f"{found[0].statements:,} statements")
+        dump = Path(arguments[0]) if arguments else quick_start(folder)
+        measurements = list(measured(unpacked(dump, folder), folder))
+    print(render(table(measurements), "markdown"))
+    print(f"{measurements[0].statements:,} statements")
 
 
 if __name__ == "__main__":

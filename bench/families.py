@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Generated families of tasks: how fast their cases are made, and answers to them judged.
+"""Generated families of tasks: the speed of generating cases and of judging answers.
 
-All labelled tasks of a family take part, so all its levels, names and formats. Half of the answers
-are the reference; in the others something is dropped, changed or cut off, as the noisy baseline
-does. Both are judged in this process: what isolation costs is in ``reevaluating``.
+All labelled tasks of a family take part, and so all its levels, names and formats. Half of the
+answers are references; in the others parts are dropped, changed or cut off, as by the noisy
+baseline. Both are judged in this process; ``reevaluating`` includes the cost of isolation.
 """
 
 from __future__ import annotations
@@ -26,52 +26,51 @@ _SEEDS = count(1)
 
 
 def run() -> list[Result]:
-    """Cases made a second and answers judged a second, for each family."""
+    """Cases generated and answers judged per second, for each family."""
     return [
-        found
-        for one in catalogue.task_classes().values()
-        if any(LEVEL in task.parameters for task in one.tasks)
-        for found in _family(one)
+        result
+        for task_class in catalogue.task_classes().values()
+        if any(LEVEL in task.parameters for task in task_class.tasks)
+        for result in _family(task_class)
     ]
 
 
-def _family(one: TaskClass) -> list[Result]:
-    """Both speeds of a family; each repetition has a seed, and so worlds, of its own."""
+def _family(task_class: TaskClass) -> list[Result]:
+    """Both speeds of a family; each repetition has its own seed, and so its own worlds."""
     making, judging = [], []
-    made = judged = 0
+    generated = judged = 0
     for _ in range(LEAST):
         begin = perf_counter()
-        cases = _made(one, next(_SEEDS))
+        cases = _cases(task_class, next(_SEEDS))
         making.append(perf_counter() - begin)
-        answers = [(case, said) for case in cases for said in _said(case)]
+        answers = [(case, answer) for case in cases for answer in _answers(case)]
         begin = perf_counter()
         _judge(answers)
         judging.append(perf_counter() - begin)
-        made, judged = len(cases), len(answers)
+        generated, judged = len(cases), len(answers)
+    name, tasks = task_class.name, len(task_class.tasks)
     return [
-        _result(f"{one.name}, cases", made, Timing(tuple(making)), "cases/s", len(one.tasks)),
-        _result(
-            f"{one.name}, answers", judged, Timing(tuple(judging)), "answers/s", len(one.tasks)
-        ),
+        _result(f"{name}, cases", generated, Timing(tuple(making)), "cases/s", tasks),
+        _result(f"{name}, answers", judged, Timing(tuple(judging)), "answers/s", tasks),
     ]
 
 
 def _result(what: str, many: int, timed: Timing, unit: str, tasks: int) -> Result:
-    note = f"{many} of {tasks} tasks, spread {timed.spread:.0%}"
+    note = f"{many} from {tasks} tasks, spread {timed.spread:.0%}"
     return Result(what, many / timed.median, unit, note=note)
 
 
-def _made(one: TaskClass, seed: int) -> list[Case]:
-    module = catalogue.module(one.name)
-    return [case for task in one.tasks for case in module.cases(task, "bench", seed, _CASES)]
+def _cases(task_class: TaskClass, seed: int) -> list[Case]:
+    module = catalogue.module(task_class.name)
+    return [case for task in task_class.tasks for case in module.cases(task, "bench", seed, _CASES)]
 
 
-def _said(case: Case) -> list[str]:
-    best = catalogue.module(case.task_class).reference(case)
-    return [best, damaged(best, Random(case.iri))]  # noqa: S311 - no secret
+def _answers(case: Case) -> list[str]:
+    reference = catalogue.module(case.task_class).reference(case)
+    return [reference, damaged(reference, Random(case.iri))]  # noqa: S311 - no secret
 
 
 def _judge(answers: list[tuple[Case, str]]) -> None:
     executor = engine("oxigraph")
-    for case, said in answers:
-        catalogue.module(case.task_class).judge(case, [said], executor)
+    for case, answer in answers:
+        catalogue.module(case.task_class).judge(case, [answer], executor)

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Flame graphs of the five heaviest paths, as pictures: where the time of a step goes.
+"""Flame graphs of the five heaviest steps.
 
     python -m bench.flames FOLDER [DIALOGUES]
 
-profiles steps of :mod:`bench.growth`, each a process of its own with its children, over a store of
-so many published dialogues, and writes one SVG a step. A box is a function, as wide as the share of
-samples in which it was at work; what it called stands on it. Code below Python, above all the
-engine, counts for the function that called it. Needs py-spy, which must be allowed to look into
-processes, and the published archives in the folder named by KGBENCH_EXTERNAL_DATA.
+profiles steps of :mod:`bench.growth`, each a process with its children, over a store of so many
+published dialogues, and writes one SVG per step. A box is a function; its width is its share of the
+samples, and the functions that it called stand on it. Native code, mostly the engine, counts for
+the function that called it. Needs py-spy with permission to trace processes, and the published
+archives in the folder named by KGBENCH_EXTERNAL_DATA.
 """
 
 from __future__ import annotations
@@ -30,66 +30,66 @@ if TYPE_CHECKING:
 
 STEPS = ("import", "run", "reevaluate", "analyze", "publish")
 _DIALOGUES = 1_560
-_RATE = 100  # samples a second
-_DEEPEST = 16  # functions that a picture shows above each other
-_LEAST = 0.004  # of all samples: boxes that are narrower are left out
-_NAMED = 0.0062  # of all samples for each letter of a name
-_SHORTEST = 3  # letters of a name that tell something
+_RATE = 100  # samples per second
+_DEEPEST = 16  # maximal depth of a figure, in functions
+_LEAST = 0.004  # of all samples: narrower boxes are left out
+_NAMED = 0.0062  # of all samples: width of a letter
+_SHORTEST = 3  # minimal letters of a truncated name
 _OURS = "(kgbench/"
 _IMPORTING = "<frozen importlib"
 
 
 @dataclass
 class Box:
-    """A function (``module:name``) with its samples and what it called, by name."""
+    """A function (``module.name``) with its samples and what it called, by name."""
 
     samples: int = 0
     called: dict[str, Box] = field(default_factory=dict)
 
 
 def boxes(lines: Iterable[str]) -> Box:
-    """All stacks of a profile, one a line: functions joined by semicolons, a space, samples.
+    """Parse stacks, one per line: functions joined by semicolons, a space, number of samples.
 
     Idle threads and the start of processes count for no function.
     """
     root = Box()
     for line in lines:
         stack, _, samples = line.rstrip().rpartition(" ")
-        if not samples.isdecimal():  # commands that processes are called by have several lines
+        if not samples.isdecimal():  # a line of the command of a process
             continue
-        at = root
-        at.samples += int(samples)
+        box = root
+        box.samples += int(samples)
         for function in _functions(stack):
-            at = at.called.setdefault(function, Box())
-            at.samples += int(samples)
+            box = box.called.setdefault(function, Box())
+            box.samples += int(samples)
     return root
 
 
 def _functions(stack: str) -> list[str]:
-    """The functions of a stack that are ours, and those of others that ours have called."""
-    found: list[str] = []
+    """The functions of a stack that belong to kgbench or are called by such functions."""
+    functions: list[str] = []
     by_ours = False
     for frame in stack.split(";"):
         ours = _OURS in frame
         if by_ours and _IMPORTING in frame:
-            return [*found, "import"]
+            return [*functions, "import"]
         if ours or by_ours:
-            found.append(_name(frame))
+            functions.append(_name(frame))
         by_ours = ours
-    return found[:_DEEPEST]
+    return functions[:_DEEPEST]
 
 
 def _name(frame: str) -> str:
     """``aggregates.seal`` for ``Aggregates.seal (kgbench/record/aggregates.py)``."""
-    function, _, place = frame.rpartition(" (")
-    module = Path(place.rstrip(")").partition(":")[0])
+    function, _, path = frame.rpartition(" (")
+    module = Path(path.rstrip(")").partition(":")[0])
     owner = module.parent.name if module.stem == "__init__" else module.stem
     return f"{owner}.{function.rpartition('.')[2]}"
 
 
 def flame(root: Box, title: str) -> Figure:
-    """The picture of a profile."""
-    shown = sum(one.samples for one in root.called.values())
+    """A figure of a profile."""
+    shown = sum(box.samples for box in root.called.values())
     height = _depth(root, shown)
 
     def draw(figure: Figure) -> None:
@@ -104,44 +104,44 @@ def flame(root: Box, title: str) -> Figure:
 
 
 def _depth(box: Box, shown: int) -> int:
-    wide = [one for one in box.called.values() if one.samples >= _LEAST * shown]
-    return 1 + max((_depth(one, shown) for one in wide), default=-1)
+    wide = [child for child in box.called.values() if child.samples >= _LEAST * shown]
+    return 1 + max((_depth(child, shown) for child in wide), default=-1)
 
 
 def _draw(axes: Axes, box: Box, left: float, level: int, shown: int) -> None:
-    for name, one in sorted(box.called.items()):
-        width = one.samples / shown
+    for name, child in sorted(box.called.items()):
+        width = child.samples / shown
         if width >= _LEAST:
             colour = PALETTE[sum(name.partition(".")[0].encode()) % len(PALETTE)]
             axes.barh(level, width, 0.92, left, align="edge", color=colour, alpha=0.45)
             letters = int(width / _NAMED)
             if letters >= _SHORTEST:
                 text = name if len(name) <= letters else f"{name[: letters - 1]}…"
-                place = (left + 0.002, level + 0.45)
-                axes.annotate(text, place, va="center", fontsize=5.5, annotation_clip=False)
-            _draw(axes, one, left, level + 1, shown)
+                position = (left + 0.002, level + 0.45)
+                axes.annotate(text, position, va="center", fontsize=5.5, annotation_clip=False)
+            _draw(axes, child, left, level + 1, shown)
         left += width
 
 
 def profile(step: str, store: Path, dialogues: int) -> Box:
-    """Where the time of a step goes."""
-    found = store.parent / f"{step}.txt"
-    words = [str(Path(sysconfig.get_path("scripts"), "py-spy")), "record", "--subprocesses"]
-    words += ["--function", "--rate", str(_RATE), "--format", "raw", "--output", str(found), "--"]
-    words += [sys.executable, "-m", "bench.growth", step, str(store), str(dialogues)]
-    subprocess.run(words, check=True, capture_output=True)  # noqa: S603 - fixed words
-    with found.open(encoding="utf-8") as lines:
+    """Profile a step."""
+    raw = store.parent / f"{step}.txt"
+    command = [str(Path(sysconfig.get_path("scripts"), "py-spy")), "record", "--subprocesses"]
+    command += ["--function", "--rate", str(_RATE), "--format", "raw", "--output", str(raw), "--"]
+    command += [sys.executable, "-m", "bench.growth", step, str(store), str(dialogues)]
+    subprocess.run(command, check=True, capture_output=True)  # noqa: S603 - fixed command
+    with raw.open(encoding="utf-8") as lines:
         return boxes(lines)
 
 
 def main(folder: str, dialogues: str = str(_DIALOGUES)) -> None:
-    """Write one picture a step."""
+    """Write one figure per step."""
     with tempfile.TemporaryDirectory() as scratch:
         for step in STEPS:
             store = Path(scratch) / ("own" if step == "run" else "store")
-            found = profile(step, store, int(dialogues))
-            title = f"{step}, {int(dialogues):,} dialogues: {found.samples / _RATE:,.0f} s"
-            save(flame(found, title), Path(folder) / f"{step}.svg")
+            root = profile(step, store, int(dialogues))
+            title = f"{step}, {int(dialogues):,} dialogues: {root.samples / _RATE:,.0f} s"
+            save(flame(root, title), Path(folder) / f"{step}.svg")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tools over a graph: what the index for searching takes, and how fast baselines use tools.
+"""Tools over a graph: time and memory of the search index, and the speed of baselines with tools.
 
-The index is made of ten million triples about invented things in a process of its own, whose memory
-is read before and after. It is made once: what counts is whether it fits.
+The index is built from ten million triples about invented things, in a separate process whose
+memory is read before and after. It is built once: the question is whether it fits.
 """
 
 from __future__ import annotations
@@ -31,31 +31,31 @@ TASKS = [f"Text2SparqlToolsWorld-{n}-{k}-tools" for n in ("natural", "opaque") f
 _EACH = 6  # triples about each thing, as in a generated world
 _SEARCHES = 100
 _PAGE = 4_096
-_PLACE = "https://example.org/"
+_BASE = "https://example.org/"
 
 
 def run() -> list[Result]:
-    """Seconds and bytes of the index, seconds of a search, and of baselines on all difficulties."""
-    done = subprocess.run(  # noqa: S603 - this module itself
+    """Time and memory of the index, and times of a search and of baselines on all difficulties."""
+    process = subprocess.run(  # noqa: S603 - this module itself
         [sys.executable, "-m", "bench.graph_tools", str(TRIPLES)],
         capture_output=True,
         text=True,
         check=True,
     )
-    making, indexing, searching, held = map(float, done.stdout.split())
+    generating, indexing, searching, memory = map(float, process.stdout.split())
     what = f"index of {TRIPLES:,} triples"
-    asked = len(TASKS) * QUESTIONS
-    seconds, scores = _asked()
+    questions = len(TASKS) * QUESTIONS
+    seconds, scores = _ask_baselines()
     return [
-        Result(f"{what}: time", indexing - making, "s", note="once, without making the triples"),
-        Result(f"{what}: memory", held / 1e6, "MB", goal="at most 1,000", note="once"),
+        Result(f"{what}: time", indexing - generating, "s", note="once, without the triples"),
+        Result(f"{what}: memory", memory / 1e6, "MB", goal="at most 1,000", note="once"),
         Result("a search in it", searching * 1e3, "ms", note=f"mean of {_SEARCHES}"),
-        Result(f"oracle and silent on {asked:,} questions each", seconds, "s", note=scores),
+        Result(f"oracle and silent on {questions:,} questions each", seconds, "s", note=scores),
     ]
 
 
-def _asked() -> tuple[float, str]:
-    """Ask two baselines; seconds, and the lowest score of one and the highest of the other."""
+def _ask_baselines() -> tuple[float, str]:
+    """Ask two baselines; return the seconds, and the lowest and highest score of each."""
     models = ["baseline:oracle", "baseline:silent"]
     plan = config.quick_start(tasks=TASKS, models=models, iterations=QUESTIONS)
     with open_store("memory:") as store:
@@ -63,36 +63,36 @@ def _asked() -> tuple[float, str]:
         asyncio.run(run_plan(store, plan, Settings(executor="local")))
         seconds = time.monotonic() - started
         rows = store.query(Path(__file__).with_name("graph_tools.rq").read_text(encoding="utf-8"))
-        said = [
+        ranges = [
             f"{row['model'].value} {float(row['least'].value):g} to {float(row['most'].value):g}"
             for row in rows
         ]
-    return seconds, f"f1: {', '.join(said)}"
+    return seconds, f"f1: {', '.join(ranges)}"
 
 
 def triples(number: int) -> Iterator[ox.Triple]:
     """``number`` triples about things with a class, a name of two words and four links each."""
     chance = Chance("bench", number)
-    kind, label = ox.NamedNode(RDF.type), ox.NamedNode(RDFS.label)
-    link = [ox.NamedNode(f"{_PLACE}link{k}") for k in range(_EACH - 2)]
-    classes = [ox.NamedNode(f"{_PLACE}Class{k}") for k in range(10)]
+    type_, label = ox.NamedNode(RDF.type), ox.NamedNode(RDFS.label)
+    links = [ox.NamedNode(f"{_BASE}link{k}") for k in range(_EACH - 2)]
+    classes = [ox.NamedNode(f"{_BASE}Class{k}") for k in range(10)]
     things = number // _EACH
     for k in range(things):
-        thing = ox.NamedNode(f"{_PLACE}thing/{k}")
-        yield ox.Triple(thing, kind, classes[k % len(classes)])
+        thing = ox.NamedNode(f"{_BASE}thing/{k}")
+        yield ox.Triple(thing, type_, classes[k % len(classes)])
         yield ox.Triple(thing, label, ox.Literal(f"{word(chance)} {word(chance)}"))
-        for each in link:
-            target = ox.NamedNode(f"{_PLACE}thing/{chance.between(0, things - 1)}")
-            yield ox.Triple(thing, each, target)
+        for predicate in links:
+            target = ox.NamedNode(f"{_BASE}thing/{chance.between(0, things - 1)}")
+            yield ox.Triple(thing, predicate, target)
 
 
 def _resident() -> int:
-    """Bytes of this process in memory."""
+    """Resident memory of this process in bytes."""
     return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * _PAGE
 
 
 def main(number: int) -> None:
-    """Print seconds of making triples, of indexing them too, of a search, and bytes held."""
+    """Print seconds for triples, for triples and index, for a search, and bytes of the index."""
     times = [time.monotonic()]
     for _ in triples(number):
         pass
@@ -100,13 +100,13 @@ def main(number: int) -> None:
     before = _resident()
     index = LabelIndex(triples(number))
     times.append(time.monotonic())
-    held = _resident() - before
+    memory = _resident() - before
     chance = Chance("bench", "searches")
     for _ in range(_SEARCHES):
         index.search(f"{word(chance)} {word(chance)}", "entity", 20)
     times.append(time.monotonic())
-    making, indexing, searching = (b - a for a, b in pairwise(times))
-    print(making, indexing, searching / _SEARCHES, held)
+    generating, indexing, searching = (b - a for a, b in pairwise(times))
+    print(generating, indexing, searching / _SEARCHES, memory)
 
 
 if __name__ == "__main__":

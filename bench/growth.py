@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """How time, memory and disk grow with the number of dialogues: the table of docs/scaling.md.
 
-Each step is a process of its own over a store of published dialogues, imported again and again
-with new names of models. Sizes are those of ``KGBENCH_BENCH_SIZES`` (numbers with commas; by
-default 5,200 and 45,500: half a million takes an hour). Needs the published archives in the folder
-named by KGBENCH_EXTERNAL_DATA.
+Each step is a separate process over a store of published dialogues, imported repeatedly under new
+model names. ``KGBENCH_BENCH_SIZES`` has the sizes, separated by commas (default: 5,200 and 45,500;
+half a million takes an hour). Needs the published archives in the folder named by
+KGBENCH_EXTERNAL_DATA.
 
     python -m bench.growth STEP STORE DIALOGUES
 
-does one step and prints what it took as JSON.
+runs one step and prints its time, memory and disk usage as JSON.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ SIZES = "KGBENCH_BENCH_SIZES"
 _DEFAULT = "5200,45500"
 _ARCHIVES = "llm-kg-bench-v3"
 _LOOK_UPS = 50
-_ASKED = 1_500  # of the endpoint, three times, after as many to warm up
+_ASKED = 1_500  # look-ups per repetition: three repetitions after a warm-up
 _CONNECTIONS = 8
 _SIZED = """
 models: [{spec: "baseline:oracle"}]
@@ -63,21 +63,21 @@ def run() -> list[Result]:
 
 
 def _results(step: str, store: Path, size: int) -> Iterator[Result]:
-    words = [sys.executable, "-m", "bench.growth", step, str(store), str(size)]
-    done = subprocess.run(words, capture_output=True, text=True, check=True)  # noqa: S603
-    said = json.loads(done.stdout.splitlines()[-1])
+    command = [sys.executable, "-m", "bench.growth", step, str(store), str(size)]
+    process = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603
+    report = json.loads(process.stdout.splitlines()[-1])
     note = (
-        f"{said['cpu']:.1f} s of CPU, {said['megabytes']:.0f} MB of memory, "
-        f"{said['disk'] / 1e6:.0f} MB of disk"
+        f"{report['cpu']:.1f} s of CPU, {report['megabytes']:.0f} MB of memory, "
+        f"{report['disk'] / 1e6:.0f} MB of disk"
     )
-    yield Result(f"{step}, {said['dialogues']:,} dialogues", said["seconds"], "s", note=note)
-    for name, (value, unit) in said.get("parts", {}).items():
-        yield Result(f"{name}, {said['dialogues']:,} dialogues", value, unit)
+    yield Result(f"{step}, {report['dialogues']:,} dialogues", report["seconds"], "s", note=note)
+    for name, (value, unit) in report.get("parts", {}).items():
+        yield Result(f"{name}, {report['dialogues']:,} dialogues", value, unit)
 
 
 @contextmanager
 def published(dialogues: int) -> Iterator[OwnedStore]:
-    """An open store with so many published dialogues; it goes afterwards, with its data sets."""
+    """An open store with so many published dialogues, deleted afterwards with its data sets."""
     from kgbench.store import open_store
 
     with tempfile.TemporaryDirectory() as scratch:
@@ -92,7 +92,7 @@ def published(dialogues: int) -> Iterator[OwnedStore]:
 
 
 def import_(store: Path, dialogues: int) -> dict[str, object]:
-    """The archives, as often as it takes, each time with other names of models."""
+    """Import the archives repeatedly, each time under other model names."""
     from kgbench.importers.archives import ResultFile, open_results
     from kgbench.importers.llm_kg_bench import read_runs
     from kgbench.importers.load import load
@@ -121,7 +121,7 @@ def import_(store: Path, dialogues: int) -> dict[str, object]:
 
 
 def analyze(store: Path, dialogues: int) -> dict[str, object]:
-    """Every analysis, once, in a store that was just opened; its table read back; one dialogue."""
+    """Run each analysis once in a newly opened store, read its table back, and read dialogues."""
     from bench.analyzing import analyses, read_back
     from kgbench.analysis.dialogues import view
     from kgbench.analysis.selection import select
@@ -131,8 +131,8 @@ def analyze(store: Path, dialogues: int) -> dict[str, object]:
 
     parts: dict[str, tuple[float, str]] = {}
     with open_store(str(store)) as opened:
-        chosen = select(opened)
-        for name, work in analyses(opened, chosen).items():
+        selection = select(opened)
+        for name, work in analyses(opened, selection).items():
             begin = time.perf_counter()
             try:
                 table = work()
@@ -140,18 +140,18 @@ def analyze(store: Path, dialogues: int) -> dict[str, object]:
                 continue
             parts[name] = time.perf_counter() - begin, "s"
             if isinstance(table, Table):
-                again = read_back(opened, chosen, name, table)
-                parts[f"{name}, from what is stored"] = again.median, "s"
+                reading = read_back(opened, selection, name, table)
+                parts[f"{name}, from what is stored"] = reading.median, "s"
         names = _some_dialogues(opened, _LOOK_UPS)
-        found = [_timed(lambda name=name: view(opened, name)) for name in names]  # type: ignore[misc]
-        parts["one dialogue"] = statistics.median(found), "s"
+        times = [_timed(lambda name=name: view(opened, name)) for name in names]  # type: ignore[misc]
+        parts["one dialogue"] = statistics.median(times), "s"
     return {"dialogues": dialogues, "parts": parts}
 
 
 def serve(store: Path, dialogues: int) -> dict[str, object]:
-    """``kgbench serve``: look-ups of distinct dialogues at the endpoint, and pages.
+    """Request look-ups of distinct dialogues and pages from ``kgbench serve``.
 
-    The leaders are computed by the command that keeps them, as the pages of large stores want it.
+    ``kgbench analyze --keep`` computes the leaders, as the pages of large stores require.
     """
     from bench import clients, questions, serving
     from kgbench.store import open_reader
@@ -159,13 +159,13 @@ def serve(store: Path, dialogues: int) -> dict[str, object]:
     with open_reader(str(store)) as opened:
         names = _some_dialogues(opened, 4 * _ASKED)
     queries = [questions.look_up(name) for name in names]
-    keeping = [sys.executable, "-m", "kgbench", "analyze", "leaderboard", "--significance"]
-    keeping += ["--keep", "--store", str(store)]
-    kept = _timed(lambda: subprocess.run(keeping, check=True, capture_output=True))  # noqa: S603
+    command = [sys.executable, "-m", "kgbench", "analyze", "leaderboard", "--significance"]
+    command += ["--keep", "--store", str(store)]
+    leaders = _timed(lambda: subprocess.run(command, check=True, capture_output=True))  # noqa: S603
     with serving.serving(serving.ours(store)) as url:
-        place = url + "sparql"
+        endpoint = url + "sparql"
         rates = [
-            clients.ask(place, clients.requests(place, queries[k::4]), _CONNECTIONS)
+            clients.ask(endpoint, clients.requests(endpoint, queries[k::4]), _CONNECTIONS)
             for k in range(4)
         ][1:]
         pages = [url + name.removeprefix("https://w3id.org/kgbench/") for name in names[::100]]
@@ -174,7 +174,7 @@ def serve(store: Path, dialogues: int) -> dict[str, object]:
             "look-ups, 8 connections": (statistics.median(r.per_second for r in rates), "/s"),
             "look-ups, 8 connections, p95": (statistics.median(r.p95 for r in rates), "ms"),
             "page of a dialogue": (statistics.median(map(_fetched, pages)), "s"),
-            "leaders, computed and kept": (kept, "s"),
+            "leaders, computed and kept": (leaders, "s"),
             "page of the leaderboard": (_fetched(leaderboard), "s"),
             "page of the leaderboard, again": (_fetched(leaderboard), "s"),
         }
@@ -182,7 +182,7 @@ def serve(store: Path, dialogues: int) -> dict[str, object]:
 
 
 def publish(store: Path, dialogues: int) -> dict[str, object]:
-    """A first publication without texts of tasks, and a second one without changes."""
+    """Publish without the texts of tasks, and again without changes."""
     from kgbench.publish.redaction import RedactionLevel
     from kgbench.publish.settings import Settings
     from kgbench.publish.site import publish as published
@@ -199,8 +199,8 @@ def publish(store: Path, dialogues: int) -> dict[str, object]:
     return {"dialogues": dialogues, "parts": parts, "disk": disk}
 
 
-def reevaluate(store: Path, dialogues: int) -> dict[str, object]:  # noqa: ARG001 - it judges all
-    """All dialogues judged again, in children, causes of differences left aside."""
+def reevaluate(store: Path, dialogues: int) -> dict[str, object]:  # noqa: ARG001 - judges all
+    """Judge all dialogues again in child processes, without causes of differences."""
     from kgbench.execution.judging import JudgeLimits
     from kgbench.execution.pools import executor
     from kgbench.record import reading
@@ -210,22 +210,22 @@ def reevaluate(store: Path, dialogues: int) -> dict[str, object]:  # noqa: ARG00
     with open_store(str(store)) as opened, executor("local") as pool:
         todo = [(run, None) for run in reading.runs(opened)]
         done = reevaluation.reevaluate_each(opened, todo, pool, JudgeLimits(), explain=False)
-        return {"dialogues": sum(found.comparison.dialogues for found in done)}
+        return {"dialogues": sum(each.comparison.dialogues for each in done)}
 
 
 def run_(store: Path, dialogues: int) -> dict[str, object]:
-    """``kgbench run`` with an instant model and tasks of two sizes, into a store of its own."""
+    """Run ``kgbench run`` with an instant model and tasks of two sizes, into a separate store."""
     from bench.running import measured
 
     plan = store.with_suffix(".yaml")
     plan.parent.mkdir(parents=True, exist_ok=True)
     plan.write_text(_SIZED + f"iterations: {dialogues // 2}\n", encoding="utf-8")
-    said = measured(store, dialogues, [str(plan)])
-    return {"dialogues": dialogues, "megabytes": said["megabytes"]}
+    report = measured(store, dialogues, [str(plan)])
+    return {"dialogues": dialogues, "megabytes": report["megabytes"]}
 
 
 def sizes(store: Path, dialogues: int) -> dict[str, object]:
-    """The analyses for which the archives have nothing, over what ``run`` has recorded."""
+    """Run the analysis by size over the results of ``run``; the archives have no sizes."""
     from kgbench.analysis.selection import select
     from kgbench.analysis.sizes import sizes as by_size
     from kgbench.store import open_store
@@ -248,46 +248,46 @@ _OWN = {"run", "sizes"}  # steps over a store without published dialogues
 
 
 def main(step: str, store: str, dialogues: str) -> None:
-    """Do one step and say what it took."""
+    """Run one step and print its measurements."""
     begin = time.perf_counter()
-    said = STEPS[step](Path(store), int(dialogues))
+    report = STEPS[step](Path(store), int(dialogues))
     seconds = time.perf_counter() - begin
-    mine = resource.getrusage(resource.RUSAGE_SELF)
+    own = resource.getrusage(resource.RUSAGE_SELF)
     children = resource.getrusage(resource.RUSAGE_CHILDREN)
-    took: dict[str, object] = {
+    measured: dict[str, object] = {
         "seconds": seconds,
-        "cpu": sum((mine.ru_utime, mine.ru_stime, children.ru_utime, children.ru_stime)),
-        "megabytes": max(mine.ru_maxrss, children.ru_maxrss) / 1024,  # of the largest process
+        "cpu": sum((own.ru_utime, own.ru_stime, children.ru_utime, children.ru_stime)),
+        "megabytes": max(own.ru_maxrss, children.ru_maxrss) / 1024,  # of the largest process
         "disk": sum(file.stat().st_size for file in (Path(store) / "data").rglob("*")),
     }
-    print(json.dumps(took | said))
+    print(json.dumps(measured | report))
 
 
 def _some_dialogues(store: Store, wanted: int) -> list[str]:
-    """Dialogues from all over a store, about as many as wanted and no more."""
+    """At most ``wanted`` dialogues from all parts of a store."""
     from kgbench.record import reading
 
-    found: list[str] = []
+    names: list[str] = []
     runs = reading.runs(store)
     each = -(-wanted // min(len(runs), 50))
     for run in runs[:: max(1, len(runs) // 50)]:
-        graph = []
+        in_run = []
         for execution in reading.executions(store, run.graph):
             dialogues = reading.execution_dialogues(store, run.graph, execution, run.iri)
-            graph += [dialogue.iri for dialogue in dialogues]
-            if len(graph) >= each:
+            in_run += [dialogue.iri for dialogue in dialogues]
+            if len(in_run) >= each:
                 break
-        found += graph[:each]
-    return found[:wanted]
+        names += in_run[:each]
+    return names[:wanted]
 
 
 def _fetched(url: str) -> float:
-    """Seconds until a page is whole."""
+    """Seconds until a page is complete."""
 
     def fetch() -> None:
-        asked = urllib.request.Request(url, headers={"Accept": "text/html"})  # noqa: S310 - own
-        with urllib.request.urlopen(asked) as answer:  # noqa: S310 - own
-            answer.read()
+        request = urllib.request.Request(url, headers={"Accept": "text/html"})  # noqa: S310 - own
+        with urllib.request.urlopen(request) as response:  # noqa: S310 - own
+            response.read()
 
     return _timed(fetch)
 

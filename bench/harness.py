@@ -18,7 +18,7 @@ PACKAGES = ("kgbench", "pyoxigraph", "rdflib", "pyshacl", "openai")
 
 @dataclass(frozen=True)
 class Timing:
-    """Seconds that each repetition of one piece of work took, in order."""
+    """The seconds of each repetition, in order."""
 
     seconds: tuple[float, ...]
 
@@ -37,9 +37,9 @@ class Timing:
 class Result:
     """One line of the report.
 
-    ``value`` is in ``unit``. A ratio is a value with the unit "x"; ``against`` says what it is a
-    ratio to, and ``goal`` what it should be. ``note`` holds what a reader needs to judge it,
-    such as the number of repetitions and their spread.
+    ``value`` is in ``unit``. A ratio is a value with the unit "x"; ``against`` names the
+    denominator, and ``goal`` the intended value. ``note`` has details, such as the number of
+    repetitions and their spread.
     """
 
     what: str
@@ -56,7 +56,7 @@ def measure(work: Callable[[], object], *, repeat: int = LEAST, warm_up: bool = 
     With ``warm_up`` it runs once more before the clock starts.
     """
     if repeat < LEAST:
-        raise ValueError(f"a median of {repeat} repetitions says little: take at least {LEAST}")
+        raise ValueError(f"a median needs at least {LEAST} repetitions, not {repeat}")
     if warm_up:
         work()
     return Timing(tuple(_seconds(work) for _ in range(repeat)))
@@ -65,22 +65,22 @@ def measure(work: Callable[[], object], *, repeat: int = LEAST, warm_up: bool = 
 def measure_pair(
     first: Callable[[], object], second: Callable[[], object], *, repeat: int = LEAST
 ) -> tuple[Timing, Timing]:
-    """Time two pieces of work in turn, so that a slow spell of the machine meets both."""
+    """Time two functions in turn, so that a slow phase of the machine affects both."""
     if repeat < LEAST:
-        raise ValueError(f"a median of {repeat} repetitions says little: take at least {LEAST}")
+        raise ValueError(f"a median needs at least {LEAST} repetitions, not {repeat}")
     pairs = [(_seconds(first), _seconds(second)) for _ in range(repeat)]
     return Timing(tuple(a for a, _ in pairs)), Timing(tuple(b for _, b in pairs))
 
 
 def machine() -> dict[str, str]:
-    """What the times were taken on: processor, cores, system, Python and package versions."""
+    """The environment of the times: processor, cores, system, Python and package versions."""
     facts = {
         "processor": _processor(),
         "cores": str(len(os.sched_getaffinity(0)) if _is_linux() else os.cpu_count()),
         "system": f"{platform.system()} {platform.release()}",
         "python": platform.python_version(),
     }
-    return facts | {name: found for name in PACKAGES if (found := _version(name))}
+    return facts | {name: version for name in PACKAGES if (version := _version(name))}
 
 
 def _seconds(work: Callable[[], object]) -> float:

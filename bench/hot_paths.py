@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The work that ``make bench-check`` watches, small enough to be done many times in a minute.
+"""The hot paths that ``make bench-check`` measures, short enough for many repetitions a minute.
 
-Everything that is timed happens in this process, so that its processor time can be told; answers of
-the run that is recorded are judged in a child, whose time does not count.
+All timed work happens in this process, whose processor time is measured. Answers of the recorded
+run are judged in a child process, whose time does not count.
 """
 
 from __future__ import annotations
@@ -41,52 +41,52 @@ Work = Callable[[], object]
 LABELS = ("RdfFriendCount-turtle-1", "RdfSyntaxFixList-turtle")
 JUDGED = (*LABELS, "Text2SparqlExecEvalListOrganizational", "TurtleErrorsStatic")
 MODELS = ("baseline:oracle", "baseline:noisy?rate=0.5&seed=1")
-_DIALOGUES = 25  # of each model and label, recorded and read
+_DIALOGUES = 25  # per model and label, recorded and read
 _PLANNED = 300
 _PAGES = 10
-_TIMES = 10  # that every answer is judged
+_TIMES = 10  # judgements of each answer
 
 
-class _Kept(ThreadPoolExecutor):
-    """Judges that outlive a run, so that no repetition starts a child of its own."""
+class _LastingPool(ThreadPoolExecutor):
+    """A thread pool that outlives a run, so that repetitions share the judging children."""
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Nothing: :meth:`end` ends them."""
+        """Do nothing; :meth:`end` ends the threads."""
 
     def end(self) -> None:
-        """End the threads, and with them their children."""
+        """End the threads and their children."""
         super().shutdown()
 
 
 @contextmanager
 def hot_paths(scratch: Path) -> Iterator[Mapping[str, Work]]:
-    """The work of each path by the name that ``expected.ttl`` has for it.
+    """The function of each path, by its name in ``expected.ttl``.
 
-    A store to read is made in the folder ``scratch``. Each piece of work can be done any number of
-    times, and does the same each time.
+    A store to read is created in the folder ``scratch``. Each function can be called any number of
+    times and does the same work each time.
     """
-    judges = _Kept(1)
+    judges = _LastingPool(1)
     try:
         location = scratch / "store"
         with open_store(str(location)) as store:
             asyncio.run(run_plan(store, _plan(_DIALOGUES), Settings(executor=judges)))
         with open_reader(str(location)) as reader:
             view = open_newest(location / "snapshots", reader.iris.base)
-            found = _Paths(judges, reader, view, str(location))
+            paths = _Paths(judges, reader, view, str(location))
             yield {
-                "judging": found.judge,
-                "planning": found.plan,
-                "recording": found.record,
-                "importing": found.load,
-                "analysing": found.analyse,
-                "pages": found.show,
+                "judging": paths.judge,
+                "planning": paths.plan,
+                "recording": paths.record,
+                "importing": paths.load,
+                "analysing": paths.analyse,
+                "pages": paths.show,
             }
     finally:
         judges.end()
 
 
 class _Paths:
-    """The work on the results in ``store`` at ``location``; ``view`` is a snapshot of it."""
+    """The paths over the results in ``store`` at ``location``; ``view`` is a snapshot of it."""
 
     def __init__(self, judges: Executor, store: Store, view: View, location: str) -> None:
         self._judges = judges
@@ -94,24 +94,23 @@ class _Paths:
         self._view = view
         (run,) = reading.runs(store)
         states = reading.all_states(store, run.graph)
-        self._dialogues = [one.iri for found in states.values() for one in found][:_PAGES]
-        whole = outgoing_run.read(store, outgoing_run.ExportRequest(level=RedactionLevel.NONE))
-        records, _ = llm_kg_bench.records(whole)
+        self._dialogues = [dialogue.iri for group in states.values() for dialogue in group][:_PAGES]
+        exported = outgoing_run.read(store, outgoing_run.ExportRequest(level=RedactionLevel.NONE))
+        records, _ = llm_kg_bench.records(exported)
         self._results = ResultFile("results.json", json.dumps(records).encode("utf-8"))
         self._answers = list(_answers()) * _TIMES
 
     def judge(self) -> None:
         executor = engine("oxigraph")
-        for case, said in self._answers:
-            catalogue.module(case.task_class).judge(case, [said], executor)
+        for case, answer in self._answers:
+            catalogue.module(case.task_class).judge(case, [answer], executor)
 
     def plan(self) -> None:
         plan = _plan(_PLANNED)
-        asked = planning.exercises(plan)
+        exercises = planning.exercises(plan)
         for model in plan.models:
-            assert sum(1 for _ in planning.planned_dialogues(plan, asked, model)) == _PLANNED * len(
-                LABELS
-            )
+            dialogues = planning.planned_dialogues(plan, exercises, model)
+            assert sum(1 for _ in dialogues) == _PLANNED * len(LABELS)
 
     def record(self) -> None:
         with open_store("memory:") as store:
@@ -123,12 +122,10 @@ class _Paths:
                 assert load(store, imported).dialogues
 
     def analyse(self) -> None:
-        with open_reader(
-            self._location
-        ) as store:  # another one each time: it keeps what it has read
-            chosen = select(store)
-            assert leaderboard(store, chosen).rows
-            assert task_scores(store, chosen).rows
+        with open_reader(self._location) as store:  # a new one each time: readers cache
+            selection = select(store)
+            assert leaderboard(store, selection).rows
+            assert task_scores(store, selection).rows
 
     def show(self) -> None:
         for iri in self._dialogues:
@@ -141,11 +138,11 @@ def _plan(iterations: int) -> Plan:
 
 
 def _answers() -> Iterator[tuple[Case, str]]:
-    """Cases with their reference answers, and with these damaged."""
+    """Cases with their reference answers, intact and damaged."""
     labelled = catalogue.labelled_tasks()
     for task in (labelled[label] for label in JUDGED):
         module = catalogue.module(task.task_class)
         for case in module.cases(task, "bench", 1, 10):
-            best = module.reference(case)
-            yield case, best
-            yield case, damaged(best, Random(case.iri))  # noqa: S311 - no secret
+            reference = module.reference(case)
+            yield case, reference
+            yield case, damaged(reference, Random(case.iri))  # noqa: S311 - no secret

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Importing published results against the sum of reading their JSON and bulk-loading the quads.
+"""Import of published results, compared with reading their JSON plus bulk-loading the quads.
 
 Needs the published archives of LLM-KG-Bench 3 in the folder named by KGBENCH_EXTERNAL_DATA.
 """
@@ -21,27 +21,27 @@ from kgbench.store import open_store
 
 
 def run() -> list[Result]:
-    """Dialogues per second, and the ratio of the import to its two floors together."""
+    """Dialogues per second, and the ratio of the import to the sum of its two lower bounds."""
     folder = os.environ.get("KGBENCH_EXTERNAL_DATA")
     if folder is None:
         return [Result("import", 0, "", note="not run: KGBENCH_EXTERNAL_DATA is not set")]
     archives = sorted((Path(folder) / "llm-kg-bench-v3").glob("*.zip"))
     passwords = json.loads((Path(folder) / "passwords.json").read_text(encoding="utf-8"))
     password = passwords["llm-kg-bench-v3"]
-    with tempfile.TemporaryDirectory() as scratch:
-        place = Path(scratch)
+    with tempfile.TemporaryDirectory() as temporary:
+        scratch = Path(temporary)
         reading = measure(lambda: [_read(path, password) for path in archives])
-        stores = iter([place / f"import{k}" for k in range(LEAST)])
+        stores = iter([scratch / f"import{k}" for k in range(LEAST)])
         dialogues = 0
 
-        def whole() -> None:
+        def import_all() -> None:
             nonlocal dialogues
             dialogues = _import(archives, password, next(stores))
 
-        importing = measure(whole)
-        quads = _dump(place / "import0", place / "dump.nq")
-        copies = iter([place / f"copy{k}" for k in range(LEAST)])
-        loading = measure(lambda: _bulk_load(place / "dump.nq", next(copies)))
+        importing = measure(import_all)
+        quads = _dump(scratch / "import0", scratch / "dump.nq")
+        copies = iter([scratch / f"copy{k}" for k in range(LEAST)])
+        loading = measure(lambda: _bulk_load(scratch / "dump.nq", next(copies)))
     floor = reading.median + loading.median
     note = f"{dialogues} dialogues, {quads} quads, spread {importing.spread:.0%}"
     return [
@@ -62,9 +62,9 @@ def _read(path: Path, password: str) -> int:
     return sum(1 for file in open_results(path, password) for _ in file.records())
 
 
-def _import(archives: list[Path], password: str, place: Path) -> int:
+def _import(archives: list[Path], password: str, folder: Path) -> int:
     dialogues = 0
-    with open_store(str(place)) as store:
+    with open_store(str(folder)) as store:
         for path in archives:
             for file in open_results(path, password):
                 for imported in read_runs(file, store.iris):
@@ -72,12 +72,12 @@ def _import(archives: list[Path], password: str, place: Path) -> int:
     return dialogues
 
 
-def _dump(place: Path, dump: Path) -> int:
-    newest = max((place / "snapshots").glob("*[0-9]"))
+def _dump(folder: Path, dump: Path) -> int:
+    newest = max((folder / "snapshots").glob("*[0-9]"))
     store = ox.Store.read_only(str(newest))
     store.dump(str(dump), ox.RdfFormat.N_QUADS)
     return len(store)
 
 
-def _bulk_load(dump: Path, place: Path) -> None:
-    ox.Store(str(place)).bulk_load(path=str(dump), format=ox.RdfFormat.N_QUADS)
+def _bulk_load(dump: Path, folder: Path) -> None:
+    ox.Store(str(folder)).bulk_load(path=str(dump), format=ox.RdfFormat.N_QUADS)

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``kgbench run`` against Inspect AI, each with an instant model on as many samples, in turn.
+"""``kgbench run`` compared with Inspect AI: instant models, the same number of samples.
 
-Inspect AI is installed into an environment of its own, kept in the user's cache folder for the
-next time (or found by ``KGBENCH_BENCH_INSPECT``, the Python of such an environment). Both sides
-get ``KGBENCH_BENCH_SAMPLES`` samples (else 1,000), in turn, in one run. Its mock model gets
-outputs with usage set, so that it counts no tokens by itself; its logs are full. Its ``eval()`` is
-timed alone, and so is our ``run_plan()``, the start of judging children included. Both whole
-processes are timed from outside, start to end: imports, configuration, leaderboard.
+Inspect AI is installed into a separate environment in the user's cache folder, unless
+``KGBENCH_BENCH_INSPECT`` names the Python of such an environment. Both sides get
+``KGBENCH_BENCH_SAMPLES`` samples (default 1,000), in turn, in one run. The outputs of Inspect AI's
+mock model contain usage, so that it counts no tokens; it writes full logs. Its ``eval()`` is timed
+alone, and so is our ``run_plan()``, including the start of judging children. Both whole processes
+are timed from start to end: imports, configuration, leaderboard.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from bench.running import DIALOGUES, LABELS, MODEL, measured_run
 from kgbench.rdf import canonical_json, digest
 
 PACKAGES = ("inspect_ai>=0.3.285,<0.4", "openai")
-#: What was tried to make it fast; all keep full logs.
+#: Options that were tried to make it faster; all keep full logs.
 CONFIGURATIONS = {
     "as it comes": {},
     "buffered": {"log_buffer": 1000, "log_realtime": False, "max_samples": 100},
@@ -80,18 +80,18 @@ with open_store(folder) as store:
 assert done.complete == int(dialogues), done
 print(json.dumps({"seconds": seconds}))
 """
-_PROMPT = 1000  # characters, about what our prompts have
+_PROMPT = 1000  # characters, about as many as our prompts have
 
 
 class Seconds(NamedTuple):
-    """How long one evaluation took by itself, and with the process around it."""
+    """Seconds of one evaluation alone, and of its whole process."""
 
     alone: float
     process: float
 
 
 class Timings(NamedTuple):
-    """The same of several evaluations."""
+    """The same for several evaluations."""
 
     alone: Timing
     process: Timing
@@ -101,33 +101,33 @@ def run() -> list[Result]:
     """Dialogues and samples per second, and the ratios to Inspect AI's best configuration."""
     samples = int(os.environ.get("KGBENCH_BENCH_SAMPLES", DIALOGUES))
     python = _python()
-    with tempfile.TemporaryDirectory() as folder:
-        place = Path(folder)
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
         ours: list[Seconds] = []
-        theirs: dict[str, list[Seconds]] = {name: [] for name in CONFIGURATIONS}
+        peer: dict[str, list[Seconds]] = {name: [] for name in CONFIGURATIONS}
         for turn in range(LEAST):
-            whole = measured_run(place / f"store{turn}", samples)["process"]
-            ours.append(Seconds(_run_plan(place / f"alone{turn}", samples), whole))
+            whole = measured_run(folder / f"store{turn}", samples)["process"]
+            ours.append(Seconds(_run_plan(folder / f"alone{turn}", samples), whole))
             for name, options in CONFIGURATIONS.items():
-                theirs[name].append(_eval(python, place / "logs", samples, options))
-    mine, timings = _timings(ours), {name: _timings(each) for name, each in theirs.items()}
+                peer[name].append(_eval(python, folder / "logs", samples, options))
+    own, timings = _timings(ours), {name: _timings(each) for name, each in peer.items()}
     best = min(timings, key=lambda name: timings[name].alone.median)
     note = f"{_version(python)}, {samples:,} samples, medians of {LEAST}; its best is '{best}'"
 
-    def rate(what: str, unit: str, one: Timing) -> Result:
-        return Result(what, samples / one.median, unit, note=_spread(one))
+    def rate(what: str, unit: str, timing: Timing) -> Result:
+        return Result(what, samples / timing.median, unit, note=_spread(timing))
 
-    def ratio(what: str, against: str, one: Timing, other: Timing) -> Result:
-        return Result(what, other.median / one.median, "x", against, "5", note)
+    def ratio(what: str, against: str, timing: Timing, reference: Timing) -> Result:
+        return Result(what, reference.median / timing.median, "x", against, "5", note)
 
     return [
         *(rate(f"Inspect AI, {n}", "samples/s", each.alone) for n, each in timings.items()),
         rate(f"Inspect AI, {best}, whole process", "samples/s", timings[best].process),
-        rate("run_plan() alone", "dialogues/s", mine.alone),
-        rate("run, whole process", "dialogues/s", mine.process),
-        ratio("run_plan()", "eval() of Inspect AI", mine.alone, timings[best].alone),
-        ratio("run", "whole process of Inspect AI", mine.process, timings[best].process),
-        ratio("run, whole process", "eval() alone", mine.process, timings[best].alone),
+        rate("run_plan() alone", "dialogues/s", own.alone),
+        rate("run, whole process", "dialogues/s", own.process),
+        ratio("run_plan()", "eval() of Inspect AI", own.alone, timings[best].alone),
+        ratio("run", "whole process of Inspect AI", own.process, timings[best].process),
+        ratio("run, whole process", "eval() alone", own.process, timings[best].alone),
     ]
 
 
@@ -139,49 +139,49 @@ def _timings(seconds: Sequence[Seconds]) -> Timings:
 
 
 def _run_plan(store: Path, samples: int) -> float:
-    words = [sys.executable, "-c", _RUN_PLAN, str(store), MODEL, str(samples), *LABELS]
-    done = subprocess.run(words, capture_output=True, text=True, check=True)  # noqa: S603
-    seconds: float = json.loads(done.stdout.splitlines()[-1])["seconds"]
+    command = [sys.executable, "-c", _RUN_PLAN, str(store), MODEL, str(samples), *LABELS]
+    process = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603
+    seconds: float = json.loads(process.stdout.splitlines()[-1])["seconds"]
     return seconds
 
 
-def _spread(one: Timing) -> str:
-    return f"median of {len(one.seconds)}, spread {one.spread:.0%}"
+def _spread(timing: Timing) -> str:
+    return f"median of {len(timing.seconds)}, spread {timing.spread:.0%}"
 
 
 def _python() -> str:
-    """The Python of an environment that has Inspect AI: made once, and kept."""
-    given = os.environ.get("KGBENCH_BENCH_INSPECT")
-    if given:
-        return given
+    """The Python of an environment with Inspect AI, which is created once and kept."""
+    configured = os.environ.get("KGBENCH_BENCH_INSPECT")
+    if configured:
+        return configured
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    made_of = digest(canonical_json([*PACKAGES, sys.version]))[:12]
-    place = cache / "kgbench" / f"inspect-ai-{made_of}"
-    python, whole = str(place / "bin" / "python"), place / "complete"
-    if not whole.is_file():  # not made yet, or not to its end
-        venv.create(place, with_pip=True, clear=True)
-        done = subprocess.run(  # noqa: S603 - fixed words
+    fingerprint = digest(canonical_json([*PACKAGES, sys.version]))[:12]
+    environment = cache / "kgbench" / f"inspect-ai-{fingerprint}"
+    python, complete = str(environment / "bin" / "python"), environment / "complete"
+    if not complete.is_file():  # missing or incomplete
+        venv.create(environment, with_pip=True, clear=True)
+        process = subprocess.run(  # noqa: S603 - fixed command
             [python, "-m", "pip", "install", "--quiet", *PACKAGES],
             capture_output=True,
             text=True,
             check=False,
         )
-        if done.returncode != 0:
-            raise RuntimeError(f"Inspect AI cannot be installed in {place}:\n{done.stderr}")
-        whole.touch()
+        if process.returncode != 0:
+            raise RuntimeError(f"cannot install Inspect AI in {environment}:\n{process.stderr}")
+        complete.touch()
     return python
 
 
 def _version(python: str) -> str:
     code = "from importlib.metadata import version; print('Inspect AI', version('inspect_ai'))"
-    done = subprocess.run([python, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
-    return done.stdout.strip()
+    process = subprocess.run([python, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
+    return process.stdout.strip()
 
 
 def _eval(python: str, folder: Path, samples: int, options: Mapping[str, object]) -> Seconds:
     arguments = [str(samples), str(_PROMPT), str(folder), json.dumps(options)]
     begin = time.perf_counter()
-    done = subprocess.run(  # noqa: S603 - fixed words
+    done = subprocess.run(  # noqa: S603 - fixed command
         [python, "-c", _EVAL, *arguments], capture_output=True, text=True, check=False
     )
     process = time.perf_counter() - begin

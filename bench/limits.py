@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs against a server with a hidden limit of parallel requests: how much of it is used.
+"""Runs against a server with a hidden limit of parallel requests: the share of it that is used.
 
-The server refuses (429, with ``Retry-After``) what goes above the limit, and takes a fixed time for
-the rest, chosen so that the limit and not the processor is the bottleneck.
+The server refuses requests above the limit (429, with ``Retry-After``) and takes a fixed time for
+the others, so long that the limit, not the processor, is the bottleneck.
 """
 
 from __future__ import annotations

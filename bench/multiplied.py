@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stores of any size: recorded dialogues, multiplied with new identifiers.
+"""Stores of any size: copies of recorded dialogues under new identifiers.
 
-Each copy of a run is a run of its own, with a pass and models of its own; the texts, scores and
-cases are those of the original. What grows is what would grow with more models.
+Each copy of a run is a separate run with its own pass and models; texts, scores and cases are those
+of the original. The store grows as it would with more models.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ _NAME = re.compile(r'((?:notation|label)>) "([^"]*)"')  # of a model
 
 
 def source(folder: Path) -> str:
-    """A store with real dialogues at ``folder``; returns what they are.
+    """Create a store with real dialogues at ``folder``; return a description of them.
 
-    They are the published archives of LLM-KG-Bench 3 in the folder named by KGBENCH_EXTERNAL_DATA,
-    or without it those of the quick start.
+    They come from the published archives of LLM-KG-Bench 3 in the folder named by
+    KGBENCH_EXTERNAL_DATA, or, if it is not set, from the quick start.
     """
     data = os.environ.get("KGBENCH_EXTERNAL_DATA")
     with open_store(str(folder)) as store:
@@ -50,24 +50,24 @@ def source(folder: Path) -> str:
 
 
 def multiply(origin: Path, folder: Path, dialogues: int) -> int:
-    """A store at ``folder`` with at least ``dialogues`` of the kind in ``origin``; how many.
+    """Create a store of at least ``dialogues`` at ``folder`` from ``origin``; return how many.
 
-    ``origin`` is closed, and stays as it is; copies are made of whole runs.
+    ``origin`` must be closed and is not changed. Whole runs are copied.
     """
     shutil.copytree(origin, folder)
     with open_store(str(folder)) as store:
         runs = reading.runs(store)
         originals = [_Original(store, run) for run in runs]
-        there = sum(one.dialogues for one in originals)
-        copies = math.ceil(dialogues / there)
+        present = sum(original.dialogues for original in originals)
+        copies = math.ceil(dialogues / present)
         for k in range(1, copies):
-            for one in originals:
-                one.copy(store, k)
-        return there * copies
+            for original in originals:
+                original.copy(store, k)
+        return present * copies
 
 
 class _Original:
-    """A run with its first pass, as text that identifiers can be replaced in."""
+    """A run with its first pass, as text in which identifiers can be replaced."""
 
     def __init__(self, store: OwnedStore, run: RunInfo) -> None:
         first = reading.passes(store, run)[0]
@@ -83,7 +83,7 @@ class _Original:
 
     def copy(self, store: OwnedStore, k: int) -> None:
         """Write copy ``k`` of the run."""
-        names = {each: id_from(f"{each}/{k}") for each in self._ids}
+        names = {name: id_from(f"{name}/{k}") for name in self._ids}
 
         def renamed(text: str) -> str:
             for before, after in names.items():

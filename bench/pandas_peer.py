@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What pandas takes for aggregates of the scores in a CSV file; runs where pandas is installed.
+"""Times of pandas for aggregates of the scores in a CSV file; needs pandas only.
 
     python pandas_peer.py SCORES.csv
 
-prints JSON: seconds (three each) to read the file, and to make each table from the frame in memory.
+prints JSON: the seconds (three each) of reading the file and of making each table from the frame.
 """
 
 import json
@@ -23,14 +23,14 @@ def main(path: str) -> None:
         frame = pd.read_csv(path)
 
     def leaderboard() -> None:
-        chosen = frame[frame["main"]]
-        cells = chosen.groupby(["model", "task"])["value"].mean()
+        selection = frame[frame["main"]]
+        cells = selection.groupby(["model", "task"])["value"].mean()
         cells.groupby("model").mean().sort_values(ascending=False)
 
     def tasks() -> None:
-        chosen = frame[frame["main"]].groupby(["model", "task"])["value"]
-        chosen.agg(["count", "mean", "std", "min", "median", "max"])
-        chosen.quantile([0.25, 0.75])
+        selection = frame[frame["main"]].groupby(["model", "task"])["value"]
+        selection.agg(["count", "mean", "std", "min", "median", "max"])
+        selection.quantile([0.25, 0.75])
 
     def every() -> None:
         frame.groupby(["model", "task", "metric"])["value"].agg(["count", "mean", "std"])
@@ -40,13 +40,13 @@ def main(path: str) -> None:
 
 
 def timed(work: Callable[[], None]) -> list[float]:
-    """The seconds that ``work`` takes, three times."""
-    found = []
+    """The seconds of three calls of ``work``."""
+    seconds = []
     for _ in range(3):
         begin = time.perf_counter()
         work()
-        found.append(time.perf_counter() - begin)
-    return found
+        seconds.append(time.perf_counter() - begin)
+    return seconds
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Environments with the peers that we are measured beside, made once and kept in a cache folder.
+"""Environments with the peers of benchmarks, created once and kept in a cache folder.
 
-The folder is that which ``KGBENCH_BENCH_PEERS`` names, else ``kgbench-bench`` in the user's cache.
+``KGBENCH_BENCH_PEERS`` names the folder; the default is ``kgbench-bench`` in the user's cache.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ PACKAGES = {
 
 
 def binaries(name: str) -> Path:
-    """The folder of the programs of a peer; installs it where it is not there yet.
+    """The folder with the programs of a peer, which is installed if necessary.
 
-    Raises :class:`subprocess.CalledProcessError` where it cannot be installed.
+    Raises :class:`subprocess.CalledProcessError` if it cannot be installed.
     """
     environment = _folder() / "-".join(PACKAGES[name]).replace("==", "-")
-    done = environment / "installed"
-    if not done.exists():
+    stamp = environment / "installed"
+    if not stamp.exists():
         shutil.rmtree(environment, ignore_errors=True)
         venv.create(environment, with_pip=True)
         pip = [str(environment / "bin" / "python"), "-m", "pip", "install", "--quiet"]
-        words = [*pip, "--disable-pip-version-check", *PACKAGES[name]]
-        subprocess.run(words, check=True, capture_output=True)  # noqa: S603 - fixed words
-        done.touch()
+        command = [*pip, "--disable-pip-version-check", *PACKAGES[name]]
+        subprocess.run(command, check=True, capture_output=True)  # noqa: S603 - fixed command
+        stamp.touch()
     return environment / "bin"
 
 
 def _folder() -> Path:
-    if named := os.environ.get(FOLDER):
-        return Path(named)
+    if configured := os.environ.get(FOLDER):
+        return Path(configured)
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kgbench-bench"

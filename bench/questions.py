@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What servers are asked: look-ups, small aggregates, pages; no query twice."""
+"""Requests to servers: look-ups, small aggregates, pages; no query occurs twice."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _OF_A_KIND = 5  # pages
 
 
 def look_up(iri: str) -> str:
-    """The query for all that is said of a thing."""
+    """The query for all statements about a resource."""
     return f"SELECT ?p ?o {{ GRAPH ?g {{ <{iri}> ?p ?o }} }}"
 
 
 def look_ups(view: View) -> list[str]:
-    """A look-up for each thing of a snapshot."""
+    """A look-up for each IRI that is a subject in a snapshot."""
     import pyoxigraph as ox
 
     quads = view.database.quads_for_pattern(None, None, None)
@@ -35,29 +35,29 @@ def look_ups(view: View) -> list[str]:
 
 
 def aggregates() -> Iterator[str]:
-    """Small aggregates without end, each told from all others by a comment."""
+    """An endless series of small aggregates, each made distinct by a comment."""
     for number, query in enumerate(itertools.cycle(AGGREGATES)):
         yield f"{query}\n# {number}"
 
 
 def leaderboard(view: View) -> str:
-    """The query that the leaderboard rests on, over the main metrics of all tasks."""
+    """The query behind the leaderboard, over the main metrics of all tasks."""
     from kgbench.serve.analyses import example
 
     return example(view, {"name": "score-histograms"})
 
 
 def pages(view: View) -> dict[str, list[str]]:
-    """Paths of pages below the root, by what they show: of each kind some."""
+    """Paths of some pages of each kind, relative to the root."""
     from kgbench.pages import things
     from kgbench.vocab import KGB
 
-    found = {"leaderboard": ["leaderboard"]}
+    paths = {"leaderboard": ["leaderboard"]}
     for kind in _KINDS:
-        some = things.instances(view, KGB[kind])
-        if kind == "Task":  # of all that are declared, those with results
-            some = [iri for iri in some if things.subjects(view, KGB.task, iri, 1)]
-        step = max(1, len(some) // _OF_A_KIND)
+        iris = things.instances(view, KGB[kind])
+        if kind == "Task":  # only declared tasks that have results
+            iris = [iri for iri in iris if things.subjects(view, KGB.task, iri, 1)]
+        step = max(1, len(iris) // _OF_A_KIND)
         base = view.iris.base
-        found[kind.lower()] = [iri.removeprefix(base) for iri in some[::step][:_OF_A_KIND]]
-    return found
+        paths[kind.lower()] = [iri.removeprefix(base) for iri in iris[::step][:_OF_A_KIND]]
+    return paths

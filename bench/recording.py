@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Benchmark runs as RDF: kgbench keeps what it measures of itself as it keeps everything else."""
+"""Benchmark runs as RDF: measurements of kgbench itself are stored like other results."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ def record(
     started: datetime,
     ended: datetime,
 ) -> str:
-    """Write a benchmark run with its measurements into a graph of its own; returns its IRI.
+    """Write a benchmark run with its measurements into a new graph; return its IRI.
 
-    A result without a unit was not measured, and is left out.
+    Results without a unit were not measured and are left out.
     """
     number = new_id()
     iri = store.iris.mint("benchmark", benchmark=number)
@@ -52,10 +52,10 @@ def record(
         f"{node} <{KGB.machine}> {json_literal(dict(machine))} .",
     ]
     measured = [
-        (name, result) for name, found in results.items() for result in found if result.unit
+        (name, result) for name, group in results.items() for result in group if result.unit
     ]
-    for place, (name, result) in enumerate(measured):
-        lines += _measurement(f"{iri}/{place:03}", iri, name, result)
+    for index, (name, result) in enumerate(measured):
+        lines += _measurement(f"{iri}/{index:03}", iri, name, result)
     store.write(
         [
             Block(graph, lines),
@@ -79,32 +79,32 @@ def _measurement(iri: str, run: str, benchmark: str, result: Result) -> list[str
         f"{node} <{SCHEMA.value}> {double(float(result.value))} .",
         f"{node} <{SCHEMA.unitText}> {string(result.unit)} .",
     ]
-    said = (
+    optional = (
         (KGB.against, result.against),
         (KGB.goal, result.goal),
         (SCHEMA.description, result.note),
     )
-    return lines + [f"{node} <{term}> {string(text)} ." for term, text in said if text]
+    return lines + [f"{node} <{term}> {string(text)} ." for term, text in optional if text]
 
 
 def last(store: Store, names: Sequence[str]) -> dict[_Key, float]:
     """The latest recorded values of the benchmarks called ``names``."""
-    found: dict[_Key, float] = {}
+    values: dict[_Key, float] = {}
     for row in queries.run(store, "benchmark-measurements", benchmark=list(names)):
         against = "" if row["against"] is None else row["against"].value
         key = (row["benchmark"].value, row["label"].value, against)
-        found[key] = float(row["value"].value)
-    return found
+        values[key] = float(row["value"].value)
+    return values
 
 
 def compared(results: Mapping[str, Sequence[Result]], before: Mapping[_Key, float]) -> Table:
-    """Every result with its goal, and the value that was recorded last with the change since."""
+    """A table of all results with goals, latest recorded values and changes since then."""
     rows = []
-    for name, found in results.items():
-        for result in found:
+    for name, group in results.items():
+        for result in group:
             if not result.unit:
                 continue
-            earlier = before.get((name, result.what, result.against))
+            previous = before.get((name, result.what, result.against))
             rows.append(
                 (
                     name,
@@ -112,14 +112,14 @@ def compared(results: Mapping[str, Sequence[Result]], before: Mapping[_Key, floa
                     written(result.value, result.unit),
                     result.against,
                     result.goal,
-                    None if earlier is None else written(earlier, result.unit),
-                    result.value / earlier - 1 if earlier else None,
+                    None if previous is None else written(previous, result.unit),
+                    result.value / previous - 1 if previous else None,
                 )
             )
     return Table("Benchmarks of kgbench", _COLUMNS, tuple(rows))
 
 
 def written(value: float, unit: str) -> str:
-    """A value with three digits that count, and its unit."""
+    """A value rounded to three significant digits (from 1,000 to an integer), with its unit."""
     shown = f"{value:,.3g}" if abs(value) < 1000 else f"{value:,.0f}"  # noqa: PLR2004
     return f"{shown} {unit}"

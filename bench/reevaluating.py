@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Re-evaluation of 5,200 published dialogues: the default engine against rdflib, same limits.
+"""Re-evaluation of 5,200 published dialogues: the default engine compared with rdflib.
 
 Needs the published data in the folder named by KGBENCH_EXTERNAL_DATA; its dialogues are imported
-until there are enough, each time with other names of models. Both engines judge in killable
-children, with a limit of ten seconds for an answer; rdflib hits it now and then, and is given the
-first four runs only. Causes of differences are not looked for, since only the default engine has
-any.
+repeatedly under other model names until there are enough. Both engines judge in killable child
+processes with a limit of ten seconds per answer. Because rdflib sometimes reaches it, rdflib judges
+only the first four runs. Causes of differences are not determined, because only the default engine
+has any.
 """
 
 from __future__ import annotations
@@ -61,11 +61,11 @@ def run() -> list[Result]:
 
 
 def _judge(store: Store, runs: Sequence[RunInfo], engine: str) -> tuple[int, float]:
-    """How many dialogues were judged, and the seconds that it took, start of children included."""
+    """Judge runs; return dialogues and seconds, including the start of the children."""
     limits = JudgeLimits(seconds=SECONDS, engine=engine)
     begin = time.perf_counter()
     with executor("local") as pool:
-        todo = [(one, None) for one in runs]
+        todo = [(run, None) for run in runs]
         done = reevaluation.reevaluate_each(store, todo, pool, limits, explain=False)
-        judged = sum(found.comparison.dialogues for found in done)
+        judged = sum(each.comparison.dialogues for each in done)
     return judged, time.perf_counter() - begin

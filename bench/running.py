@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``kgbench run`` with an instant model: dialogues per second, memory, and the floor of writing.
+"""``kgbench run`` with an instant model: dialogues per second, memory, and a lower bound.
 
-Every dialogue is judged in a child process, durable when counted, with all its provenance. The
-floor is the same triples written turn by turn into a bare store on disk, nothing else done.
+Every dialogue is judged in a child process, and is durable with all its provenance when it is
+counted. The lower bound is the time to write the same triples turn by turn into a plain store.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ print(json.dumps({
 
 def run() -> list[Result]:
     """Throughput at 1,000 dialogues as a median, and memory at 1,000 to 50,000."""
-    with tempfile.TemporaryDirectory() as folder:
-        place = Path(folder)
-        small = [measured_run(place / f"small{k}", DIALOGUES) for k in range(LEAST)]
-        floor = Timing(tuple(_floor(place / "small0", place / f"floor{k}") for k in range(LEAST)))
-        large = {size: measured_run(place / str(size), size) for size in LARGE}
-    work = Timing(tuple(one["seconds"] for one in small))
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        small = [measured_run(folder / f"small{k}", DIALOGUES) for k in range(LEAST)]
+        floor = Timing(tuple(_floor(folder / "small0", folder / f"floor{k}") for k in range(LEAST)))
+        large = {size: measured_run(folder / str(size), size) for size in LARGE}
+    work = Timing(tuple(report["seconds"] for report in small))
     rate, floor_rate = DIALOGUES / work.median, DIALOGUES / floor.median
     note = f"median of {LEAST}, spread {work.spread:.0%}, start of the process included"
     results = [
@@ -57,18 +57,18 @@ def run() -> list[Result]:
         Result("run", rate / floor_rate, "x", against="the floor of writing"),
         Result(f"peak memory at {DIALOGUES:,} dialogues", small[0]["megabytes"], "MB"),
     ]
-    for size, one in large.items():
-        growth = one["megabytes"] / small[0]["megabytes"]
+    for size, report in large.items():
+        growth = report["megabytes"] / small[0]["megabytes"]
         results += [
-            Result(f"run of {size:,}", size / one["seconds"], "dialogues/s"),
-            Result(f"peak memory at {size:,} dialogues", one["megabytes"], "MB"),
+            Result(f"run of {size:,}", size / report["seconds"], "dialogues/s"),
+            Result(f"peak memory at {size:,} dialogues", report["megabytes"], "MB"),
             Result("memory growth", growth, "x", f"{DIALOGUES:,} dialogues", "flat"),
         ]
     return results
 
 
 def measured_run(store: Path, dialogues: int) -> dict[str, float]:
-    """Seconds, those of the process, peak megabytes and exit code of ``run``, instant model."""
+    """Measure ``kgbench run`` with an instant model; the values are those of :func:`measured`."""
     iterations = dialogues // len(LABELS)
     options = ["--model", MODEL, "--iterations", str(iterations)]
     for label in LABELS:
@@ -77,19 +77,20 @@ def measured_run(store: Path, dialogues: int) -> dict[str, float]:
 
 
 def measured(store: Path, dialogues: int, options: Sequence[str]) -> dict[str, float]:
-    """The same of a run with these options, which plan so many dialogues.
+    """Seconds, seconds of the process, peak megabytes and exit code of a run with ``options``.
 
-    Raises :class:`RuntimeError` with all that was said where the run does not do what was planned.
+    The options plan so many dialogues. Raises :class:`RuntimeError` with the output if the run does
+    not complete them.
     """
-    words = [sys.executable, "-c", _RUN, "--store", str(store), *options]
+    command = [sys.executable, "-c", _RUN, "--store", str(store), *options]
     begin = time.perf_counter()
-    done = subprocess.run(words, capture_output=True, text=True)  # noqa: PLW1510, S603 - ours
+    done = subprocess.run(command, capture_output=True, text=True)  # noqa: PLW1510, S603 - ours
     process = time.perf_counter() - begin
-    said: dict[str, float] = json.loads(done.stdout.splitlines()[-1]) if done.stdout else {}
+    report: dict[str, float] = json.loads(done.stdout.splitlines()[-1]) if done.stdout else {}
     complete = rf"\b{dialogues:,} of {dialogues:,} dialogues complete"
-    if said.get("code") != 0 or not re.search(complete, done.stdout):
+    if report.get("code") != 0 or not re.search(complete, done.stdout):
         raise RuntimeError(done.stdout + done.stderr)
-    return {**said, "process": process}
+    return {**report, "process": process}
 
 
 def _floor(store: Path, copy: Path) -> float:
@@ -98,9 +99,9 @@ def _floor(store: Path, copy: Path) -> float:
     turns: dict[str, list[str]] = {}
     for quad in source.quads_for_pattern(None, None, None, None):
         graph = str(quad.graph_name)
-        found = re.match(r".*/(?:run|pass)/[^/]+/([^/]+/[^/]+/\d+-[0-9a-f]{8})", str(quad.subject))
-        if found is not None and "/graph/" in graph:
-            key = f"{graph} {found[1]}"
+        match = re.match(r".*/(?:run|pass)/[^/]+/([^/]+/[^/]+/\d+-[0-9a-f]{8})", str(quad.subject))
+        if match is not None and "/graph/" in graph:
+            key = f"{graph} {match[1]}"
             turns.setdefault(key, []).append(f"{quad.subject} {quad.predicate} {quad.object} .")
     target = ox.Store(str(copy))
     begin = time.perf_counter()

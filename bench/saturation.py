@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many cores one process keeps busy with judging: children of which only the time is real.
+"""How many cores one process keeps busy with judging, measured with simulated children.
 
-A re-evaluation runs as always, reading, comparing and writing. In place of children there is a
-stand-in: a batch goes through the same frames, and its verdicts, which were recorded before, come
-when that many children would have had time for it. So the parent's own work sets the limit, as it
-would on a machine of many cores. Needs published data in the folder named by KGBENCH_EXTERNAL_DATA.
+A re-evaluation reads, compares and writes as usual, but children are simulated: a batch goes
+through the same frames, and its verdicts, which were recorded before, arrive after the time that so
+many children would need. So the parent's own work is the limit, as on a machine with many cores.
+Needs published data in the folder named by KGBENCH_EXTERNAL_DATA.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from kgbench.store.protocol import Store
 
 DIALOGUES = 1_000
 CHILDREN = (1, 4, 16)
-SECONDS = (0.005, 0.02)  # an answer, beside what was measured
+SECONDS = (0.005, 0.02)  # per answer, in addition to the measured time
 
 
 def run() -> list[Result]:
-    """Dialogues a second and cores kept busy, by number of children and time of a judgement."""
+    """Dialogues per second and busy cores, by number of children and time per answer."""
     if "KGBENCH_EXTERNAL_DATA" not in os.environ:
         return [Result("saturation", 0, "", note="not run: KGBENCH_EXTERNAL_DATA is not set")]
     with published(DIALOGUES) as store:
@@ -45,35 +45,35 @@ def _results(store: Store) -> Iterator[Result]:
     known: dict[tuple[str, tuple[str, ...]], bytes] = {}
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     with executor("local:2") as pool:
-        _judged(store, _Recording(pool, known))
+        _judge(store, _Recording(pool, known))
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    dialogues, _, _, answers = _judged(store, _Children(1, 0.0, known))
-    each = cpu / answers  # the start of the children included
-    yield Result("an answer in a child", each * 1e3, "ms", note="of CPU, start included")
-    for seconds in (each, *SECONDS):
+    dialogues, _, _, answers = _judge(store, _Children(1, 0.0, known))
+    measured = cpu / answers  # including the start of the children
+    yield Result("an answer in a child", measured * 1e3, "ms", note="of CPU, including the start")
+    for seconds in (measured, *SECONDS):
         for number in CHILDREN:
-            dialogues, took, own, answers = _judged(store, _Children(number, seconds, known))
-            busy = answers * seconds / took
+            dialogues, elapsed, own, answers = _judge(store, _Children(number, seconds, known))
+            busy = answers * seconds / elapsed
             note = (
-                f"{busy:.1f} cores kept busy, {answers * seconds / own:.1f} if nothing else had "
-                f"run here; parent {own / dialogues * 1e3:.2f} ms of CPU a dialogue"
+                f"{busy:.1f} cores kept busy, {answers * seconds / own:.1f} on an otherwise idle "
+                f"machine; parent {own / dialogues * 1e3:.2f} ms of CPU per dialogue"
             )
             what = f"{number} children of {seconds * 1e3:.1f} ms an answer"
-            yield Result(what, dialogues / took, "dialogues/s", note=note)
+            yield Result(what, dialogues / elapsed, "dialogues/s", note=note)
 
 
-def _judged(store: Store, pool: Executor) -> tuple[int, float, float, int]:
-    """Dialogues, seconds, processor seconds of this process, and answers."""
-    todo = [(one, None) for one in reading.runs(store)]
+def _judge(store: Store, pool: Executor) -> tuple[int, float, float, int]:
+    """Judge all runs; return dialogues, seconds, processor seconds of this process, answers."""
+    todo = [(run, None) for run in reading.runs(store)]
     cpu, begin = time.process_time(), time.perf_counter()
     done = reevaluation.reevaluate_each(store, todo, pool, JudgeLimits(), explain=False)
-    dialogues = sum(found.comparison.dialogues for found in done)
-    took, own = time.perf_counter() - begin, time.process_time() - cpu
+    dialogues = sum(each.comparison.dialogues for each in done)
+    elapsed, own = time.perf_counter() - begin, time.process_time() - cpu
     answers = pool.answers if isinstance(pool, _Children) else 0
     if isinstance(pool, _Children):
         pool.shutdown()
-    return dialogues, took, own, answers
+    return dialogues, elapsed, own, answers
 
 
 def _key(request: JudgeRequest) -> tuple[str, tuple[str, ...]]:
@@ -81,7 +81,7 @@ def _key(request: JudgeRequest) -> tuple[str, tuple[str, ...]]:
 
 
 class _Recording(Executor):
-    """Judges by another executor, and keeps the verdicts as a child would send them."""
+    """An executor that delegates to another and records verdicts as a child sends them."""
 
     def __init__(self, pool: Executor, known: dict[tuple[str, tuple[str, ...]], bytes]) -> None:
         self._pool = pool
@@ -90,9 +90,9 @@ class _Recording(Executor):
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         if fn is not judge_batch:
             return self._pool.submit(fn, *args, **kwargs)
-        return self._pool.submit(self._kept, *args)
+        return self._pool.submit(self._recorded, *args)
 
-    def _kept(self, batch: Sequence[JudgeRequest], limits: JudgeLimits) -> list[Verdict]:
+    def _recorded(self, batch: Sequence[JudgeRequest], limits: JudgeLimits) -> list[Verdict]:
         verdicts = judge_batch(batch, limits)
         for request, verdict in zip(batch, verdicts, strict=True):
             self._known[_key(request)] = frames.encode({"verdict": frames.verdict_to_json(verdict)})
@@ -100,16 +100,16 @@ class _Recording(Executor):
 
 
 class _Children(Executor):
-    """As many children as are named, of each of which an answer takes ``seconds``."""
+    """An executor that simulates ``number`` children, which need ``seconds`` per answer."""
 
     def __init__(
         self, number: int, seconds: float, known: dict[tuple[str, tuple[str, ...]], bytes]
     ) -> None:
-        self._max_workers = number  # which is how the window of batches is found
+        self._max_workers = number  # read to determine the window of batches
         self.answers = 0
         self._seconds = seconds
         self._known = known
-        self._free = [0.0] * number  # when each child has done what it has
+        self._free = [0.0] * number  # when each child becomes idle
         self._due: list[tuple[float, int, Sequence[JudgeRequest], Future[Any]]] = []
         self._waiting = threading.Condition()
         self._ended = False
@@ -145,7 +145,7 @@ class _Children(Executor):
             decoder = frames.Decoder()
             sent = (decoder.feed(self._known[_key(request)]) for request in batch)
             future.set_result(
-                [frames.verdict_from_json(one["verdict"]) for each in sent for one in each]
+                [frames.verdict_from_json(part["verdict"]) for parts in sent for part in parts]
             )
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: ARG002

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many requests a second the server answers, beside peers over the same data in the same run.
+"""Requests per second of the server, compared with peers over the same data in the same run.
 
 Peers: a bare Starlette handler on the same snapshot, rdflib-endpoint and the Oxigraph server, the
-last two in environments of their own (see :mod:`bench.peers`). All are asked the same over the same
-client, whose own time per request is noted: it shares the cores with the server. Queries are
-distinct and no answer is cached. What follows the small numbers of connections: 64 and 256 of them
-(:mod:`bench.crowds`), a run that writes meanwhile (:mod:`bench.beside_a_run`), and pages
-(:mod:`bench.page_times`).
+last two in separate environments (see :mod:`bench.peers`). All get the same requests from the same
+client, whose own time per request is reported, because it shares the cores with the server. Queries
+are distinct and no response is cached. Small numbers of connections are followed by 64 and 256
+connections (:mod:`bench.crowds`), a concurrent run that writes (:mod:`bench.beside_a_run`), and
+pages (:mod:`bench.page_times`).
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from bench.clients import Refused, ask, requests
 from bench.harness import Result
 
 OURS, BARE, OXIGRAPH = "kgbench serve", "bare Starlette", "Oxigraph server"
-CROWDED = (OURS, BARE, OXIGRAPH)  # servers that are asked over many connections, too
+CROWDED = (OURS, BARE, OXIGRAPH)  # servers also measured with many connections
 CONNECTIONS = (1, 8, 32)
-REPETITIONS = 3  # after one that warms up, with queries of its own
+REPETITIONS = 3  # after a warm-up with different queries
 LOOKUPS = 1_500  # per repetition
 LEADERBOARDS = 2  # per connection and repetition
-SLOWEST = 20.0  # seconds that a repetition may take; a slower server is given up
+SLOWEST = 20.0  # maximal seconds of a repetition; slower servers are skipped
 GOAL = "at least 5,000/s, p95 under 5 ms"
 _BARE = """
 import sys, uvicorn, pyoxigraph as ox
@@ -60,7 +60,7 @@ uvicorn.run(app, port=int(sys.argv[2]), log_level="error", access_log=False)
 
 
 def run() -> list[Result]:
-    """Rates and times of every server, and ours as multiples of those of the others."""
+    """Rates and times of every server, and ratios of ours to those of the others."""
     from kgbench.pages.snapshot import open_newest
     from kgbench.vocab import BASE
 
@@ -73,28 +73,28 @@ def run() -> list[Result]:
         view = open_newest(snapshot.parent, BASE)
         view.database.dump(str(dump), ox.RdfFormat.N_QUADS)
         lookups, pages = questions.look_ups(view), questions.pages(view)
-        found: list[Result] = []
+        measured: list[Result] = []
         for name, command, path in _servers(store, snapshot, dump, Path(folder)):
             with serving(command) as url:
-                found += _measure(name, url + path, lookups, questions.leaderboard(view))
+                measured += _measure(name, url + path, lookups, questions.leaderboard(view))
                 if name not in CROWDED:
                     continue
-                found += crowds.measure(name, url + path, lookups)
+                measured += crowds.measure(name, url + path, lookups)
                 with beside_a_run.running(other):
-                    found += beside_a_run.measure(name, url + path, lookups, "a run elsewhere")
-        # The last, as it changes the store.
+                    measured += beside_a_run.measure(name, url + path, lookups, "a run elsewhere")
+        # Last, because it changes the store.
         with serving(ours(store)) as url:
-            found += page_times.measure(OURS, url, pages)
+            measured += page_times.measure(OURS, url, pages)
             with beside_a_run.running(store):
                 beside = "a run in its store"
-                found += beside_a_run.measure(OURS, url + "sparql", lookups, beside, url)
-                found += beside_a_run.measure_pages(OURS, url, pages, beside)
-        return found + crowds.ratios(found, OURS)
+                measured += beside_a_run.measure(OURS, url + "sparql", lookups, beside, url)
+                measured += beside_a_run.measure_pages(OURS, url, pages, beside)
+        return measured + crowds.ratios(measured, OURS)
 
 
 def _fill(store: Path) -> None:
     command = [sys.executable, "-m", "kgbench", "run", "--store", str(store), "--iterations", "8"]
-    subprocess.run(command, check=True, capture_output=True)  # noqa: S603 - fixed words
+    subprocess.run(command, check=True, capture_output=True)  # noqa: S603 - fixed command
 
 
 def _servers(
@@ -109,7 +109,7 @@ def _servers(
     oxigraph = str(peers.binaries("oxigraph") / "oxigraph")
     data = str(folder / "oxigraph")
     loading = [oxigraph, "load", "--location", data, "--file", str(dump)]
-    subprocess.run(loading, check=True, capture_output=True)  # noqa: S603 - fixed words
+    subprocess.run(loading, check=True, capture_output=True)  # noqa: S603 - fixed command
     serving = [oxigraph, "serve-read-only", "--location", data, "--bind", "127.0.0.1:PORT"]
     yield OXIGRAPH, serving, "query"
 
@@ -121,11 +121,11 @@ def ours(store: Path) -> list[str]:
 
 @contextlib.contextmanager
 def serving(command: Sequence[str]) -> Iterator[str]:
-    """The root of a server that runs; raises :class:`TimeoutError` where it does not start."""
+    """Run a server; yields its root URL. Raises :class:`TimeoutError` if it does not start."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    words = [word.replace("PORT", str(port)) for word in command]
-    process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # noqa: S603
+    arguments = [word.replace("PORT", str(port)) for word in command]
+    process = subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # noqa: S603
     try:
         _wait(port)
         yield f"http://127.0.0.1:{port}/"
@@ -133,7 +133,7 @@ def serving(command: Sequence[str]) -> Iterator[str]:
         process.terminate()
         try:
             process.wait(timeout=10)
-        except subprocess.TimeoutExpired:  # a server in the middle of a query does not listen
+        except subprocess.TimeoutExpired:  # a server may not react during a query
             process.kill()
             process.wait()
 
@@ -147,10 +147,10 @@ def _wait(port: int) -> None:
 
 
 def _measure(name: str, url: str, lookups: list[str], leaderboard: str) -> list[Result]:
-    found: list[Result] = []
+    measured: list[Result] = []
     parts = [lookups[n * LOOKUPS : (n + 1) * LOOKUPS] for n in range(REPETITIONS + 1)]
     for connections in CONNECTIONS:
-        found += _rates(f"{name}, look-ups, {connections} connections", url, parts, connections)
+        measured += _rates(f"{name}, look-ups, {connections} connections", url, parts, connections)
     for connections in CONNECTIONS:
         many = LEADERBOARDS * connections
         parts = [
@@ -159,21 +159,21 @@ def _measure(name: str, url: str, lookups: list[str], leaderboard: str) -> list[
         ]
         what = f"{name}, leaderboard, {connections} connections"
         results = _rates(what, url, parts, connections)
-        found += results
-        if len(results) == 1:  # given up; more connections would not be faster
+        measured += results
+        if len(results) == 1:  # too slow; more connections would not be faster
             break
-    return found
+    return measured
 
 
 def _rates(what: str, url: str, parts: list[list[str]], connections: int) -> list[Result]:
-    """Rate and p95 as medians; or one result that says why there are none."""
+    """Median rate and p95, or one result with the error."""
     begin = time.process_time()
     try:
-        rates = [ask(url, requests(url, part), connections, patience=SLOWEST) for part in parts]
+        rates = [ask(url, requests(url, part), connections, timeout=SLOWEST) for part in parts]
     except (TimeoutError, Refused, ConnectionError) as error:
         return [Result(what, 0.0, "answers in time", note=str(error) or type(error).__name__)]
     own = (time.process_time() - begin) / sum(map(len, parts)) * 1e6
-    note = f"median of {len(rates) - 1}; the client takes {own:.0f} us a request"
+    note = f"median of {len(rates) - 1}; the client takes {own:.0f} us per request"
     goal = GOAL if what.startswith(f"{OURS}, look-ups, 8 ") else ""
     return [
         Result(what, statistics.median(r.per_second for r in rates[1:]), "/s", "", goal, note),

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How light requests fare while many clients send heavy queries, without a pause, to our server.
+"""Times of light requests to our server while many clients send heavy queries without pauses.
 
-Look-ups, small aggregates and ``/health`` are asked at a fixed pace from this process; the heavy
-queries, of fourteen kinds and each with constants of its own, come from another one. All talk to
-loopback only, for :data:`SECONDS` per siege. After a refusal a heavy client waits for 100 ms,
-which is far less than the server tells it to.
+This process requests look-ups, small aggregates and ``/health`` at a fixed rate; another process
+sends heavy queries of fourteen kinds, each with distinct constants. All traffic is on loopback, for
+:data:`SECONDS` per siege. After a refusal a heavy client waits for 100 ms, far less than the server
+asks for.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ from bench.serving import ours, serving
 
 SECONDS = float(os.environ.get("KGBENCH_SIEGE_SECONDS", "20"))
 SIZES = (0, 50, 200)
-#: Pieces of texts that a reader with quadratic patterns would never come to the end of.
+#: Pieces of texts that a lexer with quadratic patterns would practically never finish.
 FREEZING = ("a.", '\\"', "1.a.", "<a", "_:a..", "?", "\\u0041.", "service ", "([{")
 _MIB = 1 << 20
 ITERATIONS = 40
 _AFTER_REFUSAL = 0.1  # seconds
-_PATIENCE = 60.0
+_TIMEOUT = 60.0
 _ALL = "GRAPH ?g { ?s ?p ?o }"
 _OTHER = "GRAPH ?h { ?a ?b ?c }"
-#: Heavy queries; ``%d`` makes each differ from all others.
+#: Heavy queries; ``%d`` makes each distinct.
 HEAVY = (
     f"SELECT (COUNT(*) AS ?n) {{ {_ALL} {_OTHER} FILTER(?o != %d) }}",
     f"SELECT (COUNT(DISTINCT ?c) AS ?n) {{ {_ALL} {_OTHER} FILTER(?c != %d) }}",
@@ -59,7 +59,7 @@ _KGB = "https://w3id.org/kgbench/ns#"
 
 
 class Kind(NamedTuple):
-    """A kind of light request: its paths in turn, clients, seconds between requests, its goals."""
+    """A kind of light request: paths, clients, seconds between requests, goals by siege."""
 
     name: str
     paths: tuple[str, ...]
@@ -69,33 +69,33 @@ class Kind(NamedTuple):
 
 
 def run() -> list[Result]:
-    """Times and refusals of light requests, without a siege, under two, and beside long texts."""
+    """Times and refusals of light requests: without a siege, under two, and during long texts."""
     with tempfile.TemporaryDirectory() as folder:
         store = Path(folder) / "results"
         results(store, ITERATIONS)
-        found: list[Result] = []
+        measured: list[Result] = []
         for many in SIZES:
             with serving(ours(store)) as url:
-                found += _siege(url, many)
+                measured += _siege(url, many)
         with serving(ours(store)) as url:
             times, healthy = asyncio.run(freeze(url))
     goal, note = "under 1,000 ms", f"of {len(times)}"
     return [
-        *found,
+        *measured,
         Result("freezing texts of 1 MiB, longest", max(times) * 1e3, "ms", "", goal, note),
         Result("health beside freezing texts, longest", max(healthy) * 1e3, "ms"),
     ]
 
 
 def results(store: Path, iterations: int) -> None:
-    """Make a store with the results of the quick start, so many iterations of it."""
-    words = [sys.executable, "-m", "kgbench", "run", "--store", str(store)]
-    words += ["--iterations", str(iterations)]
-    subprocess.run(words, check=True, capture_output=True)  # noqa: S603 - fixed words
+    """Create a store with so many iterations of the quick start."""
+    command = [sys.executable, "-m", "kgbench", "run", "--store", str(store)]
+    command += ["--iterations", str(iterations)]
+    subprocess.run(command, check=True, capture_output=True)  # noqa: S603 - fixed command
 
 
 def _siege(url: str, many: int) -> list[Result]:
-    light = asyncio.run(_settled(url))
+    light = asyncio.run(_kinds(url))
     process = None
     if many:
         process = multiprocessing.get_context("spawn").Process(
@@ -103,25 +103,25 @@ def _siege(url: str, many: int) -> list[Result]:
         )
         process.start()
     try:
-        time.sleep(5)  # until all heavy clients have asked
+        time.sleep(5)  # until all heavy clients have sent a query
         measured = asyncio.run(_measure(url, light))
     finally:
         if process is not None:
             process.terminate()
             process.join()
-    found = []
+    results = []
     for kind, (times, statuses) in zip(light, measured, strict=True):
         what = f"{kind.name} beside {many} heavy queries"
         refused = sum(statuses.values()) - statuses["200"]
         note = f"median {statistics.median(times) * 1e3:.0f} ms of {len(times)}; {refused} refused"
         p95 = sorted(times)[int(len(times) * 0.95)] * 1e3
-        found.append(Result(f"{what}, p95", p95, "ms", "", kind.goals.get(many, ""), note))
-        found.append(Result(f"{what}, longest", max(times) * 1e3, "ms"))
-    return found
+        results.append(Result(f"{what}, p95", p95, "ms", "", kind.goals.get(many, ""), note))
+        results.append(Result(f"{what}, longest", max(times) * 1e3, "ms"))
+    return results
 
 
 async def freeze(url: str) -> tuple[list[float], list[float]]:
-    """The times of texts that could freeze a server, and of ``/health`` beside them, in seconds."""
+    """Seconds of texts that could freeze a server, and of concurrent requests of ``/health``."""
     times: list[float] = []
     healthy: list[float] = []
 
@@ -131,7 +131,7 @@ async def freeze(url: str) -> tuple[list[float], list[float]]:
             begin = time.monotonic()
             status = await _get(url, "/sparql", text.encode("ascii"))
             if not status.isdigit():
-                raise ConnectionError(f"{url}sparql answers {piece!r} repeated with {status}")
+                raise ConnectionError(f"{url}sparql has status {status} for {piece!r} repeated")
             times.append(time.monotonic() - begin)
 
     async with asyncio.TaskGroup() as group:
@@ -144,8 +144,8 @@ async def freeze(url: str) -> tuple[list[float], list[float]]:
     return times, healthy
 
 
-async def _settled(url: str) -> list[Kind]:
-    """The kinds of light requests, once each of them was answered."""
+async def _kinds(url: str) -> list[Kind]:
+    """The kinds of light requests, after one request to each path."""
     things = [f"{_KGB}{name}" for name in ("Run", "Dialogue", "Evaluation", "Model", "Task")]
     lookups = tuple(f"/sparql?query={quote(look_up(thing), safe='')}" for thing in things)
     aggregates = tuple(f"/sparql?query={quote(text, safe='')}" for text in AGGREGATES)
@@ -158,7 +158,7 @@ async def _settled(url: str) -> list[Kind]:
         for path in kind.paths:
             status = await _get(url, path)
             if status != "200":
-                raise ConnectionError(f"{url}{path} is answered with {status}")
+                raise ConnectionError(f"{url}{path} has status {status}")
     return kinds
 
 
@@ -175,16 +175,16 @@ async def _measure(url: str, kinds: list[Kind]) -> list[tuple[list[float], Count
             times.append(time.monotonic() - begin)
             await asyncio.sleep(kind.pause)
 
-    found: list[tuple[list[float], Counter[str]]] = [([], Counter()) for _ in kinds]
+    measured: list[tuple[list[float], Counter[str]]] = [([], Counter()) for _ in kinds]
     async with asyncio.TaskGroup() as group:
-        for kind, (times, statuses) in zip(kinds, found, strict=True):
+        for kind, (times, statuses) in zip(kinds, measured, strict=True):
             for _ in range(kind.clients):
                 group.create_task(client(kind, times, statuses))
-    return found
+    return measured
 
 
 def _besiege(url: str, many: int, seconds: float) -> None:
-    """Keep ``many`` clients busy with heavy queries for so long."""
+    """Keep ``many`` clients busy with heavy queries for so many seconds."""
 
     async def client(queries: Iterator[str], end: float) -> None:
         for query in queries:
@@ -208,16 +208,16 @@ def _besiege(url: str, many: int, seconds: float) -> None:
 
 
 async def _get(url: str, path: str, body: bytes | None = None) -> str:
-    """The status of the answer over a connection of its own, or why there is none.
+    """The status of the response over a new connection, or the name of the error.
 
     A ``body`` is sent by POST, as a query.
     """
-    place = urlsplit(url)
+    address = urlsplit(url)
     try:
-        async with asyncio.timeout(_PATIENCE):
-            reader, writer = await asyncio.open_connection(place.hostname, place.port)
+        async with asyncio.timeout(_TIMEOUT):
+            reader, writer = await asyncio.open_connection(address.hostname, address.port)
             try:
-                head = f"{path} HTTP/1.1\r\nHost: {place.netloc}\r\nConnection: close\r\n"
+                head = f"{path} HTTP/1.1\r\nHost: {address.netloc}\r\nConnection: close\r\n"
                 if body is None:
                     writer.write(f"GET {head}\r\n".encode("ascii"))
                 else:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A disk that can be filled: a small file system of its own, which takes the right to mount one.
+"""A disk that can be filled: a small file system, if the process has the privilege to mount one.
 
-Without that right files are limited in size (``RLIMIT_FSIZE``), which fails the same writes.
+Without it the size of files is limited (``RLIMIT_FSIZE``), so that the same writes fail.
 """
 
 from __future__ import annotations
@@ -16,24 +16,24 @@ from pathlib import Path
 
 _SIZE = 512_000_000  # bytes
 ROOM = (20_000, 1_500_000)
-"""Bytes that are left on a disk that is full, or that a file may have."""
+"""Least and most bytes that stay free on a full disk, or that a file may have."""
 
 
 @dataclass(frozen=True, slots=True)
 class Disk:
-    """Where the store is; ``filled`` takes all room but so many bytes, for a while."""
+    """A store on a disk; the context manager ``filled`` leaves only so many bytes free."""
 
     store: Path
     filled: Callable[[int], contextlib.AbstractContextManager[int | None]]
 
 
 @contextlib.contextmanager
-def small_disk(place: Path) -> Iterator[Disk]:
-    """A disk mounted on the new folder ``place``."""
-    place.mkdir()
+def small_disk(folder: Path) -> Iterator[Disk]:
+    """A disk mounted on the new folder ``folder``."""
+    folder.mkdir()
     mounted = (
-        subprocess.run(  # noqa: S603 - ours
-            ["mount", "-t", "tmpfs", "-o", f"size={_SIZE}", "tmpfs", str(place)],  # noqa: S607
+        subprocess.run(  # noqa: S603 - fixed command
+            ["mount", "-t", "tmpfs", "-o", f"size={_SIZE}", "tmpfs", str(folder)],  # noqa: S607
             capture_output=True,
             check=False,
         ).returncode
@@ -47,17 +47,17 @@ def small_disk(place: Path) -> Iterator[Disk]:
         if not mounted:
             yield room
             return
-        ballast = place / "ballast"
-        found = os.statvfs(place)
+        ballast = folder / "ballast"
+        status = os.statvfs(folder)
         with ballast.open("wb") as file:
-            os.posix_fallocate(file.fileno(), 0, max(1, found.f_bavail * found.f_frsize - room))
+            os.posix_fallocate(file.fileno(), 0, max(1, status.f_bavail * status.f_frsize - room))
         try:
             yield None
         finally:
             ballast.unlink()
 
     try:
-        yield Disk(place / "store", filled)
+        yield Disk(folder / "store", filled)
     finally:
         if mounted:
-            subprocess.run(["umount", "-l", str(place)], check=True)  # noqa: S603, S607
+            subprocess.run(["umount", "-l", str(folder)], check=True)  # noqa: S603, S607

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How soon the command line answers, and how soon a run asks, against a bare Python start.
+"""Start-up times of the command line and of a run, compared with a bare Python start.
 
-``--help`` is timed as a whole process. A plan of 10,000 cases is timed until its first dialogue is
-asked, from the start of the process and from the end of reading the plan.
+``--help`` is timed as a whole process. A plan of 10,000 cases is timed until its first request,
+from the start of the process and from the end of reading the plan.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ PLANS = {
     "10,000 cases of each generated task": ("RdfFriendCount-*", "*World-*"),
 }
 _INTERRUPTED = 130
-# Says when the plan was read and the first dialogue asked; then the run ends as by Ctrl-C.
+# Records when the plan is read and the first request made, and then interrupts the run.
 _FIRST = """
 import json, os, signal, sys, time
 from kgbench.cli import main
 from kgbench.connectors.baseline import Baseline
 from kgbench.engine import plans
-begin, place = float(sys.argv[1]), sys.argv[2]
+begin, path = float(sys.argv[1]), sys.argv[2]
 plan_of, ask, seen = plans.plan_of, Baseline.ask, {}
-def read(*given, **chosen):
-    plan = plan_of(*given, **chosen)
+def read(*args, **kwargs):
+    plan = plan_of(*args, **kwargs)
     seen["read"] = time.monotonic() - begin
     return plan
 async def first(self, request):
@@ -50,17 +50,17 @@ sys.argv = ["kgbench", "run", *sys.argv[3:]]
 try:
     main()
 finally:
-    with open(place, "w", encoding="utf-8") as file:
+    with open(path, "w", encoding="utf-8") as file:
         json.dump(seen, file)
 """
 
 
 def run() -> list[Result]:
-    """Seconds until ``--help`` is printed and until dialogues are asked, and ratios of them."""
-    answer, bare = measure_pair(lambda: _start(HELP), lambda: _start(BARE), repeat=REPEAT)
+    """Seconds until ``--help`` is printed and until the first request, and their ratios."""
+    help_, bare = measure_pair(lambda: _start(HELP), lambda: _start(BARE), repeat=REPEAT)
     results = [
-        Result("kgbench --help", answer.median, "s", goal="under 0.15 s", note=_note(answer)),
-        Result("kgbench --help", answer.median / bare.median, "x", against="a bare Python start"),
+        Result("kgbench --help", help_.median, "s", goal="under 0.15 s", note=_note(help_)),
+        Result("kgbench --help", help_.median / bare.median, "x", against="a bare Python start"),
     ]
     for what, tasks in PLANS.items():
         results += _first_dialogue(what, tasks)
@@ -68,14 +68,14 @@ def run() -> list[Result]:
 
 
 def _first_dialogue(what: str, tasks: Sequence[str]) -> list[Result]:
-    """The first dialogue of a plan: in a store of earlier runs, and in one that has to be made."""
-    with tempfile.TemporaryDirectory() as folder:
-        place = Path(folder)
-        first_asked(place / "store", tasks)
+    """The first request of a plan: in a store with earlier runs, and in a new one."""
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        first_asked(folder / "store", tasks)
         known, new, bare = [], [], []
         for number in range(RUNS):
-            known.append(first_asked(place / "store", tasks))
-            new.append(first_asked(place / f"new{number}", tasks))
+            known.append(first_asked(folder / "store", tasks))
+            new.append(first_asked(folder / f"new{number}", tasks))
             bare.append(_start(BARE))
     asked, start = Timing(tuple(asked for _, asked in known)), Timing(tuple(bare))
     waited = Timing(tuple(asked - read for read, asked in known))
@@ -107,22 +107,21 @@ def _first_dialogue(what: str, tasks: Sequence[str]) -> list[Result]:
 def first_asked(
     store: Path, tasks: Sequence[str], models: Sequence[str] = MODELS, cases: int = CASES
 ) -> tuple[float, float]:
-    """Seconds from the start of ``kgbench run`` until its plan is read and a dialogue is asked.
+    """Seconds from the start of ``kgbench run`` until its plan is read and until its first request.
 
-    The run is ended then. Raises :class:`RuntimeError` with all that was said where it ends in
-    another way.
+    The run is then interrupted. Raises :class:`RuntimeError` with the output if it ends otherwise.
     """
     words = ["--new", "--store", str(store), "--iterations", str(cases)]
     words += [word for task in tasks for word in ("--task", task)]
     words += [word for model in models for word in ("--model", model)]
-    with tempfile.NamedTemporaryFile("r", encoding="utf-8") as said:
-        command = [sys.executable, "-c", _FIRST, str(time.monotonic()), said.name, *words]
+    with tempfile.NamedTemporaryFile("r", encoding="utf-8") as file:
+        command = [sys.executable, "-c", _FIRST, str(time.monotonic()), file.name, *words]
         done = subprocess.run(command, capture_output=True, text=True)  # noqa: PLW1510, S603 - ours
-        text = said.read()
+        text = file.read()
     if done.returncode != _INTERRUPTED or "asked" not in text:
         raise RuntimeError(done.stdout + done.stderr)
-    seen = json.loads(text)
-    return seen["read"], seen["asked"]
+    times = json.loads(text)
+    return times["read"], times["asked"]
 
 
 def _note(timing: Timing) -> str:
@@ -131,5 +130,5 @@ def _note(timing: Timing) -> str:
 
 def _start(command: list[str]) -> float:
     begin = time.perf_counter()
-    subprocess.run(command, check=True, capture_output=True)  # noqa: S603 - fixed words
+    subprocess.run(command, check=True, capture_output=True)  # noqa: S603 - fixed command
     return time.perf_counter() - begin

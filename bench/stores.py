@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A store copied to the servers of others, and every analysis on each of them.
+"""A store copied to other servers, and every analysis on each of them.
 
     python -m bench.stores [STORE] [--only SERVER ...]
 
-prints the table of docs/remote-store.md: of a quick start that is run for it, or of ``STORE``,
-which is only read. Servers that are not on this machine are left out, with words. Each analysis
-must give the table that it gives from ``STORE`` itself, to the last digit.
+runs a quick start, or reads ``STORE``, and prints the table of docs/remote-store.md. Servers that
+are not installed are skipped with a message. Each analysis must give the same table as from
+``STORE`` itself, to the last digit.
 """
 
 from __future__ import annotations
@@ -42,18 +42,18 @@ from tests.store import servers
 
 FOLDER = "folder"
 _RAW = "all values, without stored counts"
-_SOON = 20.0  # seconds up to which an analysis is repeated
+_SOON = 20.0  # seconds: slower analyses are not repeated
 _BUFFERS = 200_000  # of Virtuoso, of 8 kB each
-_ROWS = 100_000_000  # that Virtuoso may answer with: the largest graph is read as one answer
+_ROWS = 100_000_000  # maximum in a response of Virtuoso; the largest graph is one response
 _CREDENTIALS = {"KGBENCH_STORE_USER": "dba", "KGBENCH_STORE_PASSWORD": "dba"}
 _PATIENCE = 3_600  # seconds for one copy
 
 
 @dataclass(frozen=True)
 class Server:
-    """A place that a store is copied to: its address, its version, and what the copy needs to know.
+    """A server that gets a copy: address, version, and environment variables for the copy.
 
-    ``folder`` is where it keeps its data.
+    ``folder`` has its data.
     """
 
     location: str
@@ -64,10 +64,10 @@ class Server:
 
 @dataclass(frozen=True)
 class Answer:
-    """What one analysis took, in seconds, and what came of it: rows, or the error it ended with."""
+    """The seconds of one analysis, and its outcome: rows or an error."""
 
     seconds: tuple[float, ...]
-    found: object
+    outcome: object
 
     @property
     def median(self) -> float:
@@ -77,7 +77,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Measured:
-    """One server: seconds for the copy, bytes on disk, the analyses, and the faults of some."""
+    """One server: seconds for the copy, bytes on disk, triples, analyses and their faults."""
 
     name: str
     copying: float
@@ -121,34 +121,33 @@ SERVERS: dict[str, Callable[[Path], AbstractContextManager[Server]]] = {
 
 
 def run() -> list[Result]:
-    """What the copy of a quick start and all analyses of it take on each server."""
+    """Times of copying a quick start to each server, and of all analyses there."""
     with tempfile.TemporaryDirectory() as folder:
         results = []
-        for one in measured(str(quick_start(Path(folder))), Path(folder)):
-            size = f"{one.triples:,} triples"
-            results.append(Result(f"{one.name}, store copy", one.copying, "s", note=size))
-            total = sum(answer.median for answer in one.answers.values())
-            faults = "; ".join(f"{what}: {fault}" for what, fault in one.faults.items())
-            note = f"{len(one.answers)} analyses; {faults or 'the same from all stores'}"
-            results.append(Result(f"{one.name}, analyses", total, "s", note=note))
+        for server in measured(str(quick_start(Path(folder))), Path(folder)):
+            size = f"{server.triples:,} triples"
+            results.append(Result(f"{server.name}, store copy", server.copying, "s", note=size))
+            total = sum(answer.median for answer in server.answers.values())
+            faults = "; ".join(f"{what}: {fault}" for what, fault in server.faults.items())
+            note = f"{len(server.answers)} analyses; {faults or 'the same from all stores'}"
+            results.append(Result(f"{server.name}, analyses", total, "s", note=note))
         return results
 
 
 def quick_start(folder: Path) -> Path:
-    """The store of a quick start."""
-    words = ["run", "--store", str(folder / "quick-start")]
-    _command(words, {})
+    """Run a quick start and return its store."""
+    _kgbench(["run", "--store", str(folder / "quick-start")], {})
     return folder / "quick-start"
 
 
 def measured(
     source: str, folder: Path, only: Callable[[str], bool] = lambda _: True
 ) -> Iterator[Measured]:
-    """Each server that is here, in turn; those that are not are named on standard error.
+    """Measure each installed server in turn; report the others on standard error.
 
     ``source`` is the store that is copied, ``folder`` an empty folder for the servers.
     """
-    right = {what: answer.found for what, answer in _asked(source, repeat=False).items()}
+    tables = {what: answer.outcome for what, answer in _run_analyses(source, repeat=False).items()}
     with open_reader(source) as store:
         counts = stored_counts.graphs(store)
     for name, server in SERVERS.items():
@@ -158,80 +157,80 @@ def measured(
         work.mkdir()
         try:
             with server(work) as started:
-                yield _measured(name, started, source, right, counts)
+                yield _measured(name, started, source, tables, counts)
         except Missing as missing:
             print(f"{name}: {missing}", file=sys.stderr)
         shutil.rmtree(work)
 
 
 def _measured(
-    name: str, server: Server, source: str, right: Mapping[str, object], counts: Mapping[str, str]
+    name: str, server: Server, source: str, tables: Mapping[str, object], counts: Mapping[str, str]
 ) -> Measured:
     state = {"XDG_STATE_HOME": str(server.folder / "state"), **server.environment}
     begin = time.perf_counter()
-    copied = json.loads(_command(["store", "copy", source, server.location, "--json"], state))
+    copied = json.loads(_kgbench(["store", "copy", source, server.location, "--json"], state))
     copying = time.perf_counter() - begin
     with open_reader(server.location) as store:
         if stored_counts.graphs(store) != counts:
-            raise StoreError(f"{name}: the counts of passes hold no longer after the copy")
-    answers = _asked(server.location)
+            raise StoreError(f"{name}: the counts of passes are invalid after the copy")
+    answers = _run_analyses(server.location)
     faults = {}
     for what, answer in answers.items():
-        if isinstance(answer.found, KgbenchError) and isinstance(right[what], KgbenchError):
-            continue  # what an analysis needs is not in these data
-        if answer.found != right[what]:
-            failed = isinstance(answer.found, KgbenchError)
-            faults[what] = str(answer.found) if failed else "other rows"
+        if isinstance(answer.outcome, KgbenchError) and isinstance(tables[what], KgbenchError):
+            continue  # these data lack what the analysis needs
+        if answer.outcome != tables[what]:
+            failed = isinstance(answer.outcome, KgbenchError)
+            faults[what] = str(answer.outcome) if failed else "other rows"
             print(f"{name}: {what}: {faults[what]}", file=sys.stderr)
     size = sum(path.stat().st_size for path in server.folder.rglob("*") if path.is_file())
     triples = sum(graph["triples"] for graph in copied["graphs"])
     return Measured(f"{name} {server.version}", copying, size, triples, answers, faults)
 
 
-def _asked(location: str, *, repeat: bool = True) -> dict[str, Answer]:
-    """Each analysis by its name; with ``repeat``, three times unless the first takes long."""
+def _run_analyses(location: str, *, repeat: bool = True) -> dict[str, Answer]:
+    """Run all analyses; with ``repeat``, three times each unless the first one takes long."""
     answers = {}
     with open_reader(location) as store:
-        for name, work in _works(store, select(store)).items():
+        for name, work in _analyses(store, select(store)).items():
             seconds: list[float] = []
-            found: object = None
+            outcome: object = None
             while not seconds or (repeat and len(seconds) < LEAST and seconds[0] < _SOON):
                 begin = time.perf_counter()
                 try:
-                    found = work()
+                    outcome = work()
                 except KgbenchError as error:
-                    found = error
+                    outcome = error
                 seconds.append(time.perf_counter() - begin)
-            answers[name] = Answer(tuple(seconds), found)
+            answers[name] = Answer(tuple(seconds), outcome)
             if repeat:
                 print(f"{location}: {name}: {answers[name].median:.2f} s", file=sys.stderr)
     return answers
 
 
-def _works(store: Store, chosen: Selection) -> dict[str, Callable[[], object]]:
-    """What is asked of each server."""
+def _analyses(store: Store, selection: Selection) -> dict[str, Callable[[], object]]:
+    """The analyses of each server, by name."""
 
     def one_by_one() -> object:
-        rows = queries.run(store, "score-histograms", passGraph=list(chosen.pass_graphs))
-        found: Counter[tuple[Cell, float]] = Counter()
+        rows = queries.run(store, "score-histograms", passGraph=list(selection.pass_graphs))
+        counts: Counter[tuple[Cell, float]] = Counter()
         for row in rows:
-            found[stored_counts.cell_of(row), float(row["value"].value)] += int(row["count"].value)
-        return found
+            counts[stored_counts.cell_of(row), float(row["value"].value)] += int(row["count"].value)
+        return counts
 
-    return {**analyses(store, chosen), _RAW: one_by_one}
+    return {**analyses(store, selection), _RAW: one_by_one}
 
 
-def _command(words: list[str], environment: Mapping[str, str]) -> str:
-    """What ``kgbench`` prints."""
-    done = subprocess.run(  # noqa: S603 - our own program
-        [sys.executable, "-m", "kgbench", *words],
+def _kgbench(arguments: list[str], environment: Mapping[str, str]) -> str:
+    """The output of a ``kgbench`` command."""
+    process = subprocess.run(  # noqa: S603 - our own program
+        [sys.executable, "-m", "kgbench", *arguments],
         env={**servers.environment(), **environment},
         check=True,
         stdout=subprocess.PIPE,
         text=True,
         timeout=_PATIENCE,
     )
-    return done.stdout
+    return process.stdout
 
 
 def table(measurements: Sequence[Measured]) -> Table:
@@ -239,32 +238,32 @@ def table(measurements: Sequence[Measured]) -> Table:
     names = measurements[0].answers
     columns = (Column("work", "work"), *(Column(one.name, one.name) for one in measurements))
     rows = [
-        ("`kgbench store copy`", *(f"{one.copying:.0f} s" for one in measurements)),
-        ("on disk", *(f"{one.size / 1e6:,.0f} MB" for one in measurements)),
+        ("`kgbench store copy`", *(f"{server.copying:.0f} s" for server in measurements)),
+        ("on disk", *(f"{server.size / 1e6:,.0f} MB" for server in measurements)),
     ]
-    rows += [(name, *(_cell(one, name) for one in measurements)) for name in names]
+    rows += [(name, *(_cell(server, name) for server in measurements)) for name in names]
     return Table("stores", columns, tuple(rows))
 
 
-def _cell(one: Measured, name: str) -> str:
-    answer = one.answers[name]
-    if name in one.faults:
-        return "fails" if isinstance(answer.found, KgbenchError) else "other rows"
-    return "-" if isinstance(answer.found, KgbenchError) else f"{answer.median:.2f}"
+def _cell(server: Measured, name: str) -> str:
+    answer = server.answers[name]
+    if name in server.faults:
+        return "fails" if isinstance(answer.outcome, KgbenchError) else "other rows"
+    return "-" if isinstance(answer.outcome, KgbenchError) else f"{answer.median:.2f}"
 
 
-def main(words: list[str]) -> None:
-    """Print the table as Markdown, and below it how much there was."""
+def main(arguments: list[str]) -> None:
+    """Print the table as Markdown, followed by the number of triples."""
     parser = argparse.ArgumentParser(prog="python -m bench.stores", description=__doc__)
     parser.add_argument("store", nargs="?", help="the store to copy (default: a quick start)")
     parser.add_argument("--only", nargs="+", choices=list(SERVERS), default=list(SERVERS))
-    given = parser.parse_args(words)
+    options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        source = given.store or str(quick_start(folder))
-        found = list(measured(source, folder, given.only.__contains__))
-    print(render(table(found), "markdown"))
-    print(f"{found[0].triples:,} triples")
+        source = options.store or str(quick_start(folder))
+        measurements = list(measured(source, folder, options.only.__contains__))
+    print(render(table(measurements), "markdown"))
+    print(f"{measurements[0].triples:,} triples")
 
 
 if __name__ == "__main__":

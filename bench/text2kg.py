@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scoring the facts extracted from sentences, on one core.
+"""Scoring of the facts extracted from sentences, on one core.
 
-With the stored responses of Text2KGBench in the folder named by KGBENCH_EXTERNAL_DATA; without them
-on the sentences that ship with kgbench, over and over.
+Scores the stored responses of Text2KGBench in the folder named by KGBENCH_EXTERNAL_DATA, or, if it
+is not set, the sentences that ship with kgbench, repeatedly.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from kgbench.tasks.text2kg_cases import content_of, part_cases
 
 GOAL = "at least 2,000/s"
 _SAMPLES = 4_000
-_NO_EXECUTOR: Executor = None  # type: ignore[assignment] # this judge parses nothing
+_NO_EXECUTOR: Executor = None  # type: ignore[assignment] # this judge executes nothing
 
 
 def run() -> list[Result]:
@@ -33,10 +33,10 @@ def run() -> list[Result]:
     work = _sample() if folder is None else _stored(Path(folder) / "text2kgbench")
     note = f"{len(work)} sentences" + (" of our own, repeated" if folder is None else "")
     text2kg.prepare()
-    found = []
-    for what, one in (("published metrics", _published), ("all metrics", _judged)):
-        timed = measure(_all(one, work))
-        found.append(
+    results = []
+    for what, score in (("published metrics", _published), ("all metrics", _judged)):
+        timed = measure(_all(score, work))
+        results.append(
             Result(
                 f"scoring, {what}",
                 len(work) / timed.median,
@@ -45,16 +45,16 @@ def run() -> list[Result]:
                 note=f"{note}, spread {timed.spread:.0%}",
             )
         )
-    return found
+    return results
 
 
-def _all(one: Callable[[Case, str], None], work: list[tuple[Case, str]]) -> Callable[[], None]:
-    def go() -> None:
-        stems.clear_caches()  # each measurement begins as a new process does
+def _all(score: Callable[[Case, str], None], work: list[tuple[Case, str]]) -> Callable[[], None]:
+    def score_all() -> None:
+        stems.clear_caches()  # start each measurement like a new process
         for case, answer in work:
-            one(case, answer)
+            score(case, answer)
 
-    return go
+    return score_all
 
 
 def _published(case: Case, answer: str) -> None:
@@ -74,13 +74,13 @@ def _sample() -> list[tuple[Case, str]]:
 
 
 def _stored(root: Path) -> list[tuple[Case, str]]:
-    found = []
+    work = []
     for responses in response_sets(root, "wikidata_tekgen"):
         if responses.split != "test":
             continue
         for name in responses.files:
             part = text2kgbench.read_part(root, responses.collection, name)
             cases = {case.uid: case for case in part_cases(part_task(part, "test"), SUITE, part)}
-            given = responses.read_ontology(name).responses
-            found += [(cases[each.id], each.text) for each in given]
-    return found
+            answers = responses.read_ontology(name).responses
+            work += [(cases[each.id], each.text) for each in answers]
+    return work

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dialogues with tools beside plain ones with as many turns, both with an instant scripted model.
+"""Dialogues with tools compared with plain ones of as many turns, both with instant models.
 
-A turn with tools is a model call, the use of its tools in a judging process, and two writes; one of
-a plain dialogue a model call, the judging of the answer, and two writes. The scripted agent
-``searcher`` takes two or three turns; a model whose every answer is damaged takes as many of a task
-with feedback. Turns are counted in the store, and processes timed from start to leaderboard.
+A turn with tools is a model call, the execution of its tools in a judging process, and two writes.
+A plain turn is a model call, the judging of its answer, and two writes. The scripted agent
+``searcher`` takes two or three turns; a model whose answers are all damaged takes as many in a task
+with feedback. Turns are counted in the store, and processes are timed from start to leaderboard.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ def run() -> list[Result]:
                 _seconds_per_turn(Path(folder) / f"plain{k}", *PLAIN),
             )
             for k in range(LEAST)
-        ]  # in turn, so that a slow spell of the machine meets both
-    tools, plain = (Timing(tuple(one[k] for one in pairs)) for k in (0, 1))
+        ]  # in turn, so that a slow phase of the machine affects both
+    tools, plain = (Timing(tuple(pair[k] for pair in pairs)) for k in (0, 1))
     note = (
         f"{DIALOGUES} dialogues of two or three turns, median of {LEAST}, spread {tools.spread:.0%}"
     )

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Judging answers on variants of their graphs: a ratio to judging them once.
+"""Judging answers on variants of their graphs, compared with judging them once.
 
-The answers are those of two baseline models to our own questions whose answers are queries. About
-half of those of one model are right, all of the other; only right ones are run on variants.
+Two baseline models answer our own questions with queries. All answers of one model are right, and
+about half of the other's; only right ones are executed on variants.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MODELS = ("baseline:oracle", "baseline:noisy?rate=0.5&seed=1")
 
 
 def run() -> list[Result]:
-    """Seconds for judging once and on variants, and the ratio."""
+    """Seconds for judging once and on variants, and their ratio."""
     each = ANSWERS // len(TASKS) // len(MODELS) + 1
     plan = config.quick_start(tasks=list(TASKS), models=list(MODELS), iterations=each)
     with open_store("memory:") as store:

@@ -242,7 +242,7 @@ def test_killed_run_is_counted(store, monkeypatch):
 
 
 def test_marks_of_a_killed_run_are_counted_by_a_check(store, monkeypatch):
-    """A check accepts counts with marks, and counts what is marked."""
+    """A check accepts counts with marks, and counts the marked evaluations."""
     monkeypatch.setattr(LiveCounts, "seal", lambda _: None)
     run(store, iterations=3)
     assert len(aggregates.check(store).right) == 1

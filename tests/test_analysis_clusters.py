@@ -126,7 +126,7 @@ def test_intervals_stay_inside_their_range(groups):
 
 
 def test_equivalence_is_two_one_sided_tests():
-    """p of equivalence is the larger of scipy's one-sided p at both margins."""
+    """The p of equivalence is the larger of scipy's one-sided p at both margins."""
     rng = np.random.default_rng(5)
     values = rng.normal(0.01, 0.1, 40)
     found = clusters(*([float(v)] for v in values)).p_equivalent(0.05)

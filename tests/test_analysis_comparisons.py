@@ -255,7 +255,7 @@ def test_scores_of_rounds_are_not_pooled():
 
 
 def test_sizes_need_series():
-    """Tasks whose labels differ in more than their size are no series; a note says so."""
+    """Tasks whose labels differ in more than their size do not form a series; a note says so."""
     table = sizes(small(), select(small()))
     assert table.rows == ()
     assert "differ in a declared problem size" in table.notes[0]

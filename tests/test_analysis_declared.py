@@ -84,7 +84,7 @@ def test_an_absent_file_is_named(tmp_path):
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """Return a folder of queries to damage, which replaces the shipped ones."""
+    """Yield a folder of queries to damage, which replaces the shipped ones."""
     place = tmp_path / "queries"
     place.mkdir()
     shipped = resources.folder("queries")

@@ -26,7 +26,7 @@ TASKS = (
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Yield a store with six dialogues of two baselines about each of a few tasks."""
+    """Return a store with six dialogues of two baselines about each of a few tasks."""
     path = tmp_path_factory.mktemp("difficulty") / "store"
     tasks = [word for task in TASKS for word in ("-t", task)]
     command("run", "-m", ORACLE, "-m", SILENT, *tasks, "-n", 6, "--store", path)

@@ -17,7 +17,7 @@ from tests.archives import as_json, record_v3
 
 
 def renamed(**labels):
-    """Yield a small store whose models have the given labels and ids, by the end of their IRI."""
+    """Return a small store whose models have the given labels and ids, by the end of their IRI."""
     updates = [
         f"""DELETE {{ GRAPH ?g {{ <model/model-{end}> rdfs:label ?l ; skos:notation ?n }} }}
         INSERT {{ GRAPH ?g {{

@@ -101,7 +101,7 @@ def test_sides_without_a_common_task_are_refused():
 
 
 def test_runs_are_compared_by_their_own_passes():
-    """A compared run has the values of its own pass."""
+    """A compared run has the values of its own evaluation pass."""
     a, b = sides(small(), "r1", iri("run/r1"))
     found = matches(small(), select(small()), a, b)
     rows = compare(found, a, b, samples=10).records()

@@ -86,7 +86,7 @@ def test_own_records_describe_own_models(tmp_path):
 
 
 def test_a_family_of_three_has_a_trend(tmp_path):
-    """Three models of a family have a line per known size; a model without a score is no point."""
+    """Three models of a family have a line per known size; a model without a score is left out."""
     third = """INSERT { GRAPH ?g { ?copy ?p ?o ; kgb:model <model/c> }
             GRAPH <graph/catalogue> { <model/c> a kgb:Model ; %(id)s "model-c" .
                 <model/d> a kgb:Model ; %(id)s "model-d" }

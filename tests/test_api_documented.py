@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The public Python API is the one that its page documents, and its examples are right."""
+"""The page documents exactly the public Python API, and its examples are right."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``kgbench validate``: words and exit codes."""
+"""``kgbench validate``: messages and exit codes."""
 
 import json
 
@@ -17,16 +17,16 @@ validate.command(app)
 
 @app.callback()
 def root() -> None:
-    """A second level, so that the command has its name as in kgbench."""
+    """Do nothing, so that the command keeps its name as a subcommand."""
 
 
 def run(*arguments):
-    """The result of ``kgbench validate ARGUMENTS``."""
+    """Return the result of ``kgbench validate ARGUMENTS``."""
     return CliRunner().invoke(app, ["validate", *map(str, arguments)])
 
 
 def test_an_accepted_configuration_is_summed_up(tmp_path):
-    """Exit code 0, and what it asks for in one line."""
+    """Exit code 0, and a summary in one line."""
     path = write(tmp_path, GOOD)
 
     result = run(path)
@@ -36,14 +36,14 @@ def test_an_accepted_configuration_is_summed_up(tmp_path):
 
 
 def test_iterations_per_case_are_called_so(tmp_path):
-    """The two ways of counting are not confused."""
+    """The summary distinguishes iterations per task from iterations per case."""
     result = run(write(tmp_path, changed("iterations: 2", "iterationsPerCase: 1")))
 
     assert "1 iteration per case" in result.stdout
 
 
 def test_a_refused_configuration_is_told_in_words(tmp_path):
-    """Exit code 1, one line for each finding with file, line and pointer."""
+    """Exit code 1, and one line for each finding with file, line and pointer."""
     path = write(tmp_path, changed("iterations: 2", "iteratons: 2"))
 
     result = run(path)
@@ -56,7 +56,7 @@ def test_a_refused_configuration_is_told_in_words(tmp_path):
 
 
 def test_what_is_not_installed_is_noted(tmp_path, monkeypatch):
-    """Known names that cannot be run here do not make a configuration wrong."""
+    """A known name that is not installed is noted and does not make a configuration wrong."""
     monkeypatch.setattr(names, "installed_connectors", lambda: ("baseline",))
     result = run(write(tmp_path, changed("baseline:oracle", "google:gemini")))
 

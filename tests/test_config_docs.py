@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``docs/configuration.md``: every example does what the page says."""
+"""``docs/configuration.md``: every example has the result that the page shows."""
 
 import dataclasses
 import re
@@ -26,7 +26,7 @@ REFUSED = [
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """A folder to be in, with the files that the page speaks of."""
+    """Change to a folder with the files that the page mentions, and return it."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "models").mkdir()
     (tmp_path / "models" / "ours.yaml").write_text("models: ['baseline:silent']\n")
@@ -36,7 +36,7 @@ def folder(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("text", ACCEPTED)
 def test_every_example_is_accepted(folder, text):
-    """What the page shows as a configuration is one."""
+    """Every configuration on the page is accepted."""
     (folder / "example.yaml").write_text(text)
 
     assert config.validate("example.yaml") == []
@@ -55,14 +55,14 @@ def test_the_example_in_turtle_is_accepted(folder):
 
 @pytest.mark.parametrize(("text", "said"), REFUSED)
 def test_every_mistake_is_said_as_the_page_says(folder, text, said):
-    """The findings are those of the page, to the letter."""
+    """The findings equal those of the page, to the letter."""
     (folder / "refused.yaml").write_text(text)
 
     assert [str(finding) for finding in config.validate("refused.yaml")] == said.splitlines()
 
 
 def test_the_commands_say_what_the_page_says(folder):
-    """The summary of ``kgbench validate``, and the output of the Python example."""
+    """The summary of ``kgbench validate`` and the output of the Python example are as shown."""
     command = [sys.executable, "-c", "from kgbench.cli import main; main()"]
     validated = subprocess.run(
         [*command, "validate", "formats.yaml"], capture_output=True, text=True, check=True
@@ -108,7 +108,7 @@ def test_the_table_of_keys_is_complete():
 
 
 def test_the_limits_of_the_page_are_those_of_the_code():
-    """Sizes that the page names are the ones in force."""
+    """Sizes on the page equal those in the code."""
     text = PAGE.read_text("utf-8")
 
     assert f"files above {documents.MAX_BYTES // 1024} KiB" in text

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is refused, and how it is said: file, line, pointer, what was found, what is allowed."""
+"""Findings about configurations: file, line, pointer, the wrong value and the allowed ones."""
 
 import contextlib
 import json
@@ -19,7 +19,7 @@ MODEL = "  - baseline:oracle\n"
 
 
 def found(tmp_path, text, name="small.yaml"):
-    """The findings of a file, as ``line pointer message``."""
+    """Return the findings of a file, as ``line pointer message``."""
     findings = config.validate(write(tmp_path, text, name))
     assert all(finding.source == str(tmp_path / name) for finding in findings)
     return [f"{f.line} {f.pointer} {f.message}" for f in findings]
@@ -184,7 +184,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("case", REFUSED)
 def test_what_is_wrong_is_said_with_its_place(tmp_path, case):
-    """Each mistake gives a finding with line, pointer, what was found and what is allowed."""
+    """Each mistake gives a finding with line, pointer, the wrong value and the allowed ones."""
     text, expected = REFUSED[case]
 
     said = found(tmp_path, text)
@@ -193,7 +193,7 @@ def test_what_is_wrong_is_said_with_its_place(tmp_path, case):
 
 
 def test_the_same_mistakes_are_found_in_json(tmp_path):
-    """JSON goes the same way: lines, pointers and words are those of YAML."""
+    """JSON gives the same lines, pointers and messages as YAML."""
     text = (
         '{\n "tasks": ["RdfFrendCount-*"],\n "models": [{"clas": "x"}],\n'
         ' "iterations": 0,\n "naem": 1\n}\n'
@@ -286,7 +286,7 @@ TURTLE_REFUSED = {
 
 
 def test_turtle_is_accepted(tmp_path):
-    """A configuration in Turtle gives the plan it says."""
+    """A configuration in Turtle gives the corresponding plan."""
     plan = config.load(write(tmp_path, TURTLE, "small.ttl"))
 
     assert [(t.label, t.parameters["size"]) for t in plan.tasks] == [("x", 2000)]
@@ -297,7 +297,7 @@ def test_turtle_is_accepted(tmp_path):
 
 @pytest.mark.parametrize("case", TURTLE_REFUSED)
 def test_mistakes_in_turtle_are_said_with_their_place(tmp_path, case, caplog):
-    """Turtle has pointers too, by way of the keys that its properties have."""
+    """Findings in Turtle have pointers, made of the keys of its properties."""
     (old, new), expected = TURTLE_REFUSED[case]
     text = TURTLE.replace(old, new).replace("2 .\n", "2 .\n" if case != "syntax" else "2")
     if case == "not a list":
@@ -321,7 +321,7 @@ def test_mistakes_in_turtle_are_said_with_their_place(tmp_path, case, caplog):
     ],
 )
 def test_files_that_cannot_be_read_are_refused(tmp_path, content, name, expected):
-    """Empty, foreign, oversized and wrongly encoded files are told as what they are."""
+    """Empty, foreign, oversized and wrongly encoded files have findings that say so."""
     said = found(tmp_path, content, name)
 
     assert len(said) == 1
@@ -329,7 +329,7 @@ def test_files_that_cannot_be_read_are_refused(tmp_path, content, name, expected
 
 
 def test_missing_files_and_folders_are_refused(tmp_path):
-    """A path that leads to nothing, or to no file, is a finding like any other."""
+    """A path that leads to nothing, or to a folder, is a finding."""
     assert "there is no such file" in str(config.validate(tmp_path / "none.yaml")[0])
     assert "this is not a file" in str(config.validate(tmp_path)[0])
     assert "there is no such file" in str(config.validate("bad\0name.yaml")[0])
@@ -337,12 +337,12 @@ def test_missing_files_and_folders_are_refused(tmp_path):
 
 
 def test_a_byte_order_mark_is_no_mistake(tmp_path):
-    """UTF-8 as some editors write it is read."""
+    """UTF-8 with a byte order mark is read."""
     assert found(tmp_path, b"\xef\xbb\xbf" + GOOD.encode()) == []
 
 
 def test_messages_are_short_and_printable(tmp_path):
-    """What a file holds is quoted in part, and cannot steer the terminal that shows it."""
+    """A quotation from a file is shortened, and contains no control characters."""
     said = found(tmp_path, GOOD + f'"\\e[31m{"x" * 900}": "\\a"\nseed: "{"y" * 5000}"\n')
 
     assert len(said) == 2
@@ -351,7 +351,7 @@ def test_messages_are_short_and_printable(tmp_path):
 
 
 def test_contexts_of_others_are_never_read(tmp_path):
-    """A context that a configuration names is a key like any other, and no known one."""
+    """A context that a configuration names is an unknown key."""
     (refused,) = found(tmp_path, '"@context": "https://example.org/context"\n' + GOOD)
 
     assert refused.startswith("1 /@context unknown key '@context'")
@@ -376,7 +376,7 @@ VALUES = st.recursive(
 )
 @given(st.dictionaries(st.sampled_from(KEYS), VALUES, max_size=6))
 def test_any_document_is_accepted_or_refused(tmp_path, value):
-    """No document raises anything, none has unknown keys; pySHACL and our validation agree."""
+    """No document raises an exception or passes with unknown keys; pySHACL agrees with kgbench."""
     report = config.check(write(tmp_path, json.dumps(value), "any.json"))
 
     unknown = set(value) - set(graphs.terms())
@@ -387,7 +387,7 @@ def test_any_document_is_accepted_or_refused(tmp_path, value):
 
 
 def test_a_long_list_is_read_to_its_end(tmp_path):
-    """More entries than Python's recursion goes deep are told apart, in the order of the file."""
+    """A list of 1,501 entries is checked to its end, in the order of the file."""
     sizes = ", ".join(str(size) for size in range(1, 1501))
     path = write(tmp_path, GOOD + f"sizes: [{sizes}, 0]\n")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""API keys in configurations: found wherever they stand, and never repeated."""
+"""API keys in configurations are found in any place and never repeated."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from kgbench.errors import ModelSpecError
 from kgbench.secrets import key_patterns, secret_names
 from tests.config_files import GOOD, changed, write
 
-# Put together here, so that no scanner takes them for keys that leaked.
+# Assembled here, so that no scanner reports them as leaked keys.
 KEYS = {
     "openai": "sk-" + "Ab3dEf6hIj9k",
     "openai project": "sk-" + "proj-" + "A1b2C3d4E5f6G7h8",
@@ -36,14 +36,14 @@ PLACES = {
 
 
 def told(tmp_path, text, name="small.yaml"):
-    """Everything that is said about a file."""
+    """Return all findings about a file, as text."""
     return "\n".join(str(finding) for finding in config.validate(write(tmp_path, text, name)))
 
 
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("kind", KEYS)
 def test_a_key_is_refused_and_not_repeated(tmp_path, kind, place):
-    """Whatever the provider and wherever in the file, comments included."""
+    """A key of any provider in any place is refused and not quoted, comments included."""
     key = KEYS[kind]
     text = PLACES[place](key)
     line = next(number for number, each in enumerate(text.splitlines(), 1) if key in each)
@@ -60,7 +60,7 @@ def test_a_key_is_refused_and_not_repeated(tmp_path, kind, place):
     "field", ["api_key", "apiKey", "api-key", "OPENAI_API_KEY", "token", "accessToken", "password"]
 )
 def test_a_field_for_a_key_is_refused_whatever_it_holds(tmp_path, field):
-    """The value has no known shape, but the name says what it is; the value is not repeated."""
+    """A field with the name of a credential is refused, and its value is not quoted."""
     entry = f"  - {{class: openai, params: {{model: m, {field}: correcthorse}}}}"
 
     said = told(tmp_path, changed("  - baseline:oracle", entry))
@@ -70,7 +70,7 @@ def test_a_field_for_a_key_is_refused_whatever_it_holds(tmp_path, field):
 
 
 def test_escapes_do_not_hide_a_key(tmp_path):
-    """JSON and Turtle may write the first letter as an escape."""
+    """A key is found if JSON or Turtle writes its first letter as an escape."""
     key = "\\u0073k-" + "Ab3dEf6hIj9kL2"
     turtle = (
         "@prefix kgb: <https://w3id.org/kgbench/ns#> .\n"
@@ -86,7 +86,7 @@ def test_escapes_do_not_hide_a_key(tmp_path):
 
 
 def test_a_property_for_a_key_is_refused_in_turtle(tmp_path):
-    """In Turtle the name of the property says what it is for."""
+    """In Turtle, a property with the name of a credential is refused."""
     text = (
         "@prefix kgb: <https://w3id.org/kgbench/ns#> .\n"
         "@prefix param: <https://w3id.org/kgbench/parameter#> .\n"
@@ -118,7 +118,7 @@ def test_a_property_for_a_key_is_refused_in_turtle(tmp_path):
     ],
 )
 def test_a_key_in_a_specification_is_refused_and_not_repeated(spec):
-    """The command line is no place for keys either: it is seen by others and recorded."""
+    """A key in a specification on the command line is refused and not quoted."""
     with pytest.raises(ModelSpecError) as caught:
         config.model_setup(spec)
 
@@ -143,6 +143,6 @@ def test_a_key_in_a_specification_is_refused_and_not_repeated(spec):
     ],
 )
 def test_ordinary_text_is_no_key(harmless):
-    """Names of models, tasks and options are left alone."""
+    """Names of models, tasks and options are not taken for keys."""
     assert not key_patterns.contains_pasted_key(harmless)
     assert not secret_names.is_secret_field(harmless.partition(":")[0])

@@ -54,7 +54,7 @@ toolProtocol: text
 
 
 def test_a_small_configuration_has_the_defaults_of_a_plan(tmp_path):
-    """What is not said is what a plan has by itself."""
+    """Missing keys have the defaults of a plan."""
     plan = config.load(write(tmp_path, changed("name: small\n", "")))
 
     assert plan == Plan(
@@ -68,7 +68,7 @@ def test_a_small_configuration_has_the_defaults_of_a_plan(tmp_path):
 
 
 def test_everything_that_is_said_is_in_the_plan(tmp_path):
-    """Each key arrives, with the value that was written, to the last digit."""
+    """Each key is in the plan with the written value, to the last digit."""
     plan = config.load(write(tmp_path, FULL))
 
     assert (plan.name, plan.suite) == ("full", "kgbench-1")
@@ -88,7 +88,7 @@ def test_everything_that_is_said_is_in_the_plan(tmp_path):
 
 
 def test_a_price_table_stands_beside_its_configuration(tmp_path):
-    """It is found from there, refused when it is missing, and left out of what is recorded."""
+    """A price table is relative to its configuration, must exist, and is not recorded."""
     path = write(tmp_path, GOOD + "prices: ours.ttl\n")
     (finding,) = config.validate(path)
     (tmp_path / "ours.ttl").touch()
@@ -101,7 +101,7 @@ def test_a_price_table_stands_beside_its_configuration(tmp_path):
 
 
 def test_entries_become_tasks_in_their_order(tmp_path):
-    """Names, classes and patterns become tasks in order, texts what they stand for."""
+    """Names, classes and patterns become tasks in order; texts are replaced by their meaning."""
     plan = config.load(write(tmp_path, FULL))
 
     labels = [task.label for task in plan.tasks]
@@ -132,7 +132,7 @@ def test_one_size_leaves_the_labels_alone(tmp_path):
 
 
 def test_patterns_that_overlap_select_once(tmp_path):
-    """A task that two patterns match, or a pattern after its label, is one task."""
+    """A task that two patterns match, or a pattern and its label, is one task."""
     tasks = '  - RdfFriendCount-turtle-1\n  - "RdfFriendCount-turtle-*"\n  - "*-1"\n'
     plan = config.load(write(tmp_path, changed("  - RdfFriendCount-turtle-1\n", tasks)))
 
@@ -143,7 +143,7 @@ def test_patterns_that_overlap_select_once(tmp_path):
 
 @pytest.mark.parametrize("text", [GOOD, FULL])
 def test_the_recorded_turtle_gives_the_same_plan(tmp_path, text):
-    """What a run records is a configuration: accepted by the shapes, and a fixed point."""
+    """The recorded configuration conforms to the shapes, and gives the same plan again."""
     plan = config.load(write(tmp_path, text))
     again = config.load(write(tmp_path, plan.source_ttl, "recorded.ttl"))
 
@@ -153,7 +153,7 @@ def test_the_recorded_turtle_gives_the_same_plan(tmp_path, text):
 
 
 def test_json_yaml_and_turtle_give_one_plan(tmp_path):
-    """The same configuration in three syntaxes is one plan."""
+    """The same configuration in three syntaxes gives one plan."""
     as_json = (
         '{"name": "small", "tasks": ["RdfFriendCount-turtle-1"],'
         ' "models": ["baseline:oracle"], "iterations": 2}'
@@ -193,7 +193,7 @@ def test_tasks_and_models_can_be_selected(tmp_path):
 
 
 def test_a_specification_can_be_selected_that_the_configuration_lacks(tmp_path):
-    """``--model SPEC`` asks another model, with the tasks and limits of the configuration."""
+    """``--model SPEC`` selects another model, with the tasks and limits of the configuration."""
     plan = config.load(write(tmp_path, GOOD), models=["openai:m@http://127.0.0.1:9/v1?seed=1"])
 
     assert [model.spec for model in plan.models] == ["openai:m@http://127.0.0.1:9/v1?seed=1"]
@@ -210,7 +210,7 @@ def test_a_specification_can_be_selected_that_the_configuration_lacks(tmp_path):
     ],
 )
 def test_a_selection_of_nothing_is_refused(tmp_path, selection, message, monkeypatch):
-    """A mistyped selection does not quietly become an empty run."""
+    """A selection without a match is refused."""
     monkeypatch.setattr(names, "installed_connectors", lambda: ("baseline", "openai"))
 
     with pytest.raises(ConfigurationError) as caught:
@@ -239,7 +239,7 @@ iterations: 1
 
 
 def test_known_names_that_are_not_installed_are_passed_over(tmp_path, monkeypatch):
-    """They are notes, to validate as to run; only where nothing else is left are they refused."""
+    """Names that are not installed are notes, and refused only if nothing else is left."""
     known = catalogue.task_classes()
     known.pop("Text2SparqlExecEvalListBeastiary", None)
     monkeypatch.setattr(catalogue, "task_classes", lambda: known)
@@ -283,7 +283,7 @@ def test_the_published_configuration_is_accepted(external_data):
 
 
 def test_included_files_bring_in_tasks_and_models(tmp_path):
-    """Paths are relative to the file that says them; a file that comes twice is read once."""
+    """Paths are relative to the including file; a file that is included twice is read once."""
     write(tmp_path, 'models: ["baseline:silent"]\ninclude: [more/tasks.ttl]\n', "models.yaml")
     write(
         tmp_path,
@@ -346,7 +346,7 @@ def test_includes_that_cannot_be_followed_are_refused(tmp_path, files, expected)
 
 @pytest.mark.parametrize("place", ["https://example.org/models.yaml", "file:///etc/passwd"])
 def test_nothing_is_included_from_the_web(tmp_path, place):
-    """An include is a path; addresses are refused by the shapes."""
+    """An include is a path; a URL is refused by the shapes."""
     found = config.validate(write(tmp_path, GOOD + f"include: ['{place}']\n"))
 
     assert [finding.pointer for finding in found] == ["/include/0"]
@@ -354,7 +354,7 @@ def test_nothing_is_included_from_the_web(tmp_path, place):
 
 
 def test_including_has_an_end(tmp_path):
-    """A chain of more files than anybody writes is refused."""
+    """A chain of too many includes is refused."""
     for number in range(120):
         write(tmp_path, f"include: [p{number + 1}.yaml]\n", f"p{number}.yaml")
     write(tmp_path, "models: ['baseline:silent']\n", "p120.yaml")
@@ -368,7 +368,7 @@ def test_including_has_an_end(tmp_path):
 
 
 def test_the_quick_start_has_the_kinds_with_published_results():
-    """It has baseline models, five iterations and 31 labels; --task selects among all."""
+    """The quick start has baseline models, five iterations and 31 labels; --task selects any."""
     plan = config.quick_start()
     known = catalogue.labelled_tasks()
 
@@ -386,7 +386,7 @@ def test_the_quick_start_has_the_kinds_with_published_results():
 
 
 def test_the_context_knows_the_keys_of_the_shapes():
-    """Every term of the context is in kgbench's namespace or a standard one, none is unknown."""
+    """Every term of the context is in kgbench's namespace or a standard one."""
     assert {iri for iri in graphs.terms().values() if iri.startswith(KGB)} >= {
         KGB.tasks,
         KGB.models,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Configurations in the form of LLM-KG-Bench, of each of its versions, run as they are."""
+"""Configurations of each version of LLM-KG-Bench can be run unchanged."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kgbench.cli import app
 from kgbench.errors import ConfigurationError
 from tests.config_files import write
 
-# Written for these tests, with the keys, classes and options that the published files have.
+# Written for these tests, with the keys, classes and options of the published files.
 FIRST = """\
 tests:
   - TurtleErrorsStatic
@@ -111,14 +111,14 @@ TEXTS = {"first": FIRST, "second": SECOND, "third": THIRD}
 
 
 def said(*arguments):
-    """What a command says on standard output, and its exit code."""
+    """Return exit code and standard output of a command."""
     done = CliRunner().invoke(app, [str(each) for each in arguments])
     return done.exit_code, done.stdout
 
 
 @pytest.mark.parametrize("version", TEXTS)
 def test_a_published_configuration_is_planned_to_its_end(version, tmp_path):
-    """``validate`` and ``run --dry-run`` accept the same; what cannot be run is said by both."""
+    """``validate`` and ``run --dry-run`` accept the same, and report the same omissions."""
     path = write(tmp_path, TEXTS[version])
     store = tmp_path / "store"
 
@@ -138,7 +138,7 @@ def test_a_published_configuration_is_planned_to_its_end(version, tmp_path):
 
 @pytest.mark.parametrize("version", TEXTS)
 def test_a_published_configuration_is_run_with_another_model(version, tmp_path):
-    """Its tasks are run with a model of one's own; what is passed over is said in words."""
+    """The tasks of a published configuration run with another model; omissions are reported."""
     path = write(tmp_path, TEXTS[version])
     options = ("--store", tmp_path / "store", "--model", "baseline:silent")
 
@@ -152,7 +152,7 @@ def test_a_published_configuration_is_run_with_another_model(version, tmp_path):
 
 
 def test_reasons_for_tasks_that_are_passed_over_name_what_is_missing(tmp_path):
-    """Tasks without their graph and parameter values without theirs say which it is."""
+    """The reason for an omitted task names the missing graph or parameter value."""
     plan = config.load(write(tmp_path, SECOND))
     words = "\n".join(plan.passed_over)
 
@@ -167,7 +167,7 @@ def test_reasons_for_tasks_that_are_passed_over_name_what_is_missing(tmp_path):
 
 
 def test_options_of_published_models_arrive(tmp_path):
-    """``baseURL`` is the address that is asked, options of vLLM are the connector's."""
+    """``baseURL`` is the address of the server, and options of vLLM reach its connector."""
     here, llama, former = config.load(write(tmp_path, THIRD)).models
 
     assert (here.connector, here.base_url) == ("openai", "http://127.0.0.1:9/v1")
@@ -181,7 +181,7 @@ def test_options_of_published_models_arrive(tmp_path):
 
 
 def test_each_object_among_params_is_a_model_or_task_of_its_own(tmp_path):
-    """Lists of several objects are several models, and several tasks, each with its label."""
+    """A list of several objects gives several models or tasks, each with its own label."""
     path = write(
         tmp_path,
         "tasks:\n"
@@ -207,7 +207,7 @@ def test_each_object_among_params_is_a_model_or_task_of_its_own(tmp_path):
 
 
 def test_each_object_among_params_of_a_model_names_it(tmp_path):
-    """One of several objects without ``model`` is refused, at its place."""
+    """One of several objects without ``model`` is refused."""
     text = FIRST.replace("      - model: claude-2\n", "      - temperature: 0\n")
 
     with pytest.raises(ConfigurationError, match="'model' in params"):
@@ -225,7 +225,7 @@ def test_findings_name_the_keys_that_were_written(tmp_path):
 
 
 def test_both_names_of_a_key_are_one_too_many(tmp_path):
-    """``tests`` beside ``tasks`` is refused instead of being lost."""
+    """``tests`` beside ``tasks`` is refused."""
     (finding,) = config.validate(write(tmp_path, FIRST + 'tasks: ["*"]\n'))
 
     assert (finding.pointer, finding.line) == ("/tests", 1)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reading YAML and JSON: values as written, lines of all of them, nothing surprising accepted."""
+"""Reading YAML and JSON: values as written, a line for each, ambiguous syntax refused."""
 
 import json
 
@@ -14,7 +14,7 @@ READERS = {"yaml": yaml_tree.read, "json": json_tree.read}
 
 
 def messages(read, text):
-    """All findings of a document as ``line pointer message``."""
+    """Return all findings of a document as ``line pointer message``."""
     try:
         findings = read("file", text).findings
     except ConfigurationError as error:
@@ -56,7 +56,7 @@ def messages(read, text):
     ],
 )
 def test_scalars_follow_the_core_schema_of_yaml_1_2(written, value):
-    """What YAML 1.1 would take for an octal, a truth value or a date is what it looks like."""
+    """Octals, truth values and dates of YAML 1.1 are read as YAML 1.2 defines them."""
     found = yaml_tree.read("file", f"key: {written}\n").value["key"]
 
     assert found == value
@@ -103,14 +103,14 @@ def test_scalars_follow_the_core_schema_of_yaml_1_2(written, value):
     ],
 )
 def test_what_yaml_hides_is_refused(text, expected):
-    """Doubled keys, nulls, tags, merge keys and the like are told with line and pointer."""
+    """Repeated keys, nulls, tags, merge keys and the like are reported with line and pointer."""
     assert any(expected in each for each in messages(yaml_tree.read, text)), messages(
         yaml_tree.read, text
     )
 
 
 def test_a_bomb_of_aliases_is_refused_before_it_is_expanded():
-    """Nine levels of nine aliases would be 387 million values."""
+    """Nine levels of nine aliases, 387 million values, are refused before expansion."""
     lines = ["l0: &l0 [x, x, x, x, x, x, x, x, x]"]
     lines += [f"l{n}: &l{n} [{', '.join([f'*l{n - 1}'] * 9)}]" for n in range(1, 9)]
 
@@ -120,7 +120,7 @@ def test_a_bomb_of_aliases_is_refused_before_it_is_expanded():
 
 
 def test_a_modest_alias_stands_for_its_value():
-    """Aliases as such are welcome, also twice, and have the line where they are used."""
+    """An alias stands for its value, also twice, and has the line of its use."""
     tree = yaml_tree.read("file", "a: &x {b: 1}\nc: *x\nd: [*x]\n")
 
     assert tree.value == {"a": {"b": 1}, "c": {"b": 1}, "d": [{"b": 1}]}
@@ -154,7 +154,7 @@ def test_a_modest_alias_stands_for_its_value():
     ],
 )
 def test_what_json_hides_is_refused(text, expected):
-    """Doubled keys, nulls and whatever is not JSON are told with line and pointer."""
+    """Repeated keys, nulls and invalid JSON are reported with line and pointer."""
     assert any(expected in each for each in messages(json_tree.read, text)), messages(
         json_tree.read, text
     )
@@ -172,7 +172,7 @@ VALUES = st.recursive(
 @settings(deadline=None)
 @given(VALUES, st.sampled_from([None, 0, 3]))
 def test_json_is_read_as_the_standard_library_reads_it(value, indent):
-    """Any JSON value within the limits comes back the same, with a line for every pointer."""
+    """Any JSON value within the limits is read unchanged, with a line for every pointer."""
     tree = json_tree.read("file", json.dumps(value, indent=indent))
 
     assert tree.value == value
@@ -190,7 +190,7 @@ YAML_VALUES = st.recursive(
 @settings(deadline=None)
 @given(YAML_VALUES)
 def test_json_is_yaml(value):
-    """What JSON writes, YAML reads as the same value."""
+    """YAML reads any JSON as the same value."""
     assert yaml_tree.read("file", json.dumps(value)).value == value
 
 
@@ -198,7 +198,7 @@ def test_json_is_yaml(value):
 @settings(deadline=None)
 @given(text=st.text(max_size=200) | st.text("{}[]:,-&*!|>'\"#%@ \n\tab01~?<.", max_size=60))
 def test_any_text_is_read_or_refused(reader, text):
-    """No text, however odd, raises anything but a refusal with findings."""
+    """Any text is read, or refused with findings."""
     try:
         READERS[reader]("file", text)
     except ConfigurationError as error:
@@ -206,7 +206,7 @@ def test_any_text_is_read_or_refused(reader, text):
 
 
 def test_lines_are_those_of_the_file():
-    """Each pointer has the line where its key or item stands, deeper ones the line around them."""
+    """Each pointer has the line of its key or item, a deeper one the line around it."""
     text = "tasks:\n  - label: a\n    params:\n      - x: 1\n\niterations: 3\n"
     tree = yaml_tree.read("file", text)
 

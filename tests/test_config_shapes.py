@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The shapes of configurations: what conforms, and mutants made by machine that must not."""
+"""The shapes of configurations: conforming documents, and generated mutants that must fail."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ ACCEPTED = {
 
 @functools.cache
 def read(name):
-    """The graph of one of the accepted documents."""
+    """Return the graph of one of the accepted documents."""
     from pathlib import Path
 
     text, root_type = ACCEPTED[name]
@@ -68,9 +68,9 @@ def read(name):
 
 
 def refused_by(graph):
-    """The shapes that a graph does not conform to, with those nested in them.
+    """Return the violated shapes of a graph, with those nested in them.
 
-    What pySHACL accepts our own validation accepts, and nothing else.
+    Asserts that pySHACL and kgbench's validation agree.
     """
     conforms, report, _ = validate(graph, shacl_graph=conformance.shapes())
     found = set(report.objects(None, SH.sourceShape))
@@ -83,7 +83,7 @@ def refused_by(graph):
 
 @pytest.mark.parametrize("name", ACCEPTED)
 def test_what_may_be_said_conforms(name):
-    """Each kind of file has graphs that pass."""
+    """Each kind of file has graphs that conform."""
     assert refused_by(read(name)) == set()
 
 
@@ -91,7 +91,7 @@ def test_what_may_be_said_conforms(name):
 
 
 def values(graph, shape):
-    """The nodes and the property that a property shape applies to, with the values there."""
+    """Return (node, property, value) for all values that a property shape applies to."""
     path = conformance.shapes().value(shape, SH.path)
     if isinstance(path, URIRef):
         owners = {
@@ -107,13 +107,13 @@ def values(graph, shape):
 
 
 def owner_of(shape):
-    """The named shape that a property shape belongs to."""
+    """Return the named shape that a property shape belongs to."""
     owners = conformance.shapes().subjects(SH.property, shape)
     return next(owner for owner in owners if isinstance(owner, URIRef))
 
 
 def focus_nodes(graph, node_shape):
-    """The nodes that a named shape applies to."""
+    """Return the nodes that a named shape applies to."""
     if node_shape == SHAPE.modelParams:
         models = focus_nodes(graph, SHAPE.ModelSelection)
         return {node for model in models for node in graph.objects(model, KGB.params)}
@@ -129,7 +129,7 @@ def focus_nodes(graph, node_shape):
 
 
 def spoilt_values(shape):
-    """Values that a property shape must refuse, each for another of its constraints."""
+    """Yield values that a property shape must refuse, each by another of its constraints."""
     shapes = conformance.shapes()
 
     def one(parameter):
@@ -157,12 +157,12 @@ def spoilt_values(shape):
 
 
 def property_shapes():
-    """All named property shapes."""
+    """Return all named property shapes."""
     return sorted(conformance.shapes().subjects(RDF.type, SH.PropertyShape))
 
 
 def mutated(configuration, *, remove=(), add=()):
-    """A copy of a graph without some triples and with others."""
+    """Return a copy of a graph without some triples and with others."""
     graph = Graph()
     for triple in configuration:
         graph.add(triple)
@@ -174,14 +174,14 @@ def mutated(configuration, *, remove=(), add=()):
 
 
 def examples(shape):
-    """The accepted graphs in which a property shape finds values."""
+    """Return the accepted graphs in which a property shape finds values."""
     found = [read(name) for name in ("whole", "per case")]
     return [(each, values(each, shape)) for each in found if values(each, shape)]
 
 
 @pytest.mark.parametrize("shape", property_shapes(), ids=lambda s: s.fragment)
 def test_each_value_is_checked(shape):
-    """Retyped, out of range, too long or ill-formed: no such value passes its shape."""
+    """A value with a wrong datatype, range, length or form violates its property shape."""
     configuration, places = examples(shape)[0]
     owner, path, value = places[0]
     spoilt = list(spoilt_values(shape)) or [Literal(7), Literal("a\nb")]
@@ -193,9 +193,9 @@ def test_each_value_is_checked(shape):
 
 @pytest.mark.parametrize("shape", property_shapes(), ids=lambda s: s.fragment)
 def test_each_single_value_stands_once(shape):
-    """A second value of any key is refused by the shape of that key."""
+    """A second value of any key violates the shape of that key."""
     if conformance.shapes().value(shape, SH.maxCount) is None:
-        if shape in (SHAPE.params, SHAPE.modelParams):  # one task, or model, for each
+        if shape in (SHAPE.params, SHAPE.modelParams):  # each for one task, or model
             return
         assert not isinstance(conformance.shapes().value(shape, SH.path), URIRef)
         return
@@ -225,7 +225,7 @@ def test_each_single_value_stands_once(shape):
     ],
 )
 def test_each_needed_key_is_missed(key, needed_by):
-    """Take away what is needed, and the shape that says so refuses."""
+    """Without a required key, the shape that requires it is violated."""
     graph = mutated(read("part" if key == "all of a part" else "whole"))
     graph.remove((None, KGB.include, None))
     task = next(iter(focus_nodes(graph, SHAPE.TaskSelection)), None)
@@ -255,7 +255,7 @@ def test_each_needed_key_is_missed(key, needed_by):
     ids=lambda s: s.fragment,
 )
 def test_each_object_is_closed(shape):
-    """No property passes that is not listed: unknown, foreign, or at home elsewhere."""
+    """A property that is not listed is refused: unknown, foreign, or of another object."""
     configuration = read("part" if shape == SHAPE.ConfigurationPart else "whole")
     target = (shape, SH.targetClass)
     root_type = conformance.shapes().value(*target)
@@ -291,7 +291,7 @@ def test_each_object_is_closed(shape):
     ],
 )
 def test_what_cannot_go_together_is_refused(old, new, refusing):
-    """Combinations and entries that mean nothing are refused by the shape made for them."""
+    """Contradictory and meaningless entries violate the shape for their case."""
     from pathlib import Path
 
     text = WHOLE.replace(old, new, 1)
@@ -302,7 +302,7 @@ def test_what_cannot_go_together_is_refused(old, new, refusing):
 
 
 def test_every_shape_is_said_in_words():
-    """Each named shape tells what is allowed, and each property shape which key it is about."""
+    """Each named shape has a description, and each property shape has a name as well."""
     shapes = conformance.shapes()
     silent = {SHAPE.Configuration, SHAPE.ConfigurationPart, SHAPE.Number, SHAPE.TextOrEntry}
     silent |= {SHAPE.TaskSelection, SHAPE.ModelSelection}
@@ -315,7 +315,7 @@ def test_every_shape_is_said_in_words():
 
 
 def test_only_core_constraints_are_used():
-    """No SPARQL and no other extension of SHACL stands in the shapes."""
+    """The shapes use no SPARQL and no other extension of SHACL."""
     extensions = {SH.sparql, SH.select, SH.js, SH.rule, SH.target, SH.expression}
 
     assert not extensions & set(conformance.shapes().predicates())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sizes that a single entry of a configuration lists: a task of its own for each of them."""
+"""A list of sizes in a single entry of a configuration gives a task for each of them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LISTED = changed(
 
 
 def test_each_listed_size_is_a_task(tmp_path):
-    """The size stands behind the label and among the parameters, and kept by what is recorded."""
+    """The size is part of the label and of the parameters, and is recorded."""
     plan = config.load(write(tmp_path, LISTED))
     assert {task.label: task.parameters["size"] for task in plan.tasks} == {
         "mine-1000": 1000,
@@ -28,13 +28,13 @@ def test_each_listed_size_is_a_task(tmp_path):
 
 
 def test_sizes_of_the_run_leave_listed_ones_alone(tmp_path):
-    """What an entry says of itself goes before what is said for all."""
+    """Sizes of an entry take precedence over those of the run."""
     plan = config.load(write(tmp_path, LISTED + "sizes: [4000, 5000]\n"))
     assert [task.parameters["size"] for task in plan.tasks] == [1000, 8000, 10, 20]
 
 
 def test_each_wrong_size_is_named(tmp_path):
-    """A size that is none, too small, or given to a task without sizes is refused where it is."""
+    """A size that is invalid, too small, or given to a task without sizes has a finding."""
     wrong = LISTED.replace("[10, 20]", "[2, many]").replace("RdfFriendCount", "RdfSyntaxFixList")
     found = [str(one) for one in config.validate(write(tmp_path, wrong))]
     assert ["/params/size:" in one for one in found] == [True] * 3, found
@@ -44,7 +44,7 @@ def test_each_wrong_size_is_named(tmp_path):
 
 
 def test_a_task_that_has_a_size_of_its_own_keeps_it(tmp_path, monkeypatch):
-    """A label that another package declares with a size is asked at that one only."""
+    """A label that another package declares with a size has only that size."""
     theirs = catalogue.make_task("RdfFriendCount", "theirs", {"size": 800})
     monkeypatch.setattr(catalogue, "labelled_tasks", lambda: {"theirs": theirs})
     path = write(tmp_path, changed("RdfFriendCount-turtle-1", "theirs") + "sizes: [4000, 5000]\n")
@@ -53,7 +53,7 @@ def test_a_task_that_has_a_size_of_its_own_keeps_it(tmp_path, monkeypatch):
 
 
 def test_sizes_of_the_run_are_refused_where_a_task_cannot_have_them(tmp_path):
-    """8,000 characters are a size of one class, 8,000 persons none of another."""
+    """A size of the run is refused for a class that cannot have it (8,000 persons)."""
     wrong = changed(
         "  - RdfFriendCount-turtle-1\n",
         "  - RdfFriendCount-turtle-1\n  - class: TurtleSampleGeneration\nsizes: [1000, 8000]\n",
@@ -65,7 +65,7 @@ def test_sizes_of_the_run_are_refused_where_a_task_cannot_have_them(tmp_path):
 
 
 def test_a_size_is_refused_that_does_not_go_with_other_parameters(tmp_path):
-    """Before anything is asked it is known that a graph of this kind does not fit."""
+    """A size that does not fit the other parameters is refused before any call."""
     params = "{size: 600, knowsCount: 2}"
     wrong = LISTED.replace("{graphFormat: turtle, size: [1000, 8000]}", params)
     (found,) = [str(one) for one in config.validate(write(tmp_path, wrong))]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Model specifications: what they mean, how they are written, and the IRIs they give."""
+"""Model specifications: their meaning, their written form, and the IRIs of their models."""
 
 import string
 
@@ -50,7 +50,7 @@ MODEL = "https://w3id.org/kgbench/model/"
 def test_a_specification_names_connector_model_address_and_values(  # noqa: PLR0917
     spec, connector, model_id, base_url, sampling, options
 ):
-    """The parts are told apart, values are numbers where they are written as numbers."""
+    """The parts of a specification are separated, and numeric values are read as numbers."""
     found = config.model_setup(spec)
 
     assert (found.connector, found.model_id, found.base_url) == (connector, model_id, base_url)
@@ -78,7 +78,7 @@ def test_a_specification_names_connector_model_address_and_values(  # noqa: PLR0
     ],
 )
 def test_what_no_connector_understands_is_refused(spec, message):
-    """The message names the part that is wrong, and the nearest that exists."""
+    """The message names the wrong part, and the nearest valid one."""
     with pytest.raises(ModelSpecError, match=message.replace("?", r"\?")):
         config.model_setup(spec)
 
@@ -107,7 +107,7 @@ def test_the_written_form_is_one():
     ],
 )
 def test_the_iri_says_what_is_measured(spec, label, iri):
-    """The provider's name alone where nothing else is set, so that published runs join in."""
+    """Without settings the IRI is the provider's name alone, as for published runs."""
     assert specs.model_setup(spec, label).iri == MODEL + iri
 
 
@@ -138,7 +138,7 @@ WRITTEN = st.builds(
 
 
 def made(written, label=None):
-    """The setup of ``written``, or ``None`` where it is refused."""
+    """Return the setup of ``written``, or ``None`` if it is refused."""
     try:
         return specs.setup(written, label)
     except ModelSpecError:
@@ -148,7 +148,7 @@ def made(written, label=None):
 @settings(deadline=None)
 @given(WRITTEN)
 def test_a_written_specification_is_read_back(written):
-    """The specification of any model gives the same model again."""
+    """The specification of any model, as written, gives the same model again."""
     found = made(written)
 
     assert found is None or specs.model_setup(found.spec) == found
@@ -157,7 +157,7 @@ def test_a_written_specification_is_read_back(written):
 @settings(deadline=None)
 @given(WRITTEN, WRITTEN, st.sampled_from([None, "a", "~a"]), st.sampled_from([None, "a", "a~"]))
 def test_different_models_have_different_iris(first, second, one, other):
-    """What is measured differently is never the same resource; addresses do not matter."""
+    """Models with different settings have different IRIs; addresses do not matter."""
     a, b = made(first, one), made(second, other)
     if a is None or b is None or a.iri != b.iri or "baseline" in (a.connector, b.connector):
         return
@@ -171,7 +171,7 @@ def test_different_models_have_different_iris(first, second, one, other):
 
 
 def test_two_models_of_one_name_are_not_taken_for_one():
-    """Specifications that differ, but not in the label, are refused; the same one twice is one."""
+    """Specifications that differ under one label are refused; the same one twice is one."""
     one, other = (f"openai:m@http://127.0.0.1:{port}/v1" for port in (1, 2))
     assert len(config.quick_start(models=[one, one]).models) == 1
     with pytest.raises(ConfigurationError, match="there is another model 'm' already: write both"):
@@ -190,7 +190,7 @@ def test_two_models_of_one_name_are_not_taken_for_one():
     ],
 )
 def test_what_a_connector_does_not_take_is_found_by_validation(spec, words, tmp_path):
-    """``validate`` says what a run would be refused for, without a key and without a call."""
+    """``validate`` refuses unsupported parameters like a run, without a key and without a call."""
     (tmp_path / "c.yaml").write_text(f'tasks: ["*"]\nmodels: ["{spec}"]\niterations: 1\n')
     (finding,) = config.check(tmp_path / "c.yaml").findings
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The plan that a run records: parameters of any shape are the same when they are read again."""
+"""The recorded plan: parameters of any type are read back unchanged."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kgbench.config import graphs, settings, turtle
 from kgbench.config.documents import Document
 from tests.config_files import GOOD, changed, write
 
-# A graph has no order of what is equal, and no null: see the test of what is left out.
+# A graph has no order of equal values, and no null; another test covers omitted values.
 VALUES = st.recursive(
     st.booleans()
     | st.integers(-(2**63), 2**63 - 1)
@@ -31,12 +31,12 @@ VALUES = st.recursive(
 
 @pytest.fixture(scope="module")
 def plan(tmp_path_factory):
-    """A plan with one task."""
+    """Return a plan with one task."""
     return config.load(write(tmp_path_factory.mktemp("plan"), GOOD))
 
 
 def again(plan, parameters):
-    """The parameters of the plan's task as they are read from what is written of them."""
+    """Return the parameters of the plan's task after writing and reading them."""
     task = replace(plan.tasks[0], parameters=parameters)
     text = turtle.plan_to_turtle(replace(plan, tasks=(task,)))
     read = settings.read(graphs.read(Document("plan.ttl", Path("plan.ttl"), "turtle", text)))
@@ -44,7 +44,7 @@ def again(plan, parameters):
 
 
 def test_parameters_of_every_kind_come_back(plan):
-    """Truth values, numbers, texts, lists, objects, and names that no prefixed name can carry."""
+    """Truth values, numbers, texts, lists, objects, and names beyond prefixed names are kept."""
     parameters = {
         "flag": True,
         "other": False,
@@ -62,18 +62,18 @@ def test_parameters_of_every_kind_come_back(plan):
 
 
 def test_what_has_no_value_is_left_out(plan):
-    """RDF knows no null: a parameter without a value is one that was not given."""
+    """A parameter that is null is omitted, because RDF has no null."""
     assert again(plan, {"size": None, "graphFormat": "nt"}) == {"graphFormat": "nt"}
 
 
 @given(value=VALUES)
 def test_any_parameter_comes_back(plan, value):
-    """Whatever JSON can say, the recorded plan says, too."""
+    """Any JSON value of a parameter is read back unchanged."""
     assert again(plan, {"it": value}) == {"it": value}
 
 
 def test_a_former_name_of_a_class_means_the_class(tmp_path):
-    """A task of the name that a class had is one of the class, with the label that it is given."""
+    """A task with the former name of a class belongs to the class, and keeps its label."""
     text = changed("RdfFriendCount-turtle-1", "Text2SparqlToolsOrganizational")
     (task,) = config.load(write(tmp_path, text)).tasks
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Addresses of servers: with and without the version of the API, by one rule for all providers."""
+"""Addresses of servers, with or without the API version, follow one rule for all providers."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ GOOGLE = "/v1beta/models/m:generateContent"
 
 
 def asked_at(connector, path, monkeypatch, **options):
-    """The path of the only request that a model at the address with ``path`` makes."""
+    """Return the path of the only request of a model at the address with ``path``."""
     pytest.importorskip(
         SDKS.get(connector, "openai"), reason="the extra of this connector is not installed"
     )
@@ -71,7 +71,7 @@ def asked_at(connector, path, monkeypatch, **options):
     ],
 )
 def test_an_address_works_with_and_without_its_version(connector, path, expected, monkeypatch):
-    """One request is made, and where it goes does not depend on how the address was written."""
+    """The path of the request does not depend on the form of the address."""
     assert asked_at(connector, path, monkeypatch) == expected
 
 
@@ -92,7 +92,7 @@ def test_a_version_can_be_chosen(connector, path, version, expected, monkeypatch
 
 
 def test_an_address_of_the_environment_follows_the_same_rule(monkeypatch):
-    """``OPENAI_BASE_URL`` may end in a version or not, too."""
+    """``OPENAI_BASE_URL`` may or may not end in a version, too."""
     pytest.importorskip("openai", reason="the extra kgbench[openai] is not installed")
     from kgbench.connectors import openai
 
@@ -114,7 +114,7 @@ def test_an_address_of_the_environment_follows_the_same_rule(monkeypatch):
     ],
 )
 def test_what_contradicts_itself_is_refused(connector, path, options, words):
-    """Nothing is sent where address and version do not agree."""
+    """An address that contradicts the version is refused, and nothing is sent."""
     pytest.importorskip(SDKS.get(connector, "openai"), reason="an extra is not installed")
     module = importlib.import_module(f"kgbench.connectors.{connector}")
     setup = setup_for(connector, "m", f"http://127.0.0.1:9{path}", options=options)
@@ -123,7 +123,7 @@ def test_what_contradicts_itself_is_refused(connector, path, options, words):
 
 
 def test_an_address_of_the_environment_that_is_none_is_told_by_its_variable(monkeypatch):
-    """The person has to correct the variable, not the specification."""
+    """An error about an address from the environment names its variable."""
     pytest.importorskip("openai", reason="the extra kgbench[openai] is not installed")
     from kgbench.connectors import openai
 
@@ -134,6 +134,6 @@ def test_an_address_of_the_environment_that_is_none_is_told_by_its_variable(monk
 
 @pytest.mark.parametrize("written", ["127.0.0.1:4111/v1", "//host/v1", "ftp://host/v1", "http://"])
 def test_what_is_no_address_is_refused(written):
-    """An address names its scheme and its host."""
+    """An address without scheme or host is refused."""
     with pytest.raises(ValueError, match="is not the address of a server"):
         address_of(written, "v1")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The models that need no provider."""
+"""Models without a provider."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _texts(model_id: str, count: int = 40, **options: object) -> list[str]:
 
 
 def test_the_oracle_gives_the_reference_and_the_silent_model_nothing() -> None:
-    """The oracle is right, the silent model says nothing, and neither claims tokens."""
+    """The oracle is right, the silent model says nothing, and neither counts tokens."""
     assert _texts("oracle", 1) == [BEST]
     assert _texts("silent", 1) == [""]
     reply = replies(baseline, setup_for("baseline", "oracle"), [asked()])[0]
@@ -43,7 +43,7 @@ def test_the_oracle_gives_the_reference_and_the_silent_model_nothing() -> None:
 
 
 def test_noise_is_seeded_and_as_frequent_as_asked() -> None:
-    """The same plan gives the same answers, another seed others; the rate is the damaged share."""
+    """Noise depends on the plan and the seed only; its rate is the share of damaged answers."""
     first = _texts("noisy", 200, rate=0.3, seed=7)
     assert first == _texts("noisy", 200, rate="0.3", seed="7")
     assert first != _texts("noisy", 200, rate=0.3, seed=8)
@@ -53,12 +53,12 @@ def test_noise_is_seeded_and_as_frequent_as_asked() -> None:
 
 
 def test_a_delay_changes_no_answer() -> None:
-    """With ``delay`` the same is said, only later."""
+    """``delay`` postpones answers and does not change them."""
     assert _texts("noisy", 3, seed=7, delay=0.001) == _texts("noisy", 3, seed=7)
 
 
 def test_damage_has_several_kinds() -> None:
-    """Lines go missing, characters change, blocks are cut off, answers are empty."""
+    """Damage removes lines, changes characters, cuts off blocks and empties answers."""
     damaged = set(_texts("noisy", 300, rate=1))
     assert "" in damaged
     assert any(text and BEST.startswith(text) for text in damaged)
@@ -68,7 +68,7 @@ def test_damage_has_several_kinds() -> None:
 
 @given(st.text(), st.integers())
 def test_damage_always_shows(text: str, seed: int) -> None:
-    """Whatever the text, damage changes it, unless there is nothing to damage."""
+    """Damage changes any text that is not empty."""
     damaged = baseline.damaged(text, Random(seed))
     assert (damaged == text) == (text == "")
 
@@ -87,13 +87,13 @@ def test_damage_always_shows(text: str, seed: int) -> None:
     ],
 )
 def test_unusable_setups_are_refused(model_id: str, rest: dict[str, object], message: str) -> None:
-    """Unknown names, options and values are refused in words that name the nearest right one."""
+    """Unknown names, options and values are refused with the nearest valid one."""
     with pytest.raises(ModelSpecError, match=message):
         baseline.open(setup_for("baseline", model_id, **rest), 1)
 
 
 def test_connectors_are_found_by_name() -> None:
-    """A connector is found through its entry point; a misspelt one is answered with the nearest."""
+    """A connector is found by its entry point; a misspelt name is refused with the nearest one."""
     assert find("baseline") is baseline
     with pytest.raises(ModelSpecError, match="did you mean openai"):
         find("opena")
@@ -103,7 +103,7 @@ def test_connectors_are_found_by_name() -> None:
     "name", sorted({point.name for point in entry_points(group="kgbench.tasks")})
 )
 def test_the_oracle_knows_every_task_class(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of each task class that is installed, the oracle gives the reference answer."""
+    """The oracle gives the reference answer of each installed task class."""
     monkeypatch.undo()
     module, tasks = catalogue.module(name), catalogue.task_class(name).tasks
     if not tasks:

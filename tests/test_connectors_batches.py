@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Batch interfaces whose servers say what they rarely say: other batches, empty lines, no ids."""
+"""Rare responses of batch interfaces: batches of others, empty lines, missing ids."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ pytest.importorskip("anthropic", reason="the extra kgbench[anthropic] is not ins
 
 NOW = datetime.now(UTC)
 FILTERED = Response(400, {"error": {"code": "content_filter", "message": "not this"}})
-#: What a batch is made of with each provider: OpenAI's requests are uploaded before.
+#: The responses before a batch is created: OpenAI's requests are uploaded first.
 BEFORE = {"openai": [{"id": "file-1"}], "anthropic": []}
 ENDED = BatchStatus("completed", 2, None, ("file-out",))
 
@@ -47,7 +47,7 @@ def _with(
     work: Callable[[Batches], Awaitable[Any]],
     timeout: float = PATIENCE,
 ) -> Any:
-    """What comes of ``work`` with the batches of a model on ``server``."""
+    """Return the result of ``work`` with the batches of a model on ``server``."""
 
     async def talk() -> Any:
         async with open_batches(setup_for(kind, "m", server.url), timeout) as batches:
@@ -61,7 +61,7 @@ async def _results(batches: Batches) -> list[tuple[str, Reply | ProviderError]]:
 
 
 def _lines(*lines: Any) -> bytes:
-    """JSON lines, a blank one after the first, and no line end after the last."""
+    """Return JSON lines, a blank one after the first, and no line end after the last."""
     first, *rest = (json.dumps(line) for line in lines)
     return "\n".join([first, " ", *rest]).encode()
 
@@ -73,7 +73,7 @@ def _anthropic(number: str, size: int = 2, status: str = "ended", **rest: Any) -
 
 
 def _found_by_anthropic(others: tuple[str, ...], *responses: Any) -> tuple[Any, list[str]]:
-    """What is found of a batch with two requests, and the paths that were asked for."""
+    """Return the batch that is found for a token, and the requested paths."""
     with _served("anthropic", *responses) as server:
         told = json.loads(json.dumps(responses).replace("{root}", server.root))
         server._speech._responses[:] = [one or b"" for one in told]  # type: ignore[attr-defined]
@@ -82,7 +82,7 @@ def _found_by_anthropic(others: tuple[str, ...], *responses: Any) -> tuple[Any, 
 
 
 def test_anthropics_batches_are_told_by_the_names_in_their_results() -> None:
-    """Other batches of the same size and time, with and without results, are passed by."""
+    """Other batches of the same size and time, with and without results, are passed over."""
     others, empty, ours = (_anthropic(name) for name in ("other", "empty", "ours"))
     undated = _anthropic("known", created_at=None)
     larger = _anthropic("larger", 3)
@@ -104,8 +104,8 @@ def test_anthropics_batches_are_told_by_the_names_in_their_results() -> None:
 
 
 def test_anthropics_old_batches_end_the_search() -> None:
-    """What was made long before ours was handed in is not looked into, nor what came before."""
-    old = _anthropic("old", created_at="2020-01-01T00:00:00")  # of no time zone
+    """The search ends at the first batch that is much older than the submission."""
+    old = _anthropic("old", created_at="2020-01-01T00:00:00")  # without a time zone
     found, paths = _found_by_anthropic((), {"data": [old, _anthropic("older")], "has_more": True})
 
     assert found is None
@@ -113,7 +113,7 @@ def test_anthropics_old_batches_end_the_search() -> None:
 
 
 def test_openais_batches_are_told_by_their_token() -> None:
-    """Page after page is looked through until our token is there, or all are too old."""
+    """The pages are searched until the token is found, or all batches are too old."""
     made = time.time()
     pages: list[dict[str, Any]] = [
         {"data": [{"id": "b2", "created_at": made, "metadata": None}], "has_more": True},
@@ -129,7 +129,7 @@ def test_openais_batches_are_told_by_their_token() -> None:
 
 @pytest.mark.parametrize("kind", BEFORE)
 def test_a_batch_without_an_id_is_an_error(kind: str) -> None:
-    """A server that takes a batch and does not say which has failed: it is looked for later."""
+    """A response without the id of a new batch is an error, so that the batch is searched later."""
     with _served(kind, *BEFORE[kind], {"object": "batch"}) as server:
         one = BatchRequest("token-1", asked())
         with pytest.raises(ProviderError, match="names no id"):
@@ -138,7 +138,7 @@ def test_a_batch_without_an_id_is_an_error(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", BEFORE)
 def test_a_batch_can_be_cancelled(kind: str) -> None:
-    """That is one call, which names the batch."""
+    """Cancelling is one call, which names the batch."""
     with _served(kind, {"id": "b1"}) as server:
         _with(kind, server, lambda b: b.cancel("b1"))
 
@@ -146,7 +146,7 @@ def test_a_batch_can_be_cancelled(kind: str) -> None:
 
 
 def test_openais_results_are_those_that_are_named() -> None:
-    """Blank lines, and lines that name no request, are passed by; a filter's word is a refusal."""
+    """Blank lines and lines without a request's name are skipped; a filtered one is a refusal."""
     refused = {"status_code": 400, "body": FILTERED.body}
     body = _lines({"response": refused}, {"custom_id": "t-1", "response": refused}, 7)
     with _served("openai", body) as server:
@@ -156,7 +156,7 @@ def test_openais_results_are_those_that_are_named() -> None:
 
 
 def test_anthropics_results_are_those_that_are_named() -> None:
-    """Blank lines, and lines that name no request, are passed by."""
+    """Blank lines and lines without a request's name are skipped."""
     lost = {"type": "something new"}
     with _served("anthropic") as server:
         batch = {**_anthropic("b1"), "results_url": f"{server.root}/r"}
@@ -170,7 +170,7 @@ def test_anthropics_results_are_those_that_are_named() -> None:
 
 
 def test_anthropics_results_have_an_address() -> None:
-    """Where the provider names none, that is said, and nothing counts as answered."""
+    """A batch without an address of its results is an error, and no request counts as answered."""
     with (
         _served("anthropic", _anthropic("b1", results_url=None)) as server,
         pytest.raises(ProviderError, match=r"anthropic:m.*results_url"),
@@ -179,7 +179,7 @@ def test_anthropics_results_have_an_address() -> None:
 
 
 def test_results_that_never_come_are_late() -> None:
-    """A server that sends no results in time is a time-out, not an end of the results."""
+    """A download of results that stalls is a timeout, not an end of the results."""
     with (
         _served("openai", script=scripts.always(scripts.HANG)) as server,
         pytest.raises(ProviderTimeout, match=r"no answer within 0\.3 s"),
@@ -188,7 +188,7 @@ def test_results_that_never_come_are_late() -> None:
 
 
 def test_calls_about_batches_that_a_filter_refuses_are_errors() -> None:
-    """A filter that refuses a file, up or down, is told: no result is lost silently."""
+    """An upload or download that a filter refuses is an error, so that no result is lost."""
     one = BatchRequest("token-1", asked())
     with _served("openai", FILTERED, FILTERED) as server:
         with pytest.raises(ProviderError, match=r"openai:m.*refused by a filter"):

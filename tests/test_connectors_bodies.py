@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Response bodies of every shape: a reply, or a provider error, and nothing else."""
+"""Response bodies of any form give a reply or a provider error, and nothing else."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ JSON = st.recursive(
 
 
 def _places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """The paths to all members of a body."""
+    """Return the paths to all members of a body."""
     keys = list(value) if isinstance(value, dict) else range(len(value))
     found = [(*path, key) for key in keys]
     inner = [_places(value[k], (*path, k)) for k in keys if isinstance(value[k], dict | list)]
@@ -98,7 +98,7 @@ def _check(module: ModuleType, body: Any) -> None:
 
 @pytest.mark.parametrize(("module", "body"), PROTOCOLS)
 def test_a_whole_body_is_read(module: ModuleType, body: dict[str, Any]) -> None:
-    """Text, reasoning, model and token counts are found where each protocol has them."""
+    """Text, reasoning, model and token counts are read as each protocol defines them."""
     reply = module.reply(body, "req_1")
     assert (reply.text, reply.reasoning, reply.model) == ("text", "why", "m-1")
     assert (reply.usage.input, reply.usage.output, reply.outcome) == (5, 7, None)
@@ -106,12 +106,12 @@ def test_a_whole_body_is_read(module: ModuleType, body: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(("module", "body"), PROTOCOLS)
-@settings(max_examples=50)  # each damages a body in one place, of some twenty
+@settings(max_examples=50)  # each damages a body in one of about twenty places
 @given(data=st.data())
 def test_any_json_is_a_reply_or_a_provider_error(
     module: ModuleType, body: dict[str, Any], data: st.DataObject
 ) -> None:
-    """Whatever stands in one place of a body, or instead of it, nothing else is raised."""
+    """Any value in one place of a body, or instead of it, gives a reply or a provider error."""
     _check(module, data.draw(JSON))
     place = data.draw(st.sampled_from(_places(body)))
     damaged = copy.deepcopy(body)
@@ -127,7 +127,7 @@ def test_any_json_is_a_reply_or_a_provider_error(
 
 @pytest.mark.parametrize(("module", "body"), PROTOCOLS)
 def test_an_error_in_a_good_response_is_told(module: ModuleType, body: dict[str, Any]) -> None:
-    """Gateways that answer 200 with an error are quoted."""
+    """An error in a response with status 200, as some gateways send, is quoted."""
     for error in ({"message": "upstream is down"}, "upstream is down"):
         with pytest.raises(ProviderError, match="upstream is down"):
             module.reply({"error": error})
@@ -135,14 +135,14 @@ def test_an_error_in_a_good_response_is_told(module: ModuleType, body: dict[str,
 
 @pytest.mark.parametrize("status", ["failed", "cancelled"])
 def test_a_response_that_failed_is_no_answer(status: str) -> None:
-    """Half an answer that ended in a failure is asked for again; the provider's words are told."""
+    """Half an answer that ended in a failure is retried; the provider's message is quoted."""
     body = {**RESPONSE, "status": status, "error": {"message": "upstream is down"}}
     with pytest.raises(ProviderError, match=f"the status {status}: upstream is down"):
         responses.reply(body)
 
 
 def test_contents_in_parts_are_joined() -> None:
-    """Servers that send a message as a list of parts are understood."""
+    """A message that is a list of parts is joined."""
     body = copy.deepcopy(CHAT)
     parts = [{"type": "text", "text": "a"}, {"type": "other"}, {"type": "text", "text": "b"}]
     body["choices"][0]["message"]["content"] = parts  # type: ignore[index]
@@ -160,7 +160,7 @@ def test_contents_in_parts_are_joined() -> None:
     ],
 )
 def test_googles_finish_reasons_have_outcomes(reason: str, outcome: Outcome | None) -> None:
-    """What was withheld is a refusal, what was cut off is truncated."""
+    """A withheld answer is a refusal, one that is cut off is truncated."""
     body = json.loads(json.dumps(CONTENT))
     body["candidates"][0]["finishReason"] = reason
     assert outcome is generate_content.reply(body).outcome
@@ -170,14 +170,14 @@ def test_googles_finish_reasons_have_outcomes(reason: str, outcome: Outcome | No
     ("written", "seconds"), [("34s", 34.0), ("0.5s", 0.5), ("soon", None), ("s", None), (3, None)]
 )
 def test_googles_retry_delay_is_read(written: object, seconds: float | None) -> None:
-    """A ``RetryInfo`` in an error body says how long to wait."""
+    """A ``RetryInfo`` in an error body gives the delay."""
     details = [{"@type": "x"}, {"@type": "type.googleapis.com/RetryInfo", "retryDelay": written}]
     assert seconds == generate_content.retry_delay({"error": {"details": details}})
 
 
 @pytest.mark.parametrize("raw", [False, True], ids=["text", "bytes"])
 def test_keys_are_hidden_in_answers(raw):
-    """A server that repeats the key in an answer puts it nowhere; a placeholder is no key."""
+    """A key that a server repeats in an answer is hidden; a placeholder is not a key."""
     key, placeholder = 'long/secret"key+of/nobody', "text"
     said = copy.deepcopy(CHAT)
     said["choices"][0]["message"]["content"] = f"text: Bearer {key} \ud800"

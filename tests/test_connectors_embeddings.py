@@ -28,7 +28,7 @@ def _environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_each_text_has_its_vector() -> None:
-    """Each text gets its vector, however responses are ordered; the model is told."""
+    """Each text gets its vector, whatever the order of the response; the model is named."""
     texts = [f"text {k}" for k in range(embeddings.PORTION + 3)]
     with LoopbackServer(OpenAISpeech(embed=lambda text: [float(text[5:]), 1.0])) as server:
         found = embeddings.embed(setup_for("openai", "near", server.url), texts)
@@ -42,7 +42,7 @@ def test_each_text_has_its_vector() -> None:
 
 @pytest.mark.parametrize(("kind", "error"), FAILURES_AND_SILENCE.items())
 def test_a_failure_is_the_error_it_means(kind: str, error: type[ProviderError]) -> None:
-    """As with answers: one call, one error, which names the model and no key."""
+    """A failure is one call and one error, which names the model and no key."""
     with LoopbackServer(OpenAISpeech(echo_key=True), script=always(kind)) as server:
         setup = setup_for("openai", "near", server.url)
         with pytest.raises(ProviderError) as raised:
@@ -58,7 +58,7 @@ def test_a_failure_is_the_error_it_means(kind: str, error: type[ProviderError]) 
     "vector", [[], ["1"], [float("nan")], [True], None, {"a": 1}, [1.0] * 2], ids=repr
 )
 def test_what_is_no_vector_is_refused(vector: object) -> None:
-    """Whatever stands in the place of one of the vectors, nothing wrong comes through."""
+    """An invalid vector in any place is refused."""
     speech = OpenAISpeech(embed=lambda text: vector if text == "odd" else [1.0])  # type: ignore[return-value]
     with LoopbackServer(speech) as server:
         setup = setup_for("openai", "near", server.url)
@@ -67,7 +67,7 @@ def test_what_is_no_vector_is_refused(vector: object) -> None:
 
 
 def test_vectors_of_all_requests_have_one_length() -> None:
-    """A server whose next portion has longer vectors is no server of one model."""
+    """Vectors of another length in a later response are refused."""
     texts = [f"text {k}" for k in range(embeddings.PORTION + 1)]
     speech = OpenAISpeech(embed=lambda text: [1.0] * (2 if text == texts[-1] else 1))
     with LoopbackServer(speech) as server:
@@ -77,7 +77,7 @@ def test_vectors_of_all_requests_have_one_length() -> None:
 
 
 def test_a_filter_gives_no_vectors() -> None:
-    """Texts that a filter refuses have no embeddings, which is told."""
+    """Texts that a filter refuses have no embeddings, which is an error."""
     refused = Response(400, {"error": {"code": "content_filter", "message": "not this"}})
     with LoopbackServer(Prepared(refused, prefix="/v1")) as server:
         setup = setup_for("openai", "near", server.url)
@@ -94,6 +94,6 @@ def test_a_filter_gives_no_vectors() -> None:
     ],
 )
 def test_models_without_embeddings_are_refused(setup: object) -> None:
-    """A model that gives no embeddings is refused before any call, with words."""
+    """A model without embeddings is refused before any call."""
     with pytest.raises(ModelSpecError, match="gives no embeddings"):
         embeddings.embed(setup, ["a"])  # type: ignore[arg-type]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What of a model's text counts as its answer."""
+"""The part of a model's text that counts as its answer."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ from tests.connectors import setup_for
     ],
 )
 def test_leading_blocks_are_reasoning(text: str, answer: str, reasoning: str | None) -> None:
-    """Only blocks before the answer are separated, also where the template has opened them."""
+    """Only blocks before the answer are separated, also if the template opened them."""
     assert (answer, reasoning) == extraction.find("think-block/1")(text)
 
 
 @given(st.text(st.sampled_from("ab <>/think\n")))
 def test_nothing_is_separated_where_no_tag_stands(text: str) -> None:
-    """A text without a tag is its own answer, to the last character."""
+    """A text without a tag is its own answer, unchanged."""
     step = extraction.after_think_blocks(text)
     if "<think>" not in text and "</think>" not in text:
         assert (text, None) == step
@@ -44,7 +44,7 @@ def test_nothing_is_separated_where_no_tag_stands(text: str) -> None:
 
 @given(st.text(), st.text())
 def test_every_step_keeps_all_of_the_text(thought: str, answer: str) -> None:
-    """Reasoning and answer together are what the model wrote, but for blanks and tags."""
+    """Reasoning and answer together are the model's text, apart from blanks and tags."""
     for step in extraction.STEPS.values():
         found = step(f"<think>{thought}</think>{answer}")
         kept = "".join(((found.reasoning or "") + found.text).split())
@@ -54,12 +54,12 @@ def test_every_step_keeps_all_of_the_text(thought: str, answer: str) -> None:
 
 
 def test_the_default_takes_the_text_as_it_is() -> None:
-    """Published dialogues are judged by their whole answers."""
+    """By default the whole text is the answer, as for published dialogues."""
     assert extraction.find(extraction.DEFAULT)("<think>a</think>b").text == "<think>a</think>b"
 
 
 def test_steps_are_named_with_their_version() -> None:
-    """An unknown step is answered with the nearest one; a known one has an IRI."""
+    """An unknown step is refused with the nearest one; a known one has an IRI."""
     assert extraction.iri("think-block/1").endswith("/extraction/think-block/1")
     with pytest.raises(ModelSpecError, match="did you mean think-block/1"):
         extraction.find("think-blocks")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a provider's failure means, and that its message gives nothing away."""
+"""The classification of a provider's failures, and the removal of secrets from messages."""
 
 from __future__ import annotations
 
@@ -37,23 +37,23 @@ _KEYS = st.text("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-
     ],
 )
 def test_a_message_is_scrubbed(message: str, expected: str) -> None:
-    """Keys in the shapes of the providers, headers, and the private parts of URLs are gone."""
+    """Keys in the forms of the providers, headers, and the private parts of URLs are removed."""
     assert expected == failures.scrub(message)
 
 
 @given(_KEYS, st.text(max_size=40), st.text(max_size=40))
 def test_no_key_survives(key: str, before: str, after: str) -> None:
-    """Wherever a known key stands in a message, it is gone afterwards."""
+    """A known key is removed from any place in a message."""
     assert key not in failures.scrub(f"{before}{key}{after}", [key])
 
 
 def test_no_key_hides_nothing() -> None:
-    """A key that is empty is in no message."""
+    """An empty key changes no message."""
     assert failures.scrub("a message", ["", "key"]) == "a message"
 
 
 def test_long_messages_are_shortened() -> None:
-    """A page of HTML does not become an error message."""
+    """A page of HTML is shortened in an error message."""
     assert len(failures.scrub("word " * 10_000)) <= 600
 
 
@@ -75,12 +75,12 @@ def test_long_messages_are_shortened() -> None:
     ],
 )
 def test_retry_after_is_read(headers: dict[str, str], seconds: float | None) -> None:
-    """Milliseconds, seconds and dates are read; what is past is zero; what is unclear is unsaid."""
+    """Milliseconds, seconds and dates are read; a past date is zero; invalid text is None."""
     assert seconds == failures.retry_after(headers)
 
 
 def test_retry_after_can_be_a_date() -> None:
-    """An HTTP date, which has whole seconds, is a time from now."""
+    """An HTTP date, which has whole seconds, is a delay from now."""
     began = time.time()
     wait = failures.retry_after({"retry-after": email.utils.formatdate(began + 3600, usegmt=True)})
     assert wait is not None
@@ -89,7 +89,7 @@ def test_retry_after_can_be_a_date() -> None:
 
 @given(st.text())
 def test_any_retry_after_is_usable_or_unsaid(header: str) -> None:
-    """Whatever a server writes there, it is a number of seconds to wait, or nothing."""
+    """Any header gives a number of seconds to wait, or None."""
     wait = failures.retry_after({"retry-after": header})
     assert wait is None or 0 <= wait < float("inf")
 
@@ -121,7 +121,7 @@ def test_any_retry_after_is_usable_or_unsaid(header: str) -> None:
 def test_each_status_means_one_error(
     status: int, details: dict[str, object], error: type[ProviderError]
 ) -> None:
-    """What can be repeated, what waits, what is refused and what is too long are told apart."""
+    """Each status is retried, delayed, refused or too long, as its meaning requires."""
     assert error is type(failures.of_status(status, "message", **details))
 
 
@@ -136,5 +136,5 @@ def test_each_status_means_one_error(
     ],
 )
 def test_too_long_is_recognised_in_the_words_of_each_provider(message: str) -> None:
-    """A 400 that complains of length is not an ordinary refusal."""
+    """A 400 that complains about length is ``ContextTooLong``."""
     assert isinstance(failures.of_status(400, message), ContextTooLong)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where keys come from: the environment first, then a key ring, and never from elsewhere."""
+"""Keys come from the environment, then from a key ring, and from nowhere else."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ KEPT = "entirely-unshaped-secret-of-the-ring"
 
 
 class Ring(backend.KeyringBackend):
-    """A key ring in memory; locked, it tells nothing."""
+    """A key ring in memory; if locked, it raises an error."""
 
     priority = 1
 
@@ -35,24 +35,24 @@ class Ring(backend.KeyringBackend):
         self.asked = []
 
     def get_password(self, service, username):
-        """What the ring has."""
+        """Return the entry of the ring."""
         self.asked.append((service, username))
         if self.locked:
             raise errors.KeyringLocked(f"locked, though it has {KEPT}")
         return self.kept.get(username)
 
     def set_password(self, service, username, password):
-        """Not needed."""
+        """Do nothing: no test needs it."""
         raise NotImplementedError
 
     def delete_password(self, service, username):
-        """Not needed."""
+        """Do nothing: no test needs it."""
         raise NotImplementedError
 
 
 @pytest.fixture
 def ring(monkeypatch):
-    """Makes a ring that is the one of the system, while the environment has no keys."""
+    """Yield a function that installs a ring; the environment has no keys."""
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     before = keyring.get_keyring()
 
@@ -66,7 +66,7 @@ def ring(monkeypatch):
 
 
 def test_the_environment_goes_first(ring, monkeypatch):
-    """A key that is set is taken, and nobody asks the ring."""
+    """A key in the environment is used without asking the ring."""
     monkeypatch.setenv("OPENAI_API_KEY", "of-the-environment")
     made = ring(OPENAI_API_KEY=KEPT)
 
@@ -75,7 +75,7 @@ def test_the_environment_goes_first(ring, monkeypatch):
 
 
 def test_a_kept_key_reaches_the_server_and_no_log(ring):
-    """What the ring has is sent, and hidden like the keys of the environment."""
+    """A key from the ring is sent, and hidden like the keys of the environment."""
     pytest.importorskip("openai", reason="the extra kgbench[openai] is not installed")
     from kgbench.connectors import openai
 
@@ -91,7 +91,7 @@ def test_a_kept_key_reaches_the_server_and_no_log(ring):
 
 
 def test_a_locked_ring_is_named_where_a_key_is_needed(ring):
-    """The message says what happened and what to do; where no key is needed, there is none."""
+    """A locked ring is named with advice, but only if a key is needed."""
     ring(locked=True)
     with pytest.raises(ModelSpecError, match=r"OPENAI_API_KEY.*KeyringLocked") as raised:
         keys.find_key(setup_for("openai", "m"), "OPENAI_API_KEY", needed=True)
@@ -101,7 +101,7 @@ def test_a_locked_ring_is_named_where_a_key_is_needed(ring):
 
 
 def test_a_kept_key_that_no_header_carries_is_refused(ring):
-    """A key with a line break within is named by its variable and not shown."""
+    """A key with a line break within is refused by the name of its variable and not shown."""
     ring(OPENAI_API_KEY="one\ntwo")
     with pytest.raises(ModelSpecError, match="the key in OPENAI_API_KEY") as raised:
         keys.find_key(setup_for("openai", "m"), "OPENAI_API_KEY", needed=False)
@@ -110,7 +110,7 @@ def test_a_kept_key_that_no_header_carries_is_refused(ring):
 
 
 def test_the_ring_is_loaded_when_a_key_is_looked_for_and_not_before():
-    """Importing the connectors loads no key ring; without the package there simply is none."""
+    """The key ring is loaded only when a key is needed; without the package there is none."""
     code = (
         "import json, os, sys\n"
         "from kgbench.connectors import keys\n"

@@ -26,7 +26,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.servers]
 
 @pytest.fixture(scope="module")
 def proxy(tmp_path_factory):
-    """A proxy with the configuration of the page, of the version that the page names."""
+    """Yield a proxy with the configuration and the version of the page."""
     (version,) = set(re.findall(r"real server, LiteLLM ([\d.]+)", PAGE))
     programs = foreign.installed("litellm", f"litellm[proxy]=={version}")
     folder = tmp_path_factory.mktemp("litellm")
@@ -42,14 +42,14 @@ def proxy(tmp_path_factory):
 
 @pytest.fixture(params=ROUTES)
 def route(request, monkeypatch):
-    """Each route of the proxy in turn, with its key."""
+    """Return each route of the proxy in turn, with its key set."""
     pytest.importorskip(ROUTES[request.param], reason="an extra of kgbench is not installed")
     monkeypatch.setenv("LITELLM_KEY", KEY)
     return request.param
 
 
 def run(proxy, route, folder):
-    """What the recipe of a route does."""
+    """Run the recipe of a route and return its result."""
     text = FILES[f"litellm-{route}.yaml"].replace("http://127.0.0.1:4000", proxy)
     assert proxy in text
     (folder / "recipe.yaml").write_text(text)
@@ -58,7 +58,7 @@ def run(proxy, route, folder):
 
 
 def test_the_recipe_runs(proxy, route, tmp_path):
-    """Each recipe holds its dialogues, and what the proxy answers is in the store."""
+    """Each recipe completes its dialogues, and the proxy's answers are in the store."""
     done = run(proxy, route, tmp_path)
 
     assert done.exit_code == 0, done.output
@@ -73,7 +73,7 @@ def test_the_recipe_runs(proxy, route, tmp_path):
 
 @pytest.mark.parametrize("end", ["", "/", "/{version}", "/{version}/"])
 def test_the_address_may_have_its_version(proxy, route, end):
-    """The proxy is reached with and without a version and a slash."""
+    """The proxy accepts an address with and without a version and a slash."""
     version = "v1beta" if route == "google" else "v1"
     module = importlib.import_module(f"kgbench.connectors.{route}")
     url = f"{proxy}{end.format(version=version)}"
@@ -83,7 +83,7 @@ def test_the_address_may_have_its_version(proxy, route, end):
 
 
 def test_a_wrong_key_is_told_before_anything_is_written(proxy, route, tmp_path, monkeypatch):
-    """The first call ends the run with the address and the variable to look at, and no key."""
+    """A wrong key ends the run at the first call; the error names the address and hides the key."""
     wrong = "sk-wrong-fedcba9876543210"
     monkeypatch.setenv("LITELLM_KEY", wrong)
     done = run(proxy, route, tmp_path)

@@ -26,9 +26,9 @@ pytestmark = [pytest.mark.slow, pytest.mark.servers]
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
-    """A server with a model of random weights and a context of 8,192 tokens.
+    """Yield a server with a model of random weights and a context of 8,192 tokens.
 
-    It is compiled from its sources, which takes too long for a test; so it must be there.
+    The server must be installed, because compiling it takes too long for a test.
     """
     python = foreign.environment("llama-cpp") / "python"
     if not python.exists():
@@ -49,7 +49,7 @@ def server(tmp_path_factory):
 
 
 def test_the_recipe_runs(server, tmp_path):
-    """The recipe holds its dialogues; the server keeps to the limit of tokens."""
+    """The recipe completes its dialogues; the server respects the limit of tokens."""
     text = FILES["llama-cpp.yaml"].replace("http://127.0.0.1:8080", server)
     text = text.replace("max_tokens=2000", "max_tokens=20")
     assert server in text
@@ -65,7 +65,7 @@ def test_the_recipe_runs(server, tmp_path):
 
 @pytest.mark.parametrize("end", ["", "/", "/v1", "/v1/"])
 def test_the_address_may_have_its_version(server, end):
-    """The server is reached with and without a version and a slash, and counts tokens."""
+    """The server accepts an address with and without a version and a slash, and counts tokens."""
     from kgbench.connectors import openai
 
     setup = setup_for("openai", "tiny", f"{server}{end}", sampling={"max_tokens": 5})
@@ -76,7 +76,7 @@ def test_the_address_may_have_its_version(server, end):
 
 
 def test_a_prompt_beyond_the_context_is_told_apart(server):
-    """The server's words for it are understood: it is no failure to be repeated."""
+    """The server's error about a long prompt is recognised, and not retried."""
     from kgbench.connectors import openai
 
     with pytest.raises(ContextTooLong):

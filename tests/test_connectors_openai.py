@@ -28,7 +28,7 @@ pytest.importorskip("openai", reason="the extra kgbench[openai] is not installed
 from kgbench.connectors import openai
 
 APIS = ("chat", "responses")
-OWN = {"key_env": "OWN_KEY"}  # of the provider's own server
+OWN = {"key_env": "OWN_KEY"}  # of the loopback server
 
 
 @pytest.fixture(autouse=True)
@@ -62,7 +62,7 @@ def test_an_answer_arrives_with_all_that_is_said_about_it(api: str) -> None:
 
 @pytest.mark.parametrize("api", APIS)
 def test_only_what_is_set_is_sent(api: str) -> None:
-    """A request has the model, the conversation in turns, and the sampling that was set."""
+    """A request has the model, the conversation in turns, and only the configured sampling."""
     with LoopbackServer(OpenAISpeech()) as server:
         replies(openai, _at(server, api), [asked("first", "answered", "second")])
         replies(openai, _at(server, api, sampling={"temperature": 0.0, "top_k": 5}), [asked()])
@@ -103,7 +103,7 @@ def test_the_limit_of_tokens_has_the_name_of_each_api() -> None:
 def test_answers_that_are_none_keep_their_reason(
     api: str, kind: str, outcome: Outcome | None, text: str
 ) -> None:
-    """Truncation, filter and refusal are replies with that outcome and the text that there is."""
+    """Truncation, filter and refusal are replies with that outcome and the partial text."""
     with LoopbackServer(OpenAISpeech(), script=always(kind), answer=fixed("1234567890")) as server:
         reply = answer(openai, _at(server, api))
 
@@ -113,7 +113,7 @@ def test_answers_that_are_none_keep_their_reason(
 
 @pytest.mark.parametrize("code", ["content_filter", "content_policy_violation"])
 def test_a_filter_that_answers_with_an_error_is_a_refusal(code: str) -> None:
-    """What some servers send as an error of status 400 is a refused answer, with its reason."""
+    """An error of status 400 by a content filter is a refused answer, with its reason."""
     said = Response(400, {"error": {"code": code, "message": "not this"}}, {"x-request-id": "r1"})
     with LoopbackServer(Prepared(said, prefix="/v1")) as server:
         reply = answer(openai, _at(server))
@@ -127,7 +127,7 @@ def test_a_filter_that_answers_with_an_error_is_a_refusal(code: str) -> None:
 def test_a_failure_is_one_call_and_the_error_it_means(
     api: str, kind: str, error: type[ProviderError]
 ) -> None:
-    """Every way to fail raises its own error, names the model, and is not tried again."""
+    """Every kind of failure raises its own error, names the model, and is not retried."""
     with LoopbackServer(OpenAISpeech(echo_key=True), script=always(kind)) as server:
         with pytest.raises(ProviderError) as raised:
             answer(openai, _at(server, api))
@@ -144,7 +144,7 @@ def test_a_failure_is_one_call_and_the_error_it_means(
 def test_a_rate_limit_says_when_to_come_back(
     api: str, header: str | None, seconds: float | None
 ) -> None:
-    """``Retry-After`` arrives in seconds; without it nothing is made up."""
+    """``Retry-After`` is read in seconds; without it there is no delay."""
     behaviour = Behaviour(scripts.RATE_LIMIT, retry_after=header)
     with LoopbackServer(OpenAISpeech(), script=sequence(behaviour)) as server:
         setup = _at(server, api)
@@ -157,7 +157,7 @@ def test_a_rate_limit_says_when_to_come_back(
 @pytest.mark.parametrize("api", APIS)
 @pytest.mark.parametrize("kind", [scripts.HANG, scripts.TRICKLE])
 def test_a_call_ends_at_its_deadline(api: str, kind: str) -> None:
-    """A server that says nothing, or too little at a time, is a time-out."""
+    """A server that sends nothing, or too little at a time, is a timeout."""
     with LoopbackServer(OpenAISpeech(), script=always(kind)) as server:
         setup = _at(server, api)
         with pytest.raises(ProviderTimeout, match=r"no answer within 0\.3 s"):
@@ -165,7 +165,7 @@ def test_a_call_ends_at_its_deadline(api: str, kind: str) -> None:
 
 
 def test_a_closed_port_is_a_provider_error() -> None:
-    """A server that is not there is reported with its address."""
+    """An unreachable server is reported with its address."""
     with socket.socket() as reserved:
         reserved.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{reserved.getsockname()[1]}/v1"
@@ -174,7 +174,7 @@ def test_a_closed_port_is_a_provider_error() -> None:
 
 
 def test_the_same_connector_goes_on_after_failures() -> None:
-    """A failed call leaves a connector usable."""
+    """A connector can be used after a failed call."""
     with LoopbackServer(OpenAISpeech(), script=sequence(scripts.CUT, scripts.GARBAGE)) as server:
         reply = _third_time(_at(server))
 
@@ -193,7 +193,7 @@ def _third_time(setup: ModelSetup) -> str:
 
 
 def test_the_key_goes_to_the_server_and_nowhere_else(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A key is sent as a bearer token; another variable can be named; without one none is sent."""
+    """A key is a bearer token; another variable can be named; without one none is sent."""
     monkeypatch.setenv("OTHER_KEY", "other-key")
     with LoopbackServer(OpenAISpeech()) as server:
         answer(openai, _at(server))
@@ -232,7 +232,7 @@ def test_unusable_setups_are_refused_at_once(
 
 
 def test_what_the_own_server_takes_is_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Sampling that OpenAI's own API knows, by either of its names for a limit, is no error."""
+    """Sampling parameters of OpenAI's API are accepted, with both names of the token limit."""
     monkeypatch.setenv("OWN_KEY", KEY)
     for api in APIS:
         sampling = {"temperature": 0.5, "max_tokens": 7}
@@ -242,14 +242,14 @@ def test_what_the_own_server_takes_is_accepted(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_without_the_sdk_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where OpenAI's package is not installed the message names the extra."""
+    """Without OpenAI's package the message names the extra."""
     monkeypatch.setitem(sys.modules, "openai", None)
     with pytest.raises(ModelSpecError, match=r"pip install 'kgbench\[openai\]'"):
         openai.open(setup_for("openai", "m", "http://127.0.0.1:9/v1"), 1)
 
 
 def test_lone_surrogates_can_be_sent() -> None:
-    """A conversation with text that UTF-8 cannot carry is sent with replacement characters."""
+    """Text that UTF-8 cannot represent is sent with replacement characters."""
     with LoopbackServer(OpenAISpeech()) as server:
         answer(openai, _at(server), "a", "b\ud800c\x00", "d")
 
@@ -258,7 +258,7 @@ def test_lone_surrogates_can_be_sent() -> None:
 
 @pytest.mark.servers
 def test_the_server_runs_as_a_process_and_tells_its_ledger() -> None:
-    """A server in a process of its own answers, and its ledger can be read from outside."""
+    """A server in its own process answers, and its ledger can be read from outside."""
     with running("openai_server", "--answer", "yes", "--behave", "server-error") as server:
         setup = setup_for("openai", "gpt-test", server.url)
         with pytest.raises(ProviderError):

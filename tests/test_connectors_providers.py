@@ -31,7 +31,7 @@ KEY = "planted-key-0123456789abcdef"
 
 
 class Provider(NamedTuple):
-    """One connector with the server that speaks its protocol."""
+    """A connector with the server that speaks its protocol."""
 
     name: str
     module: ModuleType
@@ -40,11 +40,11 @@ class Provider(NamedTuple):
     variables: tuple[str, ...]
 
     def at(self, server: LoopbackServer, **rest: Any) -> ModelSetup:
-        """A model on ``server``."""
+        """Return the setup of a model on ``server``."""
         return setup_for(self.name, "test-model", server.url, **rest)
 
     def serve(self, script: Script | None = None, **rest: Any) -> LoopbackServer:
-        """A server for this provider that shows keys in its errors."""
+        """Return a server for this provider that shows keys in its errors."""
         return LoopbackServer(self.speech(echo_key=True), script=script, **rest)
 
 
@@ -66,7 +66,7 @@ def _installed(sdk: str) -> bool:
 
 @pytest.fixture(params=ALL)
 def provider(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Provider]:
-    """Each provider in turn, with its key in the environment."""
+    """Yield each provider in turn, with its key in the environment."""
     name = request.param
     sdk, speech, header, variables = SDKS[name]
     if not _installed(sdk):
@@ -74,7 +74,7 @@ def provider(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
     for variable in variables:
         monkeypatch.setenv(variable, KEY)
     with warnings.catch_warnings():
-        # What the SDKs warn of on import is their makers' business.
+        # Warnings of the SDKs on import are not kgbench's.
         warnings.simplefilter("ignore")
         importlib.import_module(sdk)
         module = importlib.import_module(f"kgbench.connectors.{name}")
@@ -95,13 +95,13 @@ def test_an_answer_arrives_with_all_that_is_said_about_it(provider: Provider) ->
     else:
         assert Usage(n, m, n // 2, None) == reply.usage
         assert (reply.model, reply.finish_reason) == ("test-model-001", "STOP")
-    if provider.name != "google_legacy":  # which drops the id
+    if provider.name != "google_legacy":  # this connector drops the id
         assert reply.request_id == "req_00000000"
     assert (reply.reasoning, reply.outcome) == (None, None)
 
 
 def test_reasoning_is_kept_beside_the_answer(provider: Provider) -> None:
-    """Thinking blocks and thought parts are no part of the answer's text."""
+    """Thinking blocks and thought parts do not belong to the answer's text."""
     if provider.name == "google_legacy":
         pytest.skip("the retired package knows no reasoning")
     with LoopbackServer(provider.speech("thinking ..."), answer=fixed("done")) as server:
@@ -113,7 +113,7 @@ def test_reasoning_is_kept_beside_the_answer(provider: Provider) -> None:
 
 
 def test_the_conversation_is_sent_in_turns(provider: Provider) -> None:
-    """Prompts and answers alternate; an empty answer, which the APIs refuse, is named as such."""
+    """Prompts and answers alternate; an empty answer, which the APIs refuse, is described."""
     with provider.serve() as server:
         replies(
             provider.module, provider.at(server), [asked("one", " ", "b\ud800", "two", "three")]
@@ -130,7 +130,7 @@ def test_the_conversation_is_sent_in_turns(provider: Provider) -> None:
 
 
 def test_only_what_is_set_is_sent(provider: Provider) -> None:
-    """Sampling parameters arrive under the provider's names; without any, none does."""
+    """Sampling parameters have the provider's names; those that are not set are not sent."""
     given = {"temperature": 0.5, "max_tokens": 77, "stop": ["END"], "top_k": 3}
     with provider.serve() as server:
         answer(provider.module, provider.at(server))
@@ -161,7 +161,7 @@ def test_only_what_is_set_is_sent(provider: Provider) -> None:
 def test_answers_that_are_none_keep_their_reason(
     provider: Provider, kind: str, outcome: Outcome | None, text: str
 ) -> None:
-    """Truncation, filter and refusal are replies with that outcome and the text that there is."""
+    """Truncation, filter and refusal are replies with that outcome and the partial text."""
     with provider.serve(always(kind), answer=fixed("1234567890")) as server:
         reply = answer(provider.module, provider.at(server))
 
@@ -173,7 +173,7 @@ def test_answers_that_are_none_keep_their_reason(
 def test_a_failure_is_one_call_and_the_error_it_means(
     provider: Provider, kind: str, error: type[ProviderError]
 ) -> None:
-    """Every way to fail raises its own error, names the model, and is not tried again."""
+    """Every kind of failure raises its own error, names the model, and is not retried."""
     with provider.serve(always(kind)) as server:
         setup = provider.at(server)
         with pytest.raises(ProviderError) as raised:
@@ -189,7 +189,7 @@ def test_a_failure_is_one_call_and_the_error_it_means(
 def test_a_rate_limit_says_when_to_come_back(
     provider: Provider, said: str | None, seconds: float | None
 ) -> None:
-    """What the provider says, in header or body, arrives in seconds; else nothing is made up."""
+    """The provider's delay, in header or body, is read in seconds; without it there is none."""
     speech = GoogleSpeech(in_header=True) if provider.name == "google_legacy" else provider.speech()
     behaviour = Behaviour(scripts.RATE_LIMIT, retry_after=said)
     with LoopbackServer(speech, script=sequence(behaviour)) as server:
@@ -201,7 +201,7 @@ def test_a_rate_limit_says_when_to_come_back(
 
 
 def test_a_call_ends_at_its_deadline(provider: Provider) -> None:
-    """A server that says nothing is a time-out."""
+    """A server that sends nothing is a timeout."""
     with provider.serve(always(scripts.HANG)) as server:
         setup = provider.at(server)
         with pytest.raises(ProviderTimeout, match=r"no answer within 0\.3 s"):
@@ -227,7 +227,7 @@ def test_the_key_goes_to_the_server(provider: Provider, monkeypatch: pytest.Monk
 def test_unusable_setups_are_refused_at_once(
     provider: Provider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A missing key and parameters the API does not take are refused before any call."""
+    """A missing key, or a parameter that the API does not accept, is refused before any call."""
     for variable in provider.variables:
         monkeypatch.delenv(variable)
     with pytest.raises(ModelSpecError, match="API_KEY"):

@@ -24,7 +24,7 @@ NOISY = "baseline:noisy?rate=0.6&seed=3"
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store with one run of two models."""
+    """Return a store with one run of two models."""
     place = tmp_path_factory.mktemp("recorded") / "store"
     plan = config.quick_start(tasks=LABELS, models=[NOISY, "baseline:silent"], iterations=4)
     with open_store(str(place)) as store:
@@ -33,7 +33,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _answers(place: Path, model: str) -> dict[tuple[str, str], tuple[str, ...]]:
-    """All answers of a model in the newest run, by case and answers' prompts."""
+    """Return all answers of a model in the newest run, by case and answers' prompts."""
     with open_reader(str(place)) as store:
         run = reading.runs(store)[0]
         found = {}
@@ -58,7 +58,7 @@ def test_a_replayed_run_says_the_same(
     assert (progress.complete, progress.failed, progress.input_tokens) == (8, 0, 0)
     said, again = _answers(recorded, "noisy"), _answers(tmp_path / "again", "replay")
     assert len(said) == 8
-    # Dialogues of one task about equal prompts may have changed places.
+    # Dialogues of one task with equal prompts may be in another order.
     assert sorted(said.values()) == sorted(again.values())
     assert any(len(one) > 1 for one in said.values())
 
@@ -68,7 +68,7 @@ def _open(place: Path, name: str, **options: str) -> replay.Replay:
 
 
 def test_a_run_is_found_by_its_names(recorded: Path) -> None:
-    """The IRI, the id, its beginning and the label name a run; another name gets a list of all."""
+    """A run is found by IRI, id, prefix of the id or label; another name gets a list of all."""
     with open_reader(str(recorded)) as store:
         run = reading.runs(store)[0]
     for name in (run.iri, run.id, run.id[:8], run.label):
@@ -78,7 +78,7 @@ def test_a_run_is_found_by_its_names(recorded: Path) -> None:
 
 
 def test_the_store_of_the_command_is_the_default(recorded: Path) -> None:
-    """Without the option ``store`` the run is looked for where the command keeps its results."""
+    """Without the option ``store`` the run comes from the results store of the command."""
     with open_reader(str(recorded)) as store:
         run = reading.runs(store)[0]
     setup = setup_for("replay", run.id, options={"model": "baseline:silent"})
@@ -90,7 +90,7 @@ def test_the_store_of_the_command_is_the_default(recorded: Path) -> None:
 
 
 def test_one_of_several_models_must_be_chosen(recorded: Path) -> None:
-    """A run of two models is not replayed without saying which; the message names them."""
+    """A replay of a run with two models needs a model; the error names them."""
     with open_reader(str(recorded)) as store:
         run = reading.runs(store)[0]
     for options in ({}, {"model": "gpt"}):
@@ -99,7 +99,7 @@ def test_one_of_several_models_must_be_chosen(recorded: Path) -> None:
 
 
 def test_a_run_without_answers_is_refused(tmp_path: Path) -> None:
-    """A run that was stopped before its first answer has nothing to say again."""
+    """A run that was stopped before its first answer is refused."""
     stop = StopSignal()
     stop.request()
     plan = config.quick_start(tasks=LABELS[:1], models=["baseline:silent"], iterations=1)
@@ -120,7 +120,7 @@ def test_a_run_without_answers_is_refused(tmp_path: Path) -> None:
     ],
 )
 def test_unusable_setups_are_refused(options: dict[str, str], message: str) -> None:
-    """A store that cannot be read and unknown options are refused before anything is asked."""
+    """An unreadable store or an unknown option is refused before any call."""
     with pytest.raises(ModelSpecError, match=message):
         replay.open(setup_for("replay", "r", options=options), 1)
 
@@ -161,7 +161,7 @@ def test_answers_come_in_order_each_once() -> None:
 
 
 def test_a_conversation_goes_on_as_it_went_on() -> None:
-    """A later round is answered by what was said after the same prompts and answers."""
+    """A later round gets the answer that followed the same prompts and answers."""
     connector = _replay()
     refused = _ask(connector, "1", "p", "c\ud800", "again")
     assert (refused.text, refused.outcome) == ("", Outcome.REFUSED)
@@ -169,13 +169,13 @@ def test_a_conversation_goes_on_as_it_went_on() -> None:
 
 
 def test_a_changed_prompt_gets_old_answers_only_on_request() -> None:
-    """Old answers are never mixed silently with new prompts: ``match=case`` asks for it."""
+    """A changed prompt gets an old answer only with ``match=case``."""
     with pytest.raises(ProviderRefused, match="was recorded"):
         _ask(_replay(), "0", "another prompt")
     assert _ask(_replay(by_case=True), "0", "another prompt").text == "a"
 
 
 def test_setups_are_read_as_they_are_written() -> None:
-    """A replay's specification keeps its run and its options."""
+    """A replay's specification, as written, keeps its run and its options."""
     setup: ModelSetup = config.quick_start(models=["replay:0199?model=m&match=case"]).models[0]
     assert (setup.model_id, setup.options) == ("0199", {"model": "m", "match": "case"})

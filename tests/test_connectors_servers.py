@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The loopback servers themselves: what they tell is what tests rest on."""
+"""The loopback servers themselves: other tests depend on what they report."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _ask_in_turn(server: LoopbackServer, prompts: list[str]) -> None:
 
 
 def test_a_hidden_limit_holds() -> None:
-    """Never are more requests answered at once than the limit; the others are told to wait."""
+    """A server never answers more requests at once than its hidden limit; others get a 429."""
     with LoopbackServer(OpenAISpeech(), script=scripts.limited(4, delay=0.1)) as server:
         replies = _ask_all(server, [f"prompt {k}" for k in range(20)])
 
@@ -52,7 +52,7 @@ def test_a_hidden_limit_holds() -> None:
 
 
 def test_chaos_is_the_same_for_the_same_seed() -> None:
-    """Which attempt at which question fails does not depend on the order of arrival."""
+    """With one seed, failures do not depend on the order in which requests arrive."""
     kinds = [kind for kind in scripts.TRANSIENT if kind != scripts.HANG]
     seen = []
     for prompts in (["a", "b", "c", "a", "b", "c"] * 5, ["c", "b", "a"] * 10):
@@ -65,7 +65,7 @@ def test_chaos_is_the_same_for_the_same_seed() -> None:
 
 
 def test_the_ledger_counts_what_the_client_was_charged() -> None:
-    """Tokens of acknowledged answers are those that the replies report; failures charge nothing."""
+    """The tokens of the ledger equal those of the replies; failures charge nothing."""
     script = scripts.sequence(scripts.SERVER_ERROR, scripts.CUT, scripts.RATE_LIMIT)
     with LoopbackServer(OpenAISpeech(), script=script) as server:
         replies = [_ask_all(server, ["prompt"])[0] for _ in range(6)]
@@ -80,7 +80,7 @@ def test_the_ledger_counts_what_the_client_was_charged() -> None:
 
 
 def test_answers_can_be_looked_up_by_prompt() -> None:
-    """A server can be given the answers to prompts; the others get an echo."""
+    """A server answers known prompts from a table, and all others with an echo."""
     with LoopbackServer(OpenAISpeech(), answer=looked_up({"what?": "that"})) as server:
         known, other = _ask_all(server, ["what?", "why?"])
 
@@ -90,7 +90,7 @@ def test_answers_can_be_looked_up_by_prompt() -> None:
 
 
 def test_a_server_leaves_nothing_behind() -> None:
-    """After a server has stopped, even with requests hanging, its sockets are closed."""
+    """A stopped server has closed its sockets, even with hanging requests."""
     before = _descriptors()
     with LoopbackServer(OpenAISpeech(), script=scripts.always(scripts.HANG)) as server:
         setup = setup_for("openai", "m", server.url)
@@ -105,6 +105,6 @@ def test_a_server_leaves_nothing_behind() -> None:
 
 
 def _descriptors() -> int:
-    """How many files and sockets this process has open, where that can be counted."""
+    """Return the number of open files and sockets of this process, if it can be counted."""
     folder = Path("/proc/self/fd")
     return len(list(folder.iterdir())) if folder.is_dir() else 0

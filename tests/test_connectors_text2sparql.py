@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Systems behind the protocol of TEXT2SPARQL are asked as models are, and ours answers by it."""
+"""Systems behind the TEXT2SPARQL protocol are used as models, and kgbench's server speaks it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Respond = Callable[[BaseHTTPRequestHandler], None]
 
 @contextmanager
 def system(respond: Respond) -> Iterator[tuple[str, list[str]]]:
-    """A server of this machine that answers as told: its address, and the URLs it was asked."""
+    """Yield the address of a server with the given responses, and the list of requested URLs."""
     asked: list[str] = []
 
     class Handler(BaseHTTPRequestHandler):
@@ -45,7 +45,7 @@ def system(respond: Respond) -> Iterator[tuple[str, list[str]]]:
             respond(self)
 
         def log_message(self, *arguments: Any) -> None:
-            """Nothing."""
+            """Log nothing."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
@@ -60,7 +60,7 @@ def system(respond: Respond) -> Iterator[tuple[str, list[str]]]:
 
 
 def saying(body: bytes | str, status: int = 200, **headers: str) -> Respond:
-    """Answers with this body."""
+    """Return a function that responds with this body."""
 
     def respond(handler: BaseHTTPRequestHandler) -> None:
         content = body.encode() if isinstance(body, str) else body
@@ -75,7 +75,7 @@ def saying(body: bytes | str, status: int = 200, **headers: str) -> Respond:
 
 
 def answered(url: str, *messages: str, options: str = "") -> Reply:
-    """The reply of the system at ``url`` to the question of the case, or to other messages."""
+    """Return the reply of the system at ``url`` to the case's question, or to other messages."""
 
     async def ask() -> Reply:
         async with text2sparql.open(model_setup(f"text2sparql:{url}{options}"), 1.0) as connector:
@@ -85,7 +85,7 @@ def answered(url: str, *messages: str, options: str = "") -> Reply:
 
 
 def test_a_question_is_asked_and_the_query_is_the_answer() -> None:
-    """Data set and question go out as they are; the query comes back as it was sent."""
+    """Data set and question are sent unchanged; the query is returned unchanged."""
     body = json.dumps({"dataset": DATASET, "question": QUESTION, "query": QUERY})
     with system(saying(body)) as (url, asked):
         reply = answered(f"{url}/any/path")
@@ -98,13 +98,13 @@ def test_a_question_is_asked_and_the_query_is_the_answer() -> None:
 
 @pytest.mark.parametrize("query", [None, ""])
 def test_no_query_is_an_empty_answer(query: str | None) -> None:
-    """A system that finds no query has answered, with nothing."""
+    """A response without a query is an empty answer."""
     with system(saying(json.dumps({"query": query}))) as (url, _):
         assert answered(url).text == ""
 
 
 def test_only_bare_questions_are_asked() -> None:
-    """A prompt with instructions, or a second round, is nothing that the protocol can carry."""
+    """A prompt with instructions, or a second round, is refused: the protocol cannot carry it."""
     with system(saying("{}")) as (url, asked):
         for messages in (("Write a query.",), (QUESTION, "answer", "Once more.")):
             with pytest.raises(ProviderRefused, match="bare question"):
@@ -113,7 +113,7 @@ def test_only_bare_questions_are_asked() -> None:
 
 
 def test_redirects_stay_within_the_server() -> None:
-    """A path may move; another server is not asked, and circles end."""
+    """A redirect within the server is followed; to another server, or in a circle, it is not."""
 
     def respond(handler: BaseHTTPRequestHandler) -> None:
         path, _, query = handler.path.partition("?")
@@ -144,14 +144,14 @@ FAILURES: dict[str, tuple[Respond, type[ProviderError], str]] = {
 
 @pytest.mark.parametrize(("respond", "kind", "why"), FAILURES.values(), ids=FAILURES)
 def test_failures_have_words(respond: Respond, kind: type[ProviderError], why: str) -> None:
-    """Each failure is of the kind that says whether asking again can help, and names the cause."""
+    """Each failure has the class that decides about a retry, and names the cause."""
     with system(respond) as (url, _), pytest.raises(kind, match=why) as raised:
         answered(url)
     assert type(raised.value) is kind
 
 
 def test_a_response_without_end_is_cut_off() -> None:
-    """A server that sends more than a query can have is not listened to."""
+    """The response of a server that sends more than a query can have is cut off."""
 
     def respond(handler: BaseHTTPRequestHandler) -> None:
         handler.send_response(200)
@@ -160,14 +160,14 @@ def test_a_response_without_end_is_cut_off() -> None:
             while True:
                 handler.wfile.write(b" " * limits.PIECE)
         except OSError:
-            pass  # the client has gone
+            pass  # the client has closed the connection
 
     with system(respond) as (url, _), pytest.raises(ProviderRefused, match="more than"):
         answered(url)
 
 
 def test_a_system_that_does_not_answer_is_left_in_time() -> None:
-    """The deadline is the option's; a call that ends there is one that timed out."""
+    """A call that reaches the deadline of the option is a timeout."""
     release = threading.Event()
 
     def respond(handler: BaseHTTPRequestHandler) -> None:
@@ -183,13 +183,13 @@ def test_a_system_that_does_not_answer_is_left_in_time() -> None:
 
 
 def test_nobody_listens() -> None:
-    """An address where nobody listens is a failure that asking again may cure."""
+    """An address where no server listens is a failure that can be retried."""
     with pytest.raises(ProviderError, match="the connection failed"):
         answered("http://127.0.0.1:9/")
 
 
 def test_calls_are_repeated_as_the_challenge_does() -> None:
-    """Five times, each fifteen seconds after the failure; a call may take ten minutes."""
+    """A call is retried five times, fifteen seconds after each failure; it may take ten minutes."""
     with system(saying("sorry", 500)) as (url, _), pytest.raises(ProviderError) as raised:
         answered(url)
     patience = RetryPolicy(5, 1.0)
@@ -201,7 +201,7 @@ def test_calls_are_repeated_as_the_challenge_does() -> None:
 
 
 def test_specifications() -> None:
-    """A system goes by its address, or by a name; it takes no sampling parameters."""
+    """A system is named by its address or by a name; it has no sampling parameters."""
     by_address = model_setup("text2sparql:https://half.example.org/api")
     named = model_setup("text2sparql:HALF@https://half.example.org/api?timeout=180")
     assert (by_address.is_system, named.is_system) == (True, True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The vLLM connector: in process, held to vLLM's real signatures, and on a server."""
+"""The vLLM connector: in process, checked against vLLM's signatures, and on a server."""
 
 from __future__ import annotations
 
@@ -56,14 +56,14 @@ def _say(conversation: Conversation) -> Any:
 
 @pytest.fixture
 def engine(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """A module ``vllm`` that answers without a model."""
+    """Install a module ``vllm`` that answers without a model."""
     module = stand_in(_say)
     monkeypatch.setitem(sys.modules, "vllm", module)
     return module
 
 
 def _all(*prompts: str, timeout: float = PATIENCE, **rest: Any) -> list[Reply | BaseException]:
-    """The answers to ``prompts``, asked at once."""
+    """Return the answers to ``prompts``, asked concurrently."""
 
     async def talk() -> list[Reply | BaseException]:
         async with vllm.open(setup_for("vllm", "org/model", **rest), timeout) as connector:
@@ -74,7 +74,7 @@ def _all(*prompts: str, timeout: float = PATIENCE, **rest: Any) -> list[Reply | 
 
 
 def test_what_is_asked_at_once_is_one_batch(engine: Any) -> None:
-    """Conversations are answered together, each with its own answer, up to the size of a batch."""
+    """Concurrent conversations are one batch, up to its size, each with its own answer."""
     prompts = [f"prompt {k}" for k in range(5)]
     replies = _all(*prompts, options={"batch": 4})
 
@@ -83,7 +83,7 @@ def test_what_is_asked_at_once_is_one_batch(engine: Any) -> None:
 
 
 def test_a_bad_conversation_spoils_only_itself(engine: Any) -> None:
-    """When a batch fails, its conversations go alone, and each gets the error it means."""
+    """If a batch fails, its conversations are asked singly, and each gets its own error."""
     found = _all("good", "too long", "wrong", "broken", "cut", "aborted")
 
     assert found[0].text == "answer to good"
@@ -94,7 +94,7 @@ def test_a_bad_conversation_spoils_only_itself(engine: Any) -> None:
 
 
 def test_options_and_sampling_go_where_vllm_takes_them(engine: Any, tmp_path: Path) -> None:
-    """Engine options, template and sampling arrive by vLLM's names; what is unset is not passed."""
+    """Engine options, template and sampling have vLLM's names; those not set are not passed."""
     (tmp_path / "template.jinja").write_text("{{ messages }}", encoding="utf-8")
     options = {
         "tensor_parallel_size": "2",
@@ -123,7 +123,7 @@ def test_options_and_sampling_go_where_vllm_takes_them(engine: Any, tmp_path: Pa
 
 
 def test_options_of_published_configurations_are_vllms_own(engine: Any) -> None:
-    """``context_size`` is the engine's length, and tags stand around every prompt."""
+    """``context_size`` is the engine's length, and tags enclose every prompt."""
     options = {"context_size": 8192, "startTag": "<s>", "endTag": "</s>"}
     (reply,) = _all("prompt", options=options)
 
@@ -133,7 +133,7 @@ def test_options_of_published_configurations_are_vllms_own(engine: Any) -> None:
 
 
 def test_a_call_ends_at_its_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An engine that takes too long is a time-out for the caller."""
+    """An engine that takes too long is a timeout for the caller."""
 
     def slow(conversation: Conversation) -> str:
         time.sleep(0.3)
@@ -144,7 +144,7 @@ def test_a_call_ends_at_its_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _held(monkeypatch: pytest.MonkeyPatch) -> tuple[threading.Event, threading.Event]:
-    """An engine that says when it has begun, and answers when it is told to go on."""
+    """Install an engine that signals its start and answers on request."""
     begun, go_on = threading.Event(), threading.Event()
 
     def answered(conversation: Conversation) -> str:
@@ -157,13 +157,13 @@ def _held(monkeypatch: pytest.MonkeyPatch) -> tuple[threading.Event, threading.E
 
 
 def test_who_has_gone_is_not_answered(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Calls that were given up, before their batch and in it, harm none that come after them."""
+    """A call cancelled before or in its batch does not affect later calls."""
     begun, go_on = _held(monkeypatch)
 
     async def talk() -> str:
         async with vllm.open(setup_for("vllm", "m"), PATIENCE) as connector:
             early = [asyncio.create_task(connector.ask(asked("early"))) for _ in range(2)]
-            await asyncio.sleep(0)  # they wait now, and nothing is asked yet
+            await asyncio.sleep(0)  # they wait now, and nothing has been asked yet
             for call in early:
                 call.cancel()
             while connector._waiting:  # type: ignore[attr-defined]  # noqa: ASYNC110 - or for ever
@@ -180,7 +180,7 @@ def test_who_has_gone_is_not_answered(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_closing_gives_up_what_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who waits for a batch that runs, or for the next one, does not wait for its deadline."""
+    """Closing cancels calls in the running batch and in the queue before their deadline."""
     begun, go_on = _held(monkeypatch)
 
     async def talk() -> list[Any]:
@@ -208,20 +208,20 @@ def test_closing_gives_up_what_is_asked(monkeypatch: pytest.MonkeyPatch) -> None
 def test_unusable_setups_are_refused(
     engine: Any, model_id: str, rest: dict[str, Any], message: str
 ) -> None:
-    """A model that cannot be loaded, and parameters that vLLM does not take, are refused."""
+    """A model that cannot be loaded, or a parameter that vLLM does not take, is refused."""
     with pytest.raises(ModelSpecError, match=message):
         answer(vllm, setup_for("vllm", model_id, **rest))
 
 
 def test_without_vllm_the_error_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where vLLM is not installed the message names the extra and the server's form."""
+    """Without vLLM the message names the extra and the specification of a server."""
     monkeypatch.setitem(sys.modules, "vllm", None)
     with pytest.raises(ModelSpecError, match=r"kgbench\[vllm\].*vllm:m@http"):
         answer(vllm, setup_for("vllm", "m"))
 
 
 def test_an_address_means_a_server(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With an address, vLLM's server is asked, with its own key and never with OpenAI's."""
+    """With an address, vLLM's server is used, with its own key and never with OpenAI's."""
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     with LoopbackServer(OpenAISpeech()) as server:
         reply = answer(vllm, setup_for("vllm", "org/model", server.url))
@@ -231,7 +231,7 @@ def test_an_address_means_a_server(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_template_of_the_model_goes_to_the_server(tmp_path: Path) -> None:
-    """Template and thinking are parameters of each request; what starts an engine is refused."""
+    """Template and thinking are parameters of each request; engine options are refused."""
     (tmp_path / "template.jinja").write_text("{{ messages }}", encoding="utf-8")
     options = {"chat_template": str(tmp_path / "template.jinja"), "enable_thinking": "false"}
     with LoopbackServer(OpenAISpeech()) as server:
@@ -247,7 +247,7 @@ def test_a_template_of_the_model_goes_to_the_server(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("kind", "error"), FAILURES_AND_SILENCE.items())
 def test_a_servers_failure_is_the_error_it_means(kind: str, error: type[ProviderError]) -> None:
-    """As with every OpenAI-compatible server, under the name of the model that was asked for."""
+    """A failure of the server is its usual error, which names the requested model."""
     with LoopbackServer(OpenAISpeech(), script=always(kind)) as server:
         setup = setup_for("vllm", "org/model", server.url)
         with pytest.raises(ProviderError, match="vllm:org/model") as raised:
@@ -267,14 +267,14 @@ def test_a_servers_failure_is_the_error_it_means(kind: str, error: type[Provider
     ],
 )
 def test_a_servers_reason_is_kept(kind: str, outcome: Outcome | None) -> None:
-    """What a server says of how an answer ended is the outcome."""
+    """The server's finish reason gives the outcome."""
     with LoopbackServer(OpenAISpeech(), script=always(kind)) as server:
         assert answer(vllm, setup_for("vllm", "m", server.url)).outcome is outcome
 
 
 @pytest.mark.skipif("VLLM_WHEEL" not in os.environ, reason="VLLM_WHEEL names no wheel of vLLM")
 def test_the_recorded_signatures_are_those_of_the_wheel() -> None:
-    """Every parameter and field that the stand-in knows is in the wheel, in the same order."""
+    """The parameters and fields of the stand-in equal those of the wheel, in order."""
     real = of_wheel(Path(os.environ["VLLM_WHEEL"]))
     for name, recorded in RECORDED.items():
         assert recorded == [item for item in real[name] if item in recorded], name
@@ -285,7 +285,7 @@ def test_the_recorded_signatures_are_those_of_the_wheel() -> None:
     "VLLM_TEST_MODEL" not in os.environ, reason="VLLM_TEST_MODEL names no model for this machine"
 )
 def test_a_real_model_answers() -> None:
-    """Where vLLM and its accelerator are present, a batch of two is answered."""
+    """If vLLM and its accelerator are present, a batch of two is answered."""
     setup = setup_for(
         "vllm",
         os.environ["VLLM_TEST_MODEL"],

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``kgbench datasets install beastiary``: a graph of others, taken from a copy."""
+"""``kgbench datasets install beastiary``: an external graph, installed from a copy."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ GRAPH = """<?xml version="1.0"?>
 
 @pytest.fixture(autouse=True)
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty place for installations."""
+    """Return an empty folder for installations."""
     monkeypatch.setenv(home.VARIABLE, str(tmp_path / "home"))
     return tmp_path / "home" / "beastiary"
 
 
 def datasets(*arguments: str | Path) -> str:
-    """What the command prints."""
+    """Return the output of the command."""
     words = ["datasets", *map(str, arguments)]
     result = CliRunner().invoke(app, words, catch_exceptions=False)
     assert result.exit_code == 0, result.output
@@ -38,7 +38,7 @@ def datasets(*arguments: str | Path) -> str:
 
 
 def test_it_is_listed_and_described() -> None:
-    """The graph is listed with its source, and says that no licence is known."""
+    """The graph is listed with its source, and with a note that its licence is unknown."""
     listed = {each["name"]: each for each in json.loads(datasets("list", "--json"))}
     assert listed["beastiary"] == {"name": "beastiary", "title": "Beastiary", "installed": False}
     said = json.loads(datasets("show", "beastiary", "--json"))
@@ -48,7 +48,7 @@ def test_it_is_listed_and_described() -> None:
 
 
 def test_a_copy_is_installed(tmp_path: Path, place: Path) -> None:
-    """A file, an archive or a folder with either will do; another file than declared is named."""
+    """A file, an archive or a folder with either is installed; a changed file is named."""
     file = tmp_path / "beastiary_kg.rdf"
     file.write_text(GRAPH)
     archive = tmp_path / "beastiary_kg.rdf.zip"
@@ -66,14 +66,14 @@ def test_a_copy_is_installed(tmp_path: Path, place: Path) -> None:
 
 
 def test_it_is_not_fetched(place: Path) -> None:
-    """Without a copy the message says where there is one; nothing is fetched."""
+    """Without a copy the message names its source; nothing is downloaded."""
     with pytest.raises(ImportRefused, match=r"beastiary_kg.rdf from https://.*--from PATH"):
         datasets("install", "beastiary")
     assert not place.exists()
 
 
 def test_a_damaged_copy_is_refused(tmp_path: Path, place: Path) -> None:
-    """What cannot be read is not installed, and what was installed before stays."""
+    """A damaged copy is refused, and the earlier installation stays."""
     file = tmp_path / "beastiary_kg.rdf"
     file.write_text(GRAPH)
     datasets("install", "beastiary", "--from", file)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Data sets are installed whole or not at all, and their tasks can then be run."""
+"""Data sets are installed completely or not at all, and their tasks can then be run."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ NAME = "text2kgbench"
 
 @pytest.fixture
 def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Invented data, and an empty place for installations."""
+    """Return invented data, with an empty folder for installations."""
     monkeypatch.setenv(home.VARIABLE, str(tmp_path / "home"))
     return text2kg_data.write(tmp_path / "data")
 
 
 def described(folder: Path, url: str) -> descriptions.Description:
-    """The data set with the files of ``folder`` at ``url``."""
+    """Return the description of a data set with the files of ``folder`` at ``url``."""
     files = {
         path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
         for path in sorted(folder.rglob("*"))
@@ -49,7 +49,7 @@ run = partial(printed, "datasets")
 
 
 def test_declared_data_sets_are_described() -> None:
-    """Each data set has a pinned address, checksums, licences, and says what is wrong with them."""
+    """Each data set has a pinned address, checksums and licences."""
     for name in descriptions.names():
         found = descriptions.describe(name)
         assert found.files
@@ -64,7 +64,7 @@ def test_declared_data_sets_are_described() -> None:
 
 
 def test_a_copy_is_installed_and_its_tasks_run(data: Path) -> None:
-    """A local copy becomes tasks; files that are not as declared are named."""
+    """A local copy becomes tasks; changed or missing files are named."""
     said = run("install", NAME, "--from", str(data), "--json")
     report = json.loads(said)
     assert (report["tasks"], report["files"]) == (
@@ -80,7 +80,7 @@ def test_a_copy_is_installed_and_its_tasks_run(data: Path) -> None:
 
 
 def test_nothing_is_installed_from_a_damaged_copy(data: Path, tmp_path: Path) -> None:
-    """What cannot be read later is refused now, and what was installed before stays."""
+    """A damaged copy is refused, and the earlier installation stays."""
     run("install", NAME, "--from", str(data))
     before = sorted((tmp_path / "home").rglob("*"))
     (data / "wikidata_tekgen/train/ont_1_bridge_train.jsonl").write_text('{"id"', encoding="utf-8")
@@ -92,13 +92,13 @@ def test_nothing_is_installed_from_a_damaged_copy(data: Path, tmp_path: Path) ->
 
 
 def test_another_folder_is_refused(data: Path, tmp_path: Path) -> None:
-    """A folder without the data is refused with what was expected."""
+    """A folder without the data is refused with the expected files."""
     with pytest.raises(ImportRefused, match="none of"):
         install(descriptions.describe(NAME), tmp_path / "home", lambda _: [])
 
 
 def test_files_are_fetched_and_checked(data: Path) -> None:
-    """Files come from the pinned address; one with another content ends it all."""
+    """Files come from the pinned address; one wrong checksum ends the installation."""
     with serving(data) as url:
         wanted = described(data, url.rstrip("/"))
         done = install(wanted, None, lambda root: [{"root": str(root)}])
@@ -116,12 +116,12 @@ def test_files_are_fetched_and_checked(data: Path) -> None:
 
 
 def letters(text: str) -> list[float]:
-    """The counts of the letters a to z."""
+    """Return the counts of the letters a to z."""
     return [float(text.lower().count(chr(97 + c))) for c in range(26)]
 
 
 def test_examples_by_embeddings(data: Path) -> None:
-    """Lists made from embeddings choose the examples of tasks that ask for them."""
+    """Example lists made from embeddings choose the examples of tasks that use them."""
     run("install", NAME, "--from", str(data))
     with LoopbackServer(OpenAISpeech(embed=letters)) as server:
         options = ("--url", server.url, "--model", "letters", "--count", "2")

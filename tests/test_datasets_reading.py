@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Data of others with faults: each is found and named, and what cannot be used is refused."""
+"""Errors in external data are found and named, and unusable data is refused."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests import text2kg_data
 from tests.publish.static import serving
 from tests.test_datasets_install import data, described
 
-__all__ = ["data"]  # a fixture: invented data, and an empty place for installations
+__all__ = ["data"]  # a fixture: invented data, with an empty folder for installations
 
 TOP = "wikidata_tekgen"
 ID = "ont_1_bridge"
@@ -28,17 +28,17 @@ ID = "ont_1_bridge"
 
 @pytest.fixture(scope="module")
 def part(tmp_path_factory: pytest.TempPathFactory) -> Part:
-    """The invented data, read."""
+    """Return the invented data, read."""
     return read_part(text2kg_data.write(tmp_path_factory.mktemp("data")), TOP, "bridge")
 
 
 def new(part: Part, **changes: object) -> set[Problem]:
-    """The faults that changes of a part bring."""
+    """Return the additional problems of a changed part."""
     return set(problems(replace(part, **changes))) - set(problems(part))
 
 
 def test_faults_of_an_ontology_are_named(part: Part) -> None:
-    """Repeated ids and labels, and labels that begin or end with a blank."""
+    """Repeated ids and labels, and labels with outer blanks, are problems."""
     of = part.ontology
     odd = replace(
         of,
@@ -54,7 +54,7 @@ def test_faults_of_an_ontology_are_named(part: Part) -> None:
 
 
 def test_faults_of_sentences_are_named(part: Part) -> None:
-    """Repeated ids and facts, names in lists that name nothing, texts that differ between files."""
+    """Repeated ids and facts, unresolved names and differing texts are problems."""
     first = part.test[0]
     fact = Fact("Larn Bridge", "spans", "Ossel")
     odd = (Sentence(first.id, first.text, (fact, fact)), *part.test[1:])
@@ -75,7 +75,7 @@ def test_faults_of_sentences_are_named(part: Part) -> None:
 
 
 def test_what_a_part_has_not_is_said(part: Part, tmp_path: Path) -> None:
-    """A split without sentences and an ontology that is not there are refused by name."""
+    """A split without sentences, or a missing ontology, is refused by name."""
     assert [s.id for s in part.sentences("verified")] == [text2kg_data.test_id(0)]
     with pytest.raises(TaskError, match="bridge of wikidata_tekgen has no split 'unseen'"):
         part.sentences("unseen")
@@ -88,7 +88,7 @@ def test_what_a_part_has_not_is_said(part: Part, tmp_path: Path) -> None:
 
 
 def test_an_ontology_may_leave_ends_open(tmp_path: Path) -> None:
-    """A relation whose domain is null has none."""
+    """A relation whose domain is null has no domain."""
     root = text2kg_data.write(tmp_path)
     path = root / TOP / "ontologies" / "1_bridge_ontology.json"
     relation = {"pid": "P9", "label": "is near", "domain": None, "range": "Q1"}
@@ -100,13 +100,13 @@ def test_an_ontology_may_leave_ends_open(tmp_path: Path) -> None:
 
 
 def test_another_list_of_files_is_refused() -> None:
-    """The list of a data set's files is the one whose checksum is declared, or none."""
+    """The list of a data set's files must have the declared checksum."""
     with pytest.raises(ResourceError, match="of text2kgbench is not the declared one: reinstall"):
         descriptions._files("text2kgbench", "0" * 64)
 
 
 def test_the_nearest_sentences_are_listed(part: Part, tmp_path: Path) -> None:
-    """Nearness is the cosine, ties keep the order of the data, a text without direction is last."""
+    """Nearness is the cosine, ties keep the order of the data, a zero vector comes last."""
     vectors = {
         "Toll Bridge spans the Wend.": [0.0, 0.0],
         "Iva Rusk drew Kiln Bridge.": [3.0, 3.0],
@@ -129,7 +129,7 @@ def test_the_nearest_sentences_are_listed(part: Part, tmp_path: Path) -> None:
 
 
 def test_a_copy_takes_the_place_of_the_one_before(data: Path) -> None:
-    """Installing again replaces all; files with other content than declared are named."""
+    """A new installation replaces all files; files with another checksum are named."""
     wanted = described(data, "https://example.org")
     told: list[int] = []
     first = install.install(wanted, data, lambda _: [], told.append)
@@ -148,7 +148,7 @@ def test_a_copy_takes_the_place_of_the_one_before(data: Path) -> None:
 
 
 def test_files_that_are_too_large_are_not_installed(data: Path, monkeypatch) -> None:
-    """Of one file no more is fetched than there is room for by the limit."""
+    """A download stops at the size limit of a file."""
     monkeypatch.setattr(install, "_LARGEST", 10)
     with (
         serving(data) as url,
@@ -160,7 +160,7 @@ def test_files_that_are_too_large_are_not_installed(data: Path, monkeypatch) -> 
 
 @pytest.mark.usefixtures("data")
 def test_a_server_that_speaks_otherwise_is_no_traceback() -> None:
-    """What answers with something else than HTTP is named, with the way out."""
+    """A response that is not HTTP is reported with an alternative."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         listening.settimeout(60)
 

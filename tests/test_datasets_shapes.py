@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an import writes of a data set conforms to shapes/datasets.ttl; every mutant fails."""
+"""An import of a data set conforms to shapes/datasets.ttl; every mutant fails."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.shape_checker import Checker, quiet
 
 @cache
 def checker() -> Checker:
-    """The triples about the invented data set, without tasks and cases, and the shapes."""
+    """Return the triples about the invented data set, without tasks and cases, and the shapes."""
     iris, lines = Iris(), []
     with TemporaryDirectory() as folder:
         data = text2kgbench.read(text2kg_data.write(Path(folder)))
@@ -37,13 +37,13 @@ def checker() -> Checker:
 
 
 def test_what_is_written_conforms() -> None:
-    """Ontologies, subsets and faults are as the shapes say."""
+    """Ontologies, subsets and problems conform to the shapes."""
     found = checker()
     assert with_pyshacl.validate(found.data, "datasets") == []
 
 
 def test_mutants_are_refused() -> None:
-    """Each constraint complains when the graph is spoilt for it; none is left out."""
+    """Each constraint is violated by its mutant, and no constraint lacks a mutant."""
     found, survivors, untried, tried = checker(), [], [], 0
     with quiet():
         made_for = list(mutants(found.shapes, found.data))

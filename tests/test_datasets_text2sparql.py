@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Data sets of TEXT2SPARQL are installed from copies of any form, checked, and can then be run."""
+"""TEXT2SPARQL data sets are installed from copies of any form, checked, and then run."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from tests.validation import assert_conforms
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The invented data set, and an empty place for installations."""
+    """Return the invented data set, with an empty folder for installations."""
     monkeypatch.setenv(home.VARIABLE, str(tmp_path / "home"))
     return data.write_data_set(tmp_path / "data")
 
 
 def install(source: object, *options: str, name: str = data.NAME) -> dict[str, object]:
-    """What the command reports."""
+    """Return the report of the command."""
     arguments = ["datasets", "install", name, "--from", str(source), "--json", *options]
     result = CliRunner().invoke(app, arguments, catch_exceptions=False)
     assert result.exit_code == 0, result.output
@@ -39,7 +39,7 @@ def install(source: object, *options: str, name: str = data.NAME) -> dict[str, o
 
 
 def test_questions_are_read_with_all_languages(folder: Path) -> None:
-    """Texts, queries and the demand for an order come out; a repeated key is told in words."""
+    """Texts, queries and required orders are read; a repeated key is a remark."""
     found = text2sparql.read(folder / "questions.yml")
 
     assert (found.dataset, found.prefix, found.year) == (data.DATASET, data.NAME, 2025)
@@ -68,7 +68,7 @@ def test_questions_are_read_with_all_languages(folder: Path) -> None:
 def test_what_is_no_question_file_is_refused(
     folder: Path, before: str, after: str, why: str
 ) -> None:
-    """The place of the first fault is named."""
+    """The first error of a question file is named with its place."""
     assert before in data.QUESTIONS
     (folder / "questions.yml").write_text(data.QUESTIONS.replace(before, after), encoding="utf-8")
     with pytest.raises(ImportRefused, match=why.replace("(", r"\(")):
@@ -76,7 +76,7 @@ def test_what_is_no_question_file_is_refused(
 
 
 def test_hostile_yaml_makes_no_object_and_no_gigabytes(folder: Path) -> None:
-    """Tags construct nothing; aliases that would unfold without end are refused."""
+    """YAML tags construct nothing; aliases that expand exponentially are refused."""
     path = folder / "questions.yml"
     trap = folder / "trap"
     path.write_text(f"a: !!python/object/apply:pathlib.Path.touch ['{trap}']\n", encoding="utf-8")
@@ -91,7 +91,7 @@ def test_hostile_yaml_makes_no_object_and_no_gigabytes(folder: Path) -> None:
 
 
 def test_another_checksum_is_refused(folder: Path, tmp_path: Path) -> None:
-    """A copy that is not the declared one needs a word to be taken, and is named then."""
+    """A copy with another checksum needs an option, and is then named."""
     arguments = ["datasets", "install", data.NAME, "--from", str(folder)]
     with pytest.raises(ImportRefused, match=r"another SHA-256.*--unverified"):
         CliRunner().invoke(app, arguments, catch_exceptions=False)
@@ -105,7 +105,7 @@ def test_another_checksum_is_refused(folder: Path, tmp_path: Path) -> None:
 
 
 def test_archives_and_addresses_are_taken(folder: Path, tmp_path: Path) -> None:
-    """A zip, a tar, and the address of either give what the folder gives; nothing is unpacked."""
+    """A zip, a tar, or a URL of either gives the same as the folder; nothing is unpacked."""
     archives = tmp_path / "archives"
     archives.mkdir()
     with zipfile.ZipFile(archives / "a.zip", "w") as zipped:
@@ -133,7 +133,7 @@ def test_archives_and_addresses_are_taken(folder: Path, tmp_path: Path) -> None:
 
 
 def test_a_copy_without_a_file_is_refused(folder: Path) -> None:
-    """The missing file is named, and one that is no graph; nothing is installed."""
+    """A missing file, or an unreadable graph, is named, and nothing is installed."""
     graph = folder / "graphs" / "prod-inst.ttl"
     graph.write_text("no Turtle", encoding="utf-8")
     with pytest.raises(ImportRefused, match=r"the graph .* cannot be read"):
@@ -148,7 +148,7 @@ def test_a_copy_without_a_file_is_refused(folder: Path) -> None:
 
 
 def test_questions_without_a_graph_bring_no_task(folder: Path) -> None:
-    """A data set whose graph is too large is installed, and it is said why nothing can be run."""
+    """A data set without its graph is installed without tasks, and the reason is a remark."""
     text = data.QUESTIONS.replace(f"prefix: {data.NAME}", "prefix: db25")
     (folder / "questions_db25.yaml").write_text(text, encoding="utf-8")
     said = install(folder, "--unverified", name="db25")
@@ -160,7 +160,7 @@ def test_questions_without_a_graph_bring_no_task(folder: Path) -> None:
 
 
 def test_questions_without_a_declared_checksum_are_noted(folder: Path) -> None:
-    """Where only the graph's checksum is known, that of the questions is told and kept."""
+    """If only the graph's checksum is declared, that of the questions is reported and kept."""
     text = data.QUESTIONS.replace(f"prefix: {data.NAME}", "prefix: ck26")
     (folder / "questions_ck26.yml").write_text(text, encoding="utf-8")
     said = install(folder, "--unverified", name="ck26")
@@ -181,7 +181,7 @@ def test_questions_without_a_declared_checksum_are_noted(folder: Path) -> None:
     ],
 )
 def test_the_edition_of_2026_is_installed(folder: Path, about: str) -> None:
-    """However the file names its data set, its questions come in all their languages."""
+    """Questions in all languages are read, whatever the form of the data set's header."""
     body = data.QUESTIONS.partition("questions:")[2]
     text = f"dataset:\n{about}questions:{body}".replace(
         "{en: Who works in sales?, de: Wer arbeitet im Verkauf?}",
@@ -198,7 +198,7 @@ def test_the_edition_of_2026_is_installed(folder: Path, about: str) -> None:
 
 
 def test_question_files_that_contradict_each_other_are_refused(folder: Path) -> None:
-    """Copies of one file are one; of two different ones none is chosen, and damage is told."""
+    """Equal copies count as one; different or damaged question files are refused."""
     text = data.QUESTIONS.replace(f"prefix: {data.NAME}", "prefix: ck26")
     for name in ("questions_a.yml", "questions_b.yml"):
         (folder / name).write_text(text, encoding="utf-8")
@@ -213,7 +213,7 @@ def test_question_files_that_contradict_each_other_are_refused(folder: Path) -> 
 
 
 def test_the_schema_of_a_graph_is_that_of_its_triples(folder: Path) -> None:
-    """Classes with their sizes, their properties, and what these lead to stand in the prompt."""
+    """The prompt has classes with their sizes, their properties, and the ranges of these."""
     install(folder, "--unverified")
     graph_schema.summary.cache_clear()
     label = "Text2SparqlQuestions-ck25-en-schema"
@@ -237,7 +237,7 @@ iterations: 4
 
 
 def test_questions_are_asked_judged_and_ranked(folder: Path, tmp_path: Path) -> None:
-    """References are right everywhere, ASK and empty results included; silence is wrong."""
+    """References are always right, for ASK and empty results, too; silence is wrong."""
     install(folder, "--unverified")
     graph_schema.summary.cache_clear()
     (tmp_path / "run.yaml").write_text(RUN, encoding="utf-8")
@@ -260,7 +260,7 @@ def test_questions_are_asked_judged_and_ranked(folder: Path, tmp_path: Path) -> 
 def test_the_published_data_sets_are_the_declared_ones(
     external_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """CK25 and DB25 are installed as they are published, without a differing file."""
+    """CK25 and DB25 are installed as published, without a differing file."""
     monkeypatch.setenv(home.VARIABLE, str(tmp_path))
     said = install(external_data / "ck25")
     assert (said["files"], said["tasks"], said["differing"]) == (2, 5, [])

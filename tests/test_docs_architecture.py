@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The walks through the code name what is there."""
+"""The walks through the code name existing modules and functions."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ HOPS = re.findall(r"`(kgbench(?:\.\w+)+)(?::(\w+))?`", PAGE.read_text(encoding="
 
 @pytest.mark.parametrize(("module", "name"), HOPS, ids=[".".join(hop) for hop in HOPS])
 def test_each_hop_is_there(module, name):
-    """The module can be imported, and has what is named and documented in it."""
+    """The named module can be imported, and has the named member with a docstring."""
     found = import_module(module)
     assert (getattr(found, name) if name else found).__doc__
 
 
 def test_all_hops_are_found():
-    """The pattern that finds hops finds those of every numbered line that has code."""
+    """The pattern finds the code in every numbered line that has any."""
     lines = [
         line for line in PAGE.read_text(encoding="utf-8").splitlines() if re.match(r"\| \d", line)
     ]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``docs/benchmarks.md``: each goal has a benchmark that exists, and each benchmark is told of."""
+"""``docs/benchmarks.md``: each goal has an existing benchmark, and each benchmark is listed."""
 
 import re
 import shlex
@@ -22,7 +22,7 @@ GOALS = [
 
 @pytest.mark.parametrize("row", GOALS, ids=lambda row: row[0])
 def test_each_goal_has_a_measurement_and_its_benchmark(row):
-    """A row says the goal, what was measured, whether it was reached, and how to measure it."""
+    """A row has the goal, the measurement, whether it was reached, and the benchmark."""
     work, _, goal, measured, reached, benchmark = row
 
     assert work
@@ -33,12 +33,12 @@ def test_each_goal_has_a_measurement_and_its_benchmark(row):
 
 
 def test_every_benchmark_is_told_of():
-    """No benchmark is missing on the page."""
+    """The page names every benchmark."""
     assert {name for name in names() if f"`{name}`" not in PAGE} == set()
 
 
 def test_the_commands_of_the_page_can_be_given():
-    """What is handed to the benchmarks and asked of their store exists."""
+    """The options of the benchmarks and the queries of their store exist."""
     ((_, block),) = documented.blocks(PAGE)
     lines = [shlex.split(line, comments=True) for line in block.splitlines()]
     handed = [word.removeprefix("BENCH=") for line in lines for word in line if "BENCH=" in word]

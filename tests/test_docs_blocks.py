@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every page has its test, every block can be read, and every command and option is told of."""
+"""Every page has a test, every block parses, and every command and option is documented."""
 
 import json
 import re
@@ -15,8 +15,8 @@ from docs.reference_pages import command_line
 from tests import documented
 from tests.test_docs_sessions import PAGES
 
-#: Who executes what a page shows, as far as that can be done without a network, and what cannot
-#: be executed is read by the tests of this file. Pages in ``PAGES`` are done from top to bottom.
+#: The tests that execute the content of a page, as far as possible without a network; the other
+#: content is read by the tests of this file. Pages in ``PAGES`` are executed from top to bottom.
 TESTED_BY = {
     "benchmarks.md": "test_docs_benchmarks.py",
     "completion.md": "test_completion.py",
@@ -39,7 +39,7 @@ TESTED_BY = {
     "w3c-tests.md": "test_w3c_rdf12.py",
     "blinkg.md": "test_blinkg.py",
 } | dict.fromkeys(PAGES, "test_docs_sessions.py")
-#: Pages whose commands need other machines, hours or a release; they are read here.
+#: Pages whose commands need other machines, hours or a release; they are only read here.
 READ_ONLY = {"releasing.md", "scaling.md"}
 
 TEXTS = {path.name: path.read_text("utf-8") for path in sorted(documented.DOCS.glob("*.md"))}
@@ -52,7 +52,7 @@ COMMANDS = dict(command_line.commands())
 
 
 def given(text):
-    """The lines of a page that are commands of kgbench, as words; comments and pipes left out."""
+    """Yield the kgbench commands of a page as words, without comments and pipes."""
     for mark, body in documented.blocks(text):
         if mark.split()[0] in {"console", "sh", "text"}:
             for line in re.sub(r"\\\n\s*", "", body).splitlines():
@@ -66,7 +66,7 @@ def given(text):
 
 
 def test_every_page_with_blocks_has_its_test():
-    """A page that shows something to be done is in the register, and its test reads it."""
+    """A page with blocks is registered, and its test reads it."""
     with_blocks = {name for name, text in TEXTS.items() if documented.blocks(text)}
 
     assert with_blocks == set(TESTED_BY) | READ_ONLY
@@ -76,7 +76,7 @@ def test_every_page_with_blocks_has_its_test():
 
 @pytest.mark.parametrize(("language", "body"), BLOCKS)
 def test_every_block_can_be_read(language, body):
-    """A block is what it is marked as: it parses."""
+    """A block parses in the language that it is marked with."""
     if language == "python":
         compile(body, "block", "exec")
     elif language == "turtle":
@@ -100,7 +100,7 @@ def test_every_block_can_be_read(language, body):
 
 @pytest.mark.parametrize("name", sorted(TEXTS))
 def test_every_command_that_is_shown_exists(name):
-    """Each command of kgbench in a block is one, and has the options that it is shown with."""
+    """Each kgbench command in a block exists, with the options that it is shown with."""
     for words in given(TEXTS[name]):
         path = next((p for k in (3, 2) if (p := " ".join(words[:k])) in COMMANDS), None)
         alone = set(words[1:]) <= {"--install-completion", "--show-completion", "--version"}
@@ -112,7 +112,7 @@ def test_every_command_that_is_shown_exists(name):
 
 @pytest.mark.parametrize("name", sorted(COMMANDS))
 def test_every_command_and_option_is_told_of(name):
-    """Some page says what the command is for, and names each of its options."""
+    """Some page describes the command, and names each of its options."""
     text = "\n".join(TEXTS.values())
     short = name.removeprefix("kgbench ")
 

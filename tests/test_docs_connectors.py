@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """``docs/connectors.md``: its options are those declared, its recipes run.
 
-Every recipe asks a server on the loopback interface in the place of the one that it names. The
-recipes of LiteLLM and llama.cpp also ask those servers themselves, in ``tests/servers``.
+Every recipe uses a server on the loopback interface instead of the named server. The recipes of
+LiteLLM and llama.cpp also run against those servers themselves, in ``tests/servers``.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ FILES = {step.name: step.text for step in documented.steps(PAGE)}
 ROWS = re.findall(
     r"^\| \[`([\w.-]+)`\]\(#\w+\) \| (.+?) \| `(.+?)` \| (.+?) \|$", PAGE, re.MULTILINE
 )
-#: Protocols by how their requests' paths end, with the header that has the key.
+#: Protocols by the end of their requests' paths, with the header of the key.
 PROTOCOLS = {
     "/chat/completions": (OpenAISpeech, "authorization", "openai"),
     "/messages": (AnthropicSpeech, "authorization", "anthropic"),
@@ -48,7 +48,7 @@ def test_the_options_are_those_that_are_declared():
 
 
 def test_every_recipe_has_its_row_and_every_provider_its_recipe():
-    """The table lists the recipes, and the page those that people ask for."""
+    """The table lists the recipes, and the page has a recipe for each common provider."""
     recipes = {name for name in FILES if name not in {"proxy.yaml", "openrouter-pinned.yaml"}}
     assert {name for name, *_ in ROWS} == recipes
     begun = {name.split("-")[0].removesuffix(".yaml") for name in recipes}
@@ -58,7 +58,7 @@ def test_every_recipe_has_its_row_and_every_provider_its_recipe():
 
 @pytest.mark.parametrize("name", sorted(set(FILES) - {"proxy.yaml"}))
 def test_every_recipe_is_a_configuration(name, tmp_path):
-    """``kgbench validate`` accepts what the page shows."""
+    """``kgbench validate`` accepts every recipe."""
     (tmp_path / name).write_text(FILES[name])
     done = CliRunner().invoke(app, ["validate", str(tmp_path / name)])
 
@@ -79,7 +79,7 @@ def test_every_recipe_asks_where_the_table_says(row, tmp_path, monkeypatch):
     text = FILES[name]
     with LoopbackServer(speech()) as server:
         text = text.replace(f"{there.scheme}://{there.netloc}", server.root)
-        if server.root not in text:  # the provider's own server
+        if server.root not in text:  # the loopback server
             for service in (each.service for each in declarations().values()):
                 if service is not None and service.variable and service.is_own(url):
                     monkeypatch.setenv(service.variable, server.root)
@@ -89,7 +89,7 @@ def test_every_recipe_asks_where_the_table_says(row, tmp_path, monkeypatch):
         ledger = list(server.ledger)
 
     assert done.exit_code == 0, done.output
-    assert len(ledger) == 2  # the first call and the dialogue
+    assert len(ledger) == 2  # the preflight call and the dialogue
     assert {re.sub(r"[?].*", "", entry.path) for entry in ledger} == {there.path}
     bearer = KEY if header.startswith("x-") else f"Bearer {KEY}"
     assert {entry.headers.get(header) for entry in ledger} == {None if key == "none" else bearer}
@@ -97,7 +97,7 @@ def test_every_recipe_asks_where_the_table_says(row, tmp_path, monkeypatch):
 
 
 def test_a_parameter_of_a_recipe_is_passed_on(tmp_path, monkeypatch):
-    """What pins OpenRouter's provider arrives as it is written."""
+    """The parameter that pins OpenRouter's provider is sent unchanged."""
     pytest.importorskip("openai", reason="the extra kgbench[openai] is not installed")
     monkeypatch.setenv("OPENROUTER_API_KEY", KEY)
     with LoopbackServer(OpenAISpeech()) as server:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``docs/data-model.md``: its queries find something, and its picture shows what is there."""
+"""``docs/data-model.md``: its queries have results, and its diagram matches the store."""
 
 import pytest
 from typer.testing import CliRunner
@@ -16,7 +16,7 @@ PREFIXES = {"kgb": str(KGB), "prov": str(PROV), "dcterms": str(DCTERMS)}
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory):
-    """The results of a run with feedback and tools, as the quick start has it."""
+    """Yield the results of a run with feedback and tools, like those of the quick start."""
     folder = tmp_path_factory.mktemp("model") / "results"
     labels = (
         *("RdfFriendCount-turtle-1", "RdfSyntaxFixList-turtle"),
@@ -34,7 +34,7 @@ def store(tmp_path_factory):
 
 @pytest.mark.parametrize("number", range(len(QUERIES)))
 def test_every_query_finds_something(store, number):
-    """Each query of the page has rows, and each of its columns a value somewhere."""
+    """Each query of the page has rows, and each of its columns has a value."""
     answer = store.query(QUERIES[number])
     names = [variable.value for variable in answer.variables]
     rows = list(answer)
@@ -44,21 +44,21 @@ def test_every_query_finds_something(store, number):
 
 
 def test_the_page_holds_queries_only():
-    """No block of the page is left without a test."""
+    """The page has no block without a test."""
     marks = {mark for mark, _ in documented.blocks(documented.page("data-model.md"))}
 
     assert marks == {"sparql"}
 
 
 def full(name):
-    """The IRI of a name in the picture, whose own terms go without prefix."""
+    """Return the IRI of a name in the diagram; kgbench's own terms have no prefix."""
     prefix, _, local = name.rpartition(":")
     return f"<{PREFIXES[prefix or 'kgb']}{local}>"
 
 
 @pytest.mark.parametrize("edge", drawing.RESULT_EDGES, ids=" ".join)
 def test_every_arrow_of_the_picture_is_in_a_store(store, edge):
-    """What the picture shows is recorded: between things of these classes, in whichever graph."""
+    """Each arrow of the diagram links resources of these classes in some graph."""
     if edge.label == "a metric":
         pattern = f"GRAPH ?g {{ ?s a {full(edge.start)} ; ?metric ?o }} FILTER(ISNUMERIC(?o))"
         metric = f"GRAPH ?c {{ ?metric a {full('Metric')} }}"
@@ -73,7 +73,7 @@ def test_every_arrow_of_the_picture_is_in_a_store(store, edge):
 
 
 def test_every_thing_of_the_picture_has_its_place():
-    """Arrows lead between boxes, and no two boxes stand in one place."""
+    """Arrows link boxes, and no two boxes have one position."""
     for places, edges in (
         (drawing.RESULT, drawing.RESULT_EDGES),
         (drawing.VOCABULARY, drawing.VOCABULARY_EDGES),

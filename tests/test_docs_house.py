@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The drawing of the house: every room, every import, and arrows only downwards."""
+"""The picture of rooms and floors has every room and import, with arrows only downwards."""
 
 import re
 from itertools import pairwise
@@ -11,18 +11,18 @@ from docs.reference_pages import house, house_drawing
 
 @pytest.fixture(scope="module")
 def plan():
-    """Where everything is drawn."""
+    """Return the layout of the picture."""
     return house_drawing.planned()
 
 
 @pytest.fixture(scope="module")
 def drawing():
-    """What is drawn."""
+    """Return the picture."""
     return house_drawing.house()
 
 
 def test_every_room_is_drawn_with_its_lines(drawing):
-    """A box says the name of a room and how many lines its modules have."""
+    """A box has the name of a room and the number of lines of its modules."""
     boxes = re.findall(
         r'class="name"[^>]*>([^<]+)</text><text class="lines"[^>]*>([\d,]+) lines', drawing
     )
@@ -52,7 +52,7 @@ def test_arrows_say_every_import():
 
 
 def test_a_room_that_can_be_reached_otherwise_has_no_arrow():
-    """What follows from two arrows is not drawn as a third."""
+    """An import that follows from two arrows has no arrow."""
     arrows = set(house.arrows())
 
     assert "store" in house.imports()["engine"]
@@ -60,7 +60,7 @@ def test_a_room_that_can_be_reached_otherwise_has_no_arrow():
 
 
 def test_each_arrow_goes_down_from_room_to_room(plan):
-    """The way from a room to what it imports goes down layer by layer, over bends alone."""
+    """An arrow leads down layer by layer to the imported room, through bends only."""
     ends = {(node.layer, node.room) for layer in plan.layers for node in layer if not node.bend}
     places = {room: layer for layer, room in ends}
     for start, goal in house.arrows():
@@ -74,7 +74,7 @@ def test_each_arrow_goes_down_from_room_to_room(plan):
 
 
 def test_nothing_overlaps(plan, drawing):
-    """Boxes and bends of a layer stand beside each other, and below the floor above."""
+    """Boxes and bends of a layer do not overlap, and lie below the layer above."""
     across = house_drawing.positions(plan)
     for layer in plan.layers:
         for one, other in pairwise(layer):
@@ -85,7 +85,7 @@ def test_nothing_overlaps(plan, drawing):
 
 
 def test_the_page_tells_of_every_room():
-    """The table has a row for each room, with what it is for."""
+    """The table has a row for each room, with its purpose."""
     page = house.page()
 
     for name, room in house.rooms().items():

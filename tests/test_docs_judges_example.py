@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``docs/judges-example.md``: every number of the page comes out again from published dialogues."""
+"""``docs/judges-example.md``: its numbers are reproduced from published dialogues."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PAGE = "judges-example.md"
 
 @pytest.mark.slow
 def test_the_page_is_true(external_data, tmp_path):
-    """Every command works after those before it, and prints what the page shows."""
+    """Every command runs after those before it, and prints the output of the page."""
     passwords = json.loads((external_data / "passwords.json").read_text())
     (tmp_path / "published").symlink_to(external_data / "llm-kg-bench-v3")
     password = {"KGBENCH_ARCHIVE_PASSWORD": passwords["llm-kg-bench-v3"]}

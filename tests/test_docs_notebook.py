@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The notebooks of ``docs/`` are done as they stand, and show what their cells give."""
+"""The notebooks of ``docs/`` run unchanged, and show the outputs of their cells."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from tests import notebooks
 @pytest.mark.slow
 @pytest.mark.parametrize("path", notebooks.NOTEBOOKS, ids=lambda path: path.stem)
 def test_the_notebook_is_true(path, tmp_path):
-    """Every cell runs after those before it, and shows what the notebook shows."""
+    """Every cell runs after those before it, with the output of the notebook."""
     shown = notebooks.outputs(notebooks.read(path))
     again = notebooks.outputs(notebooks.executed(path, tmp_path))
 
@@ -19,5 +19,5 @@ def test_the_notebook_is_true(path, tmp_path):
 
 
 def test_there_is_a_notebook():
-    """Where to look for notebooks is not mistaken."""
+    """At least one notebook is found."""
     assert [path.name for path in notebooks.NOTEBOOKS] == ["notebook.ipynb"]

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pages of ``docs/`` that are done as they stand: their files, their commands, their outputs."""
+"""Pages of ``docs/`` run unchanged: their files, their commands, their outputs."""
 
 import pytest
 
 from tests import documented
 
-#: The pages that are read from top to bottom, each in an empty folder of its own.
+#: The pages that are executed from top to bottom, each in its own empty folder.
 PAGES = (
     "agents.md",
     "analyses.md",
@@ -32,7 +32,7 @@ PAGES = (
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PAGES)
 def test_the_page_is_true(name, tmp_path):
-    """Every command of the page works after those before it, and prints what the page shows."""
+    """Every command of the page runs after those before it, with the output of the page."""
     steps = list(documented.steps(documented.page(name)))
 
     assert any(isinstance(step, documented.Command) for step in steps)
@@ -58,5 +58,5 @@ def test_the_page_is_true(name, tmp_path):
     ],
 )
 def test_outputs_are_compared_strictly(shown, said, so):
-    """Only what a page leaves out, and what every run makes anew, may differ."""
+    """Only omissions of a page, and values that change with every run, may differ."""
     assert documented.agrees(shown, said) is so

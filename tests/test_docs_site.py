@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The documentation as a site: built without a warning, whole, and from this machine alone."""
+"""The documentation site is built without warnings, complete, and without external files."""
 
 import re
 import subprocess
@@ -19,7 +19,7 @@ LOADING = {("link", "href"), ("script", "src"), ("img", "src"), ("iframe", "src"
 
 
 class Page(HTMLParser):
-    """What a page links to and loads, and which anchors it has."""
+    """The links, loaded files and anchors of a page."""
 
     def __init__(self, path):
         super().__init__()
@@ -27,7 +27,7 @@ class Page(HTMLParser):
         self.feed(path.read_text("utf-8"))
 
     def handle_starttag(self, tag, attrs):
-        """Note the element."""
+        """Record the element."""
         values = dict(attrs)
         self.anchors.add(values.get("id"))
         for name, value in values.items():
@@ -39,7 +39,7 @@ class Page(HTMLParser):
 
 @pytest.fixture(scope="module")
 def site(repository, tmp_path_factory):
-    """The site, as ``make site`` builds it."""
+    """Return the site, as built by ``make site``."""
     pytest.importorskip("mkdocs")
     folder = tmp_path_factory.mktemp("site")
     words = ["-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)]
@@ -53,7 +53,7 @@ def site(repository, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def read(site):
-    """Every page of the site by its path, parsed."""
+    """Return every page of the site by its path, parsed."""
     return {path: Page(path) for path in site.rglob("*.html") if path.name != "404.html"}
 
 
@@ -70,7 +70,7 @@ def test_nothing_is_loaded_from_elsewhere(site, read):
 
 @pytest.mark.slow
 def test_links_lead_somewhere(site, read):
-    """Every link between pages leads to a page, and to a place in it that exists."""
+    """Every internal link leads to an existing page and anchor."""
     broken = []
     for path, page in read.items():
         for link in page.links:
@@ -88,7 +88,7 @@ def test_links_lead_somewhere(site, read):
 
 @pytest.mark.slow
 def test_lists_and_tables_are_shown_as_such(read):
-    """No paragraph of a page begins with the sign of a list or holds the bars of a table."""
+    """No paragraph begins with the sign of a list or contains the bars of a table."""
     for path in read:
         text = re.sub(r"<(pre|code)[ >].*?</\1>", "", path.read_text("utf-8"), flags=re.DOTALL)
         for paragraph in re.findall(r"<p>(.*?)</p>", text, re.DOTALL):
@@ -96,7 +96,7 @@ def test_lists_and_tables_are_shown_as_such(read):
 
 
 def test_the_reference_is_complete():
-    """Each class, property, query, metric, task class and command has its place in the pages."""
+    """Each class, property, query, metric, task class and command is in the reference."""
     made = pages()
     ontology = declared.graph("ontology", "kgbench.ttl")
     kinds = (OWL.Class, OWL.ObjectProperty, OWL.DatatypeProperty)
@@ -120,7 +120,7 @@ def test_the_reference_is_complete():
 
 @pytest.mark.parametrize("edge", drawing.VOCABULARY_EDGES, ids=" ".join)
 def test_every_arrow_of_the_vocabulary_is_declared(edge):
-    """The picture shows properties between the classes that they are declared for."""
+    """The diagram has properties between the classes that they are declared for."""
     found = declared.graph("ontology", "kgbench.ttl")
     term = declared.KGB[edge.label]
     of = {*found.objects(term, RDFS.domain), *found.objects(term, declared.SCHEMA.domainIncludes)}
@@ -131,12 +131,12 @@ def test_every_arrow_of_the_vocabulary_is_declared(edge):
 
 
 def full(name):
-    """A name in the picture with its prefix."""
+    """Return a name in the diagram with its prefix."""
     return name if ":" in name else f"kgb:{name}"
 
 
 def test_every_page_is_in_the_contents(repository):
-    """The contents of the site name every written and every generated page."""
+    """The contents of the site list every written and every generated page."""
     named = set(
         re.findall(r"^\s+- .*: (\S+\.md)$", (repository / "mkdocs.yml").read_text(), re.MULTILINE)
     )

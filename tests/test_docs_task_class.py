@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``docs/new-task-class.md``: its package works as it stands, open and encrypted."""
+"""``docs/new-task-class.md``: its package works as shown, open and encrypted."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ KEY = "the key of a private benchmark"
 
 @pytest.fixture(scope="module")
 def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The package of the page, on the path of the processes that tests start."""
+    """Return the package of the page, on the module path of child processes."""
     return documented_package.write(tmp_path_factory.mktemp("package"))
 
 
 def kgbench(package: Path, *arguments: str, code: int = 0, **variables: str) -> str:
-    """What a command prints, or the message it fails with."""
+    """Return the output of a command, or its error message."""
     done = documented_package.python(package, "-m", "kgbench", *arguments, **variables)
     assert done.returncode == code, done.stderr + done.stdout
     return done.stderr if code else done.stdout
 
 
 def test_it_is_a_declaration_and_a_short_module() -> None:
-    """The module has fewer than 100 lines, and nothing else that the page shows is Python."""
+    """The module has fewer than 100 lines, and is the only Python code of the page."""
     files = documented_package.files()
     assert len(files["turtle_object_list/judge.py"].splitlines()) < 100
     assert [name for name in files if name.endswith(".py")] == ["turtle_object_list/judge.py"]
 
 
 def test_the_declaration_conforms() -> None:
-    """What the page declares has the shape of a task description."""
+    """The declaration of the page conforms to the shape of a task description."""
     import pyoxigraph as ox
 
     text = documented_package.files()["turtle_object_list/task.ttl"]
@@ -47,7 +47,7 @@ def test_the_declaration_conforms() -> None:
 
 
 def test_the_contract_is_kept(package: Path) -> None:
-    """The test that the page shows passes."""
+    """The test on the page passes."""
     done = documented_package.python(
         package, "-m", "pytest", "-q", "-p", "no:randomly", "source/test_turtle_object_list.py"
     )
@@ -68,7 +68,7 @@ def test_the_commands_work(package: Path) -> None:
     assert {row["mean"] for row in found} == {1.0}
 
 
-#: Prints what the pages of all dialogues show beside their answers.
+#: Prints the reference values and differences that the pages of all dialogues show.
 BESIDE = """
 import json
 from pathlib import Path
@@ -88,7 +88,7 @@ with kgbench.open("beside") as results:
 
 
 def test_what_was_expected_stands_beside_answers(package: Path) -> None:
-    """By the fields that the page declares, values are named that are missing or too many."""
+    """Missing and surplus values are shown by the fields that the page declares."""
     run = ("run", "--task", "TurtleObjectList", "--iterations", "4", "--store", "beside")
     kgbench(package, *run, "--model", "baseline:noisy?rate=1&seed=1", "--model", "baseline:oracle")
     done = documented_package.python(package, "-c", BESIDE)
@@ -105,7 +105,7 @@ def test_what_was_expected_stands_beside_answers(package: Path) -> None:
 
 @pytest.mark.slow
 def test_a_private_benchmark_is_run_with_its_key(tmp_path: Path) -> None:
-    """Encrypted with one's own key the package gives the same cases, and none without the key."""
+    """An encrypted package has the same cases with its key, and none without it."""
     package = documented_package.write(tmp_path)
     show = ("tasks", "show", "TurtleObjectList", "--json")
     before = kgbench(package, *show)
@@ -147,7 +147,7 @@ def test_a_private_benchmark_is_run_with_its_key(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_encrypted_feedback_reaches_the_judge(tmp_path: Path) -> None:
-    """A judge reads an encrypted text in its process, which is handed the key but not in words."""
+    """A judge reads an encrypted text in its process, with the key."""
     package = documented_package.write(tmp_path)
     module = package / "turtle_object_list/judge.py"
     text = module.read_text().replace(
@@ -178,7 +178,7 @@ def test_encrypted_feedback_reaches_the_judge(tmp_path: Path) -> None:
 def test_a_broken_package_breaks_nothing_else(
     tmp_path: Path, spoilt: tuple[str, str], why: str
 ) -> None:
-    """A class of others that cannot be used says why; all other classes can be used."""
+    """An unusable task class of another package gives a reason; all other classes work."""
     package = documented_package.write(tmp_path)
     (package / spoilt[0]).write_text(spoilt[1])
     listed = documented_package.python(package, "-m", "kgbench", "tasks", "list")

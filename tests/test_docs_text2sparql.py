@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``docs/text2sparql.md``: what the page shows exists, and does what it says."""
+"""``docs/text2sparql.md``: its commands exist and have the described results."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ COMMANDS = [line for kind, text in BLOCKS if kind == "sh" for line in text.split
 
 @pytest.fixture
 def challenge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The invented data set, installed, and the invented challenge."""
+    """Return the invented challenge, with the invented data set installed."""
     monkeypatch.setenv(home.VARIABLE, str(tmp_path / "home"))
     copy = data.write_data_set(tmp_path / "copy")
     command("datasets", "install", "ck25", "--from", str(copy), "--unverified")
@@ -34,7 +34,7 @@ def challenge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.parametrize("line", COMMANDS)
 def test_commands_exist(line: str) -> None:
-    """Every command is one, with the options that it is shown with."""
+    """Every command exists, with the options that it is shown with."""
     found = typer.main.get_command(app)
     words = shlex.split(line)[1:]
     while (sub := getattr(found, "commands", {}).get(words[0] if words else "")) is not None:
@@ -44,7 +44,7 @@ def test_commands_exist(line: str) -> None:
 
 
 def test_the_configuration_is_accepted(challenge: Path, tmp_path: Path) -> None:
-    """The configuration names a task that the installed data set brings."""
+    """The configuration names a task of the installed data set."""
     (text,) = [text for kind, text in BLOCKS if kind == "yaml"]
     (tmp_path / "run.yaml").write_text(text, encoding="utf-8")
     assert config.validate(str(tmp_path / "run.yaml")) == []
@@ -59,7 +59,7 @@ def test_everything_declared_is_named() -> None:
 
 
 def test_the_audit_finds_what_is_wrong(challenge: Path, tmp_path: Path) -> None:
-    """Published means come out again, by the rule that was used; copies of the gold are named."""
+    """Published means are reproduced by the rule they follow; copies of the gold are named."""
     store = ("--store", str(tmp_path / "store"))
     command("import", "text2sparql", str(challenge), *store)
     table = command("analyze", "published-means", *store)
@@ -85,7 +85,7 @@ def test_the_audit_finds_what_is_wrong(challenge: Path, tmp_path: Path) -> None:
 
 
 def test_the_audit_lists_what_the_rule_does_not_see(challenge: Path, tmp_path: Path) -> None:
-    """Each differing cell has a cause, questions are counted, constants and ranks are told."""
+    """Each differing cell has a cause; questions are counted; constants and ranks are listed."""
     store = ("--store", str(tmp_path / "store"))
     command("import", "text2sparql", str(challenge), *store)
     before = command("analyze", "audit", *store)
@@ -102,7 +102,7 @@ def test_the_audit_lists_what_the_rule_does_not_see(challenge: Path, tmp_path: P
 
 
 def test_answers_without_published_scores_are_judged(challenge: Path, tmp_path: Path) -> None:
-    """A system whose eval file is missing is imported and judged like the others."""
+    """A system without an eval file is imported and judged like the others."""
     (challenge / "results" / "HALF" / "ck25_eval.json").unlink()
     store = ("--store", str(tmp_path / "store"))
     command("import", "text2sparql", str(challenge), *store)
@@ -113,7 +113,7 @@ def test_answers_without_published_scores_are_judged(challenge: Path, tmp_path: 
 
 
 def test_policies_are_shown_side_by_side(challenge: Path, tmp_path: Path) -> None:
-    """Judged under two policies, the same answers have two means; missing ones count as wrong."""
+    """Two policies give the same answers two means; missing answers count as wrong."""
     store = ("--store", str(tmp_path / "store"))
     command("import", "text2sparql", str(challenge), *store)
     for name in ("text2sparql-2025", "rows"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``kgbench doctor``: it sees what works, what is missing and what is broken, and tells no key."""
+"""``kgbench doctor`` reports working, missing and broken parts, and shows no key."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ SECRET = "sk-a-very-secret-key-0123456789"
 
 
 def by_name(conditions):
-    """Conditions by their names."""
+    """Return conditions by their names."""
     return {condition.name: condition for condition in conditions}
 
 
 @pytest.fixture
 def location(tmp_path):
-    """A sound, empty store."""
+    """Return the location of a sound, empty store."""
     place = tmp_path / "results"
     open_store(str(place)).close()
     return place
@@ -47,7 +47,7 @@ def location(tmp_path):
 
 
 def test_everything_is_looked_at_and_no_key_is_told(location, tmp_path, monkeypatch):
-    """The command looks at all parts; names of variables are told, values nowhere."""
+    """The command checks all parts; it shows names of variables, and no values."""
     monkeypatch.setattr(installed, "_extras", lambda: ["keyring"])  # all take seconds to import
     secrets = {"OPENAI_API_KEY": SECRET, "KGBENCH_TASK_KEY": SECRET, "KGBENCH_STORE": str(location)}
     environment = {**secrets, "KGBENCH_DATASETS": str(tmp_path / "none")}
@@ -65,7 +65,7 @@ def test_everything_is_looked_at_and_no_key_is_told(location, tmp_path, monkeypa
 
 
 def test_broken_things_are_said_and_counted(monkeypatch):
-    """The exit code is 1 where something broken was found, which is said in words."""
+    """The exit code is 1 if anything is broken, which the output says."""
     broken = [storage.Condition("store", "content", State.BROKEN, "is upside down", "turn it")]
     monkeypatch.setattr("kgbench.doctor.examine", lambda *_, **__: iter(broken))
     answer = CliRunner().invoke(app, ["doctor"])
@@ -86,7 +86,7 @@ def test_the_page_tells_of_states_and_options():
 
 
 def test_every_extra_is_looked_at(repository):
-    """The extras of pyproject.toml are those that are reported, but for the collecting ones."""
+    """The extras of pyproject.toml are reported, except the collecting ones."""
     text = (repository / "pyproject.toml").read_text("utf-8")
     declared = tomllib.loads(text)["project"]["optional-dependencies"]
 
@@ -95,7 +95,7 @@ def test_every_extra_is_looked_at(repository):
 
 
 def test_the_module_of_every_distribution_is_known(repository):
-    """What is imported to see whether a dependency works is a module that it brings."""
+    """The module that is imported to check a dependency belongs to its distribution."""
     project = tomllib.loads((repository / "pyproject.toml").read_text("utf-8"))["project"]
     extras = project["optional-dependencies"]
     users = [text for name, each in extras.items() if name not in {"all", "dev"} for text in each]
@@ -115,7 +115,7 @@ def test_the_module_of_every_distribution_is_known(repository):
     ],
 )
 def test_an_extra_is_there_missing_or_too_old(asked, state, words):
-    """Missing is no fault, too old is one; both come with the exact command."""
+    """A missing extra is not a fault, an outdated one is; both have the exact command."""
     found = installed._extra("plots", [Requirement(asked)], {})
 
     assert found.state is state
@@ -125,7 +125,7 @@ def test_an_extra_is_there_missing_or_too_old(asked, state, words):
 
 
 def test_packages_that_cannot_be_imported_are_told_apart(tmp_path, monkeypatch):
-    """One that fails, one that ends the process and one that prints are each judged alone."""
+    """A package that fails, one that ends the process and one that prints are judged separately."""
     (tmp_path / "module_fails.py").write_text("raise OSError('libnothing.so: not found')\n")
     (tmp_path / "module_dies.py").write_text("import os\nos._exit(9)\n")
     (tmp_path / "module_prints.py").write_text("print('hello')\n")
@@ -138,7 +138,7 @@ def test_packages_that_cannot_be_imported_are_told_apart(tmp_path, monkeypatch):
 
 
 def test_a_copy_that_is_not_installed_is_broken(monkeypatch):
-    """Code without its metadata has no task classes: that is said, not shown as a traceback."""
+    """Code without package metadata is reported as broken, without a traceback."""
 
     def missing(_):
         raise installed.metadata.PackageNotFoundError
@@ -157,7 +157,7 @@ def test_a_copy_that_is_not_installed_is_broken(monkeypatch):
 
 
 def test_the_variables_are_those_that_connectors_read():
-    """No connector reads a key or an address from a variable that it does not declare."""
+    """Connectors read keys and addresses only from declared variables."""
     sources = "".join(
         path.read_text("utf-8") for path in (ROOT / "kgbench" / "connectors").glob("*.py")
     )
@@ -171,7 +171,7 @@ def test_the_variables_are_those_that_connectors_read():
 
 
 def test_a_key_that_no_header_carries_is_broken(monkeypatch):
-    """A key with a line break in it is broken, one with blanks around it is not."""
+    """A key with a line break is broken, one with outer blanks is not."""
     monkeypatch.setenv("OPENAI_API_KEY", "one\ntwo")
     monkeypatch.setenv("GOOGLE_API_KEY", " key ")
     found = by_name(keys.provider_keys())
@@ -184,7 +184,7 @@ def test_a_key_that_no_header_carries_is_broken(monkeypatch):
 
 
 def test_a_key_in_the_key_ring_is_told_by_its_entry(monkeypatch):
-    """The place and the name of the entry are told, the key is not; a locked ring holds none."""
+    """A key in the key ring is reported by its entry and not shown; a locked ring holds none."""
     entries = {("kgbench", "ANTHROPIC_API_KEY"): SECRET}
     errors = SimpleNamespace(KeyringError=OSError)
     ring = SimpleNamespace(get_password=lambda *entry: entries.get(entry), errors=errors)
@@ -199,24 +199,24 @@ def test_a_key_in_the_key_ring_is_told_by_its_entry(monkeypatch):
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Says 401, as a server does that is sent no key; notes what it was sent."""
+    """Responds with 401, as to a request without a key; records the request headers."""
 
     seen: list[dict[str, str]]
 
     def do_GET(self):
-        """200, 302 or 401."""
+        """Respond with 200, 302 or 401."""
         self.seen.append(dict(self.headers))
         self.send_response({"/moved": 302, "/well": 200}.get(self.path, 401))
         self.send_header("Location", "http://192.0.2.1/")
         self.end_headers()
 
     def log_message(self, *_):
-        """Nobody reads it."""
+        """Log nothing."""
 
 
 @pytest.fixture
 def server():
-    """A server on this machine."""
+    """Yield the address of a server on this machine."""
     Handler.seen = []
     with HTTPServer(("127.0.0.1", 0), Handler) as opened:
         thread = threading.Thread(target=opened.serve_forever)
@@ -227,12 +227,12 @@ def server():
 
 
 def test_servers_that_the_environment_names_are_asked_without_keys(server, monkeypatch):
-    """Any answer is one, redirections are not followed, keys stay here; silence is broken."""
+    """Any response counts, redirects are not followed, and no key is sent; silence is broken."""
     monkeypatch.setenv("OPENAI_API_KEY", SECRET)
     monkeypatch.setenv("OPENAI_BASE_URL", f"{server}/v1")
     monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", f"{server}/moved")
     monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:9")
-    monkeypatch.setattr(keys, "_LIMIT", 60.0)  # seconds: a busy machine is no silent server
+    monkeypatch.setattr(keys, "_LIMIT", 60.0)  # seconds, so that a busy machine is not "silent"
     found = by_name(keys.servers())
 
     assert found["OPENAI_BASE_URL"].words.endswith("answers (HTTP 401)")
@@ -249,7 +249,7 @@ def test_servers_that_the_environment_names_are_asked_without_keys(server, monke
 
 
 def test_a_sound_store(location):
-    """Place, size, snapshots, layout and content of a sound store are told."""
+    """Path, size, snapshots, layout and content of a sound store are reported."""
     found = by_name(storage.store(str(location), network=False))
 
     assert {condition.state for condition in found.values()} <= {State.OK, State.NOTE}
@@ -259,7 +259,7 @@ def test_a_sound_store(location):
 
 
 def test_a_store_that_another_process_owns(location):
-    """The owner is named, and the store read beside it; looking leaves the lock alone."""
+    """The owner is named, and the store is read; the check does not take the lock."""
     with open_store(str(location)):
         found = by_name(storage.store(str(location), network=False))
         again = by_name(storage.store(str(location), network=False))
@@ -271,7 +271,7 @@ def test_a_store_that_another_process_owns(location):
 
 
 def test_a_store_whose_parts_disagree(location):
-    """A graph that is registered and says nothing is wrong, and the doctor says which."""
+    """A graph that fails the check is reported as broken, by name."""
     graph = "https://w3id.org/kgbench/graph/run/x"
     with open_store(str(location)) as owned:
         owned.write([Block(graph, ["<http://e.org/a> <http://e.org/b> <http://e.org/c> ."])])
@@ -283,7 +283,7 @@ def test_a_store_whose_parts_disagree(location):
 
 
 def test_a_store_that_cannot_be_read_or_is_none(location, tmp_path):
-    """A damaged store, a folder of other things, none at all, and memory are told apart."""
+    """A damaged store, a foreign folder, a missing one and memory have different states."""
     for manifest in location.glob("snapshots/*/CURRENT"):
         manifest.write_text("nonsense")
     other = tmp_path / "other"
@@ -300,7 +300,7 @@ def test_a_store_that_cannot_be_read_or_is_none(location, tmp_path):
 
 
 def test_a_damaged_newest_snapshot_is_broken(location):
-    """Readers then see an older one, which is said with what to do."""
+    """A damaged newest snapshot is reported with the older one in use, and advice."""
     assert "snapshot" not in by_name(storage.store(str(location), network=False))
     with open_store(str(location)) as store:
         store.write([Block("http://e.org/g", ["<http://e.org/a> <http://e.org/b> '1' ."])])
@@ -315,7 +315,7 @@ def test_a_damaged_newest_snapshot_is_broken(location):
 
 
 def test_a_store_on_a_server_is_asked_only_with_leave(monkeypatch):
-    """Without --network no socket is opened; with it, a server that is silent is broken."""
+    """Without --network no socket is opened; with it, a silent server is broken."""
 
     def refuse(*_):
         raise AssertionError("a server was asked")
@@ -335,7 +335,7 @@ def test_a_store_on_a_server_is_asked_only_with_leave(monkeypatch):
 
 
 def test_data_sets_there_gone_and_unknown(tmp_path, monkeypatch):
-    """Data sets that are there, gone, unreadable or foreign are told apart."""
+    """Data sets that are present, gone, unreadable or unknown have different states."""
     monkeypatch.setenv(home.VARIABLE, str(tmp_path))
     assert {c.state for c in files.data_sets()} == {State.ABSENT}
     for name in ("beastiary", "another"):
@@ -353,7 +353,7 @@ def test_data_sets_there_gone_and_unknown(tmp_path, monkeypatch):
 
 
 def test_the_query_editor_there_partly_there_and_absent(tmp_path, monkeypatch):
-    """The place is the one that pages look at; a half of it is broken."""
+    """The editor is expected where pages load it; an incomplete one is broken."""
     assert rendering.YASGUI.parent == files.YASGUI
     monkeypatch.setattr(files, "YASGUI", tmp_path)
     assert [c.state for c in files.pages()] == [State.ABSENT]
@@ -368,7 +368,7 @@ def test_the_query_editor_there_partly_there_and_absent(tmp_path, monkeypatch):
 
 
 def test_a_lock_with_a_hole_is_broken(monkeypatch):
-    """A process that could still open sockets, or says nothing at all, is a fault."""
+    """A worker process that can open sockets, or reports nothing, is broken."""
     open_door = "import json; print(json.dumps({'sockets': False, 'files': True, 'memory': True}))"
     for code, name in ((open_door, "sockets"), ("raise SystemExit(3)", "lockdown")):
         monkeypatch.setattr(one_task, "command", lambda *_, code=code: [sys.executable, "-c", code])
@@ -377,7 +377,7 @@ def test_a_lock_with_a_hole_is_broken(monkeypatch):
 
 
 def test_a_judge_that_fails_is_broken(monkeypatch):
-    """Where the reference answer is not judged right, the doctor says so."""
+    """A reference answer that is judged wrong is reported as broken."""
     module = judging.catalogue.module(judging._CLASS)
     monkeypatch.setattr(module, "reference", lambda _: "nobody")
     (found,) = judging.judging()
@@ -387,7 +387,7 @@ def test_a_judge_that_fails_is_broken(monkeypatch):
 
 
 def test_a_task_class_of_another_package_that_cannot_be_used_is_broken(monkeypatch):
-    """Its name and the reason are told; the others still count."""
+    """An unusable task class of another package is named with a reason; the others are counted."""
     monkeypatch.setattr(judging.catalogue, "unusable", lambda: {"Theirs": "it has no folder"})
     found = by_name(judging.task_classes())
 

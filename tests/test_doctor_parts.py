@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the doctor says where an installation, a judge or a store is not as it should be."""
+"""Reports of the doctor about a faulty installation, judge or store."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ ANSWERS = Condition("judging", "answers", State.OK, "right " * 20, "none " * 3)
 
 @pytest.fixture
 def location(tmp_path):
-    """A sound, empty store."""
+    """Return the location of a sound, empty store."""
     place = tmp_path / "results"
     open_store(str(place)).close()
     return place
 
 
 def by_name(conditions):
-    """Conditions by their names."""
+    """Return conditions by their names."""
     return {condition.name: condition for condition in conditions}
 
 
@@ -40,7 +40,7 @@ def by_name(conditions):
 
 
 def test_servers_are_asked_with_leave_only(location, monkeypatch):
-    """Without ``network`` no server is looked at, with it those that the environment names."""
+    """Without ``network`` no server is contacted, with it those that the environment names."""
     for module, others in (
         (installed, ("extras", "dependencies")),
         (judging, ("judging", "lockdown")),
@@ -58,7 +58,7 @@ def test_servers_are_asked_with_leave_only(location, monkeypatch):
 
 
 def test_nothing_broken_is_said_and_each_part_named_once(monkeypatch):
-    """The exit code is 0 where nothing is broken; without a terminal no line is folded."""
+    """The exit code is 0 if nothing is broken; without a terminal no line is folded."""
     lock = Condition("judging", "lockdown", State.NOTE, "it holds")
     monkeypatch.setattr(doctor, "examine", lambda *_, **__: iter([ANSWERS, lock]))
     answer = CliRunner().invoke(app, ["doctor"], env={"NO_COLOR": "1"})
@@ -75,7 +75,7 @@ def test_nothing_broken_is_said_and_each_part_named_once(monkeypatch):
 
 
 def test_words_are_folded_to_the_terminal(monkeypatch):
-    """On a terminal the words stand in a column of their own, each line within its width."""
+    """On a terminal the text has its own column, and each line fits the width."""
     terminal = io.StringIO()
     terminal.isatty = lambda: True
     monkeypatch.setattr(sys, "stdout", terminal)
@@ -93,7 +93,7 @@ def test_words_are_folded_to_the_terminal(monkeypatch):
 
 
 def test_outside_of_a_checkout_no_commit_is_told(monkeypatch):
-    """An installed kgbench has a version, and nothing that it does not know."""
+    """Outside a checkout kgbench has a version and no commit."""
     monkeypatch.setattr(installed, "this_software", lambda: Software("kgbench", "1.2.3"))
     found = by_name(installed.software())["kgbench"]
 
@@ -102,7 +102,7 @@ def test_outside_of_a_checkout_no_commit_is_told(monkeypatch):
 
 
 def test_dependencies_that_are_missing_or_broken_are_named(tmp_path, monkeypatch):
-    """Each comes with the command that mends it; that all are there is then not said."""
+    """Each broken dependency has a command that repairs it, and the summary is omitted."""
     (tmp_path / "rdflib.py").write_text("raise ImportError('libnothing.so')\n")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     needed = (Requirement("no-such-distribution-here"), Requirement("rdflib>=7"))
@@ -119,7 +119,7 @@ def test_dependencies_that_are_missing_or_broken_are_named(tmp_path, monkeypatch
 
 
 def test_an_extra_that_cannot_be_imported_is_broken():
-    """What is there and fails is told apart from what is not there."""
+    """An installed extra that fails is distinguished from a missing one."""
     found = installed._extra("plots", [Requirement("rdflib>=7")], {"rdflib": "OSError: no"})
 
     assert found.state is State.BROKEN
@@ -128,14 +128,14 @@ def test_an_extra_that_cannot_be_imported_is_broken():
 
 
 def test_an_import_without_end_is_given_up(monkeypatch):
-    """The doctor does not wait for ever: each of what it was waiting for is told."""
+    """An import that does not end is stopped; each pending package is reported."""
     monkeypatch.setattr(installed, "_LIMIT", 0.0)
 
     assert installed._importing(["json"]) == {"json": "importing takes more than 0 s"}
 
 
 def test_a_python_that_ends_before_it_imports_anything_is_told(tmp_path, monkeypatch):
-    """Where no package is to blame, all of them say how the process ended."""
+    """If Python ends before any import, every package reports how the process ended."""
     (tmp_path / "sitecustomize.py").write_text("import os\nos._exit(7)\n")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     said = "importing ended the process (exit status 7)"
@@ -147,7 +147,7 @@ def test_a_python_that_ends_before_it_imports_anything_is_told(tmp_path, monkeyp
 
 
 def test_a_child_that_cannot_be_started_is_broken(monkeypatch):
-    """Where no process can judge, the doctor says so and ends well."""
+    """If no worker process can be started, the doctor reports it and exits normally."""
     end_child()
     monkeypatch.setattr(sys, "executable", shutil.which("false"))
     (found,) = judging.judging()
@@ -157,7 +157,7 @@ def test_a_child_that_cannot_be_started_is_broken(monkeypatch):
 
 
 def test_a_limit_of_time_without_effect_is_broken(monkeypatch):
-    """An answer that is judged although it had no time at all shows that nothing is ended."""
+    """An answer that is judged without any time shows that the time limit has no effect."""
 
     def patient(requests, _):
         return judge_batch(requests, JudgeLimits())
@@ -173,7 +173,7 @@ def test_a_limit_of_time_without_effect_is_broken(monkeypatch):
 
 
 def test_an_address_that_describes_no_server_is_broken():
-    """What cannot be a store is told before anything is asked."""
+    """An address that cannot be a store is reported before any request."""
     (found,) = storage.store("http://127.0.0.1:9/sparql?engine=abacus", network=True)
 
     assert (found.name, found.state) == ("location", State.BROKEN)
@@ -181,7 +181,7 @@ def test_an_address_that_describes_no_server_is_broken():
 
 
 def test_a_server_that_is_written_to_is_sound():
-    """Who is writing to a store on a server is told with its content."""
+    """The current writer of a store on a server is reported with its content."""
     with InProcess() as server, open_store(server.url):
         found = by_name(storage.store(server.url, network=True))
 
@@ -190,7 +190,7 @@ def test_a_server_that_is_written_to_is_sound():
 
 
 def test_a_store_that_was_left_open_and_has_little_room(location, monkeypatch):
-    """What the last writer did not close is a note, and so is a disk that is nearly full."""
+    """Files that the last writer left open are a note, and so is a disk that is nearly full."""
     snapshots.mark_dirty(location, dirty=True)
     monkeypatch.setattr(storage, "_LOW_SPACE", 1 << 70)
     found = by_name(storage.store(str(location), network=False))
@@ -202,7 +202,7 @@ def test_a_store_that_was_left_open_and_has_little_room(location, monkeypatch):
 
 
 def test_files_that_go_while_they_are_counted_do_not_count(location):
-    """Another process may clean up meanwhile, down to the lock itself."""
+    """Files that another process removes during the count, even the lock, are ignored."""
     before = storage._sizes(location)
     (location / "vanished").symlink_to(location / "nothing")
 
@@ -221,5 +221,5 @@ def test_files_that_go_while_they_are_counted_do_not_count(location):
     ],
 )
 def test_sizes_have_the_unit_that_fits(count, words):
-    """The number before the unit is below 1,024, where there is a larger unit."""
+    """The number before the unit is below 1,024 if there is a larger unit."""
     assert storage._size(count) == words

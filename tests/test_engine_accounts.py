@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What runs cost: totals from the graph, prices, limits that stop a run, and estimates."""
+"""Costs of runs: totals from the graph, prices, limits that stop a run, and estimates."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ TABLE = """
 
 @pytest.fixture
 def server(monkeypatch):
-    """A server that answers everything."""
+    """Yield a server that answers everything."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-loopback")
     with LoopbackServer(OpenAISpeech()) as started:
         yield started
@@ -41,14 +41,14 @@ def server(monkeypatch):
 
 @pytest.fixture
 def table(tmp_path):
-    """A price table of one's own."""
+    """Return a user's price table."""
     path = tmp_path / "prices.ttl"
     path.write_text(TABLE)
     return path
 
 
 def plan_of(server, iterations=4, **limits):
-    """A plan with one model and one task."""
+    """Return a plan with one model and one task."""
     spec = f"openai:loopback@{server.url}"
     plan = config.quick_start(tasks=[LABEL], models=[spec], iterations=iterations)
     return replace(plan, max_retries=0, concurrency=1, **limits)
@@ -63,13 +63,13 @@ def run(store, plan, **settings):
 
 
 def charged(server):
-    """What the server's own ledger says it charged."""
+    """Return the tokens that the server's own ledger charged."""
     used = [entry.usage for entry in server.acknowledged]
     return sum(u["input"] for u in used), sum(u["output"] for u in used)
 
 
 def test_totals_are_those_of_the_server_after_interruptions(server, table):
-    """Tokens and cost of a run in several sessions are what the server charged for its answers."""
+    """Tokens and cost of a run in several sessions equal the server's charges for its answers."""
     with open_store("memory:") as store:
         first = run(store, plan_of(server, 2, prices=table))
         second = run(store, plan_of(server, 5, prices=table))
@@ -91,7 +91,7 @@ def test_totals_are_those_of_the_server_after_interruptions(server, table):
 
 
 def test_token_limit_stops_and_the_same_command_with_more_continues(server):
-    """A limit is the run's: reached, nothing more is asked; raised, only the rest is."""
+    """A reached limit stops the run; with a higher limit only the rest is asked."""
     plan = plan_of(server, 10)
     with open_store("memory:") as store:
         first = run(store, replace(plan, max_tokens=800))
@@ -109,7 +109,7 @@ def test_token_limit_stops_and_the_same_command_with_more_continues(server):
 
 
 def test_limits_wait_for_what_is_under_way(server):
-    """Calls under way hold others back but end no run: at its end there is no room for one more."""
+    """Calls under way delay others and end no run, which uses almost the whole limit."""
     plan = replace(plan_of(server, 40), max_tokens=2000, concurrency=8)
     with open_store("memory:") as store:
         first = run(store, plan)
@@ -122,7 +122,7 @@ def test_limits_wait_for_what_is_under_way(server):
 
 
 def test_answers_that_cost_far_more_than_prompts_do_not_pass_a_limit(monkeypatch):
-    """What answers cost is learned from few: many begun at once would go far beyond the limit."""
+    """Answers that cost far more than prompts do not exceed a limit: few calls begin at first."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-loopback")
     script = scripts.slowed(scripts.always(), 0.1)
     with LoopbackServer(OpenAISpeech(), script=script, answer=fixed("x" * 40_000)) as server:
@@ -135,7 +135,7 @@ def test_answers_that_cost_far_more_than_prompts_do_not_pass_a_limit(monkeypatch
 
 
 def test_no_first_call_is_made_where_a_limit_leaves_no_room(server):
-    """The same command with the same limit asks nothing at all."""
+    """Repeating the command with a reached limit makes no call."""
     said = []
     plan = replace(plan_of(server, 10), max_tokens=800)
     with open_store("memory:") as store:
@@ -149,7 +149,7 @@ def test_no_first_call_is_made_where_a_limit_leaves_no_room(server):
 
 
 def test_cost_limit_stops_before_it_is_passed(server, table):
-    """No dialogue is begun that would cost more than there is left."""
+    """No dialogue begins whose cost exceeds the rest of the limit."""
     with open_store("memory:") as store:
         done = run(store, plan_of(server, 10, max_cost=Decimal("0.002"), prices=table))
 
@@ -158,7 +158,7 @@ def test_cost_limit_stops_before_it_is_passed(server, table):
 
 
 def test_cost_of_an_unpriced_model_cannot_be_limited(server):
-    """A limit on cost is refused where nobody knows the price, before anything is asked."""
+    """A limit on cost is refused before any call if a price is unknown."""
     with open_store("memory:") as store, pytest.raises(ModelSpecError, match="no price is known"):
         run(store, plan_of(server, max_cost=Decimal(1)))
 
@@ -166,7 +166,7 @@ def test_cost_of_an_unpriced_model_cannot_be_limited(server):
 
 
 def test_unknown_price_is_unknown_and_not_nothing(server):
-    """The cost of a model without a price is not given as zero."""
+    """The cost of a model without a price is unknown, not zero."""
     with open_store("memory:") as store:
         done = run(store, plan_of(server))
         (info,) = reading.runs(store)
@@ -177,7 +177,7 @@ def test_unknown_price_is_unknown_and_not_nothing(server):
 
 
 def test_failed_dialogues_can_be_left_alone(monkeypatch):
-    """Without retrying errors the next session asks only what was never asked."""
+    """Without retrying errors the next session asks only new dialogues."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-loopback")
     script = scripts.sequence(*[scripts.SERVER_ERROR] * 3)
     with LoopbackServer(OpenAISpeech(), script=script) as server, open_store("memory:") as store:
@@ -211,7 +211,7 @@ def test_shipped_prices_are_for_the_providers_own_service(spec, known):
 
 
 def test_cached_tokens_have_their_own_price():
-    """What came from the provider's cache is not counted at the full price."""
+    """Tokens from the provider's cache are not charged at the full price."""
     price = prices.price_of(config.model_setup("openai:gpt-4o"), prices.declared())
 
     assert price.cost(Usage(1_000_000, 0, 400_000)) == Decimal("2.0")
@@ -228,7 +228,7 @@ def test_cached_tokens_have_their_own_price():
     ],
 )
 def test_damaged_price_table_is_refused(tmp_path, text):
-    """A table that is none is refused, and the message names the file."""
+    """An invalid price table is refused, and the message names the file."""
     path = tmp_path / "mine.ttl"
     path.write_text(text)
 
@@ -237,7 +237,7 @@ def test_damaged_price_table_is_refused(tmp_path, text):
 
 
 def test_estimate_counts_what_is_still_to_do(server):
-    """Done dialogues cost nothing any more; several rounds make a range."""
+    """Complete dialogues are not estimated; several rounds give a range."""
     plan = config.quick_start(
         tasks=["RdfSyntaxFixList-turtle"], models=["openai:gpt-4o", "openai:x"], iterations=3
     )

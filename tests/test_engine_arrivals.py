@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Responses that arrived are safe before the run has read them: killed runs take them up."""
+"""Responses that arrived before a run was killed are used by the next session."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PROVIDERS = {
     "anthropic": (AnthropicSpeech, "ANTHROPIC_API_KEY"),
     "google": (GoogleSpeech, "GEMINI_API_KEY"),
 }
-# A session that asks, and has no time to read what comes.
+# A session that sends requests and never reads the responses.
 DEAF = """
 import asyncio
 from kgbench.net import relay
@@ -43,7 +43,7 @@ main()
 
 
 def whole(folder):
-    """How many whole answers the receiver's log below ``folder`` has, by turn."""
+    """Return the whole answers in the receiver's log below ``folder``, by turn."""
     found: dict[int, list[dict]] = {}
     for place in Path(folder).rglob("arrivals"):
         for content in records(place):
@@ -68,7 +68,7 @@ def whole(folder):
 
 
 def killed(arguments, folder, wanted, code=DEAF):
-    """Start a session that reads nothing, and kill it when so many answers have arrived."""
+    """Start a session that reads nothing, and kill it after ``wanted`` answers have arrived."""
     with subprocess.Popen([sys.executable, "-c", code, *arguments]) as process:
         try:
             patience = time.monotonic() + 60
@@ -81,13 +81,13 @@ def killed(arguments, folder, wanted, code=DEAF):
 
 
 def all_files(folder):
-    """The bytes of all files below ``folder``."""
+    """Return the bytes of all files below ``folder``."""
     return b"".join(path.read_bytes() for path in Path(folder).rglob("*") if path.is_file())
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
 def test_what_was_not_read_is_not_asked_again(tmp_path, monkeypatch, provider):
-    """What arrived is recorded as it happened; no file has the key, which the answers repeat."""
+    """Unread answers are recorded with their times; no file contains the key that they repeat."""
     speech, variable = PROVIDERS[provider]
     monkeypatch.setenv(variable, KEY)
     place = tmp_path / "store"
@@ -107,7 +107,7 @@ def test_what_was_not_read_is_not_asked_again(tmp_path, monkeypatch, provider):
         (usage,) = accounts.usage(store, info.graph).values()
         assert_conforms(store)
     assert usage.output == written
-    if provider != "google":  # names no request
+    if provider != "google":  # has no request id
         times = {(one.started.isoformat(), one.ended.isoformat()) for one in kept.values()}
         assert times == {
             tuple(
@@ -120,7 +120,7 @@ def test_what_was_not_read_is_not_asked_again(tmp_path, monkeypatch, provider):
 
 
 def test_what_was_under_way_is_received(tmp_path, monkeypatch):
-    """Answers that came after the run was killed are not asked again, either."""
+    """Answers that arrive after the run was killed are not requested again."""
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     place = tmp_path / "store"
     with LoopbackServer(OpenAISpeech(), script=scripts.always(delay=2.0)) as server:
@@ -143,7 +143,7 @@ def test_what_was_under_way_is_received(tmp_path, monkeypatch):
 
 
 def test_another_key_asks_again(tmp_path, monkeypatch):
-    """What arrived for one key is not read with another: the model is asked, nothing is left."""
+    """An answer that arrived for one key is not used with another: the model is asked again."""
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     place = tmp_path / "store"
     with LoopbackServer(OpenAISpeech()) as server:

@@ -45,13 +45,13 @@ SELECT ?o WHERE { GRAPH ?g { ?call a kgb:ModelCall ; kgb:outcome ?o } }
 
 @pytest.fixture(params=["openai", "anthropic"])
 def provider(request, monkeypatch):
-    """Makes a started server of each kind in turn."""
+    """Yield a function that starts a server, for each kind in turn."""
     yield from started(request.param, monkeypatch)
 
 
 @pytest.fixture(params=list(SPEECHES))
 def any_protocol(request, monkeypatch):
-    """The same with the responses API."""
+    """Yield the same functions, and one for the responses API."""
     yield from started(request.param, monkeypatch)
 
 
@@ -79,7 +79,7 @@ def test_a_run_in_batches_is_recorded_like_any_other(any_protocol):
 
 
 def test_each_round_is_a_batch_of_its_own(provider):
-    """The next prompts of all dialogues go out together, with what was said before."""
+    """The next prompts of all dialogues are one batch, with the conversations so far."""
     made = provider(answer=fixed("this is no Turtle"))
     with open_store("memory:") as store:
         done = run(store, made.plan(3, ROUNDS))
@@ -92,7 +92,7 @@ def test_each_round_is_a_batch_of_its_own(provider):
 
 
 def test_large_rounds_are_several_batches(provider, monkeypatch):
-    """No batch is larger than allowed, and dialogues begin as others end."""
+    """No batch exceeds the allowed size, and dialogues begin as others end."""
     monkeypatch.setattr("kgbench.engine.batch_channel.BatchChannel.MOST", 3)
     made = provider()
     with open_store("memory:") as store:
@@ -119,7 +119,7 @@ def test_long_prompts_are_several_batches(provider, monkeypatch):
 
 
 def test_batches_cost_what_they_are_said_to(provider, tmp_path):
-    """Tokens of batches are counted at the price of batches, those of other calls at the other."""
+    """Tokens of batches have the batch price, those of other calls the full price."""
     table = tmp_path / "prices.ttl"
     table.write_text(PRICES)
     made = provider()
@@ -156,7 +156,7 @@ def test_batches_cost_what_they_are_said_to(provider, tmp_path):
     ],
 )
 def test_what_fails_in_a_batch_ends_as_elsewhere(provider, kind, outcome, batches_made):
-    """Single requests fail for themselves; what may be cured is in the next batch again."""
+    """A failed request fails alone; one that may succeed on a retry is in the next batch again."""
     made = provider(each=sequence("answer", kind, "answer", then=kind))
     with open_store("memory:") as store:
         done = run(store, made.plan(3))
@@ -172,7 +172,7 @@ def test_what_fails_in_a_batch_ends_as_elsewhere(provider, kind, outcome, batche
 
 
 def test_what_expires_is_asked_again_and_what_is_answered_is_kept(provider):
-    """Of a batch that ran out of time the answers count; the rest is in the next."""
+    """The answers of an expired batch count; the other requests are in the next batch."""
     made = provider(ending=lambda number: "completed" if number else "expired")
     with open_store("memory:") as store:
         done = run(store, made.plan(4))
@@ -183,7 +183,7 @@ def test_what_expires_is_asked_again_and_what_is_answered_is_kept(provider):
 
 
 def test_what_was_cancelled_is_left_for_another_session(provider):
-    """Someone meant it: this session asks no more, the next one does, and only for the rest."""
+    """After a cancelled batch, this session asks nothing more, and the next asks only the rest."""
     made = provider(ending=lambda number: "completed" if number else "cancelled")
     with open_store("memory:") as store:
         first = run(store, made.plan(4))
@@ -197,7 +197,7 @@ def test_what_was_cancelled_is_left_for_another_session(provider):
 
 @pytest.mark.parametrize("provider", ["openai"], indirect=True)
 def test_a_batch_that_is_too_much_for_now_is_handed_in_again(provider):
-    """OpenAI fails a batch at once when too many tokens are enqueued: it is tried later."""
+    """A batch that OpenAI fails because too many tokens are enqueued is submitted again later."""
     made = provider(ending=lambda number: "completed" if number else "failed")
     with open_store("memory:") as store:
         done = run(store, made.plan(3))
@@ -208,7 +208,7 @@ def test_a_batch_that_is_too_much_for_now_is_handed_in_again(provider):
 
 @pytest.mark.parametrize("kind", [scripts.CUT, scripts.SERVER_ERROR, scripts.RATE_LIMIT, "garbage"])
 def test_bad_weather_hands_in_no_batch_twice(provider, kind):
-    """Whatever happens to the calls about batches, also after the server has made one."""
+    """Failing calls about batches, also after a batch was created, submit no request twice."""
     chance = random.Random(3)
     failing = [kind if chance.random() < 0.4 else "answer" for _ in range(60)]
     made = provider(script=sequence(kind, *failing))
@@ -220,7 +220,7 @@ def test_bad_weather_hands_in_no_batch_twice(provider, kind):
 
 
 def test_a_wrong_key_stops_the_model_and_records_no_failures(provider):
-    """Nothing is handed in; the words of the provider are told, without the key."""
+    """A wrong key submits nothing; the provider's message is reported without the key."""
     made = provider(script=always(scripts.UNAUTHORISED), echo_key=True)
     with open_store("memory:") as store:
         done = run(store, made.plan(4))
@@ -236,7 +236,7 @@ def test_a_wrong_key_stops_the_model_and_records_no_failures(provider):
 
 @pytest.mark.parametrize("provider", ["openai"], indirect=True)
 def test_limits_hold_for_batches(provider):
-    """No more dialogues begin than the limit has room for, counted by the greatest estimate."""
+    """No more dialogues begin than the limit has room for, by the greatest estimate."""
     made = provider()
     with open_store("memory:") as store:
         done = run(store, made.plan(50, max_tokens=5000))
@@ -252,26 +252,26 @@ def test_limits_hold_for_batches(provider):
 
 @pytest.mark.parametrize("spec", ["google:m@http://127.0.0.1:9", "vllm:m@http://127.0.0.1:9/v1"])
 def test_models_without_batches_are_refused(spec):
-    """Who has no batch interface is not asked silently in another way."""
+    """A model without a batch interface is refused, instead of using single calls."""
     plan = config.quick_start(tasks=[ONE], models=[spec], iterations=1)
     with open_store("memory:") as store, pytest.raises(ModelSpecError, match="in batches"):
         run(store, replace(plan, batch=True))
 
 
 def test_models_without_a_provider_answer_at_once():
-    """Baselines in a run of batches need none."""
+    """Baselines in a run of batches need no batch interface."""
     plan = config.quick_start(tasks=[ONE], models=["baseline:oracle"], iterations=2)
     with open_store("memory:") as store:
         assert run(store, replace(plan, batch=True)).finished
 
 
 def test_names_of_requests_are_short_enough():
-    """Both providers take names of at most 64 characters."""
+    """The name of a request has at most 64 characters, the maximum of both providers."""
     assert len(interface.name("0" * 32, "f" * 64)) == 64
 
 
 def test_the_log_names_batches_and_dialogues(provider, tmp_path):
-    """Every request and reply is in the log, with the batch that it was in."""
+    """Every request and reply is in the log, with its batch."""
     made = provider()
     journal = Journal(tmp_path / "log.jsonl")
     with open_store("memory:") as store:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Batches that outlive the process that handed them in: collected, and never handed in twice."""
+"""Batches that outlive the process that submitted them are collected, and not submitted twice."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ pytest.importorskip("anthropic", reason="the extra kgbench[anthropic] is not ins
 
 @pytest.fixture(params=["openai", "anthropic"])
 def provider(request, monkeypatch):
-    """Makes a started server of each kind in turn."""
+    """Yield a function that starts a server, for each kind in turn."""
     yield from started(request.param, monkeypatch)
 
 
 def test_stopping_leaves_batches_to_the_next_session(provider):
-    """Ctrl-C does not wait for a day: what is handed in is collected by the same command."""
+    """Ctrl-C does not wait for submitted batches; the same command collects them."""
     made = provider()
     stop = StopSignal()
     stopped = []
@@ -66,7 +66,7 @@ def test_stopping_leaves_batches_to_the_next_session(provider):
 
 
 def test_a_batch_whose_id_was_never_learned_is_found(provider):
-    """Killed between handing in and the answer to that: the next session finds the batch."""
+    """A session killed between submission and its response leaves a batch that the next finds."""
     made = provider()
     with open_store("memory:") as store:
         plan = made.plan(4)
@@ -84,7 +84,7 @@ def test_a_batch_whose_id_was_never_learned_is_found(provider):
 
 
 def _pretend_killed(store, info, plan, made, requests):
-    """Leave what a session leaves that dies while it hands in its batch."""
+    """Run a plan until its batch is submitted, then stop as if killed."""
     from kgbench.engine import batch_client
 
     real = batch_client.BatchClient.submitted
@@ -105,7 +105,7 @@ def _pretend_killed(store, info, plan, made, requests):
 
 
 def test_a_batch_that_never_left_is_handed_in(provider):
-    """Killed before handing in: the provider knows nothing of it, and it is asked now."""
+    """A batch that was recorded and never submitted is submitted by the next session."""
     made = provider()
     with open_store("memory:") as store:
         run(store, made.plan(1))
@@ -123,7 +123,7 @@ def test_a_batch_that_never_left_is_handed_in(provider):
 
 
 def test_answers_nobody_asks_for_now_stay_to_be_had(provider):
-    """A session over a part of the plan does not close a batch that has answers for the rest."""
+    """A session over a part of the plan does not close a batch with answers for the rest."""
     made = provider()
     with open_store("memory:") as store:
         plan = made.plan(4)
@@ -142,7 +142,7 @@ def test_answers_nobody_asks_for_now_stay_to_be_had(provider):
 
 
 def test_no_call_is_made_beside_an_open_batch(provider):
-    """Without --batch a run with batches under way is refused; they can be given up."""
+    """Without --batch a run with open batches is refused; they can be abandoned."""
     made = provider()
     with open_store("memory:") as store:
         run(store, made.plan(1))
@@ -163,7 +163,7 @@ def test_no_call_is_made_beside_an_open_batch(provider):
 @pytest.mark.slow
 @pytest.mark.long
 def test_killed_again_and_again_hands_in_nothing_twice(provider, tmp_path):
-    """SIGKILL at every stage: the batches are collected, and each request is charged once."""
+    """After SIGKILL at every stage, batches are collected, and each request is charged once."""
     made = provider(answer=fixed("this is no Turtle"))
     spec = made.plan().models[0].spec
     command = [sys.executable, "-m", "kgbench", "run", "--batch", "--store", str(tmp_path / "s")]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bad weather: providers that fail 30 % of calls, and a process that is killed again and again.
+"""Providers that fail 30 % of calls, and a process that is killed again and again.
 
-Each session runs in a process forked from one that has imported everything, so that a kill costs
-little. What is sent, acknowledged and charged is known from the servers' own ledgers.
+Each session runs in a process forked from one that has imported everything, so that a kill is
+cheap. The servers' own ledgers record what is sent, acknowledged and charged.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from tests.validation import assert_conforms
 EACH = 500
 KILLS = 30
 INTERRUPTS = 5
-FURTHER = 8  # dialogues that a session may complete before the signal has reached it
-PATIENCE = 300  # seconds for what a session says next, and for its end
+FURTHER = 8  # dialogues that a session may complete before the signal reaches it
+PATIENCE = 300  # seconds for the next message of a session, and for its end
 LABELS = ("RdfFriendCount-turtle-1", "RdfFriendCount-nt-1")
 MODELS = {
     "chat": ("openai_server", "openai:chat@{url}"),
@@ -64,9 +64,9 @@ SELECT ?model ?id WHERE {
 
 
 def session(folder, plan, said, far):
-    """One session on the run, in a process of its own; says after each dialogue how many.
+    """Run one session; send the number of complete dialogues after each of them.
 
-    When it first comes too ``far`` it waits to be told to go on, however late that is.
+    On first reaching ``far`` it waits for a message to go on.
     """
     os.environ.update(dict.fromkeys(KEYS, "key-of-loopback"))
     stop = StopSignal()
@@ -75,7 +75,7 @@ def session(folder, plan, said, far):
     def watch(seen):
         nonlocal waits
         said.send(seen.complete)
-        if waits and seen.complete == far:  # which stays the same when a dialogue is left open
+        if waits and seen.complete == far:  # which stays the same if a dialogue fails
             waits = False
             said.recv()
 
@@ -94,7 +94,7 @@ def session(folder, plan, said, far):
 
 
 class Sessions:
-    """Starts sessions one after another and does to them what the test is about."""
+    """Starts sessions one after another and sends signals to them."""
 
     def __init__(self, folder, plan):
         self._context = multiprocessing.get_context("forkserver")
@@ -102,7 +102,7 @@ class Sessions:
         self._given = (str(folder), plan)
 
     def until(self, dialogues, number):
-        """A session that gets the signal ``number`` after so many dialogues; its last word."""
+        """Run a session, send ``number`` to it after so many dialogues; return its last message."""
         mine, theirs = self._context.Pipe()
         far = None if number is None else dialogues + FURTHER
         process = self._context.Process(target=session, args=(*self._given, theirs, far))
@@ -181,7 +181,7 @@ def test_store_holds_the_plan_and_what_was_paid_for(tmp_path):
 
 @pytest.mark.slow
 def test_a_small_storm_conforms(tmp_path, monkeypatch):
-    """What a run in bad weather has written, failures included, the shapes accept."""
+    """The graphs of a run with many failures conform to the shapes."""
     monkeypatch.setenv("OPENAI_API_KEY", "key-of-loopback")
     with running("openai_server", "--chaos", "0.7") as server, open_store("memory:") as store:
         spec = f"openai:m@{server.url}"

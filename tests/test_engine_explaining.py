@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``kgbench status --why``: each planned dialogue that is not done is explained by what changed."""
+"""``kgbench status --why``: the reason why each planned dialogue is not done."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LABEL = "RdfFriendCount-turtle-1"
 
 @pytest.fixture
 def server(monkeypatch):
-    """A server that answers after two failures."""
+    """Yield a server that answers after two failures."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-loopback")
     script = scripts.sequence(scripts.SERVER_ERROR, scripts.SERVER_ERROR)
     with LoopbackServer(OpenAISpeech(), script=script) as started:
@@ -30,7 +30,7 @@ def server(monkeypatch):
 
 
 def plan_of(server, query="", iterations=3, labels=(LABEL,)):
-    """A plan with one model, asked as ``query`` says."""
+    """Return a plan with one model, with ``query`` in its specification."""
     spec = f"openai:m@{server.url}{query}"
     plan = config.quick_start(tasks=list(labels), models=[spec], iterations=iterations)
     return replace(plan, max_retries=0, concurrency=1)
@@ -42,7 +42,7 @@ def hold(store, plan):
 
 
 def why(store, plan):
-    """The reasons, as (iteration, why, changed ingredients)."""
+    """Return the reasons, as (iteration, why, changed ingredients)."""
     (info,) = reading.runs(store)
     return [
         (one.iteration, one.why, [change.ingredient for change in one.changes])
@@ -51,7 +51,7 @@ def why(store, plan):
 
 
 def test_failures_and_new_parts_are_told_apart(server):
-    """What failed and what is new are told apart, and by which part of the plan."""
+    """Failed and new dialogues are distinguished, new ones by the changed part of the plan."""
     with open_store("memory:") as store:
         hold(store, plan_of(server))
         (info,) = reading.runs(store)
@@ -68,7 +68,7 @@ def test_failures_and_new_parts_are_told_apart(server):
 
 
 def test_changed_sampling_is_named(server):
-    """Another temperature is another subject of measurement."""
+    """A changed temperature makes a dialogue new."""
     with open_store("memory:") as store:
         hold(store, plan_of(server))
         found = why(store, plan_of(server, "?temperature=0.5"))
@@ -77,7 +77,7 @@ def test_changed_sampling_is_named(server):
 
 
 def test_changed_prompt_is_named(server, monkeypatch):
-    """A prompt in other words is asked anew, and only the prompt is to blame."""
+    """A changed prompt makes a dialogue new, and is the only reason."""
     exercises = planning.exercises
 
     def reworded(plan):
@@ -95,7 +95,7 @@ def test_changed_prompt_is_named(server, monkeypatch):
 
 
 def test_changed_seed_changes_cases_and_prompts(server):
-    """Other cases are named as such."""
+    """Changed cases are named as the reason."""
     with open_store("memory:") as store:
         hold(store, plan_of(server))
         found = why(store, replace(plan_of(server), seed=99))
@@ -104,7 +104,7 @@ def test_changed_seed_changes_cases_and_prompts(server):
 
 
 def test_complete_run_has_nothing_to_explain():
-    """Where all is done there is no reason."""
+    """A complete run has no open dialogues and no reasons."""
     plan = config.quick_start(tasks=[LABEL], models=["baseline:silent"], iterations=2)
     with open_store("memory:") as store:
         hold(store, plan)
@@ -114,7 +114,7 @@ def test_complete_run_has_nothing_to_explain():
 
 
 def test_what_is_invalidated_is_told_apart(server):
-    """What is invalidated is neither new nor failed, and has a reason of its own."""
+    """Invalidated dialogues are neither new nor failed, and have their own reason."""
     plan = plan_of(server)
     with open_store("memory:") as store:
         hold(store, plan)

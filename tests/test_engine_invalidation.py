@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Invalidated results stay, are counted by nothing, and are asked again only when told."""
+"""Invalidated results stay, are excluded from all counts, and are asked again only on request."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LABEL = "RdfFriendCount-turtle-1"
 
 
 def plan_of(iterations=4):
-    """One good and one silent model on one task."""
+    """Return a plan with a good and a silent model on one task."""
     models = ["baseline:oracle", "baseline:silent"]
     return config.quick_start(tasks=[LABEL], models=models, iterations=iterations)
 
@@ -35,14 +35,14 @@ def run(store, **settings):
 
 @pytest.fixture
 def store():
-    """A store with a complete run."""
+    """Yield a store with a complete run."""
     with open_store("memory:") as opened:
         run(opened)
         yield opened
 
 
 def dialogues(store):
-    """All dialogue IRIs of the run, sorted."""
+    """Return all dialogue IRIs of the run, sorted."""
     (info,) = reading.runs(store)
     return sorted(
         state.iri for states in reading.all_states(store, info.graph).values() for state in states
@@ -50,13 +50,13 @@ def dialogues(store):
 
 
 def counted(store):
-    """How many values are counted, by model and metric."""
+    """Return the number of counted values, by model and metric."""
     found = histograms(store, select(store), metrics(store))
     return {(cell.model.rpartition("/")[2], cell.metric): h.n for cell, h in found.items()}
 
 
 def test_invalidated_dialogue_is_counted_by_nothing(store):
-    """Every score of the dialogue is left out; those of all others stay."""
+    """Every score of the dialogue is excluded; those of all others stay."""
     before = counted(store)
     wrong = next(one for one in dialogues(store) if "oracle" in one)
     done = invalidation.invalidate(store, wrong, "the server was misconfigured", "Ada")
@@ -71,7 +71,7 @@ def test_invalidated_dialogue_is_counted_by_nothing(store):
 
 
 def test_invalidated_run_leaves_nothing(store):
-    """Of an invalidated run no score and no error is counted."""
+    """No score and no error of an invalidated run is counted."""
     (info,) = reading.runs(store)
     invalidation.invalidate(store, info.id, "wrong key", "Ada")
 
@@ -100,7 +100,7 @@ def test_invalidation_says_who_when_and_why(store):
 
 
 def test_analyses_that_were_kept_become_stale(store):
-    """A kept analysis is not read back once what it counted has been invalidated."""
+    """A kept analysis is not used once a result that it counted has been invalidated."""
     from kgbench.analysis.stored_results import basis
 
     selection = select(store)
@@ -111,7 +111,7 @@ def test_analyses_that_were_kept_become_stale(store):
 
 
 def test_invalidated_dialogues_are_asked_again_only_when_told(store):
-    """Without the flag nothing is asked; with it, only the invalidated ones, as new dialogues."""
+    """With the flag, only the invalidated dialogues are asked, as new ones; without it, none."""
     wrong = [one for one in dialogues(store) if "oracle" in one][:2]
     for one in wrong:
         invalidation.invalidate(store, one, "wrong", "Ada")
@@ -136,13 +136,13 @@ def test_invalidated_dialogues_are_asked_again_only_when_told(store):
     ],
 )
 def test_invalidation_without_subject_or_reason_is_refused(store, name, reason, by, said):
-    """What is invalidated, why, and by whom must be said."""
+    """An invalidation without subject, reason or person is refused."""
     with pytest.raises(StoreError, match=said):
         invalidation.invalidate(store, name, reason, by)
 
 
 def test_invalidating_twice_is_refused(store):
-    """What is invalid already is not invalidated anew."""
+    """A second invalidation of the same result is refused."""
     invalidation.invalidate(store, "quick-start", "wrong", "Ada")
 
     with pytest.raises(StoreError, match="invalid already"):

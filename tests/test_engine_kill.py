@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run that is killed again and again ends with exactly its plan, and asks nothing twice."""
+"""A run that is killed again and again ends with exactly its plan, and repeats no call."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ SELECT ?text WHERE { GRAPH ?g {
 
 
 def command(folder):
-    """The command that is given again and again."""
+    """Return the command that is repeated."""
     options = ["run", str(folder / "c.yaml"), "--store", str(folder / "store"), "--json"]
     return [sys.executable, "-m", "kgbench", *options]
 
 
 def stored_prompts(place):
-    """The prompts whose answers are in the store."""
+    """Return the prompts whose answers are in the store."""
     with open_reader(str(place)) as store:
         return {row["text"].value for row in store.query(STORED)}
 

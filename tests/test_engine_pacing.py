@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pace of a model: it finds a hidden limit, keeps to what was asked, and stops when told."""
+"""The rate limiter finds a hidden limit, obeys configured limits, and stops on request."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from kgbench.errors import RateLimited
 
 
 class Clock:
-    """A clock that is set."""
+    """A clock that is set by hand."""
 
     now = 100.0
 
     def __call__(self):
-        """The time that was set."""
+        """Return the time that was set."""
         return self.now
 
 
 async def work(pace, hidden, answers):
-    """Make ``answers`` calls to a provider with a hidden limit; returns the limits over time."""
+    """Make ``answers`` calls to a provider with a hidden limit; return the limits over time."""
     there = 0
     seen = []
 
@@ -49,7 +49,7 @@ async def work(pace, hidden, answers):
 
 @pytest.mark.parametrize("hidden", [1, 8, 40])
 def test_limit_settles_at_what_the_provider_takes(hidden):
-    """Whatever the hidden limit is, the pace comes to it and stays about there."""
+    """The limit settles at about the provider's hidden limit."""
     seen = asyncio.run(work(RateLimiter(64), hidden, 1000))
 
     late = sorted(seen[500:])
@@ -58,14 +58,14 @@ def test_limit_settles_at_what_the_provider_takes(hidden):
 
 
 def test_unlimited_provider_is_used_to_the_full():
-    """Without refusals the limit grows to the most that was allowed."""
+    """Without refusals the limit grows to the allowed maximum."""
     seen = asyncio.run(work(RateLimiter(50), 1000, 300))
 
     assert max(seen) == 50
 
 
 def test_never_more_than_allowed():
-    """There are never more calls under way than the most that was allowed."""
+    """The number of concurrent calls never exceeds the allowed maximum."""
 
     async def count():
         pace = RateLimiter(3)
@@ -85,7 +85,7 @@ def test_never_more_than_allowed():
 
 
 def test_wait_of_one_call_holds_for_the_model():
-    """After a refusal that names a wait, no call begins before it is over; then all do."""
+    """After a refusal with a delay, no call begins before it is over; then all do."""
 
     async def waiting():
         clock = Clock()
@@ -104,7 +104,7 @@ def test_wait_of_one_call_holds_for_the_model():
 
 
 def test_stopping_ends_the_waits_of_providers():
-    """A run that stops does not sit out an hour that a provider asked for."""
+    """A stopped run does not wait for a provider's delay of an hour."""
 
     async def stopping():
         pace = RateLimiter(4)
@@ -120,7 +120,7 @@ def test_stopping_ends_the_waits_of_providers():
 
 @pytest.mark.parametrize("rate", ["requests_per_minute", "tokens_per_minute"])
 def test_stopping_ends_the_waits_for_a_share_of_the_minute(rate):
-    """A run that stops begins no call that its own limits have made wait."""
+    """A stopped run begins no call that waits for its own limits."""
 
     async def stopping():
         pace = RateLimiter(4, **{rate: 1.0})
@@ -135,7 +135,7 @@ def test_stopping_ends_the_waits_for_a_share_of_the_minute(rate):
 
 
 def test_stopping_passes_over_who_waits_no_more():
-    """A call that was cancelled during a provider's wait is left alone when the run stops."""
+    """A call cancelled during a provider's delay is ignored when the run stops."""
 
     async def stopping():
         pace = RateLimiter(4)
@@ -153,7 +153,7 @@ def test_stopping_passes_over_who_waits_no_more():
 
 
 def test_cancelled_call_frees_its_place():
-    """A call that is given up while it waits or when its turn has come keeps no place."""
+    """A call that is cancelled, while waiting or when admitted, frees its slot."""
 
     async def cancelling():
         pace = RateLimiter(1)
@@ -169,7 +169,7 @@ def test_cancelled_call_frees_its_place():
 
 
 def test_a_call_that_waits_no_more_is_passed_over():
-    """Who was cancelled while waiting for a place leaves it to the next in line."""
+    """A cancelled call leaves its slot to the next in the queue."""
 
     async def cancelling():
         pace = RateLimiter(1)
@@ -185,7 +185,7 @@ def test_a_call_that_waits_no_more_is_passed_over():
 
 
 def test_raises_that_are_survived_grow():
-    """Where the limit was far too low, it is raised by more and more, never above the most."""
+    """A limit that is far too low is raised in growing steps, never above the maximum."""
 
     async def raising():
         pace = RateLimiter(64)
@@ -207,7 +207,7 @@ def test_raises_that_are_survived_grow():
 
 
 def test_requests_and_tokens_per_minute_are_kept():
-    """A call begins when both budgets allow it; tokens that it did not use are given back."""
+    """A call begins when both budgets allow it; unused tokens are returned."""
 
     async def budgeted():
         clock = Clock()
@@ -230,7 +230,7 @@ def test_requests_and_tokens_per_minute_are_kept():
 
 @pytest.mark.parametrize("per_minute", [6, 60, 600])
 def test_bucket_lets_its_rate_through(per_minute):
-    """Over ten minutes as many units pass as the rate allows, and hardly more."""
+    """Over ten minutes the bucket passes as many units as its rate allows, and hardly more."""
     clock = Clock()
     bucket = TokenBucket(per_minute, clock)
     taken = 0
@@ -245,7 +245,7 @@ def test_bucket_lets_its_rate_through(per_minute):
 
 
 def test_bucket_pays_off_debts():
-    """What a call used beyond its estimate is waited for."""
+    """Tokens beyond the estimate of a call delay the next call."""
     clock = Clock()
     bucket = TokenBucket(60, clock)
     bucket.take(31)
@@ -254,12 +254,12 @@ def test_bucket_pays_off_debts():
 
 
 def test_start_is_modest():
-    """Before anything is known about a provider, it is not asked everything at once."""
+    """The first limit for a provider is below the allowed maximum if that is large."""
     assert (RateLimiter(4).limit, RateLimiter(50).limit, RateLimiter(1000).limit) == (4, FIRST, 250)
 
 
 def test_no_wait_without_end():
-    """A wait of centuries that a provider names ends the call, and holds up no other."""
+    """A delay of centuries ends the call, and delays no other call."""
     error = RateLimited("later", 99999999999.0)
     now = [0.0]
     pace = RateLimiter(4, clock=lambda: now[0])

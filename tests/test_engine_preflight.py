@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The first call to each model: which server it goes to, and what happens where it fails."""
+"""The preflight call to each model: its server, and the effect of a failure."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ def _environment(monkeypatch):
 
 
 def run(store, spec, *options):
-    """What ``kgbench run`` of one dialogue with a model does."""
+    """Return the result of ``kgbench run`` of one dialogue with a model."""
     words = ["run", "--store", str(store), "--task", TASK, "-n", "1", "--model", spec, *options]
     return CliRunner().invoke(app, words)
 
 
 def prompts(server):
-    """The first prompt of each call that a server got."""
+    """Return the first prompt of each call that a server received."""
     return [one.body["messages"][0]["content"] for one in server.ledger]
 
 
 def test_a_first_call_is_made_and_said(tmp_path):
-    """Address, model and key are named before the first dialogue, the key itself never."""
+    """Address, model and variable of the key are named before the first dialogue, not the key."""
     with LoopbackServer(OpenAISpeech()) as server:
         spec = f"openai:small@{server.url}"
         done = run(tmp_path / "store", spec)
@@ -55,7 +55,7 @@ def test_a_first_call_is_made_and_said(tmp_path):
 
 
 def test_a_first_call_that_fails_ends_the_run(tmp_path, monkeypatch):
-    """A refused key is said with address, model and reason; nothing is written."""
+    """A refused key is reported with address, model and reason; nothing is written."""
     monkeypatch.delenv("OPENAI_API_KEY")
     with LoopbackServer(OpenAISpeech(), script=always(UNAUTHORISED)) as server:
         done = run(tmp_path / "store", f"openai:small@{server.url}")
@@ -72,7 +72,7 @@ def test_a_first_call_that_fails_ends_the_run(tmp_path, monkeypatch):
 
 
 def test_a_first_call_can_be_left_out(tmp_path):
-    """``--no-preflight`` asks nothing but the dialogues."""
+    """With ``--no-preflight`` only the dialogues are asked."""
     with LoopbackServer(OpenAISpeech()) as server:
         done = run(tmp_path / "store", f"openai:small@{server.url}", "--no-preflight")
         asked = prompts(server)
@@ -87,7 +87,7 @@ def test_a_first_call_can_be_left_out(tmp_path):
     ["127.0.0.1:4111/v1", "localhost", "//127.0.0.1:4111/v1", "host/v1", "ftp://host/v1"],
 )
 def test_an_address_without_a_scheme_is_refused(tmp_path, address):
-    """It would pass for a part of the model's name, and the key would go to OpenAI."""
+    """An address without a scheme is refused: it would count as a part of the model's name."""
     done = run(tmp_path / "store", f"openai:small@{address}")
 
     assert done.exit_code != 0
@@ -95,7 +95,7 @@ def test_an_address_without_a_scheme_is_refused(tmp_path, address):
 
 
 def test_a_variable_without_a_key_is_refused(tmp_path, monkeypatch):
-    """Who names a variable for the key means one: without it nothing is sent."""
+    """If the configured variable has no key, nothing is sent."""
     monkeypatch.delenv("NO_SUCH_KEY", raising=False)
     with LoopbackServer(OpenAISpeech()) as server:
         done = run(tmp_path / "store", f"openai:small@{server.url}?key_env=NO_SUCH_KEY")
@@ -107,7 +107,7 @@ def test_a_variable_without_a_key_is_refused(tmp_path, monkeypatch):
 
 
 def test_errors_name_the_host_that_was_called(tmp_path, monkeypatch):
-    """Also where the address comes from the environment and not from the specification."""
+    """Errors name the host that was called, also if the environment sets the address."""
     with LoopbackServer(OpenAISpeech(), script=always(UNAUTHORISED)) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         done = run(tmp_path / "store", "openai:small", "--no-preflight")

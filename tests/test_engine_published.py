@@ -34,7 +34,7 @@ ONE = Settings(executor="local:1")
 
 @pytest.fixture
 def imported():
-    """A store with one imported dialogue about one case."""
+    """Yield a store with one imported dialogue about one case."""
     with open_store("memory:") as store:
         for run in read_runs(ResultFile("f.json", as_json([dialogue_v3()])), store.iris):
             load(store, run)
@@ -42,7 +42,7 @@ def imported():
 
 
 def plan_of(*labels):
-    """The oracle on the imported suite."""
+    """Return a plan of the oracle on the imported suite."""
     plan = config.quick_start(tasks=list(labels), models=["baseline:oracle"], iterations=3)
     return replace(plan, suite=SUITE)
 
@@ -67,7 +67,7 @@ def test_published_cases_are_asked_as_they_were_asked(imported):
 
 
 def test_cases_of_other_suites_are_not_taken(imported):
-    """The same task may have been asked in an earlier suite: its prompts are not those of this."""
+    """Cases of an earlier suite with the same task are not used, because prompts differ."""
     label = "RdfSyntaxFixList-turtle"
     before = published.stored_exercises(imported, plan_of(label), endpoint=False).exercises
     earlier = record_v2("RdfSyntaxFixList", label=label, version="0.3", texts=("Old?", "Yes."))
@@ -80,7 +80,7 @@ def test_cases_of_other_suites_are_not_taken(imported):
 
 
 def test_task_without_published_cases_is_refused(imported):
-    """Nothing of our own cases gets into an imported suite."""
+    """A task without published cases is refused: own cases do not belong in an imported suite."""
     with pytest.raises(TaskError, match="no cases of RdfFriendCount-turtle-1"):
         asyncio.run(run_plan(imported, plan_of("RdfFriendCount-turtle-1"), Settings()))
     assert len(reading.runs(imported)) == 1
@@ -97,7 +97,7 @@ QUERY = "SELECT ?a { ?a wdt:P31 wd:Q7 }"
 
 @pytest.fixture
 def asked_of_wikidata():
-    """A store with one imported dialogue about a case whose graph only an endpoint has."""
+    """Yield a store with an imported dialogue about a case with a graph behind an endpoint."""
     record = dialogue_v3(
         label=LABEL,
         version="5.1.2",
@@ -112,7 +112,7 @@ def asked_of_wikidata():
 
 
 def test_cases_of_an_endpoint_need_one(asked_of_wikidata):
-    """Where only an endpoint could judge and none is named, a run is refused before it starts."""
+    """If only an endpoint could judge and none is named, a run is refused before it starts."""
     with pytest.raises(TaskError, match="--endpoint"):
         asyncio.run(run_plan(asked_of_wikidata, plan_of(LABEL), Settings()))
     assert len(reading.runs(asked_of_wikidata)) == 1
@@ -126,12 +126,12 @@ def test_unusable_endpoint_is_refused(asked_of_wikidata):
 
 
 def live_run(store):
-    """The run that was not imported."""
+    """Return the run that was not imported."""
     return next(run for run in reading.runs(store) if run.label == "quick-start")
 
 
 def scores_of(store, graph):
-    """The F1 scores of a pass."""
+    """Return the F1 scores of a pass."""
     found = reading.pass_scores(store, graph)
     return [
         value
@@ -143,7 +143,7 @@ def scores_of(store, graph):
 
 
 def test_endpoint_judges_new_answers(asked_of_wikidata):
-    """Queries go to the endpoint that was named, what it found is kept, and judged again by."""
+    """The named endpoint is queried, and its results are kept for judging again."""
     store = asked_of_wikidata
     with sparql_server(WIKIDATA) as server:
         settings = replace(ONE, endpoint=server.url)
@@ -168,7 +168,7 @@ def test_endpoint_judges_new_answers(asked_of_wikidata):
 
 
 def test_silent_endpoint_loses_no_answer(asked_of_wikidata, monkeypatch):
-    """A run whose endpoint fails stops with words; continued, no answer is asked for again."""
+    """A run stops when its endpoint fails; continued, it requests no answer again."""
     monkeypatch.setattr(endpoint, "_ATTEMPTS", 1)
     store = asked_of_wikidata
     with sparql_server(WIKIDATA) as server:
@@ -193,7 +193,7 @@ def test_silent_endpoint_loses_no_answer(asked_of_wikidata, monkeypatch):
 
 
 def dialogues_of(store, run):
-    """All dialogues of a run."""
+    """Return all dialogues of a run."""
     return [
         dialogue
         for execution in reading.executions(store, run.graph)
@@ -202,7 +202,7 @@ def dialogues_of(store, run):
 
 
 def suite_run(store, suite, **selected):
-    """The run of the oracle over a whole suite, and what it did."""
+    """Run the oracle over a whole suite and return the run and its report."""
     plan = published.whole_suite(store, suite, models=["baseline:oracle"], **selected)
     done = asyncio.run(run_plan(store, plan, ONE))
     return next(run for run in reading.runs(store) if run.label == plan.name), done
@@ -227,7 +227,7 @@ def test_a_whole_suite_is_its_labels_and_cases(imported):
 
 
 def test_an_older_version_of_a_suite_is_judged_by_todays_rules(tmp_path):
-    """Scores of a task that has a later version by now stand beside the published ones."""
+    """An older version of a task is judged by today's rules, beside the published scores."""
     suite = "llm-kg-bench-2"
     label = "Sparql2AnswerListOrgaTurtle"
     name = "Sparql2AnswerListOrganizational"
@@ -250,7 +250,7 @@ def test_an_older_version_of_a_suite_is_judged_by_todays_rules(tmp_path):
 
 
 def test_what_cannot_be_executed_is_passed_over(asked_of_wikidata):
-    """The rest of a suite is asked, and what is left out is said with the reason."""
+    """Tasks that cannot be executed are omitted from a suite with a reason; the rest is asked."""
     store = asked_of_wikidata
     for run in read_runs(ResultFile("g.json", as_json([dialogue_v3()])), store.iris):
         load(store, run)
@@ -265,7 +265,7 @@ def test_what_cannot_be_executed_is_passed_over(asked_of_wikidata):
 
 
 def test_a_suite_that_was_not_imported_is_refused(imported):
-    """Neither a suite without results nor a task that the suite lacks gives a plan."""
+    """A suite without results, or a task that the suite lacks, is refused."""
     with pytest.raises(TaskError, match="no published results of the suite llm-kg-bench-1"):
         published.whole_suite(imported, "llm-kg-bench-1")
     with pytest.raises(TaskError, match=r"fits Nothing\*: "):
@@ -275,7 +275,7 @@ def test_a_suite_that_was_not_imported_is_refused(imported):
 @pytest.mark.external
 @pytest.mark.slow
 def test_published_suites_are_asked_as_users_ask_them(external_data, tmp_path):
-    """``run --suite`` on imported data takes all labels and cases that can be executed here."""
+    """``run --suite`` on imported data uses all labels and cases that can be executed here."""
     store = str(tmp_path / "store")
     files = [str(path) for path in sorted((external_data / "llm-kg-bench-v1").glob("*.json"))]
     runner = CliRunner()

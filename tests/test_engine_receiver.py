@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The receiver of a run: when there is one, and what becomes of it and of the run at its end."""
+"""The receiver of a run: when it is started, and how it and the run end."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from tests.test_engine_replies import kgbench, plan_of, run, words
 
 @pytest.fixture
 def asked_slowly(monkeypatch):
-    """A server that takes half a second for each answer, and the spec of its model."""
+    """Yield a server that takes half a second for each answer, and the spec of its model."""
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     with LoopbackServer(OpenAISpeech(), script=scripts.always(delay=0.5)) as server:
         yield server, f"openai:loopback@{server.url}"
 
 
 def receivers(process):
-    """The ids of the receivers that a process has started."""
+    """Return the ids of the receivers that a process has started."""
     listed = subprocess.run(
         ["ps", "-A", "-o", "pid=,ppid=,args="], capture_output=True, text=True, check=True
     )
@@ -39,7 +39,7 @@ def receivers(process):
 
 
 def gone(process):
-    """Wait until a process has ended, a minute at most."""
+    """Return whether a process ends within a minute."""
     end = time.monotonic() + 60
     while time.monotonic() < end:
         try:
@@ -51,7 +51,7 @@ def gone(process):
 
 
 def started(place, spec, *options):
-    """A run that has begun to ask, as a process."""
+    """Start a run as a process."""
     command = [sys.executable, "-m", "kgbench", *words(place, spec, *options)]
     pipe = subprocess.PIPE
     return subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, start_new_session=True)
@@ -61,7 +61,7 @@ def started(place, spec, *options):
     "kind", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)]
 )
 def test_a_stopped_run_keeps_what_is_under_way(tmp_path, asked_slowly, kind):
-    """Ctrl-C and SIGTERM: what is under way is received and stored, and the receiver ends."""
+    """After Ctrl-C or SIGTERM pending answers are received and stored, and the receiver ends."""
     server, spec = asked_slowly
     place = tmp_path / "store"
     with started(place, spec, "--concurrency", "1") as process:
@@ -80,7 +80,7 @@ def test_a_stopped_run_keeps_what_is_under_way(tmp_path, asked_slowly, kind):
 
 
 def test_a_run_outlives_its_receiver(tmp_path, asked_slowly):
-    """Calls that a killed receiver takes along are made again by another one."""
+    """Calls of a killed receiver are made again by a new one."""
     server, spec = asked_slowly
     place = tmp_path / "store"
     with started(place, spec) as process:
@@ -111,7 +111,7 @@ def test_no_receiver_where_nobody_is_asked(tmp_path, monkeypatch):
 
 @pytest.mark.slow
 def test_status_counts_what_was_not_read(tmp_path, monkeypatch):
-    """What arrived at a session that was killed is counted, with its key at hand and without."""
+    """Answers that arrived for a killed session are counted, with and without its key."""
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     place = tmp_path / "store"
     with LoopbackServer(OpenAISpeech()) as server:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Replies are safe when they arrive: killed runs take them up, failed writes stop the asking."""
+"""Replies are kept from their arrival: a killed run uses them, a failed write stops all calls."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ SELECT ?id ?started ?ended ?retries WHERE { GRAPH ?g { ?call kgb:requestId ?id ;
   prov:startedAtTime ?started ; prov:endedAtTime ?ended .
   OPTIONAL { ?call kgb:retries ?retries } } }
 """
-# A session whose store takes the beginning of the run and then nothing, for ever.
+# A session whose store accepts the beginning of the run and then blocks for ever.
 STUCK = """
 import sys, threading
 from kgbench.store.embedded import EmbeddedStore
@@ -58,7 +58,7 @@ main()
 
 @pytest.fixture
 def loopback(monkeypatch):
-    """Gives a started server by script, and the spec of its model."""
+    """Yield a function that starts a server by script; it returns the server and its spec."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-loopback")
     started = []
 
@@ -73,13 +73,13 @@ def loopback(monkeypatch):
 
 
 def plan_of(spec, iterations=4, label=ONE, **rest):
-    """A run of one model on one task."""
+    """Return a plan of one model on one task."""
     plan = config.quick_start(tasks=[label], models=[spec], iterations=iterations)
     return replace(plan, **{"max_retries": 2, "call_timeout": 60.0, **rest})
 
 
 def run(store, plan, **settings):
-    """Run or continue a plan without waiting long."""
+    """Run or continue a plan with short waits."""
     chosen = Settings(
         run=run_to_continue(store, plan), patience_scale=0.01, executor="local:1", **settings
     )
@@ -87,34 +87,34 @@ def run(store, plan, **settings):
 
 
 def asked(server):
-    """How often the server was asked each question that it answered."""
+    """Return the number of answers to each question."""
     answered = {entry.digest for entry in server.acknowledged}
     return Counter(e.digest for e in server.acknowledged if e.digest in answered)
 
 
 def words(place, spec, *options, iterations=4, label=ONE):
-    """The words of the command ``run``."""
+    """Return the arguments of the command ``run``."""
     chosen = ["--model", spec, "--task", label, "--iterations", str(iterations), "--json"]
     return ["run", "--store", str(place), "--no-preflight", *chosen, *options]
 
 
 def kgbench(*arguments):
-    """The finished process of a command."""
+    """Return the finished process of a command."""
     command = [sys.executable, "-m", "kgbench", *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 def records(folder):
-    """The replies in the log below ``folder``, by turn.
+    """Return the replies in the log below ``folder``, by turn.
 
-    Folders may vanish while this looks: a session renames the snapshots that it has finished.
+    Folders may vanish meanwhile: a session renames finished snapshots.
     """
     found = {}
     segments = [
         Path(place, name)
         for place, _, names in os.walk(folder)
         for name in fnmatch.filter(names, SEGMENTS)
-        if not place.endswith("arrivals")  # what was not read yet
+        if not place.endswith("arrivals")  # not yet read
     ]
     for path in segments:
         for line in path.read_bytes().splitlines(keepends=True):
@@ -126,7 +126,7 @@ def records(folder):
 
 
 def killed(arguments, folder, wanted, store="EmbeddedStore"):
-    """Start a session that stores nothing, and kill it when so many replies are in its log."""
+    """Start a session that stores nothing, and kill it after ``wanted`` replies are in its log."""
     code = STUCK.replace("STORE", store)
     command = [sys.executable, "-c", code, *arguments]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
@@ -142,7 +142,7 @@ def killed(arguments, folder, wanted, store="EmbeddedStore"):
 
 @given(REPLIES)
 def test_any_reply_comes_back_as_it_was(reply):
-    """Whatever a provider says, counts and names is the same after the log as before."""
+    """Any reply is read back from the log unchanged."""
     now = datetime.now(UTC)
     received = AnsweredCall("r", "urn:t", "d", Call(now, now, reply, retries=3, batch="urn:b"))
 
@@ -151,7 +151,7 @@ def test_any_reply_comes_back_as_it_was(reply):
 
 
 def test_a_line_of_something_else_is_refused():
-    """JSON that holds no reply is told from one that does."""
+    """JSON that holds no reply is refused."""
     for line in (b"{}", b"[]", b"null", b"{", b'{"run": "r", "reply": 1}'):
         with pytest.raises(ValueError, match=r"."):
             write_ahead_entries.read(line)
@@ -159,7 +159,7 @@ def test_a_line_of_something_else_is_refused():
 
 @pytest.mark.parametrize(("label", "rounds"), [(ONE, 1), (ROUNDS, 3)], ids=["one", "three rounds"])
 def test_a_killed_session_loses_no_reply(tmp_path, loopback, label, rounds):
-    """Nothing that arrived is asked again; what is stored of it is what happened, and conforms."""
+    """No logged reply is requested again; it is stored with its original times, and conforms."""
     script = scripts.sequence(scripts.SERVER_ERROR, scripts.ANSWER, scripts.CUT)
     server, spec = loopback(script)
     place = tmp_path / "store"
@@ -188,7 +188,7 @@ def test_a_killed_session_loses_no_reply(tmp_path, loopback, label, rounds):
 
 
 def test_a_reply_without_a_place_in_the_plan_is_kept(tmp_path, loopback):
-    """A smaller plan keeps the others' replies and says so; the first plan takes them then."""
+    """A smaller plan keeps replies to other dialogues and reports them; the full plan uses them."""
     server, spec = loopback()
     place = tmp_path / "store"
     killed(words(place, spec), place, 4)
@@ -203,7 +203,7 @@ def test_a_reply_without_a_place_in_the_plan_is_kept(tmp_path, loopback):
 
 
 def test_a_reply_to_other_words_is_not_taken(tmp_path, loopback):
-    """Where the prompt of a turn has changed, the model is asked, and the old reply is kept."""
+    """If the prompt of a turn has changed, the model is asked, and the old reply is kept."""
     server, spec = loopback()
     place = tmp_path / "store"
     kept = killed(words(place, spec, iterations=1), place, 1)
@@ -218,7 +218,7 @@ def test_a_reply_to_other_words_is_not_taken(tmp_path, loopback):
 
 
 def test_a_store_on_a_server_has_its_log_here(tmp_path, loopback, monkeypatch):
-    """A session killed beside a remote store loses nothing, either; keys are in no record."""
+    """A session killed beside a remote store loses no reply; its log contains no key."""
     from tests.store.in_process import InProcess
 
     monkeypatch.setenv("KGBENCH_WRITE_AHEAD", str(tmp_path / "log"))
@@ -236,7 +236,7 @@ def test_a_store_on_a_server_has_its_log_here(tmp_path, loopback, monkeypatch):
 
 
 class Full(EmbeddedStore):
-    """A store that takes so many writes from the writer, and then fails."""
+    """A store that accepts a number of writes, and then fails."""
 
     def __init__(self, path, writes, error):
         super().__init__(path)
@@ -256,7 +256,7 @@ class Full(EmbeddedStore):
     ids=["disk", "server"],
 )
 def test_a_store_that_fails_stops_the_asking(tmp_path, loopback, error):
-    """No call begins after the failure; what was in flight is in the log, and taken up later."""
+    """After a failed write no call begins; replies in flight are logged, and used later."""
     server, spec = loopback(scripts.always(delay=0.05))
     plan = plan_of(spec, 40, concurrency=2)
     with (
@@ -277,7 +277,7 @@ def test_a_store_that_fails_stops_the_asking(tmp_path, loopback, error):
 
 
 def test_a_log_that_fails_stops_the_asking(tmp_path, loopback, monkeypatch):
-    """Replies in flight still reach the store, so that nothing at all is asked again."""
+    """If the log fails, replies in flight are stored, so that no call is repeated."""
     server, spec = loopback(scripts.always(delay=0.05))
     plan = plan_of(spec, 40, concurrency=2)
     full, left = os.write, [3]
@@ -303,7 +303,7 @@ def test_a_log_that_fails_stops_the_asking(tmp_path, loopback, monkeypatch):
 
 
 def test_a_file_of_events_that_fails_stops_the_asking(tmp_path, loopback):
-    """``--log`` on a full disk ends the run in words, and no answer is lost."""
+    """``--log`` on a full disk ends the run with an error, and no answer is lost."""
     server, spec = loopback(scripts.always(delay=0.05))
     plan = plan_of(spec, 40, concurrency=2)
     with open_store(str(tmp_path / "store")) as store:
@@ -334,9 +334,9 @@ main()
 
 @pytest.mark.parametrize("size", [2_000, 60_000])
 def test_a_full_disk_ends_in_words(tmp_path, loopback, size):
-    """Exit code 4, one line, no traceback; with room again nothing stored is asked again.
+    """A full disk gives exit code 4 and one line; later no stored answer is requested again.
 
-    A second line may say before that no snapshot could be written for readers.
+    Another line may say that no snapshot could be written for readers.
     """
     server, spec = loopback(scripts.always(delay=0.02))
     place = tmp_path / "store"
@@ -358,7 +358,7 @@ def test_a_full_disk_ends_in_words(tmp_path, loopback, size):
 
 
 def test_replies_of_a_batch_are_safe(tmp_path, monkeypatch):
-    """What a batch brought before the store failed is taken up without the batch."""
+    """Replies of a batch that arrived before the store failed are used without the batch."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-loopback")
     monkeypatch.setattr("kgbench.engine.batch_client.FIRST_WAIT", 0.02)
     made = Provider("openai")
@@ -380,7 +380,7 @@ def test_replies_of_a_batch_are_safe(tmp_path, monkeypatch):
 
 
 def test_brought_to_the_disk_the_replies_are_the_same(tmp_path, loopback):
-    """With ``--fsync`` a run does what it does without."""
+    """A run with ``--fsync`` has the same result."""
     server, spec = loopback(scripts.sequence(Behaviour(scripts.SERVER_ERROR)))
     done = kgbench(*words(tmp_path / "store", spec, "--fsync", iterations=20))
 

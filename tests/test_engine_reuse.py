@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Answers of other runs are reused only when told, for identical requests, once in a run."""
+"""Answers of other runs are reused only on request, for identical requests, once in a run."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ DIALOGUE = "RdfSyntaxFixList-turtle"
 
 @pytest.fixture
 def server(monkeypatch):
-    """A server that answers everything."""
+    """Yield a server that answers everything."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-loopback")
     with LoopbackServer(OpenAISpeech()) as started:
         yield started
 
 
 def hold(store, server, *, name="first", label=SINGLE, iterations=3, query="", **settings):
-    """A run of its own, under a name."""
+    """Run a plan as a new run with its own name."""
     spec = f"openai:m@{server.url}{query}"
     plan = config.quick_start(tasks=[label], models=[spec], iterations=iterations)
     chosen = Settings(executor="local:1", **settings)
@@ -38,7 +38,7 @@ def hold(store, server, *, name="first", label=SINGLE, iterations=3, query="", *
 
 
 def answers(store, run):
-    """The answers of a run's dialogues, by iteration."""
+    """Return the answers of a run's dialogues, by iteration."""
     info = reading.find_run(store, run)
     (execution,) = reading.executions(store, info.graph)
     held = reading.execution_dialogues(store, info.graph, execution, info.iri)
@@ -47,7 +47,7 @@ def answers(store, run):
 
 @pytest.mark.parametrize("label", [SINGLE, DIALOGUE])
 def test_identical_requests_are_not_made_again(server, label):
-    """A second run takes the first one's answers, of all rounds, and says where they are from."""
+    """A second run takes the first one's answers, in all rounds, and names their origin."""
     with open_store("memory:") as store:
         first = hold(store, server, label=label)
         asked = len(server.ledger)
@@ -73,7 +73,7 @@ def test_identical_requests_are_not_made_again(server, label):
 
 
 def test_nothing_is_reused_by_default(server):
-    """A run asks for itself unless told otherwise."""
+    """Without the option, a run makes its own calls."""
     with open_store("memory:") as store:
         hold(store, server)
         hold(store, server, name="second")
@@ -82,7 +82,7 @@ def test_nothing_is_reused_by_default(server):
 
 
 def test_other_sampling_is_another_request(server):
-    """What was answered at another temperature is not taken."""
+    """An answer at another temperature is not reused."""
     with open_store("memory:") as store:
         hold(store, server)
         hold(store, server, name="second", query="?temperature=0.5", reuse_answers=True)
@@ -101,7 +101,7 @@ def test_more_iterations_than_answers_ask_for_the_rest(server):
 
 
 def test_invalidated_and_cut_answers_are_not_reused(monkeypatch):
-    """What does not count, or was cut off, is asked anew."""
+    """An answer that was invalidated or cut off is not reused."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-loopback")
     script = scripts.sequence(scripts.TRUNCATION)
     with LoopbackServer(OpenAISpeech(), script=script) as server, open_store("memory:") as store:

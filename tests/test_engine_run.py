@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs: what they record, how they continue, and what happens when a provider fails."""
+"""Runs: their records, their continuation, and failures of a provider."""
 
 from __future__ import annotations
 
@@ -40,26 +40,26 @@ SELECT (COUNT(?call) AS ?n) WHERE { GRAPH ?g { ?call a kgb:ModelCall } }
 
 
 def plan_of(*specs, iterations=2, labels=None):
-    """The quick start with other models."""
+    """Return the quick start with other models."""
     plan = config.quick_start(tasks=labels or LABELS, models=list(specs), iterations=iterations)
     return replace(plan, max_retries=2, call_timeout=60.0)
 
 
 def run(store, plan, **settings):
-    """Run a plan; waits between retries are cut short."""
+    """Run a plan with short waits between retries."""
     continued = run_to_continue(store, plan)
     chosen = Settings(run=continued, patience_scale=0.01, executor="local:1", **settings)
     return asyncio.run(run_plan(store, plan, chosen))
 
 
 def number(store, query):
-    """The one number that a query answers with."""
+    """Return the one number of a query's result."""
     return int(next(iter(store.query(query)))["n"].value)
 
 
 @pytest.fixture
 def loopback(monkeypatch):
-    """Gives a started server by script, and the spec of its model."""
+    """Yield a function that starts a server by script; it returns the server and its spec."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-loopback")
     started = []
 
@@ -74,7 +74,7 @@ def loopback(monkeypatch):
 
 
 def test_every_graph_of_a_run_conforms():
-    """Whatever a run of good, damaged and empty answers writes, the shapes accept."""
+    """The graphs of a run of good, damaged and empty answers conform to the shapes."""
     with open_store("memory:") as store:
         plan = plan_of("baseline:oracle", "baseline:noisy?rate=0.7&seed=3", "baseline:silent")
         done = run(store, plan)
@@ -85,7 +85,7 @@ def test_every_graph_of_a_run_conforms():
 
 
 def test_oracle_is_perfect_and_silence_is_not():
-    """The oracle reaches the best main score everywhere, and silence nowhere."""
+    """The oracle has the best main score everywhere, and silence nowhere."""
     from kgbench.analysis.leaderboard import leaderboard
     from kgbench.analysis.selection import select
 
@@ -100,7 +100,7 @@ def test_oracle_is_perfect_and_silence_is_not():
 
 
 def test_same_command_continues_and_calls_nothing_twice(loopback):
-    """A complete run is not asked again; more iterations ask only for what is new."""
+    """A complete run makes no calls; with more iterations only new dialogues are asked."""
     server, spec = loopback()
     with open_store("memory:") as store:
         first = run(store, plan_of(spec, iterations=2))
@@ -118,7 +118,7 @@ def test_same_command_continues_and_calls_nothing_twice(loopback):
 
 
 def test_executor_that_is_given_ends_with_the_session():
-    """Judging may begin to start before the plan is known; how threads switch stays as it was."""
+    """The given executor ends with the session, and the thread switch interval is restored."""
     between, seen = sys.getswitchinterval, []
     usual = between()
     judges = executor("local:1")
@@ -135,7 +135,7 @@ def test_executor_that_is_given_ends_with_the_session():
 
 
 def test_sessions_that_overlap_leave_the_switching_as_it_was():
-    """The first to begin may be the first to end: the other goes on as quickly."""
+    """Overlapping sessions keep the short switch interval until the last one ends."""
     usual = sys.getswitchinterval()
     first, second = session._short_switch_interval(), session._short_switch_interval()
     first.__enter__()
@@ -148,7 +148,7 @@ def test_sessions_that_overlap_leave_the_switching_as_it_was():
 
 
 def test_only_a_live_run_of_the_same_name_and_suite_is_continued():
-    """Neither another suite, nor another name, nor results that were not made live go on."""
+    """A run is continued only if its suite and name are the same and it is live."""
     with open_store("memory:") as store:
         plan = plan_of("baseline:silent", iterations=1, labels=LABELS[:1])
         run(store, plan)
@@ -156,7 +156,7 @@ def test_only_a_live_run_of_the_same_name_and_suite_is_continued():
         assert run_to_continue(store, plan) == info
         assert run_to_continue(store, replace(plan, name="another")) is None
         assert run_to_continue(store, replace(plan, suite="another")) is None
-        recorder = Recorder(store.iris, "ffff", "fffe")  # newer than any
+        recorder = Recorder(store.iris, "ffff", "fffe")  # newer than any other run
         suite = store.iris.mint("suite", suite=plan.suite)
         now, agent = datetime.now(UTC), "urn:agent"
         store.write(recorder.run_blocks(label=plan.name, suite=suite, started=now))
@@ -168,7 +168,7 @@ def test_only_a_live_run_of_the_same_name_and_suite_is_continued():
 
 
 def test_iterations_per_case_are_those_of_each_case():
-    """Every case is asked as often as the others, however many cases a task has."""
+    """Every case is asked equally often, whatever the number of cases of a task."""
     plan = plan_of("baseline:oracle", iterations=3, labels=LABELS[:2])
     few, many = planning.exercises(plan).values()
     asked = {LABELS[0]: [few[0]], LABELS[1]: [many[k] for k in range(3)]}
@@ -183,7 +183,7 @@ def test_iterations_per_case_are_those_of_each_case():
 
 
 def test_transient_failures_are_retried(loopback):
-    """A 429, a 500 and a cut connection cost retries, not answers; the retries are recorded."""
+    """A 429, a 500 and a cut connection are retried, and the retries are recorded."""
     script = scripts.sequence(scripts.RATE_LIMIT, scripts.SERVER_ERROR, scripts.CUT)
     _, spec = loopback(script)
     with open_store("memory:") as store:
@@ -199,7 +199,7 @@ def test_transient_failures_are_retried(loopback):
 
 
 def test_failed_dialogues_are_asked_again_and_earlier_attempts_stay(loopback):
-    """A provider that fails for good leaves open dialogues; the next session completes them."""
+    """A failing provider leaves dialogues open; the next session completes them."""
     server, spec = loopback(scripts.sequence(*[scripts.SERVER_ERROR] * 9))
     with open_store("memory:") as store:
         plan = plan_of(spec, iterations=3, labels=LABELS[:1])
@@ -227,7 +227,7 @@ def test_failed_dialogues_are_asked_again_and_earlier_attempts_stay(loopback):
     ],
 )
 def test_final_outcomes_are_recorded_and_not_asked_again(loopback, kind, outcome):
-    """What the model refused, cut off or could not read is an outcome, not an error to repeat."""
+    """A refused, truncated or too long conversation is an outcome, and is not asked again."""
     server, spec = loopback(scripts.always(kind))
     with open_store("memory:") as store:
         plan = plan_of(spec, iterations=1, labels=LABELS[:1])
@@ -260,7 +260,7 @@ def test_a_model_that_refuses_the_key_is_asked_no_more(loopback):
 
 
 def test_failures_name_no_key(loopback, monkeypatch):
-    """The key of a provider is in no graph, though the provider repeats it in its errors."""
+    """No graph has the key of a provider that repeats it in its errors."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-planted-0123456789abcdef")
     server = LoopbackServer(
         OpenAISpeech(echo_key=True), script=scripts.always(scripts.UNAUTHORISED)
@@ -286,7 +286,7 @@ def test_failures_name_no_key(loopback, monkeypatch):
     ids=["nul", "surrogates", "binary", "10MB", "empty"],
 )
 def test_any_answer_is_kept_exactly(loopback, answer):
-    """Whatever a model writes is recorded, judged and read back character by character."""
+    """Any answer is recorded, judged and read back character by character."""
     _, spec = loopback(answer=lambda _: answer)
     with open_store("memory:") as store:
         done = run(store, plan_of(spec, iterations=1, labels=LABELS[:1]))
@@ -300,7 +300,7 @@ def test_any_answer_is_kept_exactly(loopback, answer):
 
 
 def test_thinking_aloud_is_kept_and_not_judged(loopback):
-    """With a declared extraction the thoughts are recorded apart, and the rest is the answer."""
+    """With a declared extraction, reasoning is recorded separately, and the rest is the answer."""
     said = "<think>It is person 4.</think>\nhttp://example.org/people/person-00000004"
     _, spec = loopback(answer=lambda _: said)
     with open_store("memory:") as store:
@@ -324,7 +324,7 @@ def test_thinking_aloud_is_kept_and_not_judged(loopback):
 
 
 def test_unknown_model_is_refused_before_anything_is_written():
-    """A model that no connector understands stops the run before the store has a run."""
+    """A model that no connector understands is refused before the store has a run."""
     with open_store("memory:") as store:
         with pytest.raises(ModelSpecError):
             run(store, plan_of("baseline:nonsense"))
@@ -333,7 +333,7 @@ def test_unknown_model_is_refused_before_anything_is_written():
 
 
 def test_unknown_run_names_those_there_are():
-    """Asking for a run that is not there lists the others."""
+    """An unknown run is refused with a list of the others."""
     with open_store("memory:") as store:
         with pytest.raises(StoreError, match="no run yet"):
             reading.find_run(store, None)
@@ -354,7 +354,7 @@ def test_suite_without_cases_is_refused(monkeypatch):
 
 
 def test_interrupt_finishes_calls_in_flight_and_says_how_to_continue(tmp_path, loopback):
-    """Ctrl-C: the calls under way are stored, the exit code says so, the next run continues."""
+    """After Ctrl-C, calls in flight are stored, and the next run continues."""
     server, spec = loopback(scripts.always(delay=0.3))
     command = [sys.executable, "-m", "kgbench", "run", "--store", str(tmp_path / "s")]
     command += ["--no-preflight"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Keys are nowhere but in requests: planted ones are looked for in all that a run leaves behind."""
+"""Keys occur only in requests: planted keys are searched for in all files and outputs of a run."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ LABEL = "RdfFriendCount-turtle-1"
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch):
-    """Failed calls are repeated, and batches looked at, without much delay."""
+    """Repeat failed calls, and poll batches, without much delay."""
     monkeypatch.setattr("kgbench.engine.calls.FIRST_WAIT", 0.02)
     monkeypatch.setattr("kgbench.engine.batch_client.FIRST_WAIT", 0.02)
 
 
 @pytest.fixture
 def specs(monkeypatch):
-    """Models of three providers whose servers repeat the key that came in their errors."""
+    """Yield models of three providers whose servers repeat the received key in their errors."""
     for name, value in PLANTED.items():
         monkeypatch.setenv(name, value)
     kinds = [scripts.SERVER_ERROR, scripts.RATE_LIMIT, scripts.CUT, scripts.ANSWER] * 2
@@ -64,7 +64,7 @@ def specs(monkeypatch):
 
 
 def kgbench(*arguments):
-    """What a command prints, in all, with the traceback that it may end with."""
+    """Return all output of a command, with its traceback, if any."""
     said = io.StringIO()
     with (
         pytest.MonkeyPatch.context() as patch,
@@ -76,18 +76,18 @@ def kgbench(*arguments):
             main()
         except SystemExit:
             pass
-        except BaseException:  # noqa: BLE001 - as the interpreter says it
+        except BaseException:  # noqa: BLE001 - printed as by the interpreter
             traceback.print_exc()
     return said.getvalue()
 
 
 def holds_key(text):
-    """The planted keys in ``text``, whole or but for their ends."""
+    """Return the planted keys in ``text``, whole or without their ends."""
     return [key for key in PLANTED.values() if key[3:-3] in text]
 
 
 def test_no_key_is_in_anything_a_run_leaves(tmp_path, specs):
-    """Graphs, database files, logs, messages, reports and tracebacks are free of keys."""
+    """Graphs, database files, logs, messages, reports and tracebacks contain no key."""
     models, servers = specs
     place, log = tmp_path / "store", tmp_path / "run.jsonl"
     options = [part for spec in models for part in ("--model", spec)]
@@ -115,7 +115,7 @@ FAILURES = (
     *(scripts.CONTEXT, scripts.BAD_REQUEST, scripts.SERVER_ERROR, scripts.EMPTY_CHOICES),
     *(scripts.REFUSAL, scripts.QUOTA, scripts.ANSWER),
 )
-# How each connector is written, and the server that it talks to.
+# The specification of each connector, and its server.
 EVERY = {
     "chat": ("openai:chat@{url}", OpenAISpeech),
     "responses": ("openai:responses@{url}?api=responses", OpenAISpeech),
@@ -141,7 +141,7 @@ models: {models}
 
 
 def configured(folder, models, iterations, *, batch):
-    """A configuration of ``models``, all of whose calls are made once."""
+    """Return a configuration of ``models``, with a single attempt for each call."""
     values = {"models": json.dumps(models), "iterations": iterations, "batch": str(batch).lower()}
     path = folder / "c.yaml"
     path.write_text(CONFIGURATION.format(**values))
@@ -149,7 +149,7 @@ def configured(folder, models, iterations, *, batch):
 
 
 def left_behind(folder):
-    """All files in a folder in one text, and what a dump of its store has."""
+    """Return the content of all files in a folder and of a dump of its store."""
     texts = [path.read_bytes().decode("latin-1") for path in folder.rglob("*") if path.is_file()]
     with open_reader(str(folder / "store")) as store:
         rows = store.query("SELECT * WHERE { GRAPH ?g { ?s ?p ?o } }")
@@ -158,14 +158,14 @@ def left_behind(folder):
 
 
 def plant(monkeypatch):
-    """Put the keys where connectors find them; vLLM's server has one of its own."""
+    """Set the keys in the environment; vLLM's server has its own key."""
     for name, value in PLANTED.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("VLLM_API_KEY", PLANTED["OWN_GATEWAY_TOKEN"])
 
 
 def test_no_connector_says_its_key_whatever_fails(tmp_path, monkeypatch):
-    """Every connector, every kind of failure, with tracebacks: the keys are in requests alone."""
+    """No connector reveals its key after any kind of failure, in tracebacks, too."""
     plant(monkeypatch)
     legacy = _there("google.generativeai")
     chosen = {name: one for name, one in EVERY.items() if name != "legacy" or legacy}
@@ -196,7 +196,7 @@ def test_no_connector_says_its_key_whatever_fails(tmp_path, monkeypatch):
 
 
 def test_no_batch_says_the_key_it_was_handed_in_with(tmp_path, monkeypatch):
-    """The key is in no file, name, id, state or result of a batch, nor in an error there."""
+    """The key is in no file, name, id, state, result or error of a batch."""
     plant(monkeypatch)
     troubles = [scripts.CUT, "answer", scripts.SERVER_ERROR, scripts.NOT_JSON]
     with contextlib.ExitStack() as stack:
@@ -237,7 +237,7 @@ def _there(module):
 
 
 def test_log_names_dialogues_and_timing(tmp_path, specs):
-    """Every request has its reply or failure in the log, by the IRI that leads to the graph."""
+    """Every request in the log has its reply or failure, by the IRI of its dialogue."""
     models, _ = specs
     place, log = tmp_path / "store", tmp_path / "run.jsonl"
     words = ("run", "--model", models[0], "--task", LABEL, "-n", "2", "--no-preflight")
@@ -264,7 +264,7 @@ def test_log_names_dialogues_and_timing(tmp_path, specs):
 
 
 def test_what_counts_as_a_key():
-    """Variables are recognised by their names; short values would hide plain words."""
+    """A secret variable is recognised by its name; a short value would hide plain words."""
     environment = {
         **PLANTED,
         "PATH": "/usr/bin:/bin:/sbin",
@@ -276,7 +276,7 @@ def test_what_counts_as_a_key():
 
 
 def test_readable_log_hides_keys_too(monkeypatch):
-    """What is said on the terminal goes the same way as what is written."""
+    """Messages on the terminal have keys hidden like those in files."""
     monkeypatch.setenv("SOME_API_KEY", "entirely-unshaped-secret")
     said = []
     Journal(say=said.append).note("failure", error="bad key entirely-unshaped-secret", wait=None)

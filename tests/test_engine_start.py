@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is made before the first dialogue is asked: not the cases of the others."""
+"""Before the first dialogue only the necessary cases are made."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TOOLS = "Text2SparqlToolsWorld-opaque-1-tools"
 
 @pytest.fixture
 def made(monkeypatch):
-    """The task classes of the cases that have been made, in order."""
+    """Return the list of task classes of the cases that have been made, in order."""
     names = []
     make_case = catalogue.make_case
 
@@ -41,7 +41,7 @@ def made(monkeypatch):
 
 
 def made_before_the_first(monkeypatch, made, plan):
-    """Run ``plan`` until a dialogue is asked; the cases made before, and what the run counted."""
+    """Run ``plan`` until a dialogue is asked; return the cases made before, and the report."""
     before = []
     stop = StopSignal()
     ask = Baseline.ask
@@ -70,7 +70,7 @@ def test_the_first_dialogue_waits_for_its_own_case(monkeypatch, made, models):
 
 
 def test_other_labels_wait_for_their_turn(monkeypatch, made):
-    """Before the first dialogue, cases are made of it, and of one task that offers tools."""
+    """Before the first dialogue, its case is made, and one of a task with tools."""
     labels = [FRIENDS, *WORLDS, TOOLS]
     plan = config.quick_start(tasks=labels, models=["baseline:oracle"], iterations=MANY)
     assert len(plan.tasks) == len(labels)
@@ -81,7 +81,7 @@ def test_other_labels_wait_for_their_turn(monkeypatch, made):
 
 
 def test_parameters_that_allow_no_case_are_refused_before_work_starts(monkeypatch):
-    """A task that its class does not declare shows that it has a case before a run is recorded."""
+    """A task that its class does not declare must have a case before a run is recorded."""
 
     def never(*_):
         raise TaskError("no graph is small enough")
@@ -100,7 +100,7 @@ def test_parameters_that_allow_no_case_are_refused_before_work_starts(monkeypatc
 
 
 def test_a_declared_task_has_a_case_whatever_is_made_first():
-    """What is not tried before work starts are the tasks that classes declare, and only these."""
+    """Only tasks that classes declare skip the trial case, and they have all their cases."""
     plan = config.quick_start(tasks=[FRIENDS], models=["baseline:oracle"], iterations=MANY)
     (asked,) = planning.exercises(plan).values()
 

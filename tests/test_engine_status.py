@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``kgbench status``: outcomes with their rates, batches under way, and what would be asked."""
+"""``kgbench status``: outcomes with their rates, open batches, and planned calls."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ SELECTED = ("--model", "baseline:oracle", "--model", "baseline:silent", "--task"
 
 
 def kgbench(*arguments):
-    """The result of a command in this process."""
+    """Return the result of a command in this process."""
     return CliRunner().invoke(app, list(map(str, arguments)))
 
 
 @pytest.fixture
 def place(tmp_path, monkeypatch):
-    """A store with a run of two models, one of which says nothing."""
+    """Return a store with a run of two models, one of which says nothing."""
     monkeypatch.setenv("KGBENCH_STORE", str(tmp_path / "store"))
     done = kgbench("run", *SELECTED, "-n", "4", "--executor", "local:1")
     assert done.exit_code == 0, done.output
@@ -32,7 +32,7 @@ def place(tmp_path, monkeypatch):
 
 
 def test_outcomes_have_counts_and_rates(place):
-    """Each model's answers are counted by outcome, in words and as JSON."""
+    """Each model's answers are counted by outcome, as text and as JSON."""
     said = kgbench("status").output
     (state,) = json.loads(kgbench("status", "--json").output)
 
@@ -43,7 +43,7 @@ def test_outcomes_have_counts_and_rates(place):
 
 
 def test_batches_under_way_are_named(place):
-    """Open batches have the provider's id where it is known, and how they are collected."""
+    """Open batches have the provider's id if known, and the command that collects them."""
     with open_store(str(place)) as store:
         (info,) = reading.runs(store)
         setup = config.model_setup("openai:m")
@@ -65,7 +65,7 @@ def test_batches_under_way_are_named(place):
 
 
 def test_why_tells_of_invalidated_dialogues(place):
-    """Where nothing would be asked, invalidated dialogues are told from complete ones."""
+    """If nothing would be asked, invalidated dialogues are distinguished from complete ones."""
     (state,) = json.loads(kgbench("status", "--json").output)
     kgbench("invalidate", state["run"], "--reason", "a test", "--by", "me")
     said = kgbench("status", "--why").output
@@ -75,7 +75,7 @@ def test_why_tells_of_invalidated_dialogues(place):
 
 
 def test_a_configuration_to_compare_with_needs_a_why(place, tmp_path):
-    """An option that would do nothing is refused."""
+    """``--config`` without ``--why`` is refused, because it has no effect."""
     refused = kgbench("status", "--config", tmp_path / "c.yaml")
 
     assert refused.exit_code == 2
@@ -83,7 +83,7 @@ def test_a_configuration_to_compare_with_needs_a_why(place, tmp_path):
 
 
 def test_models_without_batches_are_refused_by_a_dry_run(place):
-    """A model without batches is refused before anything is estimated."""
+    """A dry run refuses a model without batches before any estimate."""
     refused = kgbench("run", "--batch", "--dry-run", "--model", "google:m", "--task", LABEL)
     told = kgbench("run", "--batch", "--dry-run", "--model", "openai:gpt-4o", "--task", LABEL)
     live = kgbench("run", "--dry-run", "--model", "openai:gpt-4o", "--task", LABEL, "--json")

@@ -18,14 +18,14 @@ from tests.test_engine_replies import kgbench, killed, words
 
 @pytest.fixture
 def spec(monkeypatch):
-    """A model whose server answers at once."""
+    """Yield a model whose server answers at once."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-loopback-0123456789")
     with LoopbackServer(OpenAISpeech()) as server:
         yield f"openai:loopback@{server.url}"
 
 
 def test_status_counts_replies_that_wait(tmp_path, spec):
-    """What a killed session left in the log is counted until the store has it."""
+    """Replies in the log of a killed session are counted until the store has them."""
     place = tmp_path / "store"
     first = kgbench(*words(place, spec, iterations=1))
     assert first.returncode == 0, first.stderr
@@ -43,7 +43,7 @@ def test_status_counts_replies_that_wait(tmp_path, spec):
 
 
 def test_status_tells_of_replies_of_unknown_runs(tmp_path, spec):
-    """Where readers do not see the run at all, the replies are told of beside the runs."""
+    """Replies of a run that readers cannot see are reported beside the runs."""
     place = tmp_path / "store"
     kgbench("run", "--store", place, "--model", "baseline:oracle", "--task", ONE)
     with open_reader(str(place)) as reader:

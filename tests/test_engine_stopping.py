@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stopping a run that asks in batches, in every moment: nothing is lost, nothing asked twice."""
+"""A batch run can be stopped at any time without losing or repeating a request."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ pytest.importorskip("anthropic", reason="the extra kgbench[anthropic] is not ins
 
 @pytest.fixture
 def provider(monkeypatch):
-    """Makes started servers of one kind."""
+    """Yield a function that starts servers of one kind."""
     yield from started("anthropic", monkeypatch)
 
 
 def session(store, plan, stop=None, watch=None):
-    """Run or continue a plan in batches, with a way to stop it."""
+    """Run or continue a plan in batches, optionally with a stop signal."""
     settings = Settings(run=run_to_continue(store, plan), patience_scale=0.005, executor="local:1")
     return asyncio.run(run_plan(store, plan, settings, stop=stop, watch=watch))
 
 
 def stopped(made, store, plan, when, *, times=1, then=scripts.ANSWER, after=scripts.ANSWER):
-    """The end of a session that is told to stop at the first request that is one of ``when``.
+    """Run a session that is stopped at the first request for which ``when`` holds; return it.
 
-    ``then`` is what that request meets, ``after`` what the later ones do.
+    ``then`` is the behaviour for that request, ``after`` for later ones.
     """
     stop = StopSignal()
     told = []
@@ -63,29 +63,29 @@ def stopped(made, store, plan, when, *, times=1, then=scripts.ANSWER, after=scri
 
 
 def handing_in(entry):
-    """Whether a request hands a batch in."""
+    """Return whether a request submits a batch."""
     return entry.method == "POST" and entry.path == CREATED["anthropic"]
 
 
 def looking(entry):
-    """Whether a request looks at a batch."""
+    """Return whether a request polls a batch."""
     return entry.method == "GET"
 
 
 def states(store):
-    """The ends of the batches of the only run."""
+    """Return the final states of the batches of the only run."""
     (info,) = reading.runs(store)
     return [batch.state for batch in batches.all_batches(store, info.graph)]
 
 
 def test_stopped_while_answers_are_judged(provider):
-    """What a batch has answered is kept, and no next round is begun: the next session does that."""
+    """The answers of a batch are kept, and the next session begins the next round."""
     made = provider(answer=fixed("this is no Turtle"))
     stop, seen = StopSignal(), []
 
     def watch(progress):
         seen.append(progress.awaited)
-        if seen[-2:] == [3, 0]:  # the answers have come, and nobody has gone on yet
+        if seen[-2:] == [3, 0]:  # the answers have arrived, and no dialogue has continued yet
             stop.request()
 
     with open_store("memory:") as store:
@@ -103,7 +103,7 @@ def test_stopped_while_answers_are_judged(provider):
 
 
 def test_stopped_twice_waits_for_nothing(provider):
-    """Ctrl-C again ends the session in the middle of whatever it does; the rest stays to be had."""
+    """A second Ctrl-C ends the session at once; the open batch is collected later."""
     made = provider()
     with open_store("memory:") as store:
         plan = made.plan(4)
@@ -118,7 +118,7 @@ def test_stopped_twice_waits_for_nothing(provider):
 
 
 def test_stopped_while_a_batch_cannot_be_handed_in(provider):
-    """What surely never reached the provider is recorded as that, and nothing is awaited."""
+    """A batch that the provider rejected is recorded as not submitted, and is not awaited."""
     made = provider()
     with open_store("memory:") as store:
         plan = made.plan(4)
@@ -134,7 +134,7 @@ def test_stopped_while_a_batch_cannot_be_handed_in(provider):
 
 
 def test_stopped_while_it_is_not_known_whether_a_batch_was_handed_in(provider):
-    """The provider has it and its answer was lost: the next session finds it, and asks nothing."""
+    """If the response to a submission was lost, the next session finds the batch."""
     made = provider()
     with open_store("memory:") as store:
         plan = made.plan(4)
@@ -149,7 +149,7 @@ def test_stopped_while_it_is_not_known_whether_a_batch_was_handed_in(provider):
 
 
 def test_stopped_while_earlier_batches_are_collected(provider):
-    """A session that is stopped before it has what earlier ones asked for leaves that as it was."""
+    """Stopping a session while it collects earlier batches leaves them open."""
     made = provider()
     with open_store("memory:") as store:
         plan = made.plan(4)
@@ -163,7 +163,7 @@ def test_stopped_while_earlier_batches_are_collected(provider):
 
 
 def test_what_failed_in_a_batch_of_an_earlier_session_is_asked_again(provider):
-    """Of what is collected the answers count, beside results that are none, or nobody's."""
+    """A failed request of a collected batch is asked again; foreign results are ignored."""
     made = provider(each=scripts.sequence("answer", scripts.SERVER_ERROR, "answer"))
     with open_store("memory:") as store:
         plan = made.plan(3)
@@ -177,7 +177,7 @@ def test_what_failed_in_a_batch_of_an_earlier_session_is_asked_again(provider):
 
 
 def test_a_result_that_nobody_asked_for_is_nobodys(provider):
-    """A provider that gives more results than there were requests disturbs none of them."""
+    """Results that belong to no request are ignored."""
     made = provider()
 
     def look(entry):
@@ -195,7 +195,7 @@ def test_a_result_that_nobody_asked_for_is_nobodys(provider):
 
 
 def test_a_refused_model_awaits_nothing(provider):
-    """A batch that the provider refuses is not under way, and who was in it is left open."""
+    """A batch that the provider refuses is not awaited, and its dialogues stay open."""
     made = provider(script=scripts.always(scripts.UNAUTHORISED))
     seen = []
     with open_store("memory:") as store:
@@ -207,7 +207,7 @@ def test_a_refused_model_awaits_nothing(provider):
 
 
 def test_what_earlier_rounds_cost_is_counted_when_results_are_refused(provider):
-    """Results that the provider will not give leave dialogues open; what they had is counted."""
+    """If results are refused, dialogues stay open, and their earlier rounds are counted."""
     made = provider(answer=fixed("this is no Turtle"))
 
     def look(entry):
@@ -230,7 +230,7 @@ def test_what_earlier_rounds_cost_is_counted_when_results_are_refused(provider):
 
 
 class Full(EmbeddedStore):
-    """A store in memory that cannot be written from the moment when it is told."""
+    """A store in memory that refuses writes while ``full`` is set."""
 
     full = False
 
@@ -242,7 +242,7 @@ class Full(EmbeddedStore):
 
 
 def test_a_store_that_is_full_loses_no_batch(provider):
-    """When answers cannot be written the run ends with words, and the same batch is collected."""
+    """If answers cannot be written, the run fails, and the same batch is collected later."""
     made = provider()
     with Full(None) as store:
         plan = made.plan(4)
@@ -262,14 +262,14 @@ def test_a_store_that_is_full_loses_no_batch(provider):
 
 
 def test_batches_are_given_up_one_by_one(provider):
-    """Open batches of the models of a plan are given up, whatever their provider says to that."""
+    """Open batches of a plan's models are abandoned, even if the provider fails to cancel."""
     made, other = provider(), provider()
     with open_store("memory:") as store:
         plan, others = made.plan(2), other.plan(2)
         second = replace(others.models[0], iri=f"{others.models[0].iri}-2", label="second")
         others = replace(others, models=(second,))
         both = replace(plan, models=(*plan.models, second))
-        # Whenever the session is stopped, this batch is under way: nobody gets to see its end.
+        # Whenever the session is stopped, this batch is open, because polling it fails.
         other.server._script = lambda entry: Behaviour(
             scripts.SERVER_ERROR if looking(entry) else scripts.ANSWER
         )
@@ -295,7 +295,7 @@ def test_batches_are_given_up_one_by_one(provider):
 
 
 def test_a_limit_is_no_second_request():
-    """A limit that is reached when the run stops anyway changes nothing; Ctrl-C after one does."""
+    """A reached limit does not count as a second stop request; another Ctrl-C does."""
 
     async def told():
         stop = StopSignal()

@@ -103,7 +103,7 @@ def test_relative_iris_are_resolved_against_nowhere(executor):
     ],
 )
 def test_errors_of_documents_name_the_line(executor, rdf_format, text):
-    """A document that does not parse has no triples and a message with the line."""
+    """A document that does not parse has no triples, and a message with the line."""
     parsed = executor.parse(text, rdf_format)
     assert parsed.triples is None
     assert "line 2" in parsed.error or "line: 2" in parsed.error
@@ -341,7 +341,7 @@ def test_a_graph_that_does_not_parse_is_a_defect(executor):
 
 
 def test_deep_nesting_is_an_error_of_syntax():
-    """A deeply nested query is refused before an engine that descends recursively sees it."""
+    """A deeply nested query is refused before a recursive engine parses it."""
     error = engine("oxigraph").check("SELECT * " + "{" * 1_000 + "}" * 1_000, {})
     assert "nested deeper than" in error
 

@@ -212,7 +212,7 @@ def seconds(text):
 def test_reading_is_linear(start, piece):
     """Eight times the text takes about eight times as long, not 64 times.
 
-    ``service`` makes the whole of the text be read.
+    The word ``service`` makes the lexer read the whole text.
     """
     short, long = (
         start + piece * (length // len(piece)) + "# service" for length in (6_000, 48_000)

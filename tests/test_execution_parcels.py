@@ -19,7 +19,7 @@ def asked(*cases):
 
 
 def seen(batch, limits):
-    """A judge whose verdicts repeat what it received."""
+    """Return the IRI, graph and answers of each request instead of verdicts."""
     assert limits == JudgeLimits()
     return [(request.case.iri, request.case.data["graph"], request.answers) for request in batch]
 
@@ -56,7 +56,7 @@ def test_a_worker_that_came_later_says_what_it_lacks(monkeypatch):
     monkeypatch.setattr("kgbench.execution.cluster_batches._cache", CaseCache())
     sender = Sender()
     batch = asked(case(1, "a"), case(2, "b"), case(1, "a"))
-    sender.parcel(batch)  # went to another worker
+    sender.parcel(batch)  # this batch goes to another worker
     lacking = judge_cluster_batch(seen, sender.parcel(batch), JudgeLimits())
     assert isinstance(lacking, MissingCases)
     whole = sender.parcel(batch, whole=True)

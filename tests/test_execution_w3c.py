@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The default engine passes the W3C tests of RDF 1.2 and SPARQL 1.2, except those named here.
 
-They are read from a copy of ``w3c/rdf-tests``, which does not travel with kgbench.
+The tests are read from a copy of ``w3c/rdf-tests``, which is not shipped with kgbench.
 """
 
 from __future__ import annotations

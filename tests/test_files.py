@@ -61,7 +61,7 @@ def test_what_is_interrupted_leaves_the_old_file(tmp_path, monkeypatch):
 
 
 def test_file_that_cannot_be_replaced_is_written_to(tmp_path, monkeypatch):
-    """A file that cannot be replaced is overwritten; a new file in its place is an error."""
+    """A file that cannot be replaced is overwritten; a new one that cannot be moved is an error."""
     (tmp_path / "there").write_text("old")
     (tmp_path / "new").mkdir()
 

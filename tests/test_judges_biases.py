@@ -42,7 +42,7 @@ def judged():
     patch.setenv("OPENAI_API_KEY", "sk-loopback")
     patch.setattr(
         planning, "random_key", ranked
-    )  # the same orders of options in every test run
+    )  # the same orders of options in each run of the tests
 
     def answering(name):
         def answer(prompt):

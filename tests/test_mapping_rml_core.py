@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The mapping engine passes the test cases of RML core for JSON, without exception.
 
-They are read from a copy of ``kg-construct/rml-core``, which does not travel with kgbench.
+The cases are read from a copy of ``kg-construct/rml-core``, which is not shipped with kgbench.
 """
 
 from __future__ import annotations

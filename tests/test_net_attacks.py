@@ -117,7 +117,7 @@ def test_headers_without_end_are_told(client, monkeypatch):
         monkeypatch.setattr(module, name, 1 << 40)
     monkeypatch.setattr(sources, "MAX_DOWNLOAD", 1 << 40)
     monkeypatch.setattr(sources, "_PATIENCE", 60.0)
-    monkeypatch.setattr(clients, "SECONDS", 240.0)  # an endpoint has a quarter of it
+    monkeypatch.setattr(clients, "SECONDS", 240.0)  # an endpoint gets a quarter of it
     monkeypatch.setenv("KGBENCH_STORE_TIMEOUT", "60")
     with Server("endless 100 Continue", 1 << 40) as server:
         said = clients.said(client, server.url)

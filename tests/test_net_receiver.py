@@ -147,7 +147,7 @@ def test_what_is_needed_no_more_is_gone(tmp_path):
     with LoopbackServer(OpenAISpeech(), script=scripts.always(delay=0.01)) as server:
         with receiver(tmp_path / "log") as made:
             answers = ask(server.url, 3)
-            made.done(answers[1][1].number)  # its neighbours are needed
+            made.done(answers[1][1].number)  # the responses beside it are still needed
         with response_log.take_responses(tmp_path / "log") as found:
             numbers = [one.exchange for one in found]
             bodies = [json.loads(one.response([KEY]).body) for one in found]
@@ -315,7 +315,7 @@ def test_a_large_response_comes_whole(tmp_path, monkeypatch):
 
 
 def test_a_full_disk_leaves_answers_readable(tmp_path):
-    """If the log cannot be written, answers still arrive; later ones are logged again."""
+    """If the log cannot be written, answers still arrive; once it can, they are logged again."""
     with LoopbackServer(OpenAISpeech()) as server, receiver(tmp_path / "log") as made:
         ask(server.url)
         process = made._process.pid

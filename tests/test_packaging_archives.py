@@ -207,4 +207,4 @@ def test_checkout_without_git_is_refused_with_words(built, tmp_path):
     )
 
     assert done.returncode != 0
-    assert "git does not say which files of" in done.stderr
+    assert "git cannot list the tracked files of" in done.stderr

@@ -65,7 +65,7 @@ def test_query_names_its_graphs(name):
 def test_query_of_one_graph_reads_no_other(name):
     """A query about the graph of a parameter makes Oxigraph read no other graph.
 
-    Where the block of a graph has anything else, or an optional part has two patterns, or a path
+    If the block of the graph has more than patterns, an optional part has two patterns, or a path
     has alternatives, it reads all graphs first: a hundred times as long in a store of 90 runs.
     """
     query = queries.load(name)

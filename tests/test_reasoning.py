@@ -247,7 +247,7 @@ def test_owlrl_agrees():
 
 @pytest.mark.slow
 def test_reasonable_agrees_about_facts():
-    """reasonable 0.4.4 finds the same facts, with three exceptions.
+    """The reasoner reasonable 0.4.4 finds the same facts, with three exceptions.
 
     It has none of the rules about the schema. It finds only some of the consequences of chains
     (``o:p owl:propertyChainAxiom ( o:q o:r ) . o:a o:q o:b . o:b o:r o:c`` in some orders), and

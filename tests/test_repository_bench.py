@@ -129,7 +129,7 @@ def test_runs_are_recorded_and_compared(command, harness, fake, capsys, tmp_path
     assert "-25.0 %" not in first
     assert "2 x" in second
     assert "-25.0 %" in second
-    assert "kgbench beside its peers" in figure.read_text(encoding="utf-8")
+    assert "kgbench compared with its peers" in figure.read_text(encoding="utf-8")
 
 
 def test_flame_graph_has_the_boxes_of_the_samples():

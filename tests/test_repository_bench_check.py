@@ -62,7 +62,7 @@ def test_every_path_has_a_declared_ratio(check, repository):
     text = (repository / "bench" / "hot_paths.py").read_text(encoding="utf-8")
 
     assert 4 <= len(declared) <= 6
-    assert all(f'"{name}": found.' in text for name in declared)
+    assert all(f'"{name}": paths.' in text for name in declared)
     assert all(one.ratio > 0 and one.label for one in declared.values())
     assert tolerance == pytest.approx(4 / 3, abs=0.001)
 

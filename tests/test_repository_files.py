@@ -78,7 +78,7 @@ def test_modules_are_short(repository, tracked):
 
 
 def test_tests_say_what_must_hold(repository, tracked):
-    """Each test has a docstring whose first line is a whole sentence."""
+    """The first line of each test's docstring is a whole sentence."""
     said = {}
     for name in tracked:
         if re.fullmatch(r"tests/(.+/)?test_\w+\.py", name):

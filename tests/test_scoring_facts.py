@@ -144,7 +144,7 @@ FIVE = (
 def test_own_scores_are_shares_of_the_facts() -> None:
     """Of five facts four have a known relation, three fit it, two subjects and one object are new.
 
-    The fourth fact has its relation the wrong way round.
+    The fourth fact has its relation in the wrong direction.
     """
     assert own_scores(FIVE, TRUTH, SENTENCE, ONTOLOGY) == {
         "answeredConf": 4 / 5,

@@ -215,7 +215,7 @@ FIX_LABELS = ("RdfSyntaxFixList-turtle", "RdfSyntaxFixList-jsonld", "RdfSyntaxFi
 
 @pytest.mark.parametrize("label", FIX_LABELS)
 def test_faulty_documents_parse_nowhere(label: str) -> None:
-    """pyoxigraph and rdflib refuse each faulty document and accept each correct one."""
+    """Both pyoxigraph and rdflib refuse each faulty document and accept each correct one."""
     found = cases_of(label)
     assert len(found) == 5
     for case in found:

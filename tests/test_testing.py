@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""kgbench's tools for tests of other packages: scores, examples, contract, ``testing.md``."""
+"""The tools of kgbench for tests of other packages: scores, examples, contract, ``testing.md``."""
 
 from __future__ import annotations
 

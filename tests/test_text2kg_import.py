@@ -223,7 +223,7 @@ def test_odd_sets_of_responses(data: Path) -> None:
         "turtle-differs": [],
     }
     unknown = [p.about for p in found.parts[0].problems if p.kind == "unknown-response-id"]
-    assert unknown == ["ont_1_bridge_test_9", "ont_1_bridge_test_1"]  # there is no unseen sentence
+    assert unknown == ["ont_1_bridge_test_9", "ont_1_bridge_test_1"]  # no sentence is unseen
     texts = [dialogue.answers[0] for dialogue, _ in run.items]
     assert texts == ["said 1", "said 2", "said 3", "said again"]
     assert [len(evaluations) for _, evaluations in run.items] == [1, 1, 1, 0]

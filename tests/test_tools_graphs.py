@@ -57,7 +57,7 @@ def test_words_find_resources(text, found):
 
 
 def test_kinds_of_resources():
-    """A class has instances, a super- or subclass, or a type; properties and entities likewise."""
+    """Each resource is recognised as a class, a property or an entity."""
     made = index()
     kinds = {
         name: made.search(name, None, 9)[0][0].kinds

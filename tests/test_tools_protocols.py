@@ -132,7 +132,7 @@ def test_a_server_that_dies_changes_no_transcript(protocol):
             server = start(NATIVE, speech, script)
             with open_store("memory:") as store:
                 plan = plan_of(spec.format(server.url))
-                # Two sessions meet failures; more than four would mean that a run never finishes.
+                # two sessions meet failures; with more than four the run would never finish
                 assert any(run(store, plan).finished for _ in range(4))
                 (dialogue,) = held(store)
                 assert_conforms(store)

@@ -73,7 +73,7 @@ def test_calls_of_one_turn_are_made_together_and_recorded_in_their_order():
 
 @pytest.mark.parametrize(("times", "manner"), [(1, "noticed"), (2, "held")])
 def test_stopping_in_the_middle_of_a_tool_call(times, manner):
-    """The first Ctrl-C lets the dialogue end, the second abandons the call; no answer is paid twice."""
+    """One Ctrl-C lets the dialogue end, a second abandons the call; nothing is paid twice."""
     with (
         open_store("memory:") as store,
         loopbacks() as start,

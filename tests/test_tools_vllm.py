@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dialogues with tools and vLLM: native calls with a server, text calls with the engine in process."""
+"""Dialogues with tools and vLLM: native calls with a server, text calls in process."""
 
 from __future__ import annotations
 

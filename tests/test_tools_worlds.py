@@ -61,7 +61,7 @@ def values(case, executor):
 
 @pytest.mark.parametrize("label", [*LEVELS, *GRAPHS])
 def test_references_are_right(label):
-    """On every graph and level the oracle is right, silence is wrong, and no prompt has the answer."""
+    """On every graph and level the oracle is right, silence is not, and prompts hold no answer."""
     references(label, 10)
 
 
@@ -190,7 +190,7 @@ def test_what_is_empty(level):
 
 
 def test_giving_up():
-    """Giving up is right if a question is unanswerable and wrong otherwise; a query then scores 0."""
+    """Giving up is right only if a question is unanswerable; a query then scores 0."""
     module, executor = catalogue.module(WORLD), OxigraphExecutor()
     found = cases(f"{WORLD}-natural-2-tools", 40)
     by_kind = {kind_of(case): case for case in found}

@@ -17,7 +17,7 @@ def at(name: str) -> str:
 
 
 def test_names_of_text2kgbench_stand_in_few_sentences(external_data: Path) -> None:
-    """The sentences with all names of their facts are counted, and those with such words elsewhere."""
+    """Sentences with all names of their facts are counted, and those with such words elsewhere."""
     found: Counter[tuple[str, str]] = Counter()
     root = external_data / "text2kgbench"
     for collection, name in text2kgbench.parts(root):

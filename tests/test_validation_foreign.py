@@ -161,7 +161,7 @@ def test_what_cannot_be_used_is_refused(shapes, words):
     ],
 )
 def test_who_validates(said, engine):
-    """kgbench's engine validates what it supports, pySHACL everything else, without scripts."""
+    """The engine of kgbench validates what it supports, pySHACL everything else but scripts."""
     shapes = ForeignShapes(parsed(f":s a sh:NodeShape ; sh:targetNode :a ; {said} ."))
 
     assert (shapes.engine, shapes.have_targets) == (engine, True)

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Published answers to CK25 on variants of its graph, with published data (not in the repository).
 
-The published finding is that of 29, 19, 14 and 4 answers of INFAI, IIS-Q, WSE and LACODAM that are
-right on the graph, 11, 1, 1 and 0 fail on a variant, and 8 of those are constants. Ours differ:
+As published, 29, 19, 14 and 4 answers of INFAI, IIS-Q, WSE and LACODAM are right on the graph; 11,
+1, 1 and 0 of them fail on a variant, and 8 of those are constants. The results here differ:
 
 * Two of INFAI (27 and 50) were counted as ties; ties are right here.
-* One of WSE (20) had its manager taken from the most expensive service. All services of the graph
-  have one, and so they have in our variants.
-* One of INFAI (16), and the answers of all four to 17, fail where a supplier in Toulouse sells no
-  product: the references demand a product that the questions do not. Four systems agree against
-  that of 17, so it is suspect and counts against none; 16 has one right answer only.
+* One of WSE (20) takes its manager from the most expensive service. All services of the graph have
+  one, and so they do in these variants.
+* One of INFAI (16), and the answers of all four to 17, fail if a supplier in Toulouse sells no
+  product: the references require a product, the questions do not. Four systems agree against the
+  reference of 17, so it is suspect and counts against none; 16 has only one right answer.
 """
 
 import json
@@ -96,7 +96,7 @@ def outcomes(cases, executor, answers):
 
 @pytest.mark.slow
 def test_published_answers_on_variants(cases, executor, external_data):
-    """The numbers of right, failing and constant answers are as published, with known exceptions."""
+    """As many answers are right, failing or constant as published, except for known causes."""
     answers = []
     for system in RIGHT:
         path = external_data / "text2sparql-2025" / "results" / system / "ck25_answers.json"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Answers on variants: constants, hard-coded entities, ties and accidents are told apart."""
+"""Answers on variants: constants, hard-coded entities, ties and accidents are distinguished."""
 
 import json
 
@@ -42,28 +42,28 @@ class Bare:
     NAME = "Bare"
 
     def query(self, answer):
-        """The answer itself."""
+        """Return the answer itself."""
         return answer or None
 
     def graph_name(self, _case):
-        """No installed graph."""
+        """Return no installed graph."""
 
 
 def case(reference, question="", graph=SHOP, **data):
-    """A case about ``graph`` with a reference query."""
+    """Return a case about ``graph`` with a reference query."""
     content = {"question": question, "refSparql": reference, "graph": graph, **data}
     return Case("case", "suite", "Bare", {}, content, digest(canonical_json(content)))
 
 
 def judged(about, answer, count=6, kind=VariantKind.SHUFFLED):
-    """The verdict on ``answer`` on variants of the graph of a case."""
+    """Return the verdict on ``answer`` on variants of the graph of a case."""
     named = on_variants.named_instances(about, Bare(), NO_RULES)
     asked = on_variants.with_variants(about, Variants(count, 1, (kind,), tuple(sorted(named))))
     return on_variants.judge(asked, [answer], EXECUTOR, Bare())
 
 
 def outcome(about, answer, **wanted):
-    """What variants show about ``answer``."""
+    """Return the outcome of ``answer`` on variants."""
     return judged(about, answer, **wanted).infos["variantOutcome"]
 
 
@@ -94,7 +94,7 @@ CHEAPEST = f"{PREFIXES} SELECT ?i {{ ?i :weight ?w }} ORDER BY ?w LIMIT 3"
         (
             f"{PREFIXES} SELECT ?l {{ :i7 :from/:team ?t . ?t rdfs:label ?l }}",
             "Which team does Item 7 come from?",
-            None,  # the team of today's supplier, looked up and written into the query
+            None,  # the team of the current supplier, looked up and written into the query
             "entity-hard-coded",
         ),
         (CHEAPEST, "Which three are lightest?", f"{CHEAPEST}", "holds"),
@@ -113,7 +113,7 @@ CHEAPEST = f"{PREFIXES} SELECT ?i {{ ?i :weight ?w }} ORDER BY ?w LIMIT 3"
     ],
 )
 def test_outcomes(reference, question, answer, expected):
-    """Each answer that is right on the graph is told by what variants show."""
+    """The outcome on variants tells why an answer is right on the original graph."""
     about = case(reference, question)
     if answer is None:
         found = EXECUTOR.results(f"{PREFIXES} SELECT ?s {{ :i7 :from ?s }}", SHOP, {}).rows[0][0]
@@ -123,7 +123,7 @@ def test_outcomes(reference, question, answer, expected):
 
 
 def test_a_tie_is_no_failure():
-    """Where the reference leaves a choice on a variant, another choice is right, and noted."""
+    """If the reference leaves a choice on a variant, another choice is right and noted as a tie."""
     reference = f"{PREFIXES} SELECT ?i {{ ?i :weight ?w }} ORDER BY ?w LIMIT 3"
     answer = f"{PREFIXES} SELECT ?i {{ ?i :weight ?w }} ORDER BY ?w DESC(STR(?i)) LIMIT 3"
     found = judged(case(reference), answer, count=12)
@@ -134,7 +134,7 @@ def test_a_tie_is_no_failure():
 
 
 def test_a_failure_names_the_variant_that_shows_it():
-    """The noted variant, made alone, shows the same failure."""
+    """The noted variant, generated alone, shows the same failure."""
     about = case(FRENCH)
     rows = EXECUTOR.results(FRENCH, SHOP, {}).rows
     answer = f"SELECT ?s {{ VALUES ?s {{ {' '.join(row[0] for row in rows)} }} }}"
@@ -150,7 +150,7 @@ def test_a_failure_names_the_variant_that_shows_it():
 
 
 def values_of(result: QueryResult) -> str:
-    """A query that writes out a result."""
+    """Return a query that writes out a result."""
     if result.boolean is not None:
         return f"ASK {{ FILTER({str(result.boolean).lower()}) }}"
     names = " ".join(f"?{name}" for name in result.variables)
@@ -162,7 +162,7 @@ def values_of(result: QueryResult) -> str:
 
 @pytest.mark.parametrize("name", CLASSES)
 def test_values_of_the_reference_are_constant_in_every_case(name):
-    """A system that answers with the expected values instead of a query is told in each case."""
+    """An answer that writes out the expected values is called constant in every case."""
     module, task = catalogue.module(name), catalogue.task_class(name).tasks[0]
     cases = module.cases(task, "suite", 0, 1_000)
     found = {}
@@ -197,12 +197,12 @@ EQUIVALENT = (
     st.integers(20, 40),  # fewer do not show that codes and countries, or inverses, are redundant
     st.integers(60, 100),
     st.integers(0, 10_000),
-    # Without countries, "no other country than France" is no longer "France": none are emptied.
+    # Emptied variants are excluded: without countries, "no other country than France" changes.
     st.sampled_from([kind for kind in VariantKind if kind is not VariantKind.EMPTIED]),
 )
 @settings(max_examples=8, deadline=None)
 def test_ten_ways_to_write_a_right_query_hold(suppliers, items, seed, kind):
-    """Over generated graphs a right query holds on all variants, whichever way it is written."""
+    """A right query holds on all variants of generated graphs in ten equivalent forms."""
     graph = shop(suppliers, items, seed)
     about = case(PREFIXES + EQUIVALENT[0], "Which items come from France?", graph)
     for answer in EQUIVALENT:
@@ -228,12 +228,12 @@ def test_ten_ways_to_write_a_right_query_hold(suppliers, items, seed, kind):
     ],
 )
 def test_queries_that_read_no_graph_are_known(query, expected):
-    """Values, bindings and filters alone read nothing, wherever they stand."""
+    """A query of values, bindings and filters only, at any depth, reads no graph."""
     assert reads_graph(query) is expected
 
 
 def seen(model, query, columns, outcome="accident", dialogue=None):
-    """An answer as a judge noted it."""
+    """Return an answer with the infos of a judge."""
     infos = {
         "variantOutcome": outcome,
         "sparql": query,
@@ -246,7 +246,7 @@ def seen(model, query, columns, outcome="accident", dialogue=None):
 
 
 def test_a_reference_is_suspect_where_models_agree_against_it():
-    """Different queries of two models must agree; a copy or a constant proves nothing."""
+    """A reference is suspect if different queries of two models agree against it."""
     one = seen("a", "SELECT 1", {"shuffled-2": ["x"]})
     other = seen("b", "SELECT 2", {"shuffled-2": ["x", "y"]})
     copy = seen("c", "SELECT  1", {"shuffled-2": ["x"]})
@@ -266,7 +266,7 @@ def test_a_reference_is_suspect_where_models_agree_against_it():
 
 
 def test_the_variants_of_a_case_survive_json():
-    """A case that names variants is the same after its journey to a judging process."""
+    """A case that names variants is unchanged after a round trip through JSON."""
     asked = on_variants.with_variants(case(FRENCH), Variants(2, 5, named=("urn:a",)))
     again = json.loads(json.dumps(asked.data))
 

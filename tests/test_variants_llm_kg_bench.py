@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Published answers of LLM-KG-Bench 3 on variants: what fails there lies in the references."""
+"""Published answers of LLM-KG-Bench 3 on variants: most failures are caused by the references."""
 
 import json
 from collections import Counter

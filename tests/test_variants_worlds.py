@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Questions about generated worlds on variants: right queries hold, written-out values do not."""
+"""Questions about generated worlds on variants: right queries hold, written-out values fail."""
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ RIGHT = {VariantOutcome.HOLDS, VariantOutcome.TIE}
 
 
 def question(label: str, seed: int, place: int = 0) -> Case:
-    """A question about the world of a seed, to be judged on two variants of each of two kinds."""
+    """Return a question about a world with two variants of each of two kinds."""
     case = MODULE.cases(TASKS[label], "suite", seed, place + 1)[place]
     named = on_variants.named_instances(case, MODULE, NO_RULES)
     return on_variants.with_variants(case, Variants(2, 1, KINDS, tuple(sorted(named))))
 
 
 def outcome(case: Case, query: str) -> str:
-    """What variants show about a query."""
+    """Return the outcome of a query on variants."""
     verdict = on_variants.judge(case, [f"```sparql\n{query}\n```"], EXECUTOR, MODULE)
     return str(verdict.infos["variantOutcome"])
 
 
 def rewritten(case: Case) -> list[str]:
-    """The reference query with other names, inside others, and with parts that change nothing."""
+    """Return equivalents of the reference query: renamed, nested, and with redundant parts."""
     query = case.data["refSparql"]
     renamed = re.sub(r"\?(\w+)", r"$other_\1", query)
     ways = [renamed, f"# ?s ?p ?o\n{query}", query.replace("{", "{ FILTER(1 = 1) ", 1)]
@@ -56,7 +56,7 @@ def rewritten(case: Case) -> list[str]:
 
 @pytest.mark.parametrize("label", TASKS)
 def test_references_hold_and_values_are_constant(label: str) -> None:
-    """On every level a right query holds, and a query that writes its result out is told."""
+    """On every level a right query holds, and a query that writes its result out is constant."""
     case = question(label, 5, 2)
     result = EXECUTOR.results(
         case.data["refSparql"],
@@ -70,14 +70,14 @@ def test_references_hold_and_values_are_constant(label: str) -> None:
 @given(st.sampled_from(sorted(TASKS)), st.integers(0, 10_000), st.integers(0, 5))
 @settings(max_examples=8, deadline=None)
 def test_right_queries_hold_however_they_are_written(label: str, seed: int, place: int) -> None:
-    """Over worlds of any seed a right query holds on all variants, whichever way it is written."""
+    """Over worlds of any seed, equivalent forms of a right query hold on all variants."""
     case = question(label, seed, place)
     for query in rewritten(case):
         assert outcome(case, query) in RIGHT, query
 
 
 def test_stored_answers_about_worlds_are_judged(tmp_path: Path) -> None:
-    """The command judges recorded answers about worlds: the oracle holds everywhere."""
+    """The command judges recorded answers about worlds on variants; the oracle holds everywhere."""
     store = ["--store", str(tmp_path / "store")]
     models = ["-m", "baseline:oracle", "-m", "baseline:silent"]
     asked = ["-t", "Text2SparqlWorld-*-3", "-n", "2"]

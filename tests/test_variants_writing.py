@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Texts that write triples on variants: right ones hold, triples that are written out do not."""
+"""Updates and CONSTRUCT queries on variants: right ones hold, written-out triples fail."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ KINDS = (VariantKind.SHUFFLED, VariantKind.DOUBLED)
 
 
 def exercise(label: str, seed: int, place: int) -> Case:
-    """A case about the world of a seed, to be judged on two variants of each of two kinds."""
+    """Return a case about a world with two variants of each of two kinds."""
     task = TASKS[label]
     module = catalogue.module(task.task_class)
     case = module.cases(task, "suite", seed, place + 1)[place]
@@ -40,14 +40,14 @@ def exercise(label: str, seed: int, place: int) -> Case:
 
 
 def outcome(case: Case, text: str) -> str:
-    """What variants show about a text."""
+    """Return the outcome of a text on variants."""
     module = catalogue.module(case.task_class)
     verdict = on_variants.judge(case, [f"```sparql\n{text}\n```"], EXECUTOR, module)
     return str(verdict.infos["variantOutcome"])
 
 
 def written_out(case: Case) -> str:
-    """A text that writes the expected triples as they are, without looking at the graph."""
+    """Return a text that writes the expected triples without reading the graph."""
     world = graphs.text(case.data["graphName"])
     rows = EXECUTOR.changes(case.data["refSparql"], world, PREFIXES).rows
     parts: dict[str, list[str]] = {REMOVED: [], ADDED: []}
@@ -62,7 +62,7 @@ def written_out(case: Case) -> str:
 
 @pytest.mark.parametrize("label", TASKS)
 def test_references_hold_and_triples_written_out_are_told(label: str) -> None:
-    """On every level a right text holds, whichever way it is written, and a constant is told."""
+    """On every level equivalent forms of a right text hold; written-out triples are constant."""
     for place in (1, 3):
         case = exercise(label, 5, place)
         gold = case.data["refSparql"]
@@ -72,14 +72,14 @@ def test_references_hold_and_triples_written_out_are_told(label: str) -> None:
 
 
 def test_what_is_wrong_on_the_world_is_not_run_on_variants() -> None:
-    """A text that does too much, or that cannot be executed, is wrong."""
+    """A text that changes too much, or that cannot be executed, is wrong."""
     case = exercise("Text2UpdateWorld-natural-1", 5, 0)
     for text in (f"{case.data['refSparql']} ; CLEAR ALL", "DROP GRAPH t:nothing", "LOAD <urn:a>"):
         assert outcome(case, text) == VariantOutcome.WRONG
 
 
 def test_stored_answers_are_judged_on_variants_and_by_no_policy(tmp_path: Path) -> None:
-    """The command judges recorded answers on variants, and passes them over under a policy."""
+    """The command judges recorded answers on variants, and skips them under a policy."""
     store = ["--store", str(tmp_path / "store")]
     asked = ["-t", "Text2UpdateWorld-natural-3", "-t", "Text2ConstructWorld-opaque-4", "-n", "2"]
     run = CliRunner().invoke(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The vocabulary avoids what OOPS! calls pitfalls and says of itself what FOOPS! looks for."""
+"""The vocabulary avoids the pitfalls of OOPS! and has the metadata that FOOPS! checks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kgbench.vocab import BASE, DQV, KGB, SCHEMA
 
 ONTOLOGY = URIRef(str(KGB))
 PROPERTIES = (OWL.ObjectProperty, OWL.DatatypeProperty, RDF.Property)
-#: Parts of RDF and RDFS that OWL 2 DL has no use for but its own.
+#: Terms of RDF and RDFS that OWL 2 DL reserves.
 RESERVED = {RDF.List, RDF.Property, RDFS.Class, RDFS.Resource}
 SCHEMES = {  # the property whose shape lists the values
     "cognitive-process": "cognitiveProcess",
@@ -50,7 +50,7 @@ def _ours(*kinds: URIRef) -> list[URIRef]:
     ],
 )
 def test_header_is_full(prop: URIRef) -> None:
-    """The header says who made the vocabulary, when, in which version, and how to cite it."""
+    """The header has the creators, date, version and citation of the vocabulary."""
     assert len(list(VOCABULARY.objects(ONTOLOGY, prop))) == 1
 
 
@@ -65,7 +65,7 @@ def test_versions_are_described() -> None:
 
 
 def test_properties_have_domains_and_ranges() -> None:
-    """A property says what it is of and what its values are, or which it may be among others."""
+    """Each property has either a domain or domainIncludes, and a range or rangeIncludes."""
     for prop in _ours(*PROPERTIES):
         for words in (
             (RDFS.domain, URIRef(SCHEMA.domainIncludes)),
@@ -76,14 +76,14 @@ def test_properties_have_domains_and_ranges() -> None:
 
 
 def test_domains_and_ranges_are_no_intersections() -> None:
-    """No property has two domains or ranges: every subject would be in both (pitfall 19)."""
+    """No property has two domains or ranges, because they would intersect (pitfall 19)."""
     for prop in _ours(*PROPERTIES):
         for word in (RDFS.domain, RDFS.range):
             assert len(list(VOCABULARY.objects(prop, word))) <= 1, prop
 
 
 def test_ranges_fit_the_kind_of_property() -> None:
-    """An object property has no range of literals, and a datatype property no other (DL)."""
+    """A datatype property has a range of literals, and an object property none (DL)."""
     multibase = "https://w3id.org/security#multibase"
     literal = (str(XSD), f"{RDF}langString", f"{RDF}JSON", multibase)
     for prop in _ours(OWL.ObjectProperty, OWL.DatatypeProperty):
@@ -101,7 +101,7 @@ def test_no_cycles_of_subclasses() -> None:
 
 
 def test_subproperties_are_of_their_kind() -> None:
-    """A property of ours below another of ours is of the same kind."""
+    """A property below another of the vocabulary has the same kind."""
     for term, above in VOCABULARY.subject_objects(RDFS.subPropertyOf):
         if str(above).startswith(str(KGB)):
             kinds = [
@@ -111,7 +111,7 @@ def test_subproperties_are_of_their_kind() -> None:
 
 
 def test_what_is_outside_of_owl_dl_says_why() -> None:
-    """Terms whose definition uses reserved words of RDF have a note with the reason."""
+    """A term whose definition uses reserved terms of RDF has a note with the reason."""
     for term in _ours(OWL.Class, *PROPERTIES):
         used = {
             value
@@ -125,7 +125,7 @@ def test_what_is_outside_of_owl_dl_says_why() -> None:
 
 
 def test_deprecated_terms_name_their_successor() -> None:
-    """Who finds a deprecated term is told which one to use."""
+    """A deprecated term names its successor."""
     for term in VOCABULARY.subjects(OWL.deprecated, None):
         assert VOCABULARY.value(term, DCTERMS.isReplacedBy) is not None
 
@@ -134,7 +134,7 @@ def test_deprecated_terms_name_their_successor() -> None:
 
 
 def _listed(prop: str) -> set[str]:
-    """The values that the shapes allow a property to have."""
+    """Return the values that the shapes allow for a property."""
     found = set()
     for name in ("tasks.ttl", "results.ttl"):
         shapes = _graph("shapes", name)
@@ -146,7 +146,7 @@ def _listed(prop: str) -> set[str]:
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_fixed_values_are_concepts(scheme: str) -> None:
-    """What a shape lists are the notations of the concepts of a scheme that the term names."""
+    """The values that a shape lists are the notations of concepts of the term's scheme."""
     concepts = _graph("ontology", "concepts.ttl")
     node = URIRef(f"{BASE}concept/{scheme}")
     members = list(concepts.subjects(SKOS.inScheme, node))
@@ -158,7 +158,7 @@ def test_fixed_values_are_concepts(scheme: str) -> None:
 
 
 def test_metrics_have_data_type_and_dimension() -> None:
-    """Each metric expects doubles, and is in a dimension of quality that is declared."""
+    """Each metric expects doubles and belongs to a declared quality dimension."""
     declared = [shipped(*_parts(path)) for path in files()]
     known = set(_graph("ontology", "concepts.ttl").subjects(RDF.type, URIRef(DQV.Dimension)))
     metrics = [(one, metric) for one in declared for metric in one.instances(KGB.Metric)]
@@ -180,7 +180,7 @@ def _parts(path: object) -> tuple[str, ...]:
 
 @pytest.mark.parametrize("name", ["compass.ttl", "leaderboard.ttl"])
 def test_axes_are_members_with_labels_and_a_scheme(name: str) -> None:
-    """A compass or score set has its axes as members, which are concepts of a scheme."""
+    """The axes of a compass or score set are its members, and concepts of a scheme."""
     declared = shipped("queries", name)
     sets = declared.subjects(KGB.axis)
     assert sets

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The vocabulary and its users agree: nothing undeclared, nothing unused."""
+"""Terms that are used and terms that the vocabulary declares are the same."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ TERM = re.compile(r"(?:\bkgb:|\bKGB\.|\bKGB\[\"|https://w3id\.org/kgbench/ns#)([
 
 @cache
 def ontology() -> ox.Store:
-    """The vocabulary, parsed."""
+    """Return the parsed vocabulary."""
     store = ox.Store()
     store.load(path=str(ONTOLOGY), format=ox.RdfFormat.TURTLE)
     return store
 
 
 def objects(subject: str | None, prop: str) -> list[ox.NamedNode | ox.Literal]:
-    """The values of a property in the vocabulary, of one subject or (``None``) of all."""
+    """Return the values of a property, of one subject or (``None``) of all."""
     node = None if subject is None else ox.NamedNode(subject)
     return [q.object for q in ontology().quads_for_pattern(node, ox.NamedNode(prop), None)]
 
 
 def declared() -> dict[str, set[str]]:
-    """Every declared term by local name, with its types."""
+    """Return every declared term by local name, with its types."""
     found: dict[str, set[str]] = {}
     for quad in ontology().quads_for_pattern(None, ox.NamedNode(RDF.type), None):
         if quad.object.value in KINDS and quad.subject.value.startswith(KGB):
@@ -46,13 +46,13 @@ def declared() -> dict[str, set[str]]:
 
 
 def in_text(path: Path) -> set[str]:
-    """The terms that a Python file or a query writes, as ``KGB.x``, ``kgb:x`` or in full."""
+    """Return the terms in a Python file or a query, as ``KGB.x``, ``kgb:x`` or in full."""
     text = path.read_text(encoding="utf-8")
     return {name for name in TERM.findall(text) if f"KGB.{name}(" not in text}
 
 
 def in_graph(path: Path) -> set[str]:
-    """The terms that an RDF file uses in any position, its own declarations of terms aside."""
+    """Return the terms in any position of an RDF file."""
     rdf_format = ox.RdfFormat.TRIG if path.suffix == ".trig" else ox.RdfFormat.TURTLE
     found = set()
     for quad in ox.parse(path=str(path), format=rdf_format, base_iri=vocab.BASE):
@@ -63,7 +63,7 @@ def in_graph(path: Path) -> set[str]:
 
 
 def in_context() -> set[str]:
-    """The terms that the JSON-LD context maps keys to."""
+    """Return the terms to which the JSON-LD context maps keys."""
 
     def strings(value: object) -> Iterator[str]:
         if isinstance(value, str):
@@ -80,7 +80,7 @@ def in_context() -> set[str]:
 
 
 def users() -> dict[str, set[str]]:
-    """Every file that may use terms (tests aside), with the terms that it uses."""
+    """Return every file that may use terms (except tests) with the terms it uses."""
     found = {}
     for path in sorted(ROOT.glob("kgbench/**/*.py")):
         found[path] = in_text(path)
@@ -96,7 +96,7 @@ def users() -> dict[str, set[str]]:
 
 
 def test_every_used_term_is_declared() -> None:
-    """Code, queries, shapes, tasks, layout, context and sample graphs write declared terms only."""
+    """Code, queries, shapes, tasks, layout, context and sample graphs use declared terms only."""
     samples = {str(p.relative_to(ROOT)): in_graph(p) for p in ROOT.glob("tests/graphs/**/*.t*g*")}
     known = set(declared())
     undeclared = {
@@ -106,13 +106,13 @@ def test_every_used_term_is_declared() -> None:
 
 
 def test_every_declared_term_is_used() -> None:
-    """A term that no code, query, shape, task, layout or context uses is not declared."""
+    """Every declared term is used in code, a query, a shape, a task, the layout or the context."""
     used = set().union(*users().values())
     assert sorted(set(declared()) - used) == []
 
 
 def test_terms_are_described() -> None:
-    """Every term has one English label, one English definition, and says where it is defined."""
+    """Every term has one English label, one English definition, and isDefinedBy."""
     for name in declared():
         for needed in (RDFS.label, SKOS.definition):
             values = objects(KGB + name, needed)
@@ -122,14 +122,14 @@ def test_terms_are_described() -> None:
 
 
 def test_terms_have_one_kind() -> None:
-    """A term is a class or one kind of property, and its name begins accordingly."""
+    """A term is a class or one kind of property, and its name has the matching case."""
     for name, kinds in declared().items():
         assert len(kinds) == 1, name
         assert name[0].isupper() == (kinds == {OWL.Class}), name
 
 
 def test_own_terms_in_definitions_exist() -> None:
-    """A definition, domain, range or alignment refers to no kgbench term that does not exist."""
+    """Definitions, domains, ranges and alignments refer to existing kgbench terms only."""
     known = set(declared())
     assert in_graph(ONTOLOGY) - known == set()
     texts = [value.value for value in objects(None, SKOS.definition)]
@@ -137,7 +137,7 @@ def test_own_terms_in_definitions_exist() -> None:
 
 
 def test_alignments_are_well_formed() -> None:
-    """Every foreign IRI in an alignment, domain or range is in a namespace that is known here."""
+    """Every foreign IRI in an alignment, domain or range is in a known namespace."""
     known = (*vocab.PREFIXES.values(), "http://mlcommons.org/croissant/")
     for prop in (
         RDFS.subClassOf, RDFS.subPropertyOf, RDFS.domain, RDFS.range, SKOS.closeMatch,
@@ -169,12 +169,12 @@ def test_alignments_are_well_formed() -> None:
     ],
 )
 def test_notions_stand_on_standards(name: str, superclass: str) -> None:
-    """The notions of a benchmark specialise the classes of the vocabularies they build on."""
+    """The central classes are subclasses of the classes of established vocabularies."""
     assert ox.NamedNode(superclass) in objects(KGB + name, RDFS.subClassOf)
 
 
 def test_ontology_header() -> None:
-    """The vocabulary has one header with version, licence and the prefix it prefers."""
+    """The vocabulary has one header with version, licence and preferred prefix."""
     of_type = (ox.NamedNode(RDF.type), ox.NamedNode(OWL.Ontology))
     (header,) = ontology().quads_for_pattern(None, *of_type)
     assert header.subject.value == KGB
@@ -183,7 +183,7 @@ def test_ontology_header() -> None:
 
 
 def test_outcomes_are_those_of_the_model() -> None:
-    """The outcome scheme has one concept for each outcome that the code knows, and no other."""
+    """The outcome scheme has exactly one concept for each outcome in the code."""
     scheme = ox.NamedNode(str(OUTCOME))
     concepts = ontology().quads_for_pattern(None, ox.NamedNode(SKOS.inScheme), scheme)
     assert {q.subject.value for q in concepts} == {OUTCOME[outcome.value] for outcome in Outcome}
@@ -198,19 +198,19 @@ def _outcomes_with(prop: str) -> set[str]:
 
 
 def test_asked_again_are_failures_of_the_provider() -> None:
-    """Continuing a run asks again where the provider failed or timed out, and nowhere else."""
+    """Continuing a run retries only after provider errors and timeouts."""
     assert _outcomes_with(KGB.askAgain) == {"provider-error", "timeout"}
 
 
 def test_errors_are_not_wrong_answers() -> None:
-    """What the model did (nothing, nonsense, refusal) is no error; what kept it from doing is."""
+    """An empty, invalid or refused answer is not an error; a prevented answer is."""
     assert _outcomes_with(KGB.isError) == {
         "context-too-long", "evaluator-error", "provider-error", "timeout",
     }  # fmt: skip
 
 
 def test_suites() -> None:
-    """The own suite is open; those of published cases, and what judges are shown, are protected."""
+    """The own suite is open; suites of published cases and of judgements are protected."""
     store = ox.Store()
     store.load(path=str(resources.path("ontology", "suites.ttl")), format=ox.RdfFormat.TURTLE)
     found = {

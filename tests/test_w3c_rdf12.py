@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""W3C tests are installed from a copy, asked, and judged as W3C has them.
+"""The W3C tests are installed from a copy, asked, and judged as the W3C specifies.
 
-The small copy is invented, in the layout of ``w3c/rdf-tests``; the tests of W3C are read from the
+The small copy is invented, in the layout of ``w3c/rdf-tests``; the real tests are read from the
 folder of published data.
 """
 
@@ -87,7 +87,7 @@ ONE = '{"o": {"type": "literal", "value": "1", "datatype": "http://www.w3.org/20
 
 @pytest.fixture
 def copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The invented copy, and an empty place for installations."""
+    """Return the invented copy; set an empty folder for installations."""
     monkeypatch.setenv(home.VARIABLE, str(tmp_path / "home"))
     (tmp_path / "secret.ttl").write_text("<urn:a> <urn:b> <urn:c> .\n", encoding="utf-8")
     for name, text in FILES.items():
@@ -98,7 +98,7 @@ def copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def install(copy: Path) -> dict[str, object]:
-    """What the installation of a copy reports."""
+    """Install a copy and return the report."""
     found: dict[str, object] = json.loads(
         command("datasets", "install", "rdf-tests", "--from", str(copy), "--json")
     )
@@ -106,17 +106,17 @@ def install(copy: Path) -> dict[str, object]:
 
 
 def cases(label: str):
-    """The cases of a task of the installed copy."""
+    """Return the cases of a task of the installed copy."""
     return list(w3c_rdf12.cases(catalogue.labelled_tasks()[label], "own", 0, 1000))
 
 
 def judged(case, answer: str):
-    """The verdict on an answer."""
+    """Return the verdict on an answer."""
     return w3c_rdf12.judge(case, [answer], PlainExecutor())
 
 
 def test_what_tests_need_is_installed(copy: Path, tmp_path: Path) -> None:
-    """Files of the tests are taken, others and those outside of the copy are not."""
+    """The files of the tests are installed, without others and those outside of the copy."""
     said = install(copy)
 
     there = {
@@ -135,7 +135,7 @@ def test_what_tests_need_is_installed(copy: Path, tmp_path: Path) -> None:
 
 
 def test_what_is_no_copy_is_refused(copy: Path, tmp_path: Path) -> None:
-    """A folder without tests, a damaged manifest and no copy at all install nothing."""
+    """A folder without tests, a damaged manifest and a missing copy are refused."""
     with pytest.raises(ImportRefused, match=r"clone https://github.com/w3c/rdf-tests"):
         command("datasets", "install", "rdf-tests")
     (tmp_path / "empty").mkdir()
@@ -153,7 +153,7 @@ def test_what_is_no_copy_is_refused(copy: Path, tmp_path: Path) -> None:
 
 
 def test_comments_and_repetitions_are_not_shown(copy: Path) -> None:
-    """No comment tells the verdict, and what two tests show alike is asked once."""
+    """Comments are removed from tests, and tests with equal texts are asked once."""
     install(copy)
     found = {case.uid: case for case in cases(f"{NAME}-syntax-turtle")}
 
@@ -181,7 +181,7 @@ def test_comments_and_repetitions_are_not_shown(copy: Path) -> None:
     ],
 )
 def test_verdicts(copy: Path, answer: str, scores: dict[str, float], outcome: Outcome) -> None:
-    """One of the two words counts; what is undefined has no score."""
+    """One of the two words counts as the answer; undefined metrics have no score."""
     install(copy)
     (bad,) = (case for case in cases(f"{NAME}-syntax-turtle") if case.uid == "rdf12/turtle/bad")
     verdict = judged(bad, answer)
@@ -227,7 +227,7 @@ def test_graphs(copy: Path, answer: str, correct: float, f1: float) -> None:
     ],
 )
 def test_solutions(copy: Path, rows: str, correct: float) -> None:
-    """Solutions may come in any order, and must come as often as expected."""
+    """Solutions may have any order, but each must occur as often as expected."""
     install(copy)
     case = {case.uid: case for case in cases(f"{NAME}-evaluation-query")}["sparql12/small/rows"]
     answer = f'```json\n{{"head": {{"vars": ["o"]}}, "results": {{"bindings": [{rows}]}}}}\n```'
@@ -250,7 +250,7 @@ def test_truth_values(copy: Path) -> None:
 
 
 def test_a_run_of_the_baselines(copy: Path, tmp_path: Path) -> None:
-    """The oracle has all points in a recorded run, and silence none."""
+    """In a recorded run the oracle has all points, and silence none."""
     install(copy)
     store = ("--store", str(tmp_path / "store"))
     models = ("-m", "baseline:oracle", "-m", "baseline:silent")
@@ -263,7 +263,7 @@ def test_a_run_of_the_baselines(copy: Path, tmp_path: Path) -> None:
 
 
 def test_the_page_names_everything() -> None:
-    """The page has every parameter, value and metric, and its commands exist."""
+    """The page names every parameter, value and metric, and its commands exist."""
     page = PAGE.read_text(encoding="utf-8")
     declared = catalogue.task_class(NAME)
     values = [value for each in declared.parameters.values() for value in each.allowed]
@@ -281,7 +281,7 @@ def test_the_page_names_everything() -> None:
 
 @pytest.fixture
 def published(external_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The copy of the tests of W3C, installed."""
+    """Install and return the copy of the W3C tests."""
     monkeypatch.setenv(home.VARIABLE, str(tmp_path / "home"))
     said = install(external_data / "rdf-tests")
     assert (said["differing"], said["missing"], said["further"], said["remarks"]) == ([], [], 0, [])
@@ -289,7 +289,7 @@ def published(external_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_published_tests_are_asked_and_judged(published: Path) -> None:
-    """All cases keep the contract of task classes, and are as many as the page says."""
+    """All cases fulfil the contract of task classes and are as many as the page says."""
     declared, judge = catalogue.task_class(NAME), contract.judge_here(w3c_rdf12, PlainExecutor())
     labels = [label for label in catalogue.labelled_tasks() if label.startswith(NAME)]
     found = {label: cases(label) for label in labels}
@@ -326,7 +326,7 @@ def test_published_tests_are_asked_and_judged(published: Path) -> None:
 
 
 def test_comments_do_not_change_what_is_valid(published: Path) -> None:
-    """The engine says the same of a text with and without its lines of comments."""
+    """The engine judges a text the same with and without its comment lines."""
     changed = 0
     oxigraph = engine("oxigraph")
     for entry in w3c_tests.entries(published):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Generated worlds: the same everywhere, as declared, and questions with one right answer."""
+"""Generated worlds: reproducible, as declared, with questions that have one right answer."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.families import cases, printed
 
 NAME = "Text2SparqlWorld"
 WORLD = World("0123456789abcdef", 200)
-# What version 1 of the generator makes of a seed: another outcome needs another version.
+# Digest of version 1 of the generator for a seed; any other result requires a new version.
 MADE = {
     "natural": "151393bd53bce288d6a03eba0c8f9f0cf61c084fd3758416325240acc4782333",
     "opaque": "1325e22e46305662774a821a557d843bd50950ba8d9b0bef5ca343bfc4c68508",
@@ -44,14 +44,14 @@ print(told.hexdigest())
 
 @pytest.mark.parametrize("names", list(MADE))
 def test_a_seed_gives_the_same_everywhere(names):
-    """Graph and questions are those of the generator's version, whatever order hashes have."""
+    """Graph and questions depend on the generator's version only, not on the order of hashes."""
     told = printed(TELL, names)
 
     assert told == [MADE[names]] * 2
 
 
 def test_another_seed_gives_another_world():
-    """Nothing but the schema is shared by the worlds of two seeds."""
+    """The worlds of two seeds have nothing in common but the schema."""
     first, second = (set(generator.text(World(seed, 200)).splitlines()) for seed in "ab")
 
     assert first & second == set(generator.schema(generator.build_graph(WORLD)))
@@ -59,7 +59,7 @@ def test_another_seed_gives_another_world():
 
 @pytest.mark.parametrize("seed", ["a", "b", "c"])
 def test_worlds_keep_to_their_shapes(seed):
-    """Numbers of values, classes, datatypes, bounds and languages are the declared ones."""
+    """Numbers of values, classes, datatypes, bounds and languages are as declared."""
     model = resources.path("tasks", "world", "model.ttl").read_text(encoding="utf-8")
     shapes = rdflib.Graph().parse(data=model, format="turtle")
     data = rdflib.Graph().parse(data=generator.text(World(seed, 300)), format="nt")
@@ -69,7 +69,7 @@ def test_worlds_keep_to_their_shapes(seed):
 
 
 def test_links_that_go_on_never_come_back():
-    """A transitive property leads to no thing twice, so that "directly or over others" is clear."""
+    """A transitive property has no cycles, so that "directly or over others" is unambiguous."""
     graph = generator.build_graph(World("a", 2_000))
     (part_of,) = (one.iri for one in graph.model.properties if one.transitive)
     longest = 0
@@ -87,7 +87,7 @@ def test_links_that_go_on_never_come_back():
 
 @pytest.mark.parametrize("label", LABELS)
 def test_references_are_right_and_silence_is_not(label):
-    """The reference answer reaches the best score on every question, no answer the lowest."""
+    """The reference answer reaches the best score on every question, an empty answer the lowest."""
     _judged(label, 15)
 
 
@@ -95,7 +95,7 @@ def test_references_are_right_and_silence_is_not(label):
 @pytest.mark.long
 @pytest.mark.parametrize("label", LABELS)
 def test_thousand_questions_of_each_level(label):
-    """A thousand questions differ, are answered by their references, and do not tell answers."""
+    """A thousand questions differ, are answered by their references, and do not reveal answers."""
     _judged(label, 1_000)
 
 
@@ -119,21 +119,21 @@ def _judged(label, count):
 
 
 def ox_value(term):
-    """The lexical value of a term as results have it."""
+    """Return the lexical value of a term as in results."""
     return next(iter(ox.parse(f"<urn:s> <urn:p> {term} .", ox.RdfFormat.N_TRIPLES))).object.value
 
 
 @pytest.mark.parametrize("level", range(1, questions.LEVELS + 1))
 def test_a_query_that_leaves_out_a_condition_is_wrong(level):
-    """Each condition matters: no question is answered right by a query without one of them."""
+    """Each condition matters: a query without one of them is wrong."""
     module, executor = catalogue.module(NAME), PlainExecutor()
     tried = 0
     for case in cases(f"{NAME}-natural-{level}", 10):
         lines = case.data["refSparql"].splitlines()
-        if "MAX" in case.data["refSparql"]:  # says every condition twice
+        if "MAX" in case.data["refSparql"]:  # such a query has every condition twice
             continue
         for number, line in enumerate(lines):
-            # Lines that hold one condition each; the class and what is selected stay.
+            # Lines that hold one condition each; the class and the selected variables stay.
             if "FILTER" not in line or "SELECT" in line:
                 continue
             left = "\n".join(one for k, one in enumerate(lines) if k != number)
@@ -148,7 +148,7 @@ def test_a_query_that_leaves_out_a_condition_is_wrong(level):
 
 
 def test_all_features_occur():
-    """Every clause and form that the generator knows is asked for at some level."""
+    """Every clause and form of the generator occurs at some level."""
     met = {
         feature
         for level in range(1, questions.LEVELS + 1)
@@ -161,7 +161,7 @@ def test_all_features_occur():
 
 
 def test_feedback_says_what_an_engine_can_say():
-    """A query that does not parse, or finds nothing, is asked for again, twice; then not."""
+    """A query that does not parse or finds nothing is asked for again, at most twice."""
     module, executor = catalogue.module(NAME), PlainExecutor()
     (case,) = cases(f"{NAME}-natural-1", 1)
     nothing = "```sparql\nSELECT ?x WHERE { ?x a <urn:nothing> }\n```"
@@ -174,7 +174,7 @@ def test_feedback_says_what_an_engine_can_say():
 
 
 def test_what_a_world_has_not_is_refused():
-    """More questions than there are, and names of other generators, are refused in words."""
+    """Too many questions, too small worlds and unknown names are refused."""
     sheet = questions.Sheet(World("a", 60), 1)
     with pytest.raises(TaskError, match=r"no more than \d+ questions of level 1: ask for fewer"):
         list(islice(map(sheet.question, range(100_000)), None))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Alignments of two ontologies: determined, coherent, and judged by correspondences."""
+"""Alignments of two ontologies: unique, coherent, and judged by correspondences."""
 
 from __future__ import annotations
 
@@ -21,48 +21,48 @@ from tests.families import answered, cases, digests
 NAME = world_alignments.NAME
 LEVELS = range(1, alignments.LEVELS + 1)
 LABELS = [f"{NAME}-{names}-{level}" for names in ("natural", "opaque") for level in LEVELS]
-# What version 1 of the generator makes of a seed: another outcome needs another version.
+# Digest of version 1 of the generator for a seed; any other result requires a new version.
 MADE = "1e933939d267aea26ea5206e9a3a632dcca59152d669b0ea06009746e80d3556"
 LABEL, TYPE = f"<{RDFS.label}>", f"<{RDF.type}>"
 
 
 def judged(case, *answers):
-    """The verdict on the last answer, which is a list of axioms where it is no text."""
+    """Return the verdict on the last answer; an answer is a text or a list of axioms."""
     texts = [one if isinstance(one, str) else fenced(one) for one in answers]
     return world_alignments.judge(case, texts, PlainExecutor())
 
 
 def fenced(axioms):
-    """Axioms as an answer."""
+    """Return axioms as an answer."""
     return "\n".join(["```turtle", *(f"{one} ." for one in axioms), "```"])
 
 
 def labels(case, place):
-    """The labels of the classes and properties of an ontology, by name."""
+    """Return the labels of the classes and properties of an ontology by name."""
     rows = [row.split(" ", 2) for row in case.data["triples"][place]]
     entities = {row[0] for row in rows if row[1] == TYPE and OWL.Class[:-5] in row[2]}
     return {row[0]: row[2] for row in rows if row[1] == LABEL and row[0] in entities}
 
 
 def rows(case, place):
-    """The triples of an ontology without its labels."""
+    """Return the triples of an ontology without its labels."""
     found = [tuple(row.split(" ", 2)) for row in case.data["triples"][place]]
     return frozenset(row for row in found if row[1] != LABEL)
 
 
 def partners(case):
-    """The right correspondences: names of the second ontology by those of the first."""
+    """Return the right correspondences: names of the second ontology by names of the first."""
     return {a: b for a, _, b in (row.split(" ") for row in case.data["axioms"])}
 
 
 def test_a_seed_gives_the_same_everywhere():
-    """Cases are those of the generator's version, whatever order hashes have."""
+    """Cases depend on the generator's version only, not on the order of hashes."""
     assert digests(LABELS, 4) == [MADE] * 2
 
 
 @pytest.mark.parametrize("label", LABELS)
 def test_references_are_right_and_silence_is_not(label):
-    """The reference reaches the best scores on every case, no answer the lowest."""
+    """The reference reaches the best scores on every case, an empty answer the lowest."""
     _tried(label, 4)
 
 
@@ -70,7 +70,7 @@ def test_references_are_right_and_silence_is_not(label):
 @pytest.mark.long
 @pytest.mark.parametrize("label", LABELS)
 def test_thousand_cases_of_each_level(label):
-    """A thousand cases of a level differ, have right references, and do not tell the answer."""
+    """A thousand cases of a level differ, have right references, and do not reveal the answer."""
     _tried(label, 500)
 
 
@@ -85,9 +85,9 @@ def _tried(label, count):
 
 @pytest.mark.parametrize("label", LABELS)
 def test_ontologies_agree_in_what_corresponds(label):
-    """What both say of partners is the same under the right correspondences.
+    """The triples about partners are equal under the right correspondences.
 
-    Texts say what the triples of a case say.
+    The Turtle texts contain exactly the triples of the case.
     """
     for case in cases(label, 5):
         for text, lines in zip(
@@ -113,7 +113,7 @@ def test_ontologies_agree_in_what_corresponds(label):
 @pytest.mark.parametrize("names", ["natural", "opaque"])
 @pytest.mark.parametrize("level", [3, 4, 5])
 def test_no_other_mapping_keeps_the_axioms(names, level):
-    """What has no telling label is told apart by what is said of it."""
+    """Without a telling label, only one mapping keeps all triples."""
     for case in cases(f"{NAME}-{names}-{level}", 6):
         known = labels(case, 1) if level == 3 else {}
         hidden = {
@@ -125,7 +125,7 @@ def test_no_other_mapping_keeps_the_axioms(names, level):
 
 
 def test_levels_have_what_they_are_said_to_have():
-    """Labels are alike, in other words, missing, absent, or mislead."""
+    """The levels have equal, synonymous, missing, no, and misleading labels."""
     model = load_model()
     words = {iri: kind.label for iri, kind in model.kinds.items()}
     words |= {one.iri: one.label for one in model.properties}
@@ -160,7 +160,7 @@ def test_levels_have_what_they_are_said_to_have():
 
 
 def test_opaque_names_tell_nothing():
-    """Names are numbers, in both ontologies."""
+    """Opaque names are numbers in both ontologies."""
     for level in LEVELS:
         (case,) = cases(f"{NAME}-opaque-{level}", 1)
         for a, b in partners(case).items():
@@ -169,7 +169,7 @@ def test_opaque_names_tell_nothing():
 
 
 def test_other_words_are_other_words():
-    """No word stands for two things, and each thing has two."""
+    """Each term has two synonyms, and no synonym is used twice or is a term."""
     model = load_model()
     own = [kind.label for kind in model.kinds.values()]
     own += [kind.plural for kind in model.kinds.values()]
@@ -181,7 +181,7 @@ def test_other_words_are_other_words():
 
 
 def test_a_part_of_the_correspondences_has_points():
-    """Those that are missing cost recall, and nobody is asked again for what no engine finds."""
+    """Missing correspondences lower recall, without a further prompt."""
     (case,) = cases(f"{NAME}-natural-2", 1)
     axioms = case.data["axioms"]
     verdict = judged(case, axioms[: len(axioms) // 2])
@@ -194,7 +194,7 @@ def test_a_part_of_the_correspondences_has_points():
 
 
 def test_following_labels_is_incoherent_on_level_5():
-    """Whoever goes by equal labels alone mixes disjoint classes up, and is told so."""
+    """Following equal labels on level 5 mixes up disjoint classes, and feedback says so."""
     incoherent = 0
     for case in cases(f"{NAME}-natural-5", 6):
         names, first, second = partners(case), labels(case, 0), labels(case, 1)
@@ -216,7 +216,7 @@ def test_following_labels_is_incoherent_on_level_5():
 
 
 def test_two_partners_are_named():
-    """An answer with two partners of one thing is asked for again."""
+    """An answer with two partners for one class or property is asked for again."""
     (case,) = cases(f"{NAME}-natural-4", 1)
     axioms = case.data["axioms"]
     properties = [row.split(" ") for row in axioms if "equivalentProperty" in row]
@@ -248,7 +248,7 @@ def test_correspondences_may_be_written_the_other_way_round():
     ],
 )
 def test_what_is_no_correspondence_is_named(wrong):
-    """Triples with unknown names or other properties count, and are asked for again."""
+    """Triples with unknown names or other properties count and are asked for again."""
     (case,) = cases(f"{NAME}-natural-1", 1)
     verdict = judged(case, [*case.data["axioms"], wrong])
 
@@ -267,7 +267,7 @@ def test_what_is_no_correspondence_is_named(wrong):
     ],
 )
 def test_what_cannot_be_used_is_asked_for_again(answer, kind):
-    """The model is told why, and gets no point for it."""
+    """The model is told why its answer cannot be used, which has no points."""
     (case,) = cases(f"{NAME}-natural-1", 1)
     verdict = judged(case, answer)
 
@@ -278,7 +278,7 @@ def test_what_cannot_be_used_is_asked_for_again(answer, kind):
 
 
 def test_everything_with_everything_is_worth_little():
-    """All pairs of one sort have full recall, and neither coherence nor partners of their own."""
+    """All pairs of one sort have full recall, but are neither coherent nor one-to-one."""
     (case,) = cases(f"{NAME}-natural-3", 1)
     first, second = (world_alignments._sorts(one) for one in case.data["triples"])
     every = [

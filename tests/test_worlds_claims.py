@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims about generated worlds: their verdicts are those of a reasoner, and judged as such."""
+"""Claims about generated worlds: their verdicts are those of a reasoner."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LABELS = [f"{NAME}-{names}-{level}" for names in ("natural", "opaque") for level
 
 
 def reasoned(case):
-    """The verdict of owlrl: what is in the closure, or makes it inconsistent."""
+    """Return the verdict of owlrl: whether a claim is in the closure or makes it inconsistent."""
     claim = case.data["claimTriples"]
     pattern = " ".join(claim).replace("_:some", "?some")
     closure, inconsistent = closed(case.data["graph"], [])
@@ -35,7 +35,7 @@ def reasoned(case):
 
 
 def closed(turtle, claim):
-    """The closure of a graph with a claim, and whether it is inconsistent."""
+    """Return the closure of a graph with a claim, and whether it is inconsistent."""
     graph = rdflib.Graph().parse(data=turtle, format="turtle")
     graph.parse(data="\n".join(claim), format="nt")
     things = {one for triple in graph for one in triple[::2] if str(one).startswith(RESOURCE)}
@@ -50,7 +50,7 @@ def closed(turtle, claim):
 @pytest.mark.parametrize("names", ["natural", "opaque"])
 @pytest.mark.parametrize("level", LEVELS)
 def test_verdicts_are_those_of_a_reasoner(level, names):
-    """OWL 2 RL, with different names for different things, gives the verdict of each claim."""
+    """OWL 2 RL gives the verdict of each claim, if different names denote different things."""
     found = cases(f"{NAME}-{names}-{level}", 12)
 
     assert [reasoned(case) for case in found] == [case.data["verdict"] for case in found]
@@ -59,7 +59,7 @@ def test_verdicts_are_those_of_a_reasoner(level, names):
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_verdicts_are_balanced_and_claims_differ(level):
-    """The three verdicts come as often, and no case comes twice."""
+    """The three verdicts are equally frequent, and no case occurs twice."""
     found = cases(f"{NAME}-natural-{level}", 300)
     counted = Counter(case.data["verdict"] for case in found)
 
@@ -69,7 +69,7 @@ def test_verdicts_are_balanced_and_claims_differ(level):
 
 
 def _checked(label, count):
-    """Oracle 1, silence 0, no case twice; prompts differ in nothing but claim and graph."""
+    """Assert that the oracle has 1, silence 0, no case repeats, and prompts differ by case only."""
     module = catalogue.module(NAME)
     met, around = set(), set()
     for case in cases(label, count):
@@ -86,7 +86,7 @@ def _checked(label, count):
 
 @pytest.mark.parametrize("label", LABELS)
 def test_references_are_right_and_silence_is_not(label):
-    """The right word reaches the best score, no answer the lowest."""
+    """The right word reaches the best score, an empty answer the lowest."""
     _checked(label, 5)
 
 
@@ -94,12 +94,12 @@ def test_references_are_right_and_silence_is_not(label):
 @pytest.mark.long
 @pytest.mark.parametrize("label", LABELS)
 def test_thousand_claims_of_each_level(label):
-    """A thousand claims differ, are answered by their references, and do not tell verdicts."""
+    """A thousand claims differ, are answered by their references, and do not reveal verdicts."""
     _checked(label, 1_000)
 
 
 def test_claims_are_the_same_in_every_process():
-    """Claims and graphs do not depend on the order that hashes have."""
+    """Claims and graphs do not depend on the order of hashes."""
     told = digests([f"{NAME}-natural-3", f"{NAME}-opaque-5"], 3)
 
     assert told[0] == told[1] != ""
@@ -108,7 +108,7 @@ def test_claims_are_the_same_in_every_process():
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(30))
 def test_every_world_gives_claims(seed):
-    """Worlds of the least size give claims of all levels and verdicts."""
+    """Worlds of the smallest size give claims of all levels and several verdicts."""
     for level in LEVELS:
         found = cases(f"{NAME}-natural-{level}", 12, seed)
         assert len({case.data["verdict"] for case in found}) > 1
@@ -128,7 +128,7 @@ def test_every_world_gives_claims(seed):
     ],
 )
 def test_what_counts_as_an_answer(answer, correct, outcome):
-    """One of the three words, and none of the others."""
+    """An answer is exactly one of the three words."""
     module = catalogue.module(NAME)
     (case,) = cases(f"{NAME}-natural-1", 1)
     right = case.data["verdict"]
@@ -140,7 +140,7 @@ def test_what_counts_as_an_answer(answer, correct, outcome):
 
 
 def test_errors_of_both_kinds_are_told_apart():
-    """To claim too much is one thing, to abstain without need another."""
+    """Claiming too much and abstaining without need have separate scores."""
     module = catalogue.module(NAME)
     found = {case.data["verdict"]: case for case in cases(f"{NAME}-natural-2", 40)}
     told = {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""JSON-LD contexts for documents of generated worlds: judged by the triples that follow."""
+"""JSON-LD contexts for documents of generated worlds: judged by the resulting triples."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.families import answered, cases, digests
 NAME = world_contexts.NAME
 LEVELS = range(1, documents.LEVELS + 1)
 LABELS = [f"{NAME}-{names}-{level}" for names in ("natural", "opaque") for level in LEVELS]
-# What version 1 of the generator makes of a seed: another outcome needs another version.
+# Digest of version 1 of the generator for a seed; any other result requires a new version.
 MADE = "4d6f62f92ddf8d99e9c04e6cab3ff233eae2823074285a221047642ad2565ed9"
 NEW = {
     2: {"dates", "digits", "language", "base", "prefix"},
@@ -30,19 +30,19 @@ NEW = {
 
 
 def judged(case, *answers):
-    """The verdict on the last answer, which is JSON where it is no text."""
+    """Return the verdict on the last answer; an answer is a text or a JSON value."""
     texts = [one if isinstance(one, str) else f"```json\n{json.dumps(one)}\n```" for one in answers]
     return world_contexts.judge(case, texts, PlainExecutor())
 
 
 def test_a_seed_gives_the_same_everywhere():
-    """Cases are those of the generator's version, whatever order hashes have."""
+    """Cases depend on the generator's version only, not on the order of hashes."""
     assert digests(LABELS, 8) == [MADE] * 2
 
 
 @pytest.mark.parametrize("label", LABELS)
 def test_references_are_right_and_silence_is_not(label):
-    """The reference reaches the best scores on every case, no answer the lowest."""
+    """The reference reaches the best scores on every case, an empty answer the lowest."""
     _tried(label, 12)
 
 
@@ -50,7 +50,7 @@ def test_references_are_right_and_silence_is_not(label):
 @pytest.mark.long
 @pytest.mark.parametrize("label", LABELS)
 def test_thousand_cases_of_each_level(label):
-    """A thousand cases differ, are solved by their references, and do not tell the context."""
+    """A thousand cases differ, are solved by their references, and do not reveal the context."""
     _tried(label, 1_000)
 
 
@@ -69,7 +69,7 @@ def _tried(label, count):
 
 @pytest.mark.parametrize("label", LABELS)
 def test_every_term_of_a_context_matters(label):
-    """No case is solved without one of the terms of its reference, but for what means nothing."""
+    """Every term of a reference that has a meaning is needed."""
     for case in cases(label, 3):
         context = json.loads(case.data["context"])["@context"]
         for term, meant in context.items():
@@ -81,7 +81,7 @@ def test_every_term_of_a_context_matters(label):
 
 
 def test_oxigraph_agrees_with_pyld():
-    """Both processors find the same triples, but where Oxigraph forgets a term inside of @nest."""
+    """Both processors give the same triples, except for terms that Oxigraph forgets in @nest."""
     compared = 0
     for label in LABELS:
         for case in cases(label, 40):
@@ -95,7 +95,7 @@ def test_oxigraph_agrees_with_pyld():
 
 
 def test_a_context_may_be_put_otherwise():
-    """What counts is what the document says: compact IRIs and several contexts are as good."""
+    """Compact IRIs and several contexts are as good, because only the triples count."""
     (case,) = cases(f"{NAME}-natural-1", 1)
     short = json.loads(case.data["context"].replace(NAMESPACE, "w:"))["@context"]
     verdict = judged(case, {"@context": [{"w": NAMESPACE, "name": "w:other"}, short]})
@@ -117,7 +117,7 @@ def test_a_context_may_be_put_otherwise():
     ],
 )
 def test_what_cannot_be_used_is_asked_for_again(answer, error, kind):
-    """The model is told why, and gets no point for it."""
+    """The model is told why its answer cannot be used, which has no points."""
     (case,) = cases(f"{NAME}-natural-2", 1)
     verdict = judged(case, answer)
 
@@ -130,7 +130,7 @@ def test_what_cannot_be_used_is_asked_for_again(answer, error, kind):
 
 
 def test_differences_are_told():
-    """A context that says something else is asked for again, with triples of both kinds."""
+    """A context with other triples is asked for again, with missing and surplus triples."""
     (case,) = cases(f"{NAME}-natural-1", 1)
     context = json.loads(case.data["context"])["@context"]
     verdict = judged(case, {"@context": {**context, "name": "http://example.org/name"}})
@@ -144,7 +144,7 @@ def test_differences_are_told():
 
 
 def test_only_the_context_of_an_answer_counts():
-    """Statements beside the context are not added to the document, and cannot replace it."""
+    """Statements beside the context neither extend nor replace the document."""
     (case,) = cases(f"{NAME}-natural-1", 1)
     answer = json.loads(case.data["context"])
     told = {"name": "other", "@graph": [{"@id": "http://example.org/a"}]}
@@ -153,7 +153,7 @@ def test_only_the_context_of_an_answer_counts():
 
 
 def test_triples_are_written_as_they_are_parsed():
-    """Literals, languages, named graphs and blank nodes; escapes are those of N-Triples."""
+    """Literals, languages, named graphs and blank nodes are written as in N-Triples."""
     found = rows(
         {
             "@context": {"@vocab": "http://e.org/"},
@@ -172,7 +172,7 @@ def test_triples_are_written_as_they_are_parsed():
 
 
 def test_errors_of_the_processor_are_refusals():
-    """What PyLD does not foresee, and what is nested too deeply, is refused in words."""
+    """Errors that PyLD does not foresee, and deep nesting, are refused."""
     deep = at = {}
     for _ in range(3_000):
         at["@context"] = {"a": {"@context": {}}}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Differences of two graphs up to blank nodes: the only least ones, and judged by triples."""
+"""Differences of two graphs up to blank nodes: unique and minimal, judged by triples."""
 
 from __future__ import annotations
 
@@ -16,35 +16,35 @@ from tests.families import answered, cases, digests
 NAME = world_differences.NAME
 LEVELS = range(1, differences.LEVELS + 1)
 LABELS = [f"{NAME}-{names}-{level}" for names in ("natural", "opaque") for level in LEVELS]
-# What version 1 of the generator makes of a seed: another outcome needs another version.
+# Digest of version 1 of the generator for a seed; any other result requires a new version.
 MADE = "fe197b1feebe0f0c2f20d8440f0906654d320303fe55084ea3a0245290874dd3"
 NAME_OF = "<https://example.org/name>"
 
 
 def changed(label, number=20):
-    """The first case of a labelled task with something removed and something added."""
+    """Return the first case of a labelled task with removed and added triples."""
     return next(
         case for case in cases(label, number) if case.data["removed"] and case.data["added"]
     )
 
 
 def judged(case, *answers):
-    """The verdict on the last answer."""
+    """Return the verdict on the last answer."""
     return world_differences.judge(case, answers, PlainExecutor())
 
 
 def fenced(*lines):
-    """An answer of lines."""
+    """Return lines as an answer."""
     return "\n".join(["```diff", *lines, "```"])
 
 
 def rows(*lines):
-    """Triples as the matcher has them."""
+    """Return triples as the matcher represents them."""
     return frozenset(tuple(line.split()) for line in lines)
 
 
 def canonical(lines):
-    """A graph as canonical N-Triples."""
+    """Return a graph as canonical N-Triples."""
     dataset = ox.Dataset(
         ox.Quad(q.subject, q.predicate, q.object)
         for q in ox.parse("\n".join(f"{line} ." for line in lines), ox.RdfFormat.N_TRIPLES)
@@ -54,13 +54,13 @@ def canonical(lines):
 
 
 def test_a_seed_gives_the_same_everywhere():
-    """Cases are those of the generator's version, whatever order hashes have."""
+    """Cases depend on the generator's version only, not on the order of hashes."""
     assert digests(LABELS, 4) == [MADE] * 2
 
 
 @pytest.mark.parametrize("label", LABELS)
 def test_references_are_right_and_silence_is_not(label):
-    """The reference reaches the best scores on every case, no answer the lowest."""
+    """The reference reaches the best scores on every case, an empty answer the lowest."""
     _tried(label, 10)
 
 
@@ -68,7 +68,7 @@ def test_references_are_right_and_silence_is_not(label):
 @pytest.mark.long
 @pytest.mark.parametrize("label", LABELS)
 def test_thousand_cases_of_each_level(label):
-    """A thousand cases differ, are solved by their references, and do not tell the answer."""
+    """A thousand cases differ, are solved by their references, and do not reveal the answer."""
     _tried(label, 1_000)
 
 
@@ -89,9 +89,9 @@ def _tried(label, count):
 
 @pytest.mark.parametrize("label", LABELS)
 def test_texts_are_what_their_triples_say(label):
-    """Both documents parse to the triples of the case, and differ as they are said to.
+    """Both documents contain the triples of the case and differ as stated.
 
-    The judge of isomorphism is the canonical form (RDFC-1.0) of another engine.
+    Isomorphism is decided by the canonical form (RDFC-1.0) of another engine.
     """
     for case in cases(label, 15):
         for text, lines in zip(
@@ -108,7 +108,7 @@ def test_texts_are_what_their_triples_say(label):
 
 
 def test_levels_have_what_they_are_said_to_have():
-    """Blank nodes, lists and zeros come where they should, and every kind of change comes."""
+    """Blank nodes, lists and zeros occur on the right levels, and every kind of change occurs."""
     met = {level: set() for level in LEVELS}
     for level in LEVELS:
         for case in cases(f"{NAME}-natural-{level}", 80):
@@ -123,7 +123,7 @@ def test_levels_have_what_they_are_said_to_have():
 
 
 def test_a_part_of_the_difference_has_points():
-    """A triple left out or invented costs, and the next prompt says what an engine can say."""
+    """A missing or invented triple lowers the score; feedback says what an engine can know."""
     case = changed(f"{NAME}-natural-2")
     lines = world_differences.reference(case).split("\n")[1:-1]
 
@@ -139,7 +139,7 @@ def test_a_part_of_the_difference_has_points():
 
 
 def test_a_difference_that_is_not_the_least_leads():
-    """Replacing the whole graph leads to the second one, but is not what was asked for."""
+    """Replacing the whole graph gives the second graph, but not the minimal difference."""
     case = changed(f"{NAME}-natural-3")
     first, second = case.data["triples"]
     verdict = judged(case, fenced(*(f"- {r} ." for r in first), *(f"+ {r} ." for r in second)))
@@ -151,7 +151,7 @@ def test_a_difference_that_is_not_the_least_leads():
 
 
 def test_answers_may_be_written_in_other_ways():
-    """Prefixes, comments, abbreviations and escapes of Turtle are read; labels count."""
+    """Prefixes, comments, abbreviations and escapes are read; blank node labels matter."""
     case = changed(f"{NAME}-natural-4")
     lines = world_differences.reference(case).split("\n")[1:-1]
     world = "https://w3id.org/kgbench/world/"
@@ -170,7 +170,7 @@ def test_answers_may_be_written_in_other_ways():
 
 
 def test_blank_nodes_in_texts_are_none():
-    """What looks like a label within a literal stays what it is."""
+    """A blank node label within a literal is left unchanged."""
     first = world_differences._canonical(['<urn:a> <urn:p> "_:b1 is no <node>"'])
 
     assert first == {'<urn:a> <urn:p> "_:b1 is no <node>"'}
@@ -188,7 +188,7 @@ def test_blank_nodes_in_texts_are_none():
     ],
 )
 def test_what_cannot_be_used_is_asked_for_again(answer, error, kind):
-    """The model is told why, and gets no point for it."""
+    """The model is told why its answer cannot be used, which has no points."""
     (case,) = cases(f"{NAME}-natural-1", 1)
     verdict = judged(case, answer)
 
@@ -200,7 +200,7 @@ def test_what_cannot_be_used_is_asked_for_again(answer, error, kind):
 
 
 def test_the_least_difference_is_found_whatever_labels_there_are():
-    """Nodes are paired so that as few triples as possible are removed."""
+    """Blank nodes are paired so that as few triples as possible are removed."""
     first = rows("_:a <p> 1", "_:a <q> 2", "_:b <p> 1", "_:b <q> 3", "<s> <l> _:a")
     second = rows("_:x <p> 1", "_:x <q> 3", "_:y <p> 1", "_:y <q> 4", "<s> <l> _:y")
 
@@ -211,31 +211,31 @@ def test_the_least_difference_is_found_whatever_labels_there_are():
 
 
 def test_two_least_differences_are_none():
-    """Where either of two nodes that are alike may have changed, there is no difference to ask."""
+    """If one of two equal nodes may have changed, there is no unique difference."""
     first = rows("_:a <p> 1", "_:b <p> 1")
     second = rows("_:x <p> 1", "_:x <q> 2", "_:y <p> 1")
 
-    # Removing nothing, <q> is added to x, whichever of both it is.
+    # Removing nothing, <q> is added to x; both nodes give the same result.
     assert only_difference(first, second, 2) == Difference(rows(), rows("_:x <q> 2"))
-    # The other way round, it is removed from the one node that has it.
+    # In the other direction, <q> is removed from the one node that has it.
     assert only_difference(second, first, 2) == Difference(rows("_:x <q> 2"), rows())
     alike = rows("_:x <p> 1")
     assert only_difference(first, alike, 2) is None
-    # Two that are not the least do not matter.
+    # Two differences that are not minimal do not matter.
     third = rows("_:a <p> 1", "_:a <q> 2", "_:b <p> 1", "_:b <q> 3")
     fourth = rows("_:x <p> 1", "_:x <q> 2", "_:x <r> 4", "_:y <p> 1")
     assert only_difference(third, fourth, 9) == Difference(rows("_:b <q> 3"), rows("_:x <r> 4"))
 
 
 def test_nodes_that_nothing_tells_apart_are_known():
-    """A graph is rigid where no other pairing with itself keeps it."""
+    """A graph is rigid if no other pairing with itself keeps it."""
     assert is_rigid(rows("_:a <p> _:b", "_:b <q> 1"))
     assert not is_rigid(rows("_:a <p> _:b", "_:b <p> _:a"))
     assert not is_rigid(frozenset((f"_:{n}", "<p>", "1") for n in range(30)))
 
 
 def test_isomorphism_is_told():
-    """Graphs that are the same up to labels are isomorphic, others are not."""
+    """Exactly the graphs that are equal up to labels are isomorphic."""
     ring = rows("_:a <p> _:b", "_:b <p> _:c", "_:c <p> _:a")
     other = rows("_:x <p> _:z", "_:z <p> _:y", "_:y <p> _:x")
 

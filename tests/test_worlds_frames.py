@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""JSON-LD frames for trees of generated worlds: judged by the trees that they make."""
+"""JSON-LD frames for trees of generated worlds: judged by the resulting trees."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from tests.families import answered, cases, digests
 NAME = world_frames.NAME
 LEVELS = range(1, trees.LEVELS + 1)
 LABELS = [f"{NAME}-{names}-{level}" for names in ("natural", "opaque") for level in LEVELS]
-# What version 1 of the generator makes of a seed: another outcome needs another version.
+# Digest of version 1 of the generator for a seed; any other result requires a new version.
 MADE = "dc9b48b86dd199954b44c31eba2cc342beac0455892ccc681f39909e893c4eaf"
 
 
 def judged(case, *answers):
-    """The verdict on the last answer, which is JSON where it is no text."""
+    """Return the verdict on the last answer; an answer is a text or a JSON value."""
     texts = [one if isinstance(one, str) else f"```json\n{json.dumps(one)}\n```" for one in answers]
     return world_frames.judge(case, texts, PlainExecutor())
 
 
 def test_a_seed_gives_the_same_everywhere():
-    """Cases are those of the generator's version, whatever order hashes have."""
+    """Cases depend on the generator's version only, not on the order of hashes."""
     assert digests(LABELS, 4) == [MADE] * 2
 
 
 @pytest.mark.parametrize("label", LABELS)
 def test_references_are_right_and_silence_is_not(label):
-    """The reference reaches the best scores on every case, no answer the lowest."""
+    """The reference reaches the best scores on every case, an empty answer the lowest."""
     _tried(label, 6)
 
 
@@ -42,7 +42,7 @@ def test_references_are_right_and_silence_is_not(label):
 @pytest.mark.long
 @pytest.mark.parametrize("label", LABELS)
 def test_thousand_cases_of_each_level(label):
-    """A thousand cases differ, are solved by their references, and do not tell the frame."""
+    """A thousand cases differ, are solved by their references, and do not reveal the frame."""
     _tried(label, 1_000)
 
 
@@ -58,7 +58,7 @@ def _tried(label, count):
 
 @pytest.mark.parametrize("label", LABELS)
 def test_every_part_of_a_frame_matters(label):
-    """No case is solved by its reference without one of its parts."""
+    """Every part of a reference is needed."""
     for case in cases(label, 3):
         frame = json.loads(case.data["frame"])
         for part in frame:
@@ -67,7 +67,7 @@ def test_every_part_of_a_frame_matters(label):
 
 
 def test_forms_of_each_level_come():
-    """Levels ask for what they are said to ask for, and trees use words of the context alone."""
+    """Each level has its declared forms, and trees use terms of the context only."""
     for level in LEVELS:
         found = cases(f"{NAME}-natural-{level}", 40)
         assert {case.data["features"][0] for case in found} == set(trees.FORMS[level])
@@ -77,7 +77,7 @@ def test_forms_of_each_level_come():
 
 
 def test_a_frame_may_be_put_otherwise():
-    """What counts is the tree: a class by its IRI, and a context of one's own, change nothing."""
+    """A class by its IRI, or another context, changes nothing, because only the tree counts."""
     (case,) = cases(f"{NAME}-natural-3", 1)
     frame, context = (json.loads(case.data[name]) for name in ("frame", "context"))
     told_ = {**frame, "type": context[frame["type"]], "@context": "http://127.0.0.1:9/"}
@@ -86,7 +86,7 @@ def test_a_frame_may_be_put_otherwise():
 
 
 def test_another_tree_is_shown():
-    """A frame that makes another tree has some points, and its tree is in the next prompt."""
+    """A frame with another tree has some points, and the next prompt shows its tree."""
     (case,) = cases(f"{NAME}-natural-3", 1)
     frame = json.loads(case.data["frame"])
     less = {name: value for name, value in frame.items() if name != "@explicit"}
@@ -109,7 +109,7 @@ def test_another_tree_is_shown():
     ],
 )
 def test_what_cannot_be_used_is_asked_for_again(answer, error, kind):
-    """The model is told why, and gets no point for it."""
+    """The model is told why its answer cannot be used, which has no points."""
     (case,) = cases(f"{NAME}-natural-1", 1)
     verdict = judged(case, answer)
 
@@ -121,7 +121,7 @@ def test_what_cannot_be_used_is_asked_for_again(answer, error, kind):
 
 
 def test_trees_are_compared_up_to_the_order_of_arrays():
-    """Arrays have no order; a value in another node, or under another key, is another."""
+    """Arrays are unordered, but a value in another node or under another key differs."""
     one = {"@graph": [{"id": "a", "k": [1, 2]}, {"id": "b", "k": {"id": "c"}}, {"id": "d"}]}
     other = {"@graph": [{"id": "d"}, {"id": "b", "k": {"id": "c"}}, {"id": "a", "k": [2, 1]}]}
     moved = {"@graph": [{"id": "a", "k": [1]}, {"id": "b", "k": {"id": "c"}}, {"id": "d", "k": 2}]}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Mappings for sources about generated worlds: judged by the triples that they make."""
+"""Mappings for sources about generated worlds: judged by the resulting triples."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LABELS = [
     for form in FORMATS
     for level in LEVELS
 ]
-# What version 1 of the generator makes of a seed: another outcome needs another version.
+# Digest of version 1 of the generator for a seed; any other result requires a new version.
 MADE = "9ad98c6b5331c045a9b8cf711afe31792af7cb3c4aa9ca952a97af4f16db995d"
 NEW = {
     1: {"link"},
@@ -37,19 +37,19 @@ PART = re.compile(r" ;\n    r:predicateObjectMap \[(?:[^\[\]]|\[(?:[^\[\]]|\[[^\
 
 
 def judged(case, *answers):
-    """The verdict on the last answer, a mapping or the whole text."""
+    """Return the verdict on the last answer; an answer is a mapping or a whole text."""
     texts = [one if "```" in one or not one else f"```turtle\n{one}\n```" for one in answers]
     return world_mappings.judge(case, texts, PlainExecutor())
 
 
 def test_a_seed_gives_the_same_everywhere():
-    """Cases are those of the generator's version, whatever order hashes have."""
+    """Cases depend on the generator's version only, not on the order of hashes."""
     assert digests(LABELS, 4) == [MADE] * 2
 
 
 @pytest.mark.parametrize("label", LABELS)
 def test_references_are_right_and_silence_is_not(label):
-    """The reference reaches the best scores on every case, no answer the lowest."""
+    """The reference reaches the best scores on every case, an empty answer the lowest."""
     _tried(label, 5)
 
 
@@ -57,7 +57,7 @@ def test_references_are_right_and_silence_is_not(label):
 @pytest.mark.long
 @pytest.mark.parametrize("label", LABELS)
 def test_thousand_cases_of_each_level(label):
-    """A thousand cases differ, are solved by their references, and do not tell the mapping."""
+    """A thousand cases differ, are solved by their references, and do not reveal the mapping."""
     _tried(label, 1_000)
 
 
@@ -75,7 +75,7 @@ def _tried(label, count):
 
 @pytest.mark.parametrize("label", LABELS)
 def test_every_part_of_a_mapping_matters(label):
-    """A mapping without one of its parts is worse, but better than nothing."""
+    """A mapping without one of its parts has some points, but is not exact."""
     for case in cases(label, 2):
         parts = PART.findall(case.data["mapping"])
         assert parts
@@ -121,7 +121,7 @@ def test_constants_are_found_out(form):
     ],
 )
 def test_what_cannot_be_executed_is_asked_for_again(answer, error, kind, parses):
-    """The model is told why, and gets no point for it."""
+    """The model is told why its answer cannot be used, which has no points."""
     (case,) = cases(f"{NAME}-natural-csv-2", 1)
     answers = [answer if "block" in answer else f"```turtle\n{answer.strip('`')}\n```"]
     verdict = world_mappings.judge(case, answers, PlainExecutor())
@@ -135,7 +135,7 @@ def test_what_cannot_be_executed_is_asked_for_again(answer, error, kind, parses)
 
 
 def test_differences_are_told():
-    """A mapping that makes another graph is asked for again, with triples of both kinds."""
+    """A mapping with another graph is asked for again, with missing and surplus triples."""
     (case,) = cases(f"{NAME}-natural-json-1", 1)
     label = "http://www.w3.org/2000/01/rdf-schema#label"
     verdict = judged(case, case.data["mapping"].replace(label, "http://example.org/name"))
@@ -148,7 +148,7 @@ def test_differences_are_told():
 
 
 def test_the_older_vocabulary_is_read():
-    """The older RML, whose terms are those of R2RML for the most part, makes the same graph."""
+    """A mapping in the older RML, mostly with terms of R2RML, gives the same graph."""
     (case,) = cases(f"{NAME}-natural-csv-2", 1)
     name = next(iter(case.data["shown"]))
     old = case.data["mapping"].replace("http://w3id.org/rml/", "http://www.w3.org/ns/r2rml#")

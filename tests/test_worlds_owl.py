@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cases about generated ontologies: sound, the same everywhere, judged by what follows."""
+"""Cases about generated ontologies: sound, reproducible, judged by entailment."""
 
 from __future__ import annotations
 
@@ -42,24 +42,24 @@ print(told.hexdigest())
 
 
 def cases(name, level, count, names="natural", seed=7):
-    """The first cases of a labelled task."""
+    """Return the first cases of a labelled task."""
     return families.cases(f"{name}-{names}-{level}", count, seed)
 
 
 def judged(case, answer, rounds=1):
-    """An answer (``None``: the reference) with the verdict on it."""
+    """Return an answer (``None``: the reference) with the verdict on it."""
     module = catalogue.module(case.task_class)
     said = module.reference(case) if answer is None else answer
     return said, module.judge(case, [said] * rounds, PlainExecutor())
 
 
 def scores(case, lines, rounds=1):
-    """The scores of lines of Turtle."""
+    """Return the scores of lines of Turtle."""
     return judged(case, ontology_answers.fenced(lines), rounds)[1].scores
 
 
 def check(name, level, names, count):
-    """Oracle 1.0, silence 0, no answer in a prompt, no case twice."""
+    """Assert that the oracle has 1.0, silence 0, prompts hold no answer, and no case repeats."""
     met = set()
     module = catalogue.module(name)
     for case in cases(name, level, count, names):
@@ -81,7 +81,7 @@ def check(name, level, names, count):
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("name", MAIN)
 def test_references_are_right_and_silence_is_not(name, level, names):
-    """The reference reaches the best score on every case, no answer the lowest."""
+    """The reference reaches the best score on every case, an empty answer the lowest."""
     check(name, level, names, 2)
 
 
@@ -91,13 +91,13 @@ def test_references_are_right_and_silence_is_not(name, level, names):
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("name", MAIN)
 def test_thousand_cases_of_each_level(name, level, names):
-    """A thousand cases differ, are answered by their references, and do not tell answers."""
+    """A thousand cases differ, are answered by their references, and do not reveal answers."""
     check(name, level, names, 1_000)
 
 
 @pytest.mark.slow
 def test_judging_is_the_same_in_every_process():
-    """Cases and verdicts do not depend on the order that hashes have."""
+    """Cases and verdicts do not depend on the order of hashes."""
     told = printed(TELL)
 
     assert told[0] == told[1] != ""
@@ -105,24 +105,24 @@ def test_judging_is_the_same_in_every_process():
 
 @pytest.mark.parametrize("name", MAIN)
 def test_another_seed_is_another_case(name):
-    """Cases follow from the seed."""
+    """Another seed gives other cases."""
     first, other = (cases(name, 1, 1, seed=seed)[0] for seed in (7, 8))
 
     assert first.iri != other.iri
 
 
 def test_a_level_without_cases_is_refused(monkeypatch):
-    """Where no attempt is good, that is said."""
+    """If no attempt gives a case, an error says so."""
     monkeypatch.setattr(owl_cases, "_entailments", lambda *_: None)
     with pytest.raises(TaskError, match="no ontology of level 1 was found in 400 attempts"):
         owl_cases.entailments("a", "natural", 1, 0)
 
 
-# Ontologies
+# ontologies
 
 
 def test_names_are_drawn_once_each():
-    """Names end; opaque ones are numbers, with invented labels for classes and properties."""
+    """Each name is drawn once; opaque names are numbers, with invented labels."""
     natural = vocabularies.Vocabulary("natural", Chance("a"))
     drawn = [natural.fresh("p") for _ in range(30)]
     with pytest.raises(vocabularies.NoMoreNames):
@@ -150,14 +150,14 @@ def test_names_are_drawn_once_each():
     ],
 )
 def test_restrictions_on_properties_are_known(stated, fits):
-    """What OWL 2 DL forbids about chains, and about properties that are made of others."""
+    """The restrictions of OWL 2 DL on chains and composite properties are checked."""
     assert axioms.is_regular([axiom(*one) for one in stated]) is fits
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("level", LEVELS)
 def test_all_kinds_of_a_level_are_asked_for(level):
-    """Every kind of axiom that a level knows occurs in sentences and in ontologies."""
+    """Every kind of axiom of a level occurs in sentences and in ontologies."""
     met = {
         one.kind
         for number in range(30)
@@ -174,12 +174,12 @@ def test_no_axiom_has_the_sentence_of_another():
     assert len(said) == len(axioms.KINDS)
 
 
-# What counts
+# scoring
 
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_affirming_or_denying_everything_is_worth_nothing(level):
-    """Half of the statements follow; all of them, or any one, tell little apart."""
+    """Affirming all statements, or only wrong ones, has an informedness of 0."""
     for case in cases(ENTAILMENT, level, 3):
         statements = case.data["statements"]
         everything = scores(case, statements)
@@ -192,7 +192,7 @@ def test_affirming_or_denying_everything_is_worth_nothing(level):
 
 
 def test_statements_that_nobody_asked_for_cost_precision():
-    """More than what was asked is not exact; declarations say nothing."""
+    """An additional statement is not exact, and declarations are ignored."""
     case = cases(ENTAILMENT, 2, 1)[0]
     right = case.data["entailed"]
     more = scores(case, [*right, "o:a o:b o:c ."])
@@ -206,7 +206,7 @@ def test_statements_that_nobody_asked_for_cost_precision():
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_each_axiom_of_a_justification_is_needed(level):
-    """With one less, the statement does not follow; with one more, it is not minimal."""
+    """With one axiom less the statement is not entailed; with one more it is not minimal."""
     for case in cases(JUSTIFICATION, level, 2):
         right = case.data["justification"]
         for one in right:
@@ -224,7 +224,7 @@ def test_each_axiom_of_a_justification_is_needed(level):
 
 
 def test_another_justification_counts_as_much():
-    """Whatever entails the statement, with none to spare, is right."""
+    """Any minimal set that entails the statement is right."""
     case = cases(JUSTIFICATION, 1, 1)[0]
     goal = "o:x a o:D ."
     stated = ["o:x a o:C .", "o:C rdfs:subClassOf o:D .", "o:p rdfs:domain o:D .", "o:x o:p o:y ."]
@@ -236,7 +236,7 @@ def test_another_justification_counts_as_much():
 
 
 def test_feedback_about_justifications():
-    """What does not entail the statement, or has axioms to spare, is asked for again, twice."""
+    """An answer that does not entail the statement, or has needless axioms, has feedback twice."""
     case = cases(JUSTIFICATION, 2, 1)[0]
     right, known = case.data["justification"], case.data["axioms"]
     spare = judged(case, ontology_answers.fenced(known))[1]
@@ -251,7 +251,7 @@ def test_feedback_about_justifications():
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_as_few_removals_as_can_be_are_known(level):
-    """Each inconsistency needs a removal of its own, so that one less is not enough."""
+    """Each inconsistency requires a removal of its own."""
     for number in range(3):
         found = owl_faults.inconsistent("few", "opaque", level, number)
         assert len(found.removed) == RECIPES[level].clashes
@@ -262,7 +262,7 @@ def test_as_few_removals_as_can_be_are_known(level):
 
 
 def test_removing_and_adding_without_need_costs():
-    """An empty answer repairs nothing, and what is removed or added too much is counted."""
+    """An empty answer repairs nothing, and needless removals and additions are counted."""
     case = cases(REPAIR, 2, 1)[0]
     known, removed = case.data["axioms"], case.data["removed"]
     kept = [line for line in known if line not in removed]
@@ -279,7 +279,7 @@ def test_removing_and_adding_without_need_costs():
 
 
 def test_the_inconsistency_that_is_left_is_told():
-    """Feedback has the rule and its premises, twice."""
+    """Feedback names the rule of the remaining inconsistency and its premises, twice."""
     case = cases(REPAIR, 3, 1)[0]
     verdicts = [judged(case, ontology_answers.fenced(case.data["axioms"]), n)[1] for n in (1, 2, 3)]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Axioms in answers: judged by what follows from them, compared up to blank nodes."""
+"""Axioms in answers: judged by their entailments, compared up to blank nodes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.test_worlds_owl import LEVELS, WRITING, cases, judged, scores
 @pytest.mark.slow
 @pytest.mark.parametrize("level", LEVELS)
 def test_each_axiom_that_is_missing_or_turned_round_is_noticed(level):
-    """Without one axiom, something is no longer entailed; with all read backwards, too much is."""
+    """Without any of its axioms, a reference entails less."""
     for case in cases(WRITING, level, 2, "opaque"):
         stated = case.data["axioms"]
         for one in stated:
@@ -24,7 +24,7 @@ def test_each_axiom_that_is_missing_or_turned_round_is_noticed(level):
 
 
 def test_what_entails_everything_is_worth_nothing():
-    """An inconsistent ontology entails all probes, and refrains from none."""
+    """An inconsistent ontology entails all probes, and so has no informedness."""
     case = cases(WRITING, 2, 1)[0]
     name = case.data["declarations"][0].split()[0]
     wrong = [*case.data["axioms"], f"{name} owl:differentFrom {name} ."]
@@ -105,7 +105,7 @@ def test_what_says_the_same_in_other_words_is_right():
     ],
 )
 def test_axioms_are_compared_up_to_blank_nodes(first, other, same):
-    """Neither order nor names of blank nodes matter; order in lists does."""
+    """Order of axioms and names of blank nodes do not matter; order in lists does."""
     found = [
         ontology_answers.axiom_labels(ontology_answers.parse_lines([one])) for one in (first, other)
     ]
@@ -122,5 +122,5 @@ def test_axioms_are_compared_up_to_blank_nodes(first, other, same):
     ],
 )
 def test_circles_and_depth_end(text):
-    """Blank nodes in circles, deep ones, and such as would double with each level."""
+    """Circular, deep and exponentially nested blank nodes are handled."""
     assert len(ontology_answers.axiom_labels(ontology_answers.parse_lines([text]))) <= 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cases about SHACL over generated worlds: sound, the same everywhere, judged by what shapes do."""
+"""Cases about SHACL over generated worlds: sound, reproducible, judged by validation."""
 
 from __future__ import annotations
 
@@ -41,18 +41,18 @@ print(told.hexdigest())
 
 
 def cases(name, level, count, names="natural", seed=7):
-    """The first cases of a labelled task."""
+    """Return the first cases of a labelled task."""
     return families.cases(f"{name}-{names}-{level}", count, seed)
 
 
 def judged(case, answer, executor=None):
-    """The verdict on one answer."""
+    """Return the verdict on one answer."""
     module = catalogue.module(case.task_class)
     return module.judge(case, [answer], executor or PlainExecutor())
 
 
 def check(name, level, names, count):
-    """Oracle 1.0, silence 0, no answer in a prompt, no case twice."""
+    """Assert that the oracle has 1.0, silence 0, prompts hold no answer, and no case repeats."""
     module, executor = catalogue.module(name), PlainExecutor()
     met = set()
     for case in cases(name, level, count, names):
@@ -75,7 +75,7 @@ def check(name, level, names, count):
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("name", NAMES)
 def test_references_are_right_and_silence_is_not(name, level, names):
-    """The reference reaches the best score on every case, no answer the lowest."""
+    """The reference reaches the best score on every case, an empty answer the lowest."""
     check(name, level, names, 3)
 
 
@@ -85,12 +85,12 @@ def test_references_are_right_and_silence_is_not(name, level, names):
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("name", NAMES)
 def test_thousand_cases_of_each_level(name, level, names):
-    """A thousand cases differ, are answered by their references, and do not tell answers."""
+    """A thousand cases differ, are answered by their references, and do not reveal answers."""
     check(name, level, names, 1_000)
 
 
 def test_judging_is_the_same_in_every_process():
-    """Cases and verdicts do not depend on the order that hashes have."""
+    """Cases and verdicts do not depend on the order of hashes."""
     told = printed(TELL)
 
     assert told[0] == told[1] != ""
@@ -98,7 +98,7 @@ def test_judging_is_the_same_in_every_process():
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_faults_are_what_both_engines_find(level):
-    """The violations of a graph with faults are those that pySHACL finds, too; before, none."""
+    """Both kgbench and pySHACL find the same violations with faults, and none without."""
     for number in range(6):
         faulty = shape_cases.draw_faulty_graph(WORLD, level, number)
         shapes = faulty.rules.shapes
@@ -110,7 +110,7 @@ def test_faults_are_what_both_engines_find(level):
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_mutants_break_one_constraint_each(level):
-    """As many graphs conform as break one component; both engines say so, and all rules occur."""
+    """Each mutant breaks one component in both engines, and every rule is broken by some graph."""
     draw = shape_cases.assignments(WORLD, level).draw(0)
     rules = shape_cases.rule_set_of_draw(WORLD, level, draw)
     graphs = shape_cases.trial_graphs(WORLD, level, draw)
@@ -125,7 +125,7 @@ def test_mutants_break_one_constraint_each(level):
 
 @pytest.mark.slow
 def test_all_kinds_of_rules_occur():
-    """Every kind of rule that the generator knows is asked for at some level."""
+    """Every kind of rule of the generator occurs at some level."""
     met = set()
     for level in LEVELS:
         for number in range(60):
@@ -148,7 +148,7 @@ def test_all_kinds_of_rules_occur():
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_no_smaller_change_repairs_a_fault(level):
-    """Fewer changes than are called the least, at the places of a fault, leave a violation."""
+    """Fewer changes than the stated minimum, at the places of a fault, leave a violation."""
     for number in range(4):
         faulty = shape_cases.draw_faulty_graph(WORLD, level, number)
         for fault in faulty.faults:
@@ -166,7 +166,7 @@ def test_no_smaller_change_repairs_a_fault(level):
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_shapes_without_a_rule_let_its_mutants_through(level):
-    """A rule that is left out costs score, and its component is the one that suffers."""
+    """A missing rule lowers the score, and that of its component."""
     case = cases(WRITING, level, 1)[0]
     world = World(case.data["graphName"].split("-")[-1], 400)
     rules = shape_cases.rule_set_of_draw(world, level, case.data["draw"]).rules
@@ -211,7 +211,7 @@ SHAPES = (
     ],
 )
 def test_shapes_of_no_use_are_named(shapes, outcome, named, feedback):
-    """Shapes that refuse everything or nothing are called so; what cannot be used is told why."""
+    """Shapes that refuse everything or nothing are named; unusable shapes have a reason."""
     (case,) = cases(WRITING, 1, 1)
     verdict = judged(case, f"```turtle\n{SHAPES}{shapes}\n```")
 
@@ -225,7 +225,7 @@ def test_shapes_of_no_use_are_named(shapes, outcome, named, feedback):
 
 
 def test_shapes_with_queries_are_judged_by_pyshacl():
-    """A rule said in SPARQL is as good as one said in SHACL core."""
+    """A rule in SPARQL, judged by pySHACL, is as good as one in SHACL core."""
     task = catalogue.labelled_tasks()[f"{WRITING}-natural-1"]
     module = catalogue.module(WRITING)
     alone = re.compile(r"\[ sh:path (w:\w+) ; sh:minCount 1 \]")
@@ -247,7 +247,7 @@ def test_shapes_with_queries_are_judged_by_pyshacl():
 
 
 def test_reports_are_compared_as_sets():
-    """A part has recall, what is invented costs precision, broken results do not count."""
+    """A partial report has recall, invented results lower precision, invalid ones are ignored."""
     case = cases(VERDICT, 5, 1)[0]
     right = catalogue.module(VERDICT).reference(case)
     results = right.split("\n")[2:-1]
@@ -271,7 +271,7 @@ def test_reports_are_compared_as_sets():
 
 
 def repaired(case, change):
-    """The scores of the reference repair with its triples changed."""
+    """Return the verdict on the reference repair with changed triples."""
     lines = catalogue.module(REPAIR).reference(case).split("\n")[1:-1]
     quads = ox.parse("\n".join(lines), ox.RdfFormat.TURTLE)
     triples = change([quad.triple for quad in quads])
@@ -279,7 +279,7 @@ def repaired(case, change):
 
 
 def test_needless_changes_are_counted():
-    """A repair that loses or adds more than it must still conforms, and costs score."""
+    """A repair with needless changes still conforms, but has a lower score."""
     case = cases(REPAIR, 1, 1)[0]
     least = sum(fault["least"] for fault in case.data["faults"])
     axiom = "subClassOf"
@@ -289,7 +289,7 @@ def test_needless_changes_are_counted():
     more = repaired(case, lambda found: [*found, strange])
     assert (more.scores["conforms"], more.scores["needless"]) == (1.0, 1.0)
     assert more.scores["repair"] == least / (least + 1)
-    # What has no class is no target, so that it conforms; but everything else is lost.
+    # A node without a class is no target, so that it conforms; but everything else is lost.
     gone = repaired(case, lambda found: [one for one in found if axiom in one.predicate.value])
     assert gone.scores["conforms"] in {0.0, 1.0}
     few = repaired(case, lambda _: [strange])
@@ -298,7 +298,7 @@ def test_needless_changes_are_counted():
 
 
 def test_what_is_still_wrong_is_told():
-    """The graph that was shown violates the shapes: feedback names the violations, twice."""
+    """If the shown graph is returned, feedback names its violations, twice."""
     module = catalogue.module(REPAIR)
     case = cases(REPAIR, 3, 1)[0]
     answer = f"```turtle\n{case.data['graph']}\n```"
@@ -315,7 +315,7 @@ def test_what_is_still_wrong_is_told():
 
 
 def test_what_a_world_has_not_is_refused(monkeypatch):
-    """Worlds that are too small to make a case of are refused in words."""
+    """A world that is too small to give a case is refused."""
     with pytest.raises(TaskError, match="too small"):
         shape_cases.draw_faulty_graph(World("a", 20), 1, 0)
     monkeypatch.setattr(shape_cases, "_draw_rules", lambda *_: None)

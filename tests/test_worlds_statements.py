@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""RDF 1.2 about generated worlds: one right graph or result, judged by what the answer is."""
+"""RDF 1.2 about generated worlds: cases with one right graph or result."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SKILLS = ("annotate", "direction", "repair", "query")
 GRAPHS = SKILLS[:3]
 LEVELS = range(1, statements.LEVELS + 1)
 LABELS = [f"{skill}-{n}-{k}" for skill in SKILLS for n in ("natural", "opaque") for k in LEVELS]
-# What version 1 of the generator makes of a seed: another outcome needs another version.
+# Digest of version 1 of the generator for a seed; any other result requires a new version.
 MADE = "1810f25da0d52e4e70f412962658f7d062b80df1d99652436205046dddb1ed9e"
 TELL = """
 import hashlib
@@ -47,22 +47,22 @@ print(told.hexdigest(), judged.hexdigest())
 
 
 def cases(label, count, seed=7):
-    """The first cases of a labelled task, without the name of the class in its label."""
+    """Return the first cases of a labelled task, given its label without the class."""
     return families.cases(f"{NAME}-{label}", count, seed)
 
 
 def judged(case, answer, executor=None):
-    """The verdict on one answer."""
+    """Return the verdict on one answer."""
     return world_statements.judge(case, [answer], executor or PlainExecutor())
 
 
 def fenced(text):
-    """A text as an answer."""
+    """Return a text as an answer."""
     return f"```turtle\n{text}\n```"
 
 
 def test_a_seed_gives_the_same_everywhere():
-    """Cases and verdicts are those of the generator's version, whatever order hashes have."""
+    """Cases and verdicts depend on the generator's version only, not on the order of hashes."""
     said = printed(TELL)
 
     assert said[0] == said[1]
@@ -71,7 +71,7 @@ def test_a_seed_gives_the_same_everywhere():
 
 @pytest.mark.parametrize("label", LABELS)
 def test_references_are_right_and_silence_is_not(label):
-    """The reference reaches the best scores on every case, no answer the lowest."""
+    """The reference reaches the best scores on every case, an empty answer the lowest."""
     _checked(label, 8)
 
 
@@ -79,7 +79,7 @@ def test_references_are_right_and_silence_is_not(label):
 @pytest.mark.long
 @pytest.mark.parametrize("label", LABELS)
 def test_thousand_cases_of_each_level(label):
-    """A thousand cases differ, are solved by their references, and do not tell answers."""
+    """A thousand cases differ, are solved by their references, and do not reveal answers."""
     _checked(label, 1_000)
 
 
@@ -115,7 +115,7 @@ def _checked(label, count):
 
 @pytest.mark.parametrize("label", [one for one in LABELS if not one.startswith("query")])
 def test_exact_is_what_canonical_forms_say(label):
-    """Graphs are equal up to blank nodes where RDFC-1.0 gives them the same form."""
+    """Graphs are equal up to blank nodes exactly if RDFC-1.0 gives them the same form."""
     chance = random.Random(3)
     for case in cases(label, 6):
         gold = [quad.triple for quad in ox.parse("\n".join(case.data["gold"]), ox.RdfFormat.TURTLE)]
@@ -136,7 +136,7 @@ def _canonical(graph):
 
 
 def _relabelled(graph, chance):
-    """A graph whose blank nodes have other names."""
+    """Return a graph with other names of blank nodes."""
     text = "\n".join(f"{one} ." for one in graph)
     names = sorted(set(re.findall(r"_:\w+", text)))
     others = dict(zip(names, chance.sample([f"_:x{k}" for k in names], len(names)), strict=True))
@@ -145,7 +145,7 @@ def _relabelled(graph, chance):
 
 
 def _changed(graph, chance):
-    """A graph without a triple, with another one, or with two blank nodes that are one."""
+    """Return a graph with a triple removed or added, or with two blank nodes merged."""
     kind = chance.randrange(3)
     if kind == 0:
         return graph[1:]
@@ -164,7 +164,7 @@ def _changed(graph, chance):
 @pytest.mark.parametrize("names", ["natural", "opaque"])
 @pytest.mark.parametrize("level", LEVELS)
 def test_old_documents_are_not_what_they_mean(level, names):
-    """Each has something that RDF 1.2 refuses; without it, it still means another graph."""
+    """An old document is refused by RDF 1.2; corrected in syntax only, it differs above level 1."""
     for case in cases(f"repair-{names}-{level}", 40):
         old = case.data["asked"]
         with pytest.raises(SyntaxError):
@@ -179,7 +179,7 @@ def test_old_documents_are_not_what_they_mean(level, names):
 
 
 def test_all_kinds_of_cases_occur():
-    """Every notation, direction and form of question that the generator knows is asked for."""
+    """Every notation, direction and form of question of the generator occurs."""
     old = "\n".join(case.data["asked"] for case in cases("repair-natural-4", 40))
     for sign in ("<<(", "{|", " | ", "rdf:Statement", "i18n#", "<< << "):
         assert sign in old
@@ -203,7 +203,7 @@ def test_all_kinds_of_cases_occur():
 
 
 def _forms_of(case):
-    """The form of a question, by what only its query has."""
+    """Return the form of a question, recognised by its query."""
     query = case.data["refSparql"]
     signs = {
         "FILTER(?property": "_reported",
@@ -218,14 +218,14 @@ def _forms_of(case):
 
 
 def _replaced(case, old, new):
-    """The scores of the reference with its lines changed."""
+    """Return the scores of the reference with changed lines."""
     lines = [re.sub(old, new, line) for line in case.data["gold"]]
     assert lines != case.data["gold"]
     return judged(case, fenced("\n".join(lines))).scores
 
 
 def test_traps_are_counted():
-    """What those write who know RDF-star or RDF 1.1 is counted by kind."""
+    """Errors typical of RDF-star and RDF 1.1 are counted by kind."""
     (case,) = cases("annotate-natural-2", 1)
     gold = case.data["gold"]
     inner = {re.search(r"<<\( (.*) \)>>", one)[1] for one in gold if "<<(" in one}
@@ -262,7 +262,7 @@ def _reification(match):
 
 
 def test_shorter_syntax_is_as_good():
-    """Reified triples and annotations are worth as much as the triples that they stand for."""
+    """Reified triples and annotations are as good as the triples that they abbreviate."""
     (case,) = cases("annotate-natural-1", 1)
     text = "\n".join(case.data["gold"])
     short = re.sub(
@@ -276,7 +276,7 @@ def test_shorter_syntax_is_as_good():
 
 
 def test_feedback_says_what_a_parser_can_say():
-    """What does not parse, or has nothing, is asked for again, twice; a wrong graph is not."""
+    """An answer that does not parse or is empty is asked for again, twice; a wrong graph is not."""
     (case,) = cases("repair-natural-1", 1)
     answers = {
         "no block": "format",
@@ -304,7 +304,7 @@ def test_feedback_says_what_a_parser_can_say():
 
 
 def test_engines_without_rdf_1_2_are_refused():
-    """That rdflib reads no triple terms is no fault of an answer."""
+    """An engine without triple terms, such as rdflib, is an error and no fault of the answer."""
     (case,) = cases("annotate-natural-1", 1)
 
     with pytest.raises(EvaluationError, match="judge with the engine oxigraph"):
@@ -312,7 +312,7 @@ def test_engines_without_rdf_1_2_are_refused():
 
 
 def test_what_a_world_has_not_is_refused(monkeypatch):
-    """A world that gives no sound question is refused in words."""
+    """A world that gives no sound question is refused."""
     monkeypatch.setattr(report_questions, "_TRIES", 2)
     monkeypatch.setattr(report_questions, "_is_sound", lambda *_: False)
     with pytest.raises(TaskError, match="gives no question of level 2 about reports"):
@@ -321,13 +321,13 @@ def test_what_a_world_has_not_is_refused(monkeypatch):
 
 @pytest.mark.parametrize("label", [f"{skill}-natural-3" for skill in SKILLS])
 def test_mutated_answers_are_never_exact(label):
-    """Only what has the same graph or result is exact."""
+    """Only an answer with the same graph or result is exact."""
     found = cases(label, 4)
     for number, case in enumerate(found):
         right = world_statements.reference(case)
         for _, answer in hostile_answers([right], 40, seed=number):
             if "?g ?h ?i" in answer or len(answer) > 5_000:
-                continue  # it would run for ever, or for long
+                continue  # it would never end, or take long
             verdict = judged(case, answer)
             assert 0 <= verdict.scores["f1"] <= 1
             assert (verdict.scores["exact"] == 1) == (verdict.scores["f1"] == 1)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Updates and CONSTRUCT queries over generated worlds: one right outcome, judged by what it is."""
+"""Updates and CONSTRUCT queries over generated worlds: cases with one right result."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LEVELS = range(1, updates.LEVELS + 1)
 LABELS = [
     f"{name}-{n}-{level}" for name in SHEETS for n in ("natural", "opaque") for level in LEVELS
 ]
-# What version 1 of the generator makes of a seed: another outcome needs another version.
+# Digest of version 1 of the generator for a seed; any other result requires a new version.
 MADE = {
     "Text2UpdateWorld": "b19bd40ec1da03c3b52db7946b109a3fe9b799f76016552616b37db520138d62",
     "Text2ConstructWorld": "f30a0c4a5bc76bb1b34f7fd03f945f6529d33c11695878be7392e759b78a6427",
@@ -37,13 +37,13 @@ print(verdicts(sys.argv[1]))
 
 
 def verdicts(name):
-    """A digest of the verdicts on mutated references, up to the times that engines tell."""
+    """Return a digest of the verdicts on mutated references."""
     module, executor, found = catalogue.module(name), PlainExecutor(), hashlib.sha256()
     for level in LEVELS:
         (case,) = cases(f"{name}-natural-{level}", 1)
         for _, answer in hostile_answers([module.reference(case)], 60, seed=level):
             if "?g ?h ?i" in answer or len(answer) > 5_000:
-                continue  # it would run for ever, or for long
+                continue  # it would never end, or take long
             verdict = module.judge(case, [answer], executor)
             found.update(repr((dict(verdict.scores), verdict.outcome, verdict.infos)).encode())
     return found.hexdigest()
@@ -51,13 +51,13 @@ def verdicts(name):
 
 @pytest.mark.parametrize("name", SHEETS)
 def test_a_seed_gives_the_same_everywhere(name):
-    """Exercises are those of the generator's version, whatever order hashes have."""
+    """Exercises depend on the generator's version only, not on the order of hashes."""
     assert digests([label for label in LABELS if label.startswith(name)], 8) == [MADE[name]] * 2
 
 
 @pytest.mark.parametrize("name", SHEETS)
 def test_verdicts_are_the_same_in_every_process(name):
-    """Two processes, with other hashes and other labels of blank nodes, judge alike."""
+    """Two processes with other hashes and blank node labels give the same verdicts."""
     first, second = printed(JUDGE, name)
 
     assert first == second
@@ -65,7 +65,7 @@ def test_verdicts_are_the_same_in_every_process(name):
 
 @pytest.mark.parametrize("label", LABELS)
 def test_references_are_right_and_silence_is_not(label):
-    """The reference reaches the best scores on every case, no answer the lowest."""
+    """The reference reaches the best scores on every case, an empty answer the lowest."""
     _judged(label, 12)
 
 
@@ -73,7 +73,7 @@ def test_references_are_right_and_silence_is_not(label):
 @pytest.mark.long
 @pytest.mark.parametrize("label", LABELS)
 def test_thousand_cases_of_each_level(label):
-    """A thousand cases differ, are solved by their references, and do not tell what is chosen."""
+    """A thousand cases differ, are solved by their references, and do not reveal the choice."""
     _judged(label, 1_000)
 
 
@@ -95,13 +95,13 @@ def _judged(label, count):
 
 
 def _labels(case):
-    """The names of the things of a world by their terms."""
+    """Return the names of the things of a world by their terms."""
     world = generator.build_graph(generator.world_of_name(case.data["graphName"]))
     return {f"<{one.iri}>": one.label for each in world.instances.values() for one in each}
 
 
 def _chosen(case, labels, executor):
-    """The names of the things that a case is about: the values of ?x."""
+    """Return the names of the things that a case is about: the values of ?x."""
     where = case.data["refSparql"].partition("WHERE")[2]
     query = f"SELECT DISTINCT ?x WHERE {where}"
     rows = executor.results(query, graphs.text(case.data["graphName"]), PREFIXES).rows
@@ -112,7 +112,7 @@ def _chosen(case, labels, executor):
 @pytest.mark.parametrize("name", SHEETS)
 @pytest.mark.parametrize("level", LEVELS)
 def test_a_text_that_leaves_out_a_condition_is_wrong(name, level):
-    """Each bound matters: no case is solved by its reference without one of them."""
+    """Each condition matters: the reference without one of them is wrong."""
     module, executor, tried = catalogue.module(name), PlainExecutor(), 0
     for case in cases(f"{name}-natural-{level}", 12):
         lines = case.data["refSparql"].splitlines()
@@ -121,7 +121,7 @@ def test_a_text_that_leaves_out_a_condition_is_wrong(name, level):
             if not is_condition or line.count("{") != line.count("}"):
                 continue
             if "?y" in case.data["refSparql"]:
-                continue  # all conditions are said twice
+                continue  # all conditions occur twice
             left = "\n".join(one for k, one in enumerate(lines) if k != number)
             verdict = module.judge(case, [f"```sparql\n{left}\n```"], executor)
             assert verdict.scores["exact"] < 1, (case.data["question"], left)
@@ -133,7 +133,7 @@ def test_a_text_that_leaves_out_a_condition_is_wrong(name, level):
 
 @pytest.mark.parametrize("name", SHEETS)
 def test_all_features_occur(name):
-    """Every clause and form that the generator knows is asked for at some level."""
+    """Every clause and form of the generator occurs at some level."""
     found = Counter(
         feature
         for level in LEVELS
@@ -148,7 +148,7 @@ def test_all_features_occur(name):
 
 @pytest.mark.parametrize("label", LABELS)
 def test_engines_agree(label):
-    """Oxigraph and rdflib write the same: references are exact with both."""
+    """Oxigraph and rdflib write the same triples: references are exact with both."""
     for case in cases(label, 2):
         module = catalogue.module(case.task_class)
         for name in ("oxigraph", "rdflib"):
@@ -157,12 +157,12 @@ def test_engines_agree(label):
 
 
 def fenced(text):
-    """A text as an answer."""
+    """Return a text as an answer."""
     return f"```sparql\n{text}\n```"
 
 
 def test_triples_lost_and_added_are_told_apart():
-    """What an update does beside the change is counted, and told without saying which it is."""
+    """Additional changes by an update are counted, and feedback does not reveal them."""
     module, executor = catalogue.module("Text2UpdateWorld"), PlainExecutor()
     (case,) = cases("Text2UpdateWorld-natural-1", 1)
     gold = case.data["refSparql"]
@@ -187,7 +187,7 @@ def test_triples_lost_and_added_are_told_apart():
 
 @pytest.mark.parametrize("name", SHEETS)
 def test_feedback_says_what_an_engine_can_say(name):
-    """What does not parse, cannot be executed or writes nothing is asked for again, twice."""
+    """A text that does not parse, execute or write anything is asked for again, twice."""
     module, executor = catalogue.module(name), engine("oxigraph")
     (case,) = cases(f"{name}-natural-1", 1)
     form = "CONSTRUCT { ?s t:p ?o }" if "Construct" in name else "INSERT { ?s t:p ?o }"
@@ -212,7 +212,7 @@ def test_feedback_says_what_an_engine_can_say(name):
 
 
 def test_a_graph_of_blank_nodes_is_compared_up_to_their_names():
-    """A query that builds the same blank nodes otherwise is right; one that shares them is not."""
+    """A query may build equal blank nodes in another way, but not share one node."""
     module, executor = catalogue.module("Text2ConstructWorld"), PlainExecutor()
     found = (case for level in (4, 5) for case in cases(f"Text2ConstructWorld-natural-{level}", 30))
     nodes = [case for case in found if "[] a t:Statement" in case.data["refSparql"]]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A small folder of data in the published layout of Text2KGBench, all of it invented."""
+"""A small folder of invented data in the published layout of Text2KGBench."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ NAMES = ("precision", "recall", "f1", "onto_conf", "rel_halluc", "sub_halluc", "
 
 
 def write(root: Path) -> Path:
-    """Write the data below ``root`` and give it back."""
+    """Write the data below ``root`` and return it."""
     top = root / "wikidata_tekgen"
     _json(top / "ontologies/1_bridge_ontology.json", ONTOLOGY)
     _text(top / "ontologies/owl/ont_1_bridge.ttl", TURTLE)
@@ -78,7 +78,7 @@ def write(root: Path) -> Path:
 
 
 def test_id(k: int) -> str:
-    """The id of test sentence ``k``, from 0."""
+    """Return the id of test sentence ``k``, from 0."""
     return f"ont_1_bridge_test_{k + 1}"
 
 
@@ -86,7 +86,7 @@ test_id.__test__ = False  # type: ignore[attr-defined]
 
 
 def train_id(k: int) -> str:
-    """The id of training record ``k``, from 0."""
+    """Return the id of training record ``k``, from 0."""
     return f"ont_1_bridge_train_{k + 1}"
 
 

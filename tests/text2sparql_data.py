@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A small data set and challenge in the published layout of TEXT2SPARQL, all of it invented.
+"""A small invented data set and challenge in the published layout of TEXT2SPARQL.
 
-The data set is called ck25, as one of those that can be installed; its files are not those of that
-data set, so they have to be taken unverified.
+The data set is called ck25 like an installable one; its files differ, so they must be installed
+unverified.
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ GOLD: dict[str, dict[str, int]] = {
     "3": {"Ann": 1, "Bob": 1, "Cho": 1},
     "4": {},
 }
-# What the system HALF answers, and what the rule of the challenge makes of it. Its answers to the
-# German questions 3 and 4 are not there.
+# The answers of the system HALF, and their scores by the rule of the challenge. Its answers to the
+# German questions 3 and 4 are missing.
 QUERIES = {
     "1": f"SELECT ?p {{ ?p <{SPACE}name> 'Ann' }}",
     "2": f"ASK {{ ?p <{SPACE}worksIn> <{SPACE}attic> }}",
@@ -85,7 +85,7 @@ MISSING = ("3-de", "4-de")
 
 
 class Trap:
-    """An object whose pickle, when it is read, makes a file."""
+    """An object whose pickle creates a file when it is loaded."""
 
     def __init__(self, place: Path) -> None:
         self._place = place
@@ -95,7 +95,7 @@ class Trap:
 
 
 def write_data_set(folder: Path) -> Path:
-    """The questions and the graph, as CK25 is packaged."""
+    """Write the questions and the graph in the layout of CK25."""
     (folder / "graphs").mkdir(parents=True)
     (folder / "questions.yml").write_text(QUESTIONS, encoding="utf-8")
     (folder / "graphs" / "prod-inst.ttl").write_text(GRAPH, encoding="utf-8")
@@ -103,7 +103,7 @@ def write_data_set(folder: Path) -> Path:
 
 
 def write_challenge(folder: Path) -> Path:
-    """The challenge with two systems, as the folder ``docs`` of its site; see :data:`SCORES`."""
+    """Write the challenge with two systems like the site's folder ``docs``; see :data:`SCORES`."""
     benchmark = folder / "benchmark"
     benchmark.mkdir(parents=True)
     (benchmark / "questions_ck25.yaml").write_text(QUESTIONS, encoding="utf-8")
@@ -125,7 +125,7 @@ def write_challenge(folder: Path) -> Path:
 
 
 def averages(scores: dict[str, dict[str, float]]) -> dict[str, float]:
-    """The published means: of ``set_F_ndcg`` the mean of nDCG is averaged in once more."""
+    """Return the published means; that of ``set_F_ndcg`` includes the mean of nDCG once more."""
     n = len(scores)
     means = {name: sum(row[name] for row in scores.values()) / n for name in NOTHING}
     gains = [row["ndcg"] for row in scores.values() if "ndcg" in row]
@@ -135,17 +135,17 @@ def averages(scores: dict[str, dict[str, float]]) -> dict[str, float]:
 
 
 def by_key(values: dict[str, Any]) -> dict[str, Any]:
-    """``values`` of questions in both languages."""
+    """Return ``values`` by question in both languages."""
     return {f"{NAME}:{key}": values[key[0]] for key in TEXTS}
 
 
 def is_missing(key: str) -> bool:
-    """Whether HALF has no answer."""
+    """Return whether HALF has no answer."""
     return key.removeprefix(f"{NAME}:") in MISSING
 
 
 def answer(key: str) -> dict[str, str]:
-    """The answer of HALF to a question."""
+    """Return the answer of HALF to a question."""
     name = key.removeprefix(f"{NAME}:")
     return {
         "dataset": DATASET,
@@ -158,6 +158,6 @@ def answer(key: str) -> dict[str, str]:
 
 
 def put(path: Path, content: Any) -> None:
-    """Write JSON."""
+    """Write a JSON file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(content), encoding="utf-8")

@@ -15,7 +15,7 @@ NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def cases(label: str, count: int, seed: int = 7, **parameters) -> list[Case]:
-    """The first cases of a labelled task, with other values of some parameters."""
+    """Return the first cases of a labelled task with changed parameters."""
     task = catalogue.labelled_tasks()[label]
     if parameters:
         task = catalogue.make_task(task.task_class, label, {**task.parameters, **parameters})
@@ -23,7 +23,7 @@ def cases(label: str, count: int, seed: int = 7, **parameters) -> list[Case]:
 
 
 def play(case: Case, agent: str, executor: Executor) -> Verdict:
-    """The verdict on what an agent says; ``silent`` says nothing."""
+    """Return the verdict on an agent's dialogue; the agent ``silent`` says nothing."""
     module = catalogue.module(case.task_class)
     messages = [f"{module.prompt(case)}\nLeft: 9."]
     answers: list[str] = []

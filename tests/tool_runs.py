@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dialogues with tools for tests: scripted models, plans, and what a store has of them."""
+"""Dialogues with tools for tests: scripted models, plans, and the stored dialogues."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ PROTOCOLS = {
 
 
 def call(name, id_=None, **arguments):
-    """A call as the scripted model makes it."""
+    """Return a call of the scripted model."""
     return ToolCall(name, json.dumps(arguments), id_)
 
 
@@ -55,12 +55,12 @@ TEXT = (
 
 
 def scripted(steps, prompt):
-    """The step that comes next: each prompt of a dialogue with tools says once what is left."""
+    """Return the next step; each prompt of a dialogue with tools says once what is left."""
     return steps[min(prompt.count("Left: ") - 1, len(steps) - 1)]
 
 
 def plan_of(*specs, iterations=1, **parameters):
-    """A plan of dialogues with tools."""
+    """Return a plan of dialogues with tools."""
     plan = config.quick_start(tasks=[LABEL], models=list(specs), iterations=iterations)
     tasks = [replace(t, parameters={**t.parameters, **parameters}) for t in plan.tasks]
     return replace(plan, tasks=tuple(tasks), max_retries=0, call_timeout=60.0)
@@ -74,7 +74,7 @@ def run(store, plan, engine="oxigraph"):
 
 
 def held(store):
-    """All dialogues of a store."""
+    """Return all dialogues of a store."""
     rows = store.query(
         "PREFIX kgb: <https://w3id.org/kgbench/ns#> "
         "SELECT ?dialogue { GRAPH ?g { ?dialogue a kgb:Dialogue } } ORDER BY ?dialogue"
@@ -83,7 +83,7 @@ def held(store):
 
 
 def scores(store):
-    """The scores of all evaluations, by short name."""
+    """Return the scores of all evaluations by short name."""
     rows = store.query(
         "PREFIX kgb: <https://w3id.org/kgbench/ns#> "
         "SELECT ?metric ?value { GRAPH ?g { ?e a kgb:Evaluation ; ?metric ?value } "
@@ -97,7 +97,7 @@ def scores(store):
 
 
 def said(dialogue):
-    """What a dialogue says, without times and IRIs."""
+    """Return the turns of a dialogue without times and IRIs."""
     return [
         (
             re.sub(r"\d+ of \d+ seconds", "", t.prompt),
@@ -111,7 +111,7 @@ def said(dialogue):
 
 @contextmanager
 def loopbacks():
-    """Gives a function that starts a server with a scripted model; all end with the block."""
+    """Yield a function that starts a server with a scripted model; all servers end on exit."""
     started = []
 
     def start(steps, speech=OpenAISpeech, script=None, **details):

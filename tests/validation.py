@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Validating what a test has written: all named graphs of a store, together.
+"""Validation of all named graphs of a store that a test has written.
 
-What a store says of declared things just as the declared files do is not validated each time anew:
-``test_declared_catalogue_conforms`` has done so. All else is, by every shape that targets it.
+Nodes that equal the declared files are not validated again: this is done by
+``test_declared_catalogue_conforms``. All others are, by every shape that targets them.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ _SHOWN = 20
 
 
 def assert_conforms(store: Any) -> None:
-    """Fail, naming what is wrong, unless the named graphs of ``store`` conform to the shapes.
+    """Fail with the violations unless the named graphs of ``store`` conform to the shapes.
 
-    ``store`` is a kgbench store (whose catalogue holds all that is declared) or a plain
+    ``store`` is a kgbench store (whose catalogue has all declarations) or a plain
     ``pyoxigraph.Store`` with the same graphs.
     """
     wrong = violations(all_graphs(store))
@@ -34,13 +34,13 @@ def assert_conforms(store: Any) -> None:
 
 
 def all_graphs(store: Any) -> Graph:
-    """The named graphs of ``store`` as one."""
+    """Return the named graphs of ``store`` as one graph."""
     triples = store.query("CONSTRUCT { ?s ?p ?o } WHERE { GRAPH ?g { ?s ?p ?o } }")
     return with_pyshacl.rdflib_graph(triples)
 
 
 def violations(data: Graph) -> list[str]:
-    """What the result shapes say of everything in ``data`` that is not as declared."""
+    """Return the violations of the result shapes by undeclared nodes in ``data``."""
     validator = Validator(
         DataGraph.from_rdflib(data), shacl_graph=with_pyshacl.shapes_for(data, "results")
     )
@@ -63,7 +63,7 @@ def _declared(data: Graph, node: Node) -> bool:
 
 @cache
 def _declarations() -> dict[Node, set[tuple[Node, Node]]]:
-    """What a fresh catalogue says, by subject."""
+    """Return the content of a new catalogue by subject."""
     with EmbeddedStore(None) as store:
         fresh = all_graphs(store)
     return {node: set(fresh.predicate_objects(node)) for node in set(fresh.subjects())}

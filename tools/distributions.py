@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The installed distributions that kgbench brings along, with their licences."""
+"""The installed distributions that kgbench depends on, with their licences."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _SELF = "kgbench"
 
 @dataclass(frozen=True, slots=True)
 class Distribution:
-    """An installed distribution; ``licence`` is an SPDX expression, ``None`` where it says none.
+    """An installed distribution; ``licence`` is an SPDX expression, ``None`` if unknown.
 
-    ``needs`` are the normalised names of the installed distributions that it asks for here.
+    ``needs`` has the normalised names of the installed distributions that it requires here.
     """
 
     name: str
@@ -29,46 +29,47 @@ class Distribution:
 
 
 def brought_along(extras: Collection[str] = ()) -> dict[str, Distribution]:
-    """Everything installed that kgbench with ``extras`` needs, itself first, by normalised name.
+    """All installed requirements of kgbench with ``extras``, itself first, by normalised name.
 
-    What is needed but not installed (an extra that nobody asked for, say) is left out. Raises
-    :class:`importlib.metadata.PackageNotFoundError` where kgbench itself is not installed.
+    Requirements that are not installed (of an extra that is not requested, say) are left out.
+    Raises :class:`importlib.metadata.PackageNotFoundError` if kgbench itself is not installed.
     """
     metadata.distribution(_SELF)
-    asked: dict[str, set[str]] = {}
+    wanted_extras: dict[str, set[str]] = {}
     todo = [(_SELF, frozenset(extras))]
     while todo:
         key, wanted = todo.pop()
-        known = asked.get(key)
+        known = wanted_extras.get(key)
         if known is not None and wanted <= known:
             continue
-        asked.setdefault(key, set()).update(wanted)
+        wanted_extras.setdefault(key, set()).update(wanted)
         todo.extend(
-            (str(canonicalize_name(needed.name)), frozenset(needed.extras))
-            for needed in _needed(key, asked[key])
+            (str(canonicalize_name(requirement.name)), frozenset(requirement.extras))
+            for requirement in _requirements(key, wanted_extras[key])
         )
-    there = {key: _found(key) for key in sorted(asked, key=lambda each: (each != _SELF, each))}
+    keys = sorted(wanted_extras, key=lambda name: (name != _SELF, name))
+    packages = {key: _installed(key) for key in keys}
     return {
-        key: _described(key, found, asked[key], there)
-        for key, found in there.items()
-        if found is not None
+        key: _described(key, package, wanted_extras[key], packages)
+        for key, package in packages.items()
+        if package is not None
     }
 
 
-def _needed(name: str, extras: Collection[str]) -> list[Requirement]:
-    found = _found(name)
-    if found is None:
+def _requirements(name: str, extras: Collection[str]) -> list[Requirement]:
+    package = _installed(name)
+    if package is None:
         return []
-    all_of_them = [Requirement(text) for text in found.requires or ()]
-    return [one for one in all_of_them if _applies(one, extras)]
+    requirements = [Requirement(text) for text in package.requires or ()]
+    return [requirement for requirement in requirements if _applies(requirement, extras)]
 
 
-def _applies(needed: Requirement, extras: Collection[str]) -> bool:
-    marker = needed.marker
-    return marker is None or any(marker.evaluate({"extra": one}) for one in ("", *extras))
+def _applies(requirement: Requirement, extras: Collection[str]) -> bool:
+    marker = requirement.marker
+    return marker is None or any(marker.evaluate({"extra": extra}) for extra in ("", *extras))
 
 
-def _found(name: str) -> metadata.Distribution | None:
+def _installed(name: str) -> metadata.Distribution | None:
     try:
         return metadata.distribution(name)
     except metadata.PackageNotFoundError:
@@ -77,10 +78,11 @@ def _found(name: str) -> metadata.Distribution | None:
 
 def _described(
     key: str,
-    found: metadata.Distribution,
+    package: metadata.Distribution,
     extras: Collection[str],
-    there: Mapping[str, metadata.Distribution | None],
+    packages: Mapping[str, metadata.Distribution | None],
 ) -> Distribution:
-    names = {str(canonicalize_name(one.name)) for one in _needed(key, extras)}
-    needs = tuple(sorted(one for one in names - {key} if there.get(one) is not None))
-    return Distribution(found.metadata["Name"], found.version, licences.of(found.metadata), needs)
+    names = {str(canonicalize_name(requirement.name)) for requirement in _requirements(key, extras)}
+    needs = tuple(sorted(name for name in names - {key} if packages.get(name) is not None))
+    licence = licences.of(package.metadata)
+    return Distribution(package.metadata["Name"], package.version, licence, needs)

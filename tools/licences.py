@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Licences of distributions as SPDX expressions, and whether they go with the Apache License 2.0.
+"""Licences of distributions as SPDX expressions, and their compatibility with Apache-2.0.
 
-``python -m tools.licences [EXTRA...]`` prints those of everything that kgbench brings
-along, and ends with exit code 1 where one of them is refused or unknown.
+``python -m tools.licences [EXTRA...]`` prints the licences of everything that kgbench depends on.
+The exit code is 1 if one of them is refused or unknown.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 
 class Standing(IntEnum):
-    """How a licence stands to kgbench, from good to bad."""
+    """Whether kgbench may depend on a licence, from good to bad."""
 
     PERMISSIVE = 0
-    WEAK = 1  # copyleft that ends at the file or library, which is used unchanged and apart
+    WEAK = 1  # copyleft of a file or library, which is used unchanged and separately
     REFUSED = 2
     UNKNOWN = 3
 
@@ -36,10 +36,10 @@ _PERMISSIVE = frozenset(
 )
 _WEAK = re.compile(r"(?:LGPL|MPL|EPL|CDDL)-")
 _REFUSED = re.compile(r"(?:A?GPL|SSPL|BUSL|CC-BY-NC|CC-BY-SA|EUPL)-")
-#: With these the GNU GPL does not reach what only uses the library.
+#: With these exceptions the GNU GPL does not extend to programs that only use the library.
 _EXCEPTIONS = frozenset({"GCC-exception-3.1", "Classpath-exception-2.0", "GCC-exception-2.0"})
 
-#: How packages write it that do not write SPDX, in lower case.
+#: Spellings of packages that do not use SPDX, in lower case.
 _SPELLINGS = {
     "apache 2.0": "Apache-2.0",
     "apache license": "Apache-2.0",
@@ -71,65 +71,65 @@ _CLASSIFIERS = {
     "GNU Affero General Public License v3": "AGPL-3.0-only",
     "GNU Affero General Public License v3 or later (AGPLv3+)": "AGPL-3.0-or-later",
 }
-_LONGEST = 200  # characters; longer is the licence itself, not its name
+_LONGEST = 200  # characters; a longer field is the licence text, not its name
 _TOKEN = re.compile(r"[()]|[^\s()]+")
 
 
-def of(said: PackageMetadata) -> str | None:
-    """The licence that metadata say, as an SPDX expression; ``None`` where it cannot be told.
+def of(metadata: PackageMetadata) -> str | None:
+    """The licence in ``metadata`` as an SPDX expression; ``None`` if it cannot be determined.
 
-    The expression comes first, then the field of former days, then classifiers (all of them hold).
+    The expression takes precedence over the older field, and that over classifiers, which all hold.
     """
-    fields = [said[name] for name in ("License-Expression", "License") if name in said]
-    title = fields[0].strip().partition("\n")[0] if fields else ""  # some put the whole text there
-    if len(title) <= _LONGEST and (found := _expression(title.strip())):
-        return found
-    classes = [one.rpartition(" :: ")[2] for one in said.get_all("Classifier") or ()]
-    named = sorted({_CLASSIFIERS[one] for one in classes if one in _CLASSIFIERS})
-    return " AND ".join(named) or None
+    fields = [metadata[name] for name in ("License-Expression", "License") if name in metadata]
+    title = fields[0].strip().partition("\n")[0] if fields else ""  # some contain the whole text
+    if len(title) <= _LONGEST and (expression := _expression(title.strip())):
+        return expression
+    titles = [text.rpartition(" :: ")[2] for text in metadata.get_all("Classifier") or ()]
+    identifiers = sorted({_CLASSIFIERS[title] for title in titles if title in _CLASSIFIERS})
+    return " AND ".join(identifiers) or None
 
 
 def standing(expression: str | None) -> Standing:
-    """How an SPDX expression stands: of ``OR`` the best counts, of ``AND`` the worst.
+    """The standing of an SPDX expression: the best one of ``OR``, the worst one of ``AND``.
 
     >>> standing("MIT OR GPL-3.0-only").name, standing("MIT AND GPL-3.0-only").name
     ('PERMISSIVE', 'REFUSED')
     >>> standing("GPL-3.0-or-later WITH GCC-exception-3.1").name, standing(None).name
     ('WEAK', 'UNKNOWN')
     """
-    found = None if expression is None else _expression(expression)
-    return Standing.UNKNOWN if found is None else _any(_TOKEN.findall(found))
+    normalised = None if expression is None else _expression(expression)
+    return Standing.UNKNOWN if normalised is None else _choice(_TOKEN.findall(normalised))
 
 
-def _any(tokens: list[str]) -> Standing:
-    found = _all(tokens)
+def _choice(tokens: list[str]) -> Standing:
+    best = _conjunction(tokens)
     while tokens[:1] == ["OR"]:
         tokens.pop(0)
-        found = min(found, _all(tokens))
-    return found
+        best = min(best, _conjunction(tokens))
+    return best
 
 
-def _all(tokens: list[str]) -> Standing:
-    found = _one(tokens)
+def _conjunction(tokens: list[str]) -> Standing:
+    worst = _term(tokens)
     while tokens[:1] == ["AND"]:
         tokens.pop(0)
-        found = max(found, _one(tokens))
-    return found
+        worst = max(worst, _term(tokens))
+    return worst
 
 
-def _one(tokens: list[str]) -> Standing:
+def _term(tokens: list[str]) -> Standing:
     first = tokens.pop(0)
     if first == "(":
-        inner = _any(tokens)
+        inner = _choice(tokens)
         tokens.pop(0)
         return inner
-    found = _simple(first)
+    rank = _simple(first)
     if tokens[:1] == ["WITH"]:
         exception = tokens[1]
         del tokens[:2]
-        if exception in _EXCEPTIONS and found is Standing.REFUSED:
+        if exception in _EXCEPTIONS and rank is Standing.REFUSED:
             return Standing.WEAK
-    return found
+    return rank
 
 
 def _simple(identifier: str) -> Standing:
@@ -140,26 +140,27 @@ def _simple(identifier: str) -> Standing:
     return Standing.REFUSED if _REFUSED.match(identifier) else Standing.UNKNOWN
 
 
-def _expression(written: str) -> str | None:
-    if known := _SPELLINGS.get(written.lower()):
-        return known
+def _expression(text: str) -> str | None:
+    if identifier := _SPELLINGS.get(text.lower()):
+        return identifier
     try:
-        return str(canonicalize_license_expression(written)) if written else None
+        return str(canonicalize_license_expression(text)) if text else None
     except InvalidLicenseExpression:
         return None
 
 
 def main(extras: list[str]) -> int:
-    """Print the licence of each distribution; 1 where one may not be used, else 0."""
+    """Print the licence of each distribution; return 1 if one may not be used, else 0."""
     from tools.distributions import brought_along
 
-    bad = 0
-    for each in brought_along(extras).values():
-        found = standing(each.licence)
-        bad += found >= Standing.REFUSED
-        line = f"{found.name.lower():10}  {each.name} {each.version}  {each.licence or '?'}\n"
+    refused = 0
+    for package in brought_along(extras).values():
+        rank = standing(package.licence)
+        refused += rank >= Standing.REFUSED
+        licence = package.licence or "?"
+        line = f"{rank.name.lower():10}  {package.name} {package.version}  {licence}\n"
         sys.stdout.write(line)
-    return 1 if bad else 0
+    return 1 if refused else 0
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A software bill of materials: ``python -m tools.sbom [EXTRA...]``, CycloneDX 1.6.
 
-It lists kgbench and every installed distribution that it brings along with the named extras, with
-licences and what needs what. The same installation gives the same bytes where
-``SOURCE_DATE_EPOCH`` is set.
+It lists kgbench and every installed distribution that it depends on with the named extras, with
+licences and dependencies. If ``SOURCE_DATE_EPOCH`` is set, the same installation gives the same
+bytes.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from tools.distributions import Distribution, brought_along
 
 def bill(extras: Collection[str] = ()) -> dict[str, Json]:
     """The bill of materials of the kgbench that is installed here, as JSON-shaped data."""
-    found = brought_along(extras)
-    references = {name: _reference(name, each) for name, each in found.items()}
-    subject, *others = (_component(name, each, references) for name, each in found.items())
+    packages = brought_along(extras)
+    references = {name: _reference(name, package) for name, package in packages.items()}
+    subject, *others = (_component(name, package, references) for name, package in packages.items())
     subject["type"] = "application"
     content: dict[str, Json] = {
         "components": others,
         "dependencies": [
-            {"ref": references[name], "dependsOn": [references[one] for one in each.needs]}
-            for name, each in found.items()
+            {"ref": references[name], "dependsOn": [references[need] for need in package.needs]}
+            for name, package in packages.items()
         ],
     }
     metadata = {"timestamp": _moment(), "lifecycles": [{"phase": "build"}], "component": subject}
@@ -46,27 +46,27 @@ def bill(extras: Collection[str] = ()) -> dict[str, Json]:
     }
 
 
-def _reference(name: str, each: Distribution) -> str:
-    """The package URL, which says name and version on the Python Package Index."""
-    return f"pkg:pypi/{quote(name)}@{quote(each.version)}"
+def _reference(name: str, package: Distribution) -> str:
+    """The package URL, with name and version on the Python Package Index."""
+    return f"pkg:pypi/{quote(name)}@{quote(package.version)}"
 
 
-def _component(name: str, each: Distribution, references: Mapping[str, str]) -> dict[str, Json]:
-    made: dict[str, Json] = {
+def _component(name: str, package: Distribution, references: Mapping[str, str]) -> dict[str, Json]:
+    component: dict[str, Json] = {
         "type": "library",
         "bom-ref": references[name],
-        "name": each.name,
-        "version": each.version,
+        "name": package.name,
+        "version": package.version,
         "purl": references[name],
     }
-    if each.licence is not None:
-        made["licenses"] = [{"expression": each.licence}]
-    return made
+    if package.licence is not None:
+        component["licenses"] = [{"expression": package.licence}]
+    return component
 
 
 def _moment() -> str:
-    given = os.environ.get("SOURCE_DATE_EPOCH")
-    moment = datetime.now(UTC) if given is None else datetime.fromtimestamp(int(given), UTC)
+    epoch = os.environ.get("SOURCE_DATE_EPOCH")
+    moment = datetime.now(UTC) if epoch is None else datetime.fromtimestamp(int(epoch), UTC)
     return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 

@@ -23,7 +23,7 @@ def keys(*arguments):
 
 
 def test_only_the_owner_can_read_a_new_key(tmp_path):
-    """The private key has mode 0600, and its public key stands beside it."""
+    """The private key has mode 0600, and its public key is beside it."""
     code, said = keys("new", tmp_path / "k")
 
     assert code == 0

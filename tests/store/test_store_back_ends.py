@@ -87,7 +87,7 @@ def test_terms_come_back_as_they_were(any_store):
 
 
 def test_answers_are_of_the_same_classes(any_store):
-    """SELECT, ASK and CONSTRUCT return what pyoxigraph returns, unbound variables included."""
+    """SELECT, ASK and CONSTRUCT return the same as pyoxigraph, unbound variables included."""
     with open_store(any_store) as store:
         store.write([Block(GRAPH, triples(2))])
         select = store.query(
@@ -168,7 +168,7 @@ def test_the_owner_of_another_process_is_seen(any_store):
 
 
 def test_what_was_loaded_and_never_registered_is_swept(any_store):
-    """Opening removes what a killed bulk load left, and keeps registered graphs."""
+    """Opening removes the remains of a killed bulk load, and keeps registered graphs."""
     code = (
         "import os\nfrom kgbench.store import Block, open_store\n"
         f"s = open_store({any_store!r})\n"

@@ -43,7 +43,7 @@ def content(url):
 
 @pytest.mark.parametrize("kind", [*KINDS, "all"])
 def test_writes_over_a_bad_line_are_once_and_all(remote, kind):
-    """With half of the requests failing, in every way, the store is as if none had failed."""
+    """Half of the requests fail, in every way; the store is as if none had failed."""
     chance = random.Random(7)
     with Proxy(remote, lambda _: OK) as proxy, open_store(proxy.url) as store:
         proxy._script = lambda _: (

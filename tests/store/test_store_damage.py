@@ -135,7 +135,7 @@ sys.stdout.flush()
 
 @pytest.mark.parametrize("action", ["read", "own", "remove", "forget"])
 def test_a_process_that_grows_for_other_reasons_goes_on(place, action):
-    """A process that needs much memory goes on if its store is sound, closed or removed."""
+    """A process that needs much memory continues if its store is sound, closed or removed."""
     done = subprocess.run(
         [sys.executable, "-c", GROWING, str(place), action],
         capture_output=True,

@@ -104,7 +104,7 @@ class Writing:
                 due.then()
 
     def counts_written(self):
-        """Write the counts of what is marked, without yet removing the marks."""
+        """Write the counts of marked evaluations, without yet removing the marks."""
         if self.counts.is_whole:
             self.store.write(self.counts._folded().blocks)
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Validators of other communities, and what they say of everything that kgbench publishes."""
+"""Validators of other projects, and their results for everything that kgbench publishes."""

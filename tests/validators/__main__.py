@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``KGBENCH_EXTERNAL_DATA=... python -m tests.validators`` writes the table of results anew."""
+"""``KGBENCH_EXTERNAL_DATA=... python -m tests.validators`` updates the table of results."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.validators import artefacts, table
 
 
 def main() -> None:
-    """Publish both stores, ask all validators, and write ``docs/validation.md``."""
+    """Publish both stores, run all validators, and write ``docs/validation.md``."""
     data = Path(os.environ["KGBENCH_EXTERNAL_DATA"]).resolve()
     with tempfile.TemporaryDirectory(prefix="kgbench-validation-") as folder:
         first, second = Path(folder) / "quick-start", Path(folder) / "published-models"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two stores, and everything that can be published and exported of them.
+"""Two stores with everything that can be published and exported of them.
 
-The quick start is recorded anew. The published models are those of LLM-KG-Bench 3, imported from
-their archives; the suite is protected, so that all prompts are left out and no text is shown.
+The quick start is run from scratch. The published models are those of LLM-KG-Bench 3, imported
+from their archives; the suite is protected, so that prompts are left out and no text is shown.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from tests.validators.programs import ROOT, packages
 BASE = "https://example.org/bench/"
 _WHO = "Ada Example <https://orcid.org/0000-0002-1825-0097>"
 _ABOUT = ["--licence", "CC-BY-4.0", "--creator", _WHO]
-# The library of nanopublications is installed beside the validators only.
+# The library of nanopublications is installed with the validators only.
 _KGBENCH = """import sys
 sys.path += filter(None, [sys.argv.pop(1)])
 from kgbench.__main__ import main
@@ -36,13 +36,13 @@ main()
 
 @dataclass(frozen=True)
 class Artefacts:
-    """What is published (``site``) and exported (``exports``) of one store in a folder."""
+    """The publication (``site``) and the exports (``exports``) of one store in a folder."""
 
     folder: Path
 
     @property
     def site(self) -> Path:
-        """The folder that ``kgbench publish`` made."""
+        """The folder written by ``kgbench publish``."""
         return self.folder / "site"
 
     @property
@@ -56,7 +56,7 @@ class Artefacts:
         return (self.folder / "group.key.pub").read_text(encoding="utf-8").strip()
 
     def files(self, *patterns: str, below: Path | None = None) -> list[Path]:
-        """The files of the publication, or below another folder; there must be some for each."""
+        """Return the files of the publication, or below a folder; each pattern must match."""
         found = []
         for pattern in patterns:
             matching = sorted((below or self.site).glob(pattern))
@@ -65,7 +65,7 @@ class Artefacts:
         return found
 
     def unpacked(self, name: str) -> Path:
-        """A packed file of the publication, unpacked beside it."""
+        """Unpack a compressed file of the publication and return its path."""
         path = self.folder / "unpacked" / name.removesuffix(".zst")
         if not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -74,12 +74,12 @@ class Artefacts:
 
     @cached_property
     def triples(self) -> frozenset[ox.Triple]:
-        """All that the dump of everything states."""
+        """All triples of the complete dump."""
         found = ox.parse(path=self.unpacked("data/all.nq.zst"), format=ox.RdfFormat.N_QUADS)
         return frozenset(quad.triple for quad in found)
 
     def written(self, name: str, triples: Iterable[ox.Triple]) -> Path:
-        """A file of triples to be validated, as N-Triples or (``.ttl``) Turtle."""
+        """Write triples to a file, as N-Triples or (``.ttl``) Turtle, and return its path."""
         path = self.folder / "written" / name
         path.parent.mkdir(exist_ok=True)
         form = ox.RdfFormat.TURTLE if name.endswith(".ttl") else ox.RdfFormat.N_TRIPLES
@@ -88,7 +88,7 @@ class Artefacts:
 
 
 def quick_start(folder: Path) -> Artefacts:
-    """The quick start, recorded, published and exported below ``folder``."""
+    """Record, publish and export the quick start below ``folder``."""
     found = Artefacts(folder)
     _kgbench(found, "run")
     _make(found, [])
@@ -96,7 +96,7 @@ def quick_start(folder: Path) -> Artefacts:
 
 
 def published_models(folder: Path, data: Path) -> Artefacts:
-    """The published results of LLM-KG-Bench 3 below ``data``, imported, published and exported."""
+    """Import, publish and export the published results of LLM-KG-Bench 3 below ``data``."""
     found = Artefacts(folder)
     passwords = json.loads((data / "passwords.json").read_text(encoding="utf-8"))
     secret = {"KGBENCH_ARCHIVE_PASSWORD": passwords["llm-kg-bench-v3"]}
@@ -133,7 +133,7 @@ def _make(found: Artefacts, left_out: list[str]) -> None:
 
 
 def _kgbench(found: Artefacts, *words: object, more: str = "", **variables: str) -> None:
-    """Run a command of kgbench on the store of ``found``; what it prints is not shown."""
+    """Run a command of kgbench on the store of ``found`` without showing its output."""
     found.exports.mkdir(parents=True, exist_ok=True)
     own = {name: value for name, value in os.environ.items() if not name.startswith("KGBENCH_")}
     own |= {
@@ -151,5 +151,5 @@ def _kgbench(found: Artefacts, *words: object, more: str = "", **variables: str)
         text=True,
         check=False,
     )
-    told = "" if variables else done.stderr  # what is imported must not be told
+    told = "" if variables else done.stderr  # imported content must not be shown
     assert done.returncode == 0, f"kgbench {words[0]} ended with {done.returncode}: {told}"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What validators of RDF say: readers, SHACL engines, reasoners, and the rules of Data Cubes.
+"""Checks by validators of RDF: parsers, SHACL engines, reasoners, and the rules of Data Cubes.
 
-A check is a function of :class:`~tests.validators.artefacts.Artefacts` that gives the names of what
-was found wrong, once for each time. It raises ``Missing`` where its validator is not installed.
+A check is a function of :class:`~tests.validators.artefacts.Artefacts` that returns the name of
+each fault, once per occurrence. It raises ``Missing`` if its validator is not installed.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ Faults = Callable[[Artefacts], list[str]]
 
 @dataclass(frozen=True)
 class Check:
-    """One line of the table: a validator, the version that is here, an artefact, and the check."""
+    """One line of the table: a validator, its installed version, an artefact, and the check."""
 
     validator: str
     version: Callable[[], str]
@@ -45,11 +45,11 @@ class Check:
     faults: Faults
 
 
-# --- Readers -------------------------------------------------------------------------------------
+# --- Parsers -------------------------------------------------------------------------------------
 
 
 def _read_by_jena(*patterns: str) -> Faults:
-    """Syntax, IRIs and literals of files, warnings included."""
+    """Check syntax, IRIs and literals of files, warnings included."""
 
     def faults(found: Artefacts) -> list[str]:
         files = []
@@ -68,7 +68,7 @@ def _read_by_jena(*patterns: str) -> Faults:
 
 
 def _read_by_pyld(found: Artefacts) -> list[str]:
-    """JSON-LD states the same as N-Quads, by another reader. It writes numbers in its own way."""
+    """Compare JSON-LD, read by PyLD, with N-Quads; PyLD formats numbers differently."""
     stated: set[ox.Triple] = set()
     for path in found.files("data/*.jsonld.zst"):
         out = found.folder / "written" / f"{path.stem}.nq"
@@ -80,7 +80,7 @@ def _read_by_pyld(found: Artefacts) -> list[str]:
 
 
 def _valued(triple: ox.Triple) -> ox.Triple:
-    """The same with a double in the 16 digits that JSON-LD 1.1 keeps of numbers in JSON."""
+    """Return a triple with a double rounded to the 16 digits that JSON-LD 1.1 keeps."""
     value = triple.object
     if not isinstance(value, ox.Literal) or value.datatype.value != XSD.double:
         return triple
@@ -92,7 +92,7 @@ def _valued(triple: ox.Triple) -> ox.Triple:
 
 
 def _results(text: str) -> list[str]:
-    """The components and paths of what a SHACL report calls a violation."""
+    """Return the components and paths of the violations in a SHACL report."""
     report = rdflib.Graph().parse(data=text, format="turtle")
     assert list(report.objects(None, SH.conforms)), "there is no report"
     names = []
@@ -108,7 +108,7 @@ def _results(text: str) -> list[str]:
 
 
 def pyshacl(shapes: Path, data: Path) -> list[str]:
-    """What pySHACL finds."""
+    """Return the violations that pySHACL finds."""
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.ttl"
         python(HERE / "pyshacl_report.py", shapes, data, report)
@@ -116,13 +116,13 @@ def pyshacl(shapes: Path, data: Path) -> list[str]:
 
 
 def rudof(shapes: Path, data: Path) -> list[str]:
-    """What rudof finds."""
+    """Return the violations that rudof finds."""
     said = python(ROOT / "tests" / "checks" / "rudof_report.py", shapes, data)
     return [line.rpartition("#")[2] for line in said.splitlines()]
 
 
 def jena_shacl(shapes: Path, data: Path) -> list[str]:
-    """What Jena finds."""
+    """Return the violations that Jena finds."""
     report, log = jena("shacl.shacl", "validate", "--shapes", shapes, "--data", data)
     assert "sh:conforms" in report, log[-2000:]
     return _results(report)
@@ -140,7 +140,7 @@ def _dump(found: Artefacts) -> Path:
 
 
 def _together(*patterns: str) -> Callable[[Artefacts], Path]:
-    """What several documents state, in one file."""
+    """Return a function that writes the triples of several documents to one file."""
 
     def written(found: Artefacts) -> Path:
         stated = {q.triple for path in found.files(*patterns) for q in ox.parse(path=path)}
@@ -160,7 +160,7 @@ def _by_shapes(
 
 
 def _officially(found: Artefacts) -> list[str]:
-    """Official shapes of DCAT-AP and MLDCAT-AP, which cannot be shipped."""
+    """Check the official shapes of DCAT-AP and MLDCAT-AP, which kgbench may not ship."""
     return [
         f"{path.stem} {name}"
         for path in _official_shapes()
@@ -186,7 +186,7 @@ def _official_version() -> str:
 
 
 def _consistent(found: Artefacts, name: str, triples: Iterator[ox.Triple]) -> list[str]:
-    """Contradictions with PROV-O. No axiom of it is about literals, of which HermiT reads few."""
+    """Return contradictions with PROV-O, without literals, of which HermiT reads few."""
     stated = [quad.triple for quad in ox.parse(path=PROV_O)]
     stated += [one for one in triples if not isinstance(one.object, ox.Literal)]
     said = hermit(found.written(f"{name}.ttl", stated))
@@ -203,7 +203,7 @@ def _export_and_prov_o(found: Artefacts) -> list[str]:
 
 
 def _ontology(found: Artefacts) -> list[str]:
-    """OWL 2 DL, and contradictions, but for what is outside of it with a reason."""
+    """Return violations of OWL 2 DL and contradictions, except those with a reason."""
     path = found.written("ontology.ttl", [])
     faults = readable(found.site / "ns.ttl", path)
     said = hermit(path)
@@ -216,7 +216,7 @@ def _ontology(found: Artefacts) -> list[str]:
 
 
 def _cube_constraints(found: Artefacts) -> list[str]:
-    """The definitions of the recommendation, asked of Jena after normalisation."""
+    """Run the constraints of the recommendation in Jena after normalisation."""
     store = ox.Store()
     for path in found.files("leaderboard/*.ttl"):
         store.load(path=str(path))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What validators find that is left as it is, each with its reason."""
+"""Findings of validators that are accepted, each with its reason."""
 
 from __future__ import annotations
 
-#: Reasons by artefact, and by how the name of a finding begins.
+#: Reasons by artefact and by the beginning of a finding's name.
 KNOWN: dict[str, dict[str, str]] = {}

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An ontology as OWL tools read it: with the declarations that imports would bring.
+"""The ontology with the declarations that OWL tools need.
 
-The vocabulary imports nothing, so terms of other vocabularies are declared here by how they are
-used. What it says outside of OWL 2 DL with a reason (a note "Outside OWL 2 DL" of the term, or, for
-datatypes that OWL 2 does not have, of the whole vocabulary) is left out; everything else is kept.
+The vocabulary imports nothing, so terms of other vocabularies are declared here according to
+their use. Statements outside of OWL 2 DL that have a reason (a note "Outside OWL 2 DL" of the
+term, or, for datatypes that OWL 2 lacks, of the whole vocabulary) are left out.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from rdflib.term import Node
 from kgbench.vocab import KGB
 
 NOTE = "Outside OWL 2 DL"
-#: Datatypes that came after OWL 2, or that no OWL tool knows.
+#: Datatypes that are newer than OWL 2, or that no OWL tool supports.
 DATATYPES = {RDF.JSON, RDF.langString, rdflib.URIRef("https://w3id.org/security#multibase")}
 _RESERVED = (str(RDF), str(RDFS), str(OWL), str(XSD))
 _AXIOMS = (RDFS.domain, RDFS.range, RDFS.subClassOf)
@@ -25,7 +25,7 @@ _PROPERTIES = (OWL.ObjectProperty, OWL.DatatypeProperty)
 
 
 def readable(source: Path, out: Path) -> list[str]:
-    """Write the ontology to ``out`` as OWL tools need it; what is left out without a reason."""
+    """Write the ontology for OWL tools to ``out``; return the omissions without a reason."""
     graph = rdflib.Graph().parse(source)
     faults = _leave_out(graph)
     for prop in (*_AXIOMS, RDF.type):
@@ -65,7 +65,7 @@ def _leave_out(graph: rdflib.Graph) -> list[str]:
 
 
 def _plain(value: Node) -> bool:
-    """Whether OWL 2 DL knows a reserved term as class or datatype."""
+    """Return whether OWL 2 DL has a reserved term as class or datatype."""
     return str(value).startswith(str(XSD)) or value in (OWL.Thing, RDFS.Literal)
 
 

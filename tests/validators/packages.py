@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What validators of other formats say of exports, signatures and metadata."""
+"""Checks by validators of other formats: exports, signatures and metadata."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _lines(text: str) -> list[str]:
 
 
 def _provenance(found: Artefacts) -> list[str]:
-    """PROV-JSON and PROV-XML are read by the library prov, and say the same."""
+    """Compare PROV-JSON and PROV-XML as read by the library prov."""
     from prov.model import ProvDocument
 
     read = []
@@ -73,7 +73,7 @@ def _provenance(found: Artefacts) -> list[str]:
 
 
 def _crate(profile: str, version_of_crate: str) -> Faults:
-    """What a profile of crates demands; one for RO-Crate 1.1 gets a copy of that version."""
+    """Return a check by a profile of crates, on a copy in the version of RO-Crate it needs."""
 
     def faults(found: Artefacts) -> list[str]:
         with tempfile.TemporaryDirectory() as folder:
@@ -139,7 +139,7 @@ def _nanopublications(found: Artefacts) -> list[str]:
 
 
 def _signatures(found: Artefacts) -> list[str]:
-    """The script of docs/signing.md accepts each claim, and none in which a number was changed."""
+    """Check that the script of docs/signing.md accepts each claim and refuses a changed number."""
     (script,) = [
         step.text
         for step in documented.steps(documented.page("signing.md"))
@@ -165,7 +165,7 @@ def _with_another_mean(claim: str) -> str:
 
 
 def _accepts(script: str, path: Path, key: str) -> bool:
-    """Whether the script ends well, in an environment that has rdflib, but not kgbench."""
+    """Return whether the script succeeds in an environment with rdflib but without kgbench."""
     try:
         python("-c", script, path, key)
     except AssertionError as error:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Starting validators: each runs in a child process, and says where it is not installed."""
+"""Starting validators in child processes, or raising ``Missing`` if they are not installed."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _NEEDED = "needs the validators: make .venv-validators/.installed"
 
 
 def python(*words: object) -> str:
-    """What a program in the environment of the validators prints.
+    """Return the output of a program in the environment of the validators.
 
-    Raises :class:`~tests.engines.engines.Missing` where there is no such environment, or a package
-    is not in it.
+    Raises :class:`~tests.engines.engines.Missing` if the environment, or a package in it, is
+    missing.
     """
     if not PYTHON.exists():
         raise Missing(_NEEDED)
@@ -39,7 +39,7 @@ def python(*words: object) -> str:
 
 @cache
 def package(name: str) -> str:
-    """The version of a package in the environment of the validators."""
+    """Return the version of a package in the environment of the validators."""
     script = "import importlib.metadata as m, sys; print(m.version(sys.argv[1]))"
     try:
         return python("-c", script, name).strip()
@@ -49,14 +49,14 @@ def package(name: str) -> str:
 
 @cache
 def packages() -> Path:
-    """The folder with the packages of that environment."""
+    """Return the folder with the packages of that environment."""
     return Path(python("-c", "import sysconfig; print(sysconfig.get_path('purelib'))").strip())
 
 
 def jena(*words: object) -> tuple[str, str]:
-    """What a command of Jena prints, and what it reports.
+    """Return the output of a Jena command, and its log.
 
-    Jena reports faults in what it reads to its log, which other uses of it here are without.
+    Jena reports faults in its input to the log, which is off in other uses of Jena in the tests.
     """
     command = jena_command(*words)
     command[2] = command[2].replace("slf4j-nop", "slf4j-simple")
@@ -65,7 +65,7 @@ def jena(*words: object) -> tuple[str, str]:
 
 
 def hermit(path: Path) -> list[list[str]]:
-    """What OWL API and HermiT say of an ontology in a file, as pairs of a kind and a name."""
+    """Return the findings of OWL API and HermiT for an ontology file, as pairs of kind and name."""
     words = ["java", "-cp", str(_hermit_jar()), str(HERE / "Owl.java"), str(path)]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
@@ -73,7 +73,7 @@ def hermit(path: Path) -> list[list[str]]:
 
 
 def hermit_version() -> str:
-    """The version of HermiT."""
+    """Return the version of HermiT."""
     with zipfile.ZipFile(_hermit_jar()) as jar:
         manifest = jar.read("META-INF/MANIFEST.MF").decode()
     (found,) = re.findall(r"^Implementation-Version: (\S+)", manifest, re.MULTILINE)

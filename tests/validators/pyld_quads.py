@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``python pyld_quads.py JSON-LD N-QUADS``: what a document states, by PyLD, without a network."""
+"""``python pyld_quads.py JSON-LD N-QUADS``: converts a document with PyLD, without a network."""
 
 import json
 import sys
@@ -9,7 +9,7 @@ from pyld import jsonld
 
 
 def refuse(url: str, _options: object) -> None:
-    """Documents have their contexts with them."""
+    """Refuse to load a context, because documents contain their contexts."""
     raise ValueError(f"refers to {url}")
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``python pyshacl_report.py SHAPES DATA REPORT``: the report of pySHACL, as Turtle."""
+"""``python pyshacl_report.py SHAPES DATA REPORT``: writes the report of pySHACL as Turtle."""
 
 import sys
 

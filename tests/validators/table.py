@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table of what validators say, and its place in ``docs/validation.md``."""
+"""The table of validation results, and its place in ``docs/validation.md``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.validators.packages import PACKAGES
 
 PAGE = DOCS / "validation.md"
 CONFORMS, ABSENT = "conforms", "not installed"
-#: On the page only: what nobody has run yet over one of the stores.
+#: Used on the page only: nobody has run the validator over that store yet.
 NOT_RUN = "not run"
 ALL: list[Check] = [*CHECKS, *PACKAGES]
 _HEAD = (
@@ -29,7 +29,7 @@ _RESULTS = re.compile(r"(?<=^## Results\n\n).*?(?=^## )", re.DOTALL | re.MULTILI
 
 @dataclass(frozen=True)
 class Cell:
-    """What one validator found in one artefact of a store: names with their numbers, or nothing."""
+    """The findings of one validator in one artefact of a store: names with counts, or nothing."""
 
     names: tuple[tuple[str, int], ...] = ()
     absent: str = ""
@@ -44,7 +44,7 @@ class Cell:
         return f"{number} violation{'s' * (number > 1)}: {told}"
 
     def unexplained(self, artefact: str) -> list[str]:
-        """The names for which there is no reason to leave them."""
+        """Return the names of findings without a reason."""
         reasons = tuple(KNOWN.get(artefact, ()))
         return [name for name, _ in self.names if not reasons or not name.startswith(reasons)]
 
@@ -64,7 +64,7 @@ class Row:
 
 
 def cell(check: Check, found: Artefacts) -> Cell:
-    """What a validator says of the artefact of a store."""
+    """Return the findings of a validator in the artefact of a store."""
     try:
         names = check.faults(found)
     except Missing as missing:
@@ -73,7 +73,7 @@ def cell(check: Check, found: Artefacts) -> Cell:
 
 
 def version(check: Check) -> str:
-    """The version of a validator, or a dash where it is not installed."""
+    """Return the version of a validator, or a dash if it is not installed."""
     try:
         return check.version()
     except Missing:
@@ -81,12 +81,12 @@ def version(check: Check) -> str:
 
 
 def cells(found: Artefacts) -> list[Cell]:
-    """What all validators say of a store, in the order of the table."""
+    """Return the findings of all validators in a store, in the order of the table."""
     return [cell(check, found) for check in ALL]
 
 
 def rows(*stores: Sequence[Cell]) -> list[Row]:
-    """The table of several stores."""
+    """Return the table of several stores."""
     return [
         Row(check.artefact, check.validator, version(check), tuple(str(one[k]) for one in stores))
         for k, check in enumerate(ALL)
@@ -94,7 +94,7 @@ def rows(*stores: Sequence[Cell]) -> list[Row]:
 
 
 def rendered(table: Sequence[Row]) -> str:
-    """The table in Markdown, with the reasons for what is left."""
+    """Return the table in Markdown, with the reasons for accepted findings."""
     text = _HEAD + "".join(f"{row}\n" for row in table) + "\n"
     reasons = [
         f"| {artefact} | {name} | {reason} |\n"
@@ -105,13 +105,13 @@ def rendered(table: Sequence[Row]) -> str:
 
 
 def written(page: str, table: Sequence[Row]) -> str:
-    """The page with this table."""
+    """Return the page with this table."""
     assert _RESULTS.search(page), "the page has no section for results"
     return _RESULTS.sub(lambda _: rendered(table), page)
 
 
 def shown(page: str) -> list[Row]:
-    """The table that a page has."""
+    """Return the table on a page."""
     (text,) = _RESULTS.findall(page)
     lines = text.split("\n\n")[0].splitlines()[2:]
     columns = [[part.strip() for part in line.strip("|").split("|")] for line in lines]

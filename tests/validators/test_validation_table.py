@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Validators of others find nothing in what is published, as ``docs/validation.md`` shows.
+"""Validators of other projects find no fault in the publications, as in ``docs/validation.md``.
 
-What is spoilt they find.
+They do find planted faults.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tests.validators.artefacts import Artefacts
 from tests.validators.known import KNOWN
 from tests.validators.table import ABSENT, ALL, CONFORMS, NOT_RUN, Cell, Row
 
-#: Artefact, validator, file, what is replaced, and by what (nothing is replaced: it is added).
+#: Artefact, validator, file, replaced text, and its replacement (no text: it is appended).
 SPOILT = [
     ("catalogue", "pySHACL", "site/catalog.ttl", "dcterms:title", "dcterms:alternative"),
     ("catalogue", "rudof", "site/catalog.ttl", "dcterms:title", "dcterms:alternative"),
@@ -88,25 +88,25 @@ SPOILT = [
 
 
 def row(artefact: str, validator: str) -> table.Check:
-    """The check of these names."""
+    """Return the check with these names."""
     (found,) = [one for one in ALL if (one.artefact, one.validator) == (artefact, validator)]
     return found
 
 
 @pytest.fixture(scope="module")
 def quick_start(tmp_path_factory: pytest.TempPathFactory) -> Artefacts:
-    """Everything that is published and exported of the quick start."""
+    """Return everything that is published and exported of the quick start."""
     return artefacts.quick_start(tmp_path_factory.mktemp("quick-start"))
 
 
 @pytest.fixture(scope="module")
 def page() -> list[Row]:
-    """The table on the page."""
+    """Return the table on the page."""
     return table.shown(table.PAGE.read_text(encoding="utf-8"))
 
 
 def holds(found: list[Cell], page: list[Row], store: int) -> None:
-    """All that is found is explained, and the page shows it as far as validators are here."""
+    """Assert that all findings are explained and equal the page, for installed validators."""
     unexplained = {
         (check.artefact, check.validator): cell.unexplained(check.artefact)
         for check, cell in zip(ALL, found, strict=True)
@@ -122,7 +122,7 @@ def holds(found: list[Cell], page: list[Row], store: int) -> None:
 @pytest.mark.long
 @pytest.mark.timeout(7200)
 def test_quick_start_conforms(quick_start: Artefacts, page: list[Row]) -> None:
-    """Each validator that is installed finds nothing in the quick start."""
+    """Each installed validator finds nothing in the quick start."""
     holds(table.cells(quick_start), page, 0)
 
 
@@ -130,13 +130,13 @@ def test_quick_start_conforms(quick_start: Artefacts, page: list[Row]) -> None:
 @pytest.mark.long
 @pytest.mark.timeout(7200)
 def test_published_models_conform(external_data: Path, page: list[Row], tmp_path: Path) -> None:
-    """Each validator that is installed finds nothing in the published results of four models."""
+    """Each installed validator finds nothing in the published results of four models."""
     holds(table.cells(artefacts.published_models(tmp_path, external_data)), page, 1)
 
 
 @pytest.fixture(params=SPOILT, ids=lambda one: f"{one[0]} by {one[1]}")
 def spoilt(request: pytest.FixtureRequest, quick_start: Artefacts) -> Iterator[table.Check]:
-    """A check whose artefact is spoilt, and mended after the test."""
+    """Yield a check whose artefact has a planted fault, which is removed afterwards."""
     artefact, validator, pattern, old, new = request.param
     check = row(artefact, validator)
     try:
@@ -165,7 +165,7 @@ def test_what_is_spoilt_is_found(spoilt: table.Check, quick_start: Artefacts) ->
 
 
 def test_page_has_every_check(page: list[Row]) -> None:
-    """The page has a row for each check, and nothing in it is unexplained."""
+    """The page has a row for each check, and every finding on it is explained."""
     assert [(one.artefact, one.validator) for one in page] == [
         (check.artefact, check.validator) for check in ALL
     ]
@@ -176,7 +176,7 @@ def test_page_has_every_check(page: list[Row]) -> None:
 
 
 def test_tables_are_written_and_read() -> None:
-    """A table that is written into a page is read from it, violations with their numbers."""
+    """A table that is written into a page is read back with its numbers of violations."""
     cell = Cell((("Closed", 2), ("MinCount dcterms:title", 1)))
     rows = [Row("feed", "x", "1", (str(cell), CONFORMS)), Row("feed", "y", "-", (ABSENT, ABSENT))]
     text = table.written("# A\n\n## Results\n\nold\n\n## More\n", rows)

@@ -40,7 +40,7 @@ def tracked_files(root: Path) -> list[str]:
 
 
 def wheel_path(name: str) -> str | None:
-    """The path in a wheel of the project's file ``name``; ``None`` if it is left out."""
+    """Return the path in a wheel of the project's file ``name``; ``None`` if it is left out."""
     top, separator, _ = name.partition("/")
     if not separator:
         return None

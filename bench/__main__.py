@@ -23,21 +23,34 @@ from kgbench.analysis.rendering import render
 from kgbench.store import open_store
 
 APART = {
-    *("__main__", "attack_kills", "beside_a_run", "clients", "crowds", "drawing", "flames"),
-    *("harness", "hot_paths", "multiplied", "page_times", "pandas_peer", "peers", "questions"),
-    *("recording", "small_disk"),
+    "__main__",
+    "attack_kills",
+    "beside_a_run",
+    "clients",
+    "crowds",
+    "drawing",
+    "flames",
+    "harness",
+    "hot_paths",
+    "multiplied",
+    "page_times",
+    "pandas_peer",
+    "peers",
+    "questions",
+    "recording",
+    "small_disk",
 }
 _STORE = Path(__file__).parents[1] / "store" / "benchmarks"
 
 
 def names() -> list[str]:
-    """The names of all benchmarks, sorted: the modules of this package except helpers."""
+    """Return the names of all benchmarks, sorted: the modules of this package except helpers."""
     modules = (module.name for module in pkgutil.iter_modules(bench.__path__))
     return sorted(name for name in modules if name not in APART and not name.startswith("_"))
 
 
 def line(result: Result) -> str:
-    """A result as a line of the progress output."""
+    """Return a result as a line of the progress output."""
     parts = [f"  {result.what}: {recording.written(result.value, result.unit)}".rstrip()]
     if result.against:
         parts.append(f"against {result.against}")

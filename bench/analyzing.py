@@ -48,7 +48,7 @@ _NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def run() -> list[Result]:
-    """Times of all analyses, raw and stored, and of the same aggregates in pandas."""
+    """Return times of all analyses, raw and stored, and of the same aggregates in pandas."""
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         origin = source(folder / "source")
@@ -74,7 +74,7 @@ def run() -> list[Result]:
 
 
 def analyses(store: Store, selection: Selection) -> dict[str, Callable[[], object]]:
-    """The analyses of ``kgbench analyze`` and ``compare``, by name."""
+    """Return the analyses of ``kgbench analyze`` and ``compare``, by name."""
     models = sorted({model.id for model in scores.models(store).values()})
     a, b = sides(store, models[0], models[-1])
     metrics = list(scores.metrics(store))

@@ -152,7 +152,7 @@ class Tally:
     faults: list[str] = field(default_factory=list)
 
     def lost(self, window: float) -> int:
-        """Number of lost answers: sent more than ``window`` seconds before a kill, or missing."""
+        """Count lost answers: sent over ``window`` seconds before a kill, or missing."""
         return sum(age > window for age in self.asked_again) + self.missing
 
 
@@ -338,7 +338,7 @@ def _spread(seconds: list[float]) -> str:
 
 
 def table(tally: Tally, window: float) -> str:
-    """The tally as text, one figure per line."""
+    """Return the tally as text, one figure per line."""
     late = [age for age in tally.asked_again if age <= window]
     worst = max(tally.asked_again, default=0.0)
     lines = [

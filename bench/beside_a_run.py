@@ -64,7 +64,7 @@ def running(store: Path) -> Iterator[None]:
 def measure(
     name: str, url: str, lookups: Sequence[str], beside: str, root: str | None = None
 ) -> list[Result]:
-    """Rates and times of a server during the run ``beside``; ``root`` is the URL of our server."""
+    """Measure a server during the run ``beside``; ``root`` is the URL of our server."""
     measured: list[Result] = []
     queries = {"look-ups": lookups, "small aggregates": list(islice(aggregates(), 6_000))}
     for kind, texts in queries.items():
@@ -76,7 +76,7 @@ def measure(
 def measure_pages(
     name: str, root: str, paths: Mapping[str, Sequence[str]], beside: str
 ) -> list[Result]:
-    """Times of the pages of each kind, requested in turn without pauses."""
+    """Return times of the pages of each kind, requested in turn without pauses."""
     measured: list[Result] = []
     for kind, pages in paths.items():
         what = f"{name}, pages: {kind}, {READERS} connections beside {beside}"

@@ -52,7 +52,7 @@ class Expected:
 
 
 def expected(path: Path = EXPECTED) -> tuple[dict[str, Expected], float]:
-    """The declared ratios by name of the path, and the tolerance as a factor."""
+    """Return the declared ratios by name of the path, and the tolerance as a factor."""
     declared = Declared(path)
     paths = [
         Expected(
@@ -88,7 +88,7 @@ def ratios(
     loop: Work = calibrate,
     repeat: int = REPEAT,
 ) -> dict[str, float]:
-    """The median ratio of each path to the ``loop``, which is measured before and after it.
+    """Return the median ratio of each path to the ``loop``, which is measured before and after it.
 
     Loop and paths run once before, unmeasured, so that caches are filled.
     """
@@ -115,7 +115,7 @@ def _seconds(work: Work, clock: Clock) -> float:
 def too_slow(
     measured: Mapping[str, float], declared: Mapping[str, Expected], tolerance: float
 ) -> list[str]:
-    """The names of the paths that exceed ``tolerance`` times their ``declared`` ratio."""
+    """Return the names of the paths that exceed ``tolerance`` times their ``declared`` ratio."""
     return [name for name, ratio in measured.items() if ratio > tolerance * declared[name].ratio]
 
 
@@ -125,7 +125,7 @@ def checked(
     tolerance: float,
     measure: Callable[[Mapping[str, Work]], Mapping[str, float]] = ratios,
 ) -> tuple[dict[str, float], dict[str, str]]:
-    """The ratios of all paths, and the profiles of those that were too slow twice.
+    """Return the ratios of all paths, and the profiles of those that were too slow twice.
 
     Raises :class:`ValueError` if the declared names differ from those of the paths.
     """
@@ -141,7 +141,7 @@ def checked(
 
 
 def profiled(work: Work) -> str:
-    """A profile of ``work``: the slowest functions, with and without their callees."""
+    """Return a profile of ``work``: the slowest functions, with and without their callees."""
     profile = cProfile.Profile()
     profile.runcall(work)
     text = io.StringIO()
@@ -151,7 +151,7 @@ def profiled(work: Work) -> str:
 
 
 def line(name: str, ratio: float, declared: Expected, tolerance: float) -> str:
-    """A line of output: the measured, expected and maximal ratio of a path."""
+    """Return a line of output: the measured, expected and maximal ratio of a path."""
     goal = f"expected {declared.ratio:.2f}, at most {tolerance * declared.ratio:.2f}"
     return f"{name}: {ratio:.2f} x, {goal} ({declared.label})"
 
@@ -163,7 +163,7 @@ def _measured() -> tuple[dict[str, float], dict[str, str]]:
 
 
 def run() -> list[Result]:
-    """The ratio of each path to the calibration loop, with its maximum."""
+    """Return the ratio of each path to the calibration loop, with its maximum."""
     declared, tolerance = expected()
     measured, _ = _measured()
     return [

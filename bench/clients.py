@@ -37,7 +37,7 @@ class Rate(NamedTuple):
 
     @classmethod
     def of(cls, times: Iterable[float], whole: float) -> Rate:
-        """The rate of requests that took these ``times`` in ``whole`` seconds."""
+        """Return the rate of requests that took these ``times`` in ``whole`` seconds."""
         ordered = [seconds * 1_000 for seconds in sorted(times)]
         p50, p95, p99 = (ordered[int(len(ordered) * share)] for share in (0.5, 0.95, 0.99))
         return cls(len(ordered) / whole, p50, p95, p99, ordered[-1])
@@ -56,20 +56,20 @@ class Refused(Exception):
 
 
 def requests(url: str, queries: Iterable[str]) -> list[bytes]:
-    """The bytes of one GET request of the SPARQL protocol for each query."""
+    """Return the bytes of one GET request of the SPARQL protocol for each query."""
     paths = (f"?query={quote(text, safe='')}" for text in queries)
     return gets(url, paths, "application/sparql-results+json")
 
 
 def gets(url: str, paths: Iterable[str], accept: str = "text/html") -> list[bytes]:
-    """The bytes of one GET request for each path below ``url``."""
+    """Return the bytes of one GET request for each path below ``url``."""
     address = urlsplit(url)
     tail = f" HTTP/1.1\r\nHost: {address.netloc}\r\nAccept: {accept}\r\n\r\n"
     return [f"GET {address.path}{path}{tail}".encode() for path in paths]
 
 
 def ask(url: str, encoded: Sequence[bytes], connections: int, *, timeout: float = 60.0) -> Rate:
-    """The rate at which all requests are answered over ``connections`` persistent connections.
+    """Measure the rate of all requests over ``connections`` persistent connections.
 
     Raises :class:`Refused` if a status is not 200, :class:`TimeoutError` after ``timeout``
     seconds, :class:`ConnectionError` if the server closes a connection.

@@ -144,7 +144,7 @@ def _cluster(number: int) -> Iterator[tuple[Any, DaskPool]]:
 
 
 def _pid(cluster: Any) -> int:
-    """The process ID of a worker."""
+    """Return the process ID of a worker."""
     return int(next(iter(cluster.workers.values())).pid)
 
 

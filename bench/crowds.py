@@ -18,7 +18,7 @@ TIMEOUT = 60.0  # maximal seconds of a repetition
 
 
 def measure(name: str, url: str, lookups: Sequence[str]) -> list[Result]:
-    """Rates and times of one server under many connections, medians of three repetitions."""
+    """Return rates and times of one server under many connections, medians of three repetitions."""
     measured: list[Result] = []
     queries = aggregates()
     for connections in CONNECTIONS:
@@ -31,7 +31,7 @@ def measure(name: str, url: str, lookups: Sequence[str]) -> list[Result]:
 
 
 def _rates(what: str, url: str, parts: Sequence[Sequence[str]], connections: int) -> list[Result]:
-    """Rates of all parts but the first, a warm-up; one result with the error if a request fails."""
+    """Return rates of all parts but the first, a warm-up, or the error of a failed request."""
     try:
         rates = [ask(url, requests(url, part), connections, timeout=TIMEOUT) for part in parts]
     except (TimeoutError, Refused, ConnectionError) as error:
@@ -40,17 +40,17 @@ def _rates(what: str, url: str, parts: Sequence[Sequence[str]], connections: int
 
 
 def failed(what: str, error: Exception) -> Result:
-    """A result that has an error instead of a rate."""
+    """Return a result that has an error instead of a rate."""
     return Result(what, 0.0, "answers in time", note=str(error) or type(error).__name__)
 
 
 def median(rates: Sequence[Rate]) -> Rate:
-    """The median of each field."""
+    """Return the median of each field."""
     return Rate(*map(statistics.median, zip(*rates, strict=True)))
 
 
 def results(what: str, rate: Rate, note: str = "") -> list[Result]:
-    """The fields of a rate as results."""
+    """Return the fields of a rate as results."""
     return [
         Result(what, rate.per_second, "/s", note=note),
         Result(f"{what}, p50", rate.p50, "ms"),

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def ratios(
     results: Mapping[str, Sequence[Result]], before: Mapping[tuple[str, str, str], float]
 ) -> Figure | None:
-    """One line per ratio, on a logarithmic scale; hollow circles are the latest recorded values.
+    """Draw a line per ratio, on a logarithmic scale; hollow circles are the latest recorded values.
 
     ``None`` if no result is a ratio.
     """

@@ -43,7 +43,7 @@ class Measured:
 
     @property
     def total(self) -> float:
-        """Seconds for all answers."""
+        """Return seconds for all answers."""
         return sum(answer.seconds for answer in self.answers.values())
 
     @property
@@ -54,7 +54,7 @@ class Measured:
 
 
 def run() -> list[Result]:
-    """Times of each engine for loading a quick start and for all queries."""
+    """Return times of each engine for loading a quick start and for all queries."""
     with tempfile.TemporaryDirectory() as folder:
         engines = list(measured(unpacked(quick_start(Path(folder)), Path(folder)), Path(folder)))
     results = []
@@ -119,7 +119,7 @@ def _is_equal(engine: str, reference: Answer, answer: Answer) -> bool:
 
 
 def table(measurements: list[Measured]) -> Table:
-    """The table of the documentation."""
+    """Return the table of the documentation."""
     titles = ("engine", "loaded in", "same rows", "all queries in", "slowest queries, in s")
     lines = tuple(
         (

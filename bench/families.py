@@ -26,7 +26,7 @@ _SEEDS = count(1)
 
 
 def run() -> list[Result]:
-    """Cases generated and answers judged per second, for each family."""
+    """Return cases generated and answers judged per second, for each family."""
     return [
         result
         for task_class in catalogue.task_classes().values()
@@ -36,7 +36,7 @@ def run() -> list[Result]:
 
 
 def _family(task_class: TaskClass) -> list[Result]:
-    """Both speeds of a family; each repetition has its own seed, and so its own worlds."""
+    """Return both speeds of a family; each repetition has its own seed, and so its own worlds."""
     making, judging = [], []
     generated = judged = 0
     for _ in range(LEAST):

@@ -66,7 +66,7 @@ def boxes(lines: Iterable[str]) -> Box:
 
 
 def _functions(stack: str) -> list[str]:
-    """The functions of a stack that belong to kgbench or are called by such functions."""
+    """Return the functions of a stack that belong to kgbench or are called by such functions."""
     functions: list[str] = []
     by_ours = False
     for frame in stack.split(";"):
@@ -80,7 +80,7 @@ def _functions(stack: str) -> list[str]:
 
 
 def _name(frame: str) -> str:
-    """``aggregates.seal`` for ``Aggregates.seal (kgbench/record/aggregates.py)``."""
+    """Return ``aggregates.seal`` for ``Aggregates.seal (kgbench/record/aggregates.py)``."""
     function, _, path = frame.rpartition(" (")
     module = Path(path.rstrip(")").partition(":")[0])
     owner = module.parent.name if module.stem == "__init__" else module.stem
@@ -88,7 +88,7 @@ def _name(frame: str) -> str:
 
 
 def flame(root: Box, title: str) -> Figure:
-    """A figure of a profile."""
+    """Return a figure of a profile."""
     shown = sum(box.samples for box in root.called.values())
     height = _depth(root, shown)
 

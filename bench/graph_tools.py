@@ -71,7 +71,7 @@ def _ask_baselines() -> tuple[float, str]:
 
 
 def triples(number: int) -> Iterator[ox.Triple]:
-    """``number`` triples about things with a class, a name of two words and four links each."""
+    """Yield ``number`` triples about things with a class, a two-word name and four links."""
     chance = Chance("bench", number)
     type_, label = ox.NamedNode(RDF.type), ox.NamedNode(RDFS.label)
     links = [ox.NamedNode(f"{_BASE}link{k}") for k in range(_EACH - 2)]

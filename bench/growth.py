@@ -48,7 +48,7 @@ tasks:
 
 
 def run() -> list[Result]:
-    """Every step at every size."""
+    """Return every step at every size."""
     if "KGBENCH_EXTERNAL_DATA" not in os.environ:
         return [Result("growth", 0, "", note="not run: KGBENCH_EXTERNAL_DATA is not set")]
     results: list[Result] = []
@@ -77,7 +77,7 @@ def _results(step: str, store: Path, size: int) -> Iterator[Result]:
 
 @contextmanager
 def published(dialogues: int) -> Iterator[OwnedStore]:
-    """An open store with so many published dialogues, deleted afterwards with its data sets."""
+    """Open a store with so many published dialogues; delete it and its data sets afterwards."""
     from kgbench.store import open_store
 
     with tempfile.TemporaryDirectory() as scratch:
@@ -264,7 +264,7 @@ def main(step: str, store: str, dialogues: str) -> None:
 
 
 def _some_dialogues(store: Store, wanted: int) -> list[str]:
-    """At most ``wanted`` dialogues from all parts of a store."""
+    """Return at most ``wanted`` dialogues from all parts of a store."""
     from kgbench.record import reading
 
     names: list[str] = []
@@ -282,7 +282,7 @@ def _some_dialogues(store: Store, wanted: int) -> list[str]:
 
 
 def _fetched(url: str) -> float:
-    """Seconds until a page is complete."""
+    """Return seconds until a page is complete."""
 
     def fetch() -> None:
         request = urllib.request.Request(url, headers={"Accept": "text/html"})  # noqa: S310 - own

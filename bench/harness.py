@@ -73,7 +73,7 @@ def measure_pair(
 
 
 def machine() -> dict[str, str]:
-    """The environment of the times: processor, cores, system, Python and package versions."""
+    """Describe the environment: processor, cores, system, Python and package versions."""
     facts = {
         "processor": _processor(),
         "cores": str(len(os.sched_getaffinity(0)) if _is_linux() else os.cpu_count()),

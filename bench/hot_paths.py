@@ -60,7 +60,7 @@ class _LastingPool(ThreadPoolExecutor):
 
 @contextmanager
 def hot_paths(scratch: Path) -> Iterator[Mapping[str, Work]]:
-    """The function of each path, by its name in ``expected.ttl``.
+    """Yield the function of each path, by its name in ``expected.ttl``.
 
     A store to read is created in the folder ``scratch``. Each function can be called any number of
     times and does the same work each time.
@@ -138,7 +138,7 @@ def _plan(iterations: int) -> Plan:
 
 
 def _answers() -> Iterator[tuple[Case, str]]:
-    """Cases with their reference answers, intact and damaged."""
+    """Return cases with their reference answers, intact and damaged."""
     labelled = catalogue.labelled_tasks()
     for task in (labelled[label] for label in JUDGED):
         module = catalogue.module(task.task_class)

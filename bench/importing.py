@@ -21,7 +21,7 @@ from kgbench.store import open_store
 
 
 def run() -> list[Result]:
-    """Dialogues per second, and the ratio of the import to the sum of its two lower bounds."""
+    """Return dialogues per second, and the ratio of the import to its two lower bounds."""
     folder = os.environ.get("KGBENCH_EXTERNAL_DATA")
     if folder is None:
         return [Result("import", 0, "", note="not run: KGBENCH_EXTERNAL_DATA is not set")]

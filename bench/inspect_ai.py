@@ -84,7 +84,7 @@ _PROMPT = 1000  # characters, about as many as our prompts have
 
 
 class Seconds(NamedTuple):
-    """Seconds of one evaluation alone, and of its whole process."""
+    """Return seconds of one evaluation alone, and of its whole process."""
 
     alone: float
     process: float
@@ -98,7 +98,7 @@ class Timings(NamedTuple):
 
 
 def run() -> list[Result]:
-    """Dialogues and samples per second, and the ratios to Inspect AI's best configuration."""
+    """Return dialogues and samples per second, and ratios to Inspect AI's best configuration."""
     samples = int(os.environ.get("KGBENCH_BENCH_SAMPLES", DIALOGUES))
     python = _python()
     with tempfile.TemporaryDirectory() as temporary:
@@ -150,7 +150,7 @@ def _spread(timing: Timing) -> str:
 
 
 def _python() -> str:
-    """The Python of an environment with Inspect AI, which is created once and kept."""
+    """Return the Python of an environment with Inspect AI, which is created once and kept."""
     configured = os.environ.get("KGBENCH_BENCH_INSPECT")
     if configured:
         return configured

@@ -26,7 +26,7 @@ LABEL = "RdfConnectionExplainStatic-turtle"
 
 
 def run() -> list[Result]:
-    """The share of the allowed throughput that a run reaches, from first request to last answer."""
+    """Measure the share of the allowed throughput that a run reaches."""
     return [_share(*load) for load in LOADS]
 
 

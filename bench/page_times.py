@@ -14,7 +14,7 @@ GOAL = "under 50 ms"
 
 
 def measure(name: str, root: str, paths: Mapping[str, Sequence[str]]) -> list[Result]:
-    """The times of the front page and of pages by kind, for one client."""
+    """Return the times of the front page and of pages by kind, for one client."""
     front = ask(root, gets(root, [""]), 1)
     results = [Result(f"{name}, front page, the first of all", front.longest, "ms")]
     for kind, pages in paths.items():

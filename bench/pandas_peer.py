@@ -40,7 +40,7 @@ def main(path: str) -> None:
 
 
 def timed(work: Callable[[], None]) -> list[float]:
-    """The seconds of three calls of ``work``."""
+    """Return the seconds of three calls of ``work``."""
     seconds = []
     for _ in range(3):
         begin = time.perf_counter()

@@ -21,7 +21,7 @@ PACKAGES = {
 
 
 def binaries(name: str) -> Path:
-    """The folder with the programs of a peer, which is installed if necessary.
+    """Return the folder with the programs of a peer, which is installed if necessary.
 
     Raises :class:`subprocess.CalledProcessError` if it cannot be installed.
     """

@@ -33,7 +33,7 @@ _PUBLISH = "--publish"
 
 
 def run() -> list[Result]:
-    """Times of a first, an unchanged and a signed publication, and the memory."""
+    """Return times of a first, an unchanged and a signed publication, and the memory."""
     with tempfile.TemporaryDirectory() as folder:
         store = Path(folder) / "store"
         copies = multiply(store, DIALOGUES)
@@ -129,7 +129,7 @@ def _lines(database: ox.Store, graph: str, subject: str | None = None) -> list[s
 
 
 def _copied(text: str, copy: int) -> str:
-    """The same text with other runs and passes: four digits are put before their identifiers."""
+    """Return the text with other runs and passes: four digits precede their identifiers."""
     for kind in ("run", "pass"):
         text = text.replace(f"/kgbench/{kind}/", f"/kgbench/{kind}/{copy:04x}")
         text = text.replace(f"/graph/{kind}/", f"/graph/{kind}/{copy:04x}")

@@ -21,12 +21,12 @@ _OF_A_KIND = 5  # pages
 
 
 def look_up(iri: str) -> str:
-    """The query for all statements about a resource."""
+    """Return the query for all statements about a resource."""
     return f"SELECT ?p ?o {{ GRAPH ?g {{ <{iri}> ?p ?o }} }}"
 
 
 def look_ups(view: View) -> list[str]:
-    """A look-up for each IRI that is a subject in a snapshot."""
+    """Return a look-up for each IRI that is a subject in a snapshot."""
     import pyoxigraph as ox
 
     quads = view.database.quads_for_pattern(None, None, None)
@@ -35,20 +35,20 @@ def look_ups(view: View) -> list[str]:
 
 
 def aggregates() -> Iterator[str]:
-    """An endless series of small aggregates, each made distinct by a comment."""
+    """Yield an endless series of small aggregates, each made distinct by a comment."""
     for number, query in enumerate(itertools.cycle(AGGREGATES)):
         yield f"{query}\n# {number}"
 
 
 def leaderboard(view: View) -> str:
-    """The query behind the leaderboard, over the main metrics of all tasks."""
+    """Return the query behind the leaderboard, over the main metrics of all tasks."""
     from kgbench.serve.analyses import example
 
     return example(view, {"name": "score-histograms"})
 
 
 def pages(view: View) -> dict[str, list[str]]:
-    """Paths of some pages of each kind, relative to the root."""
+    """Return paths of some pages of each kind, relative to the root."""
     from kgbench.pages import things
     from kgbench.vocab import KGB
 

@@ -88,7 +88,7 @@ def _measurement(iri: str, run: str, benchmark: str, result: Result) -> list[str
 
 
 def last(store: Store, names: Sequence[str]) -> dict[_Key, float]:
-    """The latest recorded values of the benchmarks called ``names``."""
+    """Return the latest recorded values of the benchmarks called ``names``."""
     values: dict[_Key, float] = {}
     for row in queries.run(store, "benchmark-measurements", benchmark=list(names)):
         against = "" if row["against"] is None else row["against"].value
@@ -98,7 +98,7 @@ def last(store: Store, names: Sequence[str]) -> dict[_Key, float]:
 
 
 def compared(results: Mapping[str, Sequence[Result]], before: Mapping[_Key, float]) -> Table:
-    """A table of all results with goals, latest recorded values and changes since then."""
+    """Return a table of all results with goals, latest recorded values and changes since then."""
     rows = []
     for name, group in results.items():
         for result in group:
@@ -120,6 +120,6 @@ def compared(results: Mapping[str, Sequence[Result]], before: Mapping[_Key, floa
 
 
 def written(value: float, unit: str) -> str:
-    """A value rounded to three significant digits (from 1,000 to an integer), with its unit."""
+    """Round a value to three digits (to an integer from 1,000 on), and append its unit."""
     shown = f"{value:,.3g}" if abs(value) < 1000 else f"{value:,.0f}"  # noqa: PLR2004
     return f"{shown} {unit}"

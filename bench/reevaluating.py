@@ -29,7 +29,7 @@ SECONDS = 10.0
 
 
 def run() -> list[Result]:
-    """Seconds for all dialogues by each engine, and the ratio."""
+    """Return seconds for all dialogues by each engine, and the ratio."""
     if "KGBENCH_EXTERNAL_DATA" not in os.environ:
         return [Result("re-evaluation", 0, "", note="not run: KGBENCH_EXTERNAL_DATA is not set")]
     with published(DIALOGUES) as store:

@@ -77,7 +77,7 @@ def measured_run(store: Path, dialogues: int) -> dict[str, float]:
 
 
 def measured(store: Path, dialogues: int, options: Sequence[str]) -> dict[str, float]:
-    """Seconds, seconds of the process, peak megabytes and exit code of a run with ``options``.
+    """Run with ``options``; return seconds, process seconds, peak megabytes and exit code.
 
     The options plan so many dialogues. Raises :class:`RuntimeError` with the output if the run does
     not complete them.
@@ -94,7 +94,7 @@ def measured(store: Path, dialogues: int, options: Sequence[str]) -> dict[str, f
 
 
 def _floor(store: Path, copy: Path) -> float:
-    """Seconds to write all dialogues of ``store`` into an empty one, each as two updates."""
+    """Return seconds to write all dialogues of ``store`` into an empty one, each as two updates."""
     source = ox.Store.read_only(str(max((store / "snapshots").glob("*[0-9]"))))
     turns: dict[str, list[str]] = {}
     for quad in source.quads_for_pattern(None, None, None, None):

@@ -34,7 +34,7 @@ SECONDS = (0.005, 0.02)  # per answer, in addition to the measured time
 
 
 def run() -> list[Result]:
-    """Dialogues per second and busy cores, by number of children and time per answer."""
+    """Return dialogues per second and busy cores, by number of children and time per answer."""
     if "KGBENCH_EXTERNAL_DATA" not in os.environ:
         return [Result("saturation", 0, "", note="not run: KGBENCH_EXTERNAL_DATA is not set")]
     with published(DIALOGUES) as store:

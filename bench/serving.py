@@ -60,7 +60,7 @@ uvicorn.run(app, port=int(sys.argv[2]), log_level="error", access_log=False)
 
 
 def run() -> list[Result]:
-    """Rates and times of every server, and ratios of ours to those of the others."""
+    """Return rates and times of every server, and ratios of ours to those of the others."""
     from kgbench.pages.snapshot import open_newest
     from kgbench.vocab import BASE
 
@@ -115,7 +115,7 @@ def _servers(
 
 
 def ours(store: Path) -> list[str]:
-    """The command of our own server over a store."""
+    """Return the command of our own server over a store."""
     return [sys.executable, "-m", "kgbench", "serve", "--store", str(store), "--port", "PORT"]
 
 

@@ -69,7 +69,7 @@ class Kind(NamedTuple):
 
 
 def run() -> list[Result]:
-    """Times and refusals of light requests: without a siege, under two, and during long texts."""
+    """Return times and refusals of light requests: without a siege, under two, with long texts."""
     with tempfile.TemporaryDirectory() as folder:
         store = Path(folder) / "results"
         results(store, ITERATIONS)
@@ -121,7 +121,7 @@ def _siege(url: str, many: int) -> list[Result]:
 
 
 async def freeze(url: str) -> tuple[list[float], list[float]]:
-    """Seconds of texts that could freeze a server, and of concurrent requests of ``/health``."""
+    """Return seconds of freezing texts, and of concurrent requests of ``/health``."""
     times: list[float] = []
     healthy: list[float] = []
 
@@ -145,7 +145,7 @@ async def freeze(url: str) -> tuple[list[float], list[float]]:
 
 
 async def _kinds(url: str) -> list[Kind]:
-    """The kinds of light requests, after one request to each path."""
+    """Return the kinds of light requests, after one request to each path."""
     things = [f"{_KGB}{name}" for name in ("Run", "Dialogue", "Evaluation", "Model", "Task")]
     lookups = tuple(f"/sparql?query={quote(look_up(thing), safe='')}" for thing in things)
     aggregates = tuple(f"/sparql?query={quote(text, safe='')}" for text in AGGREGATES)
@@ -163,7 +163,7 @@ async def _kinds(url: str) -> list[Kind]:
 
 
 async def _measure(url: str, kinds: list[Kind]) -> list[tuple[list[float], Counter[str]]]:
-    """Times (seconds) and statuses of each kind."""
+    """Return times (seconds) and statuses of each kind."""
     end = time.monotonic() + SECONDS
 
     async def client(kind: Kind, times: list[float], statuses: Counter[str]) -> None:
@@ -208,7 +208,7 @@ def _besiege(url: str, many: int, seconds: float) -> None:
 
 
 async def _get(url: str, path: str, body: bytes | None = None) -> str:
-    """The status of the response over a new connection, or the name of the error.
+    """Return the status of the response over a new connection, or the name of the error.
 
     A ``body`` is sent by POST, as a query.
     """

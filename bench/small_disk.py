@@ -29,7 +29,7 @@ class Disk:
 
 @contextlib.contextmanager
 def small_disk(folder: Path) -> Iterator[Disk]:
-    """A disk mounted on the new folder ``folder``."""
+    """Yield a disk mounted on the new folder ``folder``."""
     folder.mkdir()
     mounted = (
         subprocess.run(  # noqa: S603 - fixed command

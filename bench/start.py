@@ -56,7 +56,7 @@ finally:
 
 
 def run() -> list[Result]:
-    """Seconds until ``--help`` is printed and until the first request, and their ratios."""
+    """Return seconds until ``--help`` is printed and until the first request, and their ratios."""
     help_, bare = measure_pair(lambda: _start(HELP), lambda: _start(BARE), repeat=REPEAT)
     results = [
         Result("kgbench --help", help_.median, "s", goal="under 0.15 s", note=_note(help_)),
@@ -68,7 +68,7 @@ def run() -> list[Result]:
 
 
 def _first_dialogue(what: str, tasks: Sequence[str]) -> list[Result]:
-    """The first request of a plan: in a store with earlier runs, and in a new one."""
+    """Return the first request of a plan: in a store with earlier runs, and in a new one."""
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         first_asked(folder / "store", tasks)
@@ -107,7 +107,7 @@ def _first_dialogue(what: str, tasks: Sequence[str]) -> list[Result]:
 def first_asked(
     store: Path, tasks: Sequence[str], models: Sequence[str] = MODELS, cases: int = CASES
 ) -> tuple[float, float]:
-    """Seconds from the start of ``kgbench run`` until its plan is read and until its first request.
+    """Return seconds from the start of ``kgbench run`` to its plan and to its first request.
 
     The run is then interrupted. Raises :class:`RuntimeError` with the output if it ends otherwise.
     """

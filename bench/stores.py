@@ -121,7 +121,7 @@ SERVERS: dict[str, Callable[[Path], AbstractContextManager[Server]]] = {
 
 
 def run() -> list[Result]:
-    """Times of copying a quick start to each server, and of all analyses there."""
+    """Return times of copying a quick start to each server, and of all analyses there."""
     with tempfile.TemporaryDirectory() as folder:
         results = []
         for server in measured(str(quick_start(Path(folder))), Path(folder)):
@@ -208,7 +208,7 @@ def _run_analyses(location: str, *, repeat: bool = True) -> dict[str, Answer]:
 
 
 def _analyses(store: Store, selection: Selection) -> dict[str, Callable[[], object]]:
-    """The analyses of each server, by name."""
+    """Return the analyses of each server, by name."""
 
     def one_by_one() -> object:
         rows = queries.run(store, "score-histograms", passGraph=list(selection.pass_graphs))
@@ -221,7 +221,7 @@ def _analyses(store: Store, selection: Selection) -> dict[str, Callable[[], obje
 
 
 def _kgbench(arguments: list[str], environment: Mapping[str, str]) -> str:
-    """The output of a ``kgbench`` command."""
+    """Return the output of a ``kgbench`` command."""
     process = subprocess.run(  # noqa: S603 - our own program
         [sys.executable, "-m", "kgbench", *arguments],
         env={**servers.environment(), **environment},
@@ -234,7 +234,7 @@ def _kgbench(arguments: list[str], environment: Mapping[str, str]) -> str:
 
 
 def table(measurements: Sequence[Measured]) -> Table:
-    """The table of the documentation: a row for each analysis, a column for each server."""
+    """Return the table of the documentation: a row for each analysis, a column for each server."""
     names = measurements[0].answers
     columns = (Column("work", "work"), *(Column(one.name, one.name) for one in measurements))
     rows = [

@@ -28,7 +28,7 @@ _NO_EXECUTOR: Executor = None  # type: ignore[assignment] # this judge executes 
 
 
 def run() -> list[Result]:
-    """Sentences per second: the seven published metrics, and the whole judge."""
+    """Return sentences per second: the seven published metrics, and the whole judge."""
     folder = os.environ.get("KGBENCH_EXTERNAL_DATA")
     work = _sample() if folder is None else _stored(Path(folder) / "text2kgbench")
     note = f"{len(work)} sentences" + (" of our own, repeated" if folder is None else "")

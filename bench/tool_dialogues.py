@@ -25,7 +25,7 @@ SELECT (COUNT(?answer) AS ?turns) WHERE { GRAPH ?run { ?answer a kgb:Answer } }"
 
 
 def run() -> list[Result]:
-    """Turns per second of both as medians, and their ratio."""
+    """Return turns per second of both as medians, and their ratio."""
     with tempfile.TemporaryDirectory() as folder:
         pairs = [
             (

@@ -26,7 +26,7 @@ MODELS = ("baseline:oracle", "baseline:noisy?rate=0.5&seed=1")
 
 
 def run() -> list[Result]:
-    """Seconds for judging once and on variants, and their ratio."""
+    """Return seconds for judging once and on variants, and their ratio."""
     each = ANSWERS // len(TASKS) // len(MODELS) + 1
     plan = config.quick_start(tasks=list(TASKS), models=list(MODELS), iterations=each)
     with open_store("memory:") as store:

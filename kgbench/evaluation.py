@@ -13,7 +13,10 @@ from kgbench.scoring.aggregation import aggregate
 def answer_evaluation(
     task_class: TaskClass, dialogue: Dialogue, k: int, verdict: Verdict, iri: str
 ) -> Evaluation:
-    """The evaluation of answer ``k``; an outcome that the provider reported takes precedence."""
+    """Return the evaluation of answer ``k``.
+
+    An outcome that the provider reported takes precedence.
+    """
     return Evaluation(
         iri=iri,
         dialogue=dialogue.iri,
@@ -27,7 +30,7 @@ def answer_evaluation(
 def dialogue_evaluation(
     task_class: TaskClass, dialogue: Dialogue, verdicts: Sequence[Verdict], iri: str
 ) -> Evaluation | None:
-    """The evaluation of a whole dialogue, or ``None`` if the task class has only one round.
+    """Return the evaluation of a whole dialogue, or ``None`` if the task class has only one round.
 
     Scores are aggregated by :mod:`kgbench.scoring.aggregation`. A dialogue with a round that could
     not be judged (evaluator error, timeout without scores) has the outcome of that round and no
@@ -57,7 +60,10 @@ def evaluations(
     verdicts: Sequence[Verdict],
     mint: Callable[[str, int | None], str],
 ) -> list[Evaluation]:
-    """All evaluations of a dialogue: one per answer and, for several rounds, one of the whole."""
+    """Return all evaluations of a dialogue.
+
+    There is one per answer and, for several rounds, one of the whole dialogue.
+    """
     of_answers = [
         answer_evaluation(task_class, dialogue, k, verdict, mint(dialogue.iri, k))
         for k, verdict in zip(dialogue.judged, verdicts, strict=False)

@@ -22,14 +22,14 @@ class Selection:
     models: tuple[str, ...] = ()
 
     def fits(self, task: str, model: str) -> bool:
-        """Whether dialogues with these labels of task and model are selected."""
+        """Return whether dialogues with these labels of task and model are selected."""
         return _matches(task, self.tasks) and (
             _matches(model, self.models) or _matches(model.partition(":")[2], self.models)
         )
 
 
 def select_runs(store: Store, runs: Sequence[RunInfo], selection: Selection) -> list[RunInfo]:
-    """The runs that hold dialogues of ``selection``; all runs if the selection has no globs.
+    """Return the runs that hold dialogues of ``selection``; all runs if the selection has no globs.
 
     Raises :class:`~kgbench.errors.TaskError` if no run does.
     """

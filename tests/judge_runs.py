@@ -25,7 +25,7 @@ def judged_run(store, *specs, iterations=4, labels=None):
 def run(store, plan, given=None):
     """Run or continue a plan, with short waits between retries."""
     settings = Settings(run=run_to_continue(store, plan), patience_scale=0.01, executor="local:1")
-    return asyncio.run(run_plan(store, plan, settings, given=given))
+    return asyncio.run(run_plan(store, plan, settings, plan_exercises=given))
 
 
 def ask(store, of, name, *specs, **chosen):

@@ -12,7 +12,7 @@ from scipy import stats
 
 from kgbench.analysis.compare import ALL_TASKS, compare
 from kgbench.analysis.declarations import ScoreSet
-from kgbench.analysis.estimands import estimand
+from kgbench.analysis.estimands import find_estimand
 from kgbench.analysis.intervals import Bounds
 from kgbench.analysis.leaders import leaders
 from kgbench.analysis.matching import Match, matches
@@ -68,31 +68,31 @@ def test_claims_are_about_cases_of_this_kind():
         "The row 'Tasks with several cases' is about the others."
     )
     assert table.context["estimand"] == "cases"
-    naive = compare(match, a, b, about="dialogues", samples=10).records()
+    naive = compare(match, a, b, estimand="dialogues", samples=10).records()
     assert naive[1]["p"] == 0.0
-    again = compare(match, a, b, about="repetitions").records()
+    again = compare(match, a, b, estimand="repetitions").records()
     assert again[1]["p"] is not None
     assert again[1]["clusters"] == 20
-    tasks = compare(match, a, b, about="tasks").records()
+    tasks = compare(match, a, b, estimand="tasks").records()
     assert [row["p"] is None for row in tasks[:2]] == [True, True]
     assert tasks[2]["clusters"] == 2
     with pytest.raises(
         QueryError, match="'case' is not an estimand to choose; there are: cases, rep"
     ):
-        compare(match, a, b, about="case")
+        compare(match, a, b, estimand="case")
 
 
 def test_cases_asked_once_leave_repetitions_without_claim():
     """A claim about the same cases rests on the cases with several repetitions."""
     a, b = sides(small(), "model-a", "model-b")
     pairs = rows_of({"t": 3}, [[0.1], [0.2, 0.4], [0.0, 0.1]])
-    table = compare({"t": Match(pairs, (), ())}, a, b, about="repetitions")
+    table = compare({"t": Match(pairs, (), ())}, a, b, estimand="repetitions")
     whole, informative = table.records()
     assert whole["p"] is None
     assert (informative["task"], informative["n_a"]) == ("Cases with several repetitions", 4)
 
 
-def rivals(values, weights=None, about="cases"):
+def rivals(values, weights=None, estimand="cases"):
     """Return models with values by task, case and model."""
     units = {
         Score(task, "f1", None): {
@@ -104,7 +104,7 @@ def rivals(values, weights=None, about="cases"):
     }
     models = sorted({m for cases in values.values() for v in cases.values() for m in v})
     shares = weights or dict.fromkeys(units, Fraction(1, len(units)))
-    return Rivals(units, shares, models, estimand(about))
+    return Rivals(units, shares, models, find_estimand(estimand))
 
 
 def test_a_set_of_tasks_weighs_tasks_not_dialogues():
@@ -185,7 +185,7 @@ def test_pairs_have_both_verdicts():
     (strict,) = pairs(small(), select(small()), alpha=1e-9).records()
     assert (strict["verdict"], strict["tasks_independent"]) == ("not told apart", 0)
     with pytest.raises(QueryError, match="name another"):
-        pairs(small(), select(small()), about="dialogues")
+        pairs(small(), select(small()), estimand="dialogues")
     with pytest.raises(QueryError, match="no two models share"):
         pairs(small(), select(small(), models="model-a"))
 
@@ -221,10 +221,10 @@ def test_a_leaderboard_says_what_its_tests_are_about():
         second["p_best"]
         == stats.permutation_test((differences,), np.sum, permutation_type="samples").pvalue
     )
-    tasks = leaders(small(), select(small()), about="tasks")
+    tasks = leaders(small(), select(small()), estimand="tasks")
     assert tasks.context["estimand"] == "tasks"
     with pytest.raises(QueryError, match="'all' is not an estimand"):
-        leaders(small(), select(small()), about="all")
+        leaders(small(), select(small()), estimand="all")
 
 
 def test_a_leaderboard_without_scores_claims_nothing():

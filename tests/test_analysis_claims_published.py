@@ -118,7 +118,7 @@ def test_pairs_of_models_naive_and_clustered(third, values, a, b):
     ours = matches(third, select(third), *sides(third, a, b))
     both = sides(third, a, b)
     rows = {row["task"]: row for row in compare(ours, *both, margin=0.1).records()}
-    naive = compare(ours, *both, about="dialogues", samples=10).records()
+    naive = compare(ours, *both, estimand="dialogues", samples=10).records()
     differences = {key: values[a][key] - values[b][key] for key in values[a]}
     expected = stats.ttest_1samp(list(differences.values()), 0)
     assert naive[-1]["task"] == ALL_TASKS
@@ -138,9 +138,9 @@ def test_haiku_and_mini_side_by_side(third):
     """The published difference is significant for these dialogues, and less so for their kind."""
     both = sides(third, HAIKU, MINI)
     found = matches(third, select(third), *both)
-    naive = compare(found, *both, about="dialogues", samples=10).records()[-1]
+    naive = compare(found, *both, estimand="dialogues", samples=10).records()[-1]
     cases = compare(found, *both).records()[-1]
-    tasks = compare(found, *both, about="tasks").records()[-1]
+    tasks = compare(found, *both, estimand="tasks").records()[-1]
     assert naive["p"] == pytest.approx(1.18e-26, rel=0.01)
     assert cases["p"] == pytest.approx(0.00548, rel=0.01)
     assert tasks["p"] == pytest.approx(0.0045, rel=0.02)
@@ -182,7 +182,7 @@ def test_counts_of_changed_verdicts_are_those_of_scipy(third, values):
     assert counts["pairs_no_longer"] == found["pairs_no_longer"] == 0
     assert counts["tasks_no_longer"] == found["tasks_no_longer"] == 80
     assert counts["by_t"] == found["tasks_lost_by_t"] == 25
-    assert pairs(third, select(third), about="tasks").context["pairs_no_longer"] == 1
+    assert pairs(third, select(third), estimand="tasks").context["pairs_no_longer"] == 1
     # By statsmodels: OLS on the tasks, covariance clustered by case, times 5 / 4 (G / (G - 1)).
     p = {(row["a"][:6], row["b"][:6]): row["p"] for row in table.records()}
     assert p["claude", "gpt-4o"] == pytest.approx(0.00547906, rel=1e-5)
@@ -195,7 +195,7 @@ def test_verdicts_at_task_level(third):
     for a, b in combinations([HAIKU, FLASH, GPT35, MINI], 2):
         both = sides(third, a, b)
         found = matches(third, select(third), *both)
-        of = compare(found, *both, about="dialogues", samples=10).records()
+        of = compare(found, *both, estimand="dialogues", samples=10).records()
         naive += sum(row["p"] is not None and row["p"] < 0.05 for row in of[:26])
         clustered = compare(found, *both).records()
         cases += sum(row["p"] is not None and row["p"] < 0.05 for row in clustered[:26])

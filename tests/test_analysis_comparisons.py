@@ -57,7 +57,7 @@ def compared(first, second, **options):
     """Return the comparison of two resources in the small store, by task."""
     a, b = sides(small(), first, second)
     found = matches(small(), select(small()), a, b, **options)
-    rows = compare(found, a, b, about="dialogues", samples=500).records()
+    rows = compare(found, a, b, estimand="dialogues", samples=500).records()
     return {row["task"]: row for row in rows}
 
 
@@ -79,8 +79,8 @@ def test_sides_without_common_cases_are_compared_unpaired():
     a, b = sides(small(), "model-a", "model-b")
     found = matches(small(), select(small()), a, b, tasks="Pick-turtle")
     match = found["Pick-turtle"]
-    apart = type(match)((), *(tuple(side) for side in match.used()))
-    table = compare({"Pick-turtle": apart}, a, b, about="dialogues", samples=100)
+    apart = type(match)((), *(tuple(side) for side in match.compared_rows()))
+    table = compare({"Pick-turtle": apart}, a, b, estimand="dialogues", samples=100)
     (row,) = table.records()
     expected = stats.ttest_ind([1.0, 0.5, 1 / 3], [0.0, 0.0, 1.0])
     assert (row["pairing"], row["only_a"]) == ("unpaired", None)

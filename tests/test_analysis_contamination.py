@@ -99,7 +99,7 @@ def test_metrics_and_rounds_can_be_chosen(store):
     with pytest.raises(QueryError, match="no task that matches"):
         contamination(store, select(store), metric="nothing")
     with pytest.raises(QueryError, match="treats dialogues as independent"):
-        contamination(store, select(store), about="dialogues")
+        contamination(store, select(store), estimand="dialogues")
 
 
 def test_twins_without_partners_are_left_out_and_told():

@@ -11,7 +11,7 @@ import pytest
 from kgbench.analysis import compass
 from kgbench.analysis.case_means import claim
 from kgbench.analysis.clusters import FEWEST_FOR_T, least_p
-from kgbench.analysis.estimands import USER_ESTIMANDS, estimand, estimands
+from kgbench.analysis.estimands import USER_ESTIMANDS, estimands, find_estimand
 from kgbench.analysis.histogram import Histogram
 from kgbench.analysis.inference import inference, method
 from kgbench.analysis.intervals import Bounds
@@ -57,12 +57,12 @@ def test_tables_name_what_their_intervals_and_tests_are_about(name):
     """Estimand and method stand in the context and, with the same label, in a note."""
     store, wanted = ASKED_FOR[name]
     opened = results(graph(store))
-    asked = ANALYSES[name].asked(**wanted)
+    asked = ANALYSES[name].build_request(**wanted)
     table = asked.made(opened.store, opened.selection)
     assert CLAIMS & set(table.names)
     by = str(table.context["method"])
     assert by == ("correlation" if name == "items" else "clustered")
-    about = estimand(method(by).estimand or "cases")
+    about = find_estimand(method(by).estimand or "cases")
     assert (table.context["estimand"], table.context["estimand_label"]) == (about.name, about.label)
     assert any(f"about {about.label}" in note for note in table.notes)
 
@@ -73,7 +73,7 @@ def test_no_analysis_is_forgotten():
     assert not CLAIMS & {column.name for column in compass.COLUMNS}
     for name in WITHOUT - {"compass"}:
         opened = results(small())
-        table = ANALYSES[name].asked().made(opened.store, opened.selection)
+        table = ANALYSES[name].build_request().made(opened.store, opened.selection)
         assert not CLAIMS & set(table.names)
 
 
@@ -82,14 +82,14 @@ def test_no_analysis_is_forgotten():
 def test_any_estimand_can_be_asked_for(name, about):
     """Means do not depend on the estimand; only `dialogues` treats dialogues as independent."""
     opened = results(small())
-    table = ANALYSES[name].asked(about=about).made(opened.store, opened.selection)
+    table = ANALYSES[name].build_request(estimand=about).made(opened.store, opened.selection)
     assert table.context["estimand"] == about
     assert table.context["method"] == ("independent" if about == "dialogues" else "clustered")
     shown = "gain" if name == "dialogue" else "score" if name == "characterization" else "mean"
-    first = ANALYSES[name].asked().made(opened.store, opened.selection)
+    first = ANALYSES[name].build_request().made(opened.store, opened.selection)
     assert table.column(shown) == first.column(shown)
     with pytest.raises(QueryError, match="did you mean"):
-        ANALYSES[name].asked(about=f"{about}s").made(opened.store, opened.selection)
+        ANALYSES[name].build_request(estimand=f"{about}s").made(opened.store, opened.selection)
 
 
 @pytest.fixture
@@ -160,9 +160,8 @@ def test_a_score_set_declares_its_estimand(tmp_path):
     opened = results(small())
     mine = {"score_set": "mine", "declared": own}
     assert opened.leaderboard(significance=True, **mine).context["estimand"] == "tasks"
-    assert (
-        opened.leaderboard(test="clustered", about="cases", **mine).context["estimand"] == "cases"
-    )
+    board = opened.leaderboard(test="clustered", estimand="cases", **mine)
+    assert board.context["estimand"] == "cases"
     assert opened.leaderboard(test="paired", **mine).context["estimand"] == "dialogues"
     own.write_text(own.read_text().replace("estimand:tasks", "estimand:task"))
     with pytest.raises(ResourceError, match="estimand/tasks"):
@@ -172,7 +171,7 @@ def test_a_score_set_declares_its_estimand(tmp_path):
 def test_methods_are_declared_with_what_they_are_about():
     """A published method keeps its own estimand, whatever is requested."""
     for name in ("paired", "formats", "student", "independent"):
-        assert inference("cases", name).about.name == "dialogues"
+        assert inference("cases", name).estimand.name == "dialogues"
     assert inference("repetitions").method.name == "clustered"
     assert {one.name for one in estimands()} > set(USER_ESTIMANDS)
     with pytest.raises(QueryError, match="InferenceMethod 'guess'"):
@@ -191,19 +190,19 @@ def cells(values):
 def test_a_claim_rests_on_cases():
     """Twenty answers to one case support no claim; twelve cases have the clustered error."""
     share = Bounds(0.0, 1.0)
-    alone = claim(estimand("cases"), cells([[[0.0, 1.0] * 10]]), share)
+    alone = claim(find_estimand("cases"), cells([[[0.0, 1.0] * 10]]), share)
     assert (alone.number, alone.low, alone.missing) == (0, None, "one case")
-    five = claim(estimand("cases"), cells([np.eye(5)]), share)
+    five = claim(find_estimand("cases"), cells([np.eye(5)]), share)
     assert (five.number, five.low, five.missing) == (5, None, "fewer than 6 cases")
     values = np.random.default_rng(3).integers(0, 2, (1, 12, 4))
-    many = claim(estimand("cases"), cells(values), share)
+    many = claim(find_estimand("cases"), cells(values), share)
     assert many.error == pytest.approx(values.mean(2)[0].std(ddof=1) / 12**0.5)
     assert many.low < many.mean < many.high
-    again = claim(estimand("repetitions"), cells(values), share)
+    again = claim(find_estimand("repetitions"), cells(values), share)
     within = values[0].var(axis=1, ddof=1)
     assert again.number == 48
     assert again.error == pytest.approx((within.sum() / 4) ** 0.5 / 12)
-    naive = claim(estimand("dialogues"), cells(values), share)
+    naive = claim(find_estimand("dialogues"), cells(values), share)
     assert naive.error == pytest.approx(values.std(ddof=1) / 48**0.5)
 
 

@@ -171,7 +171,7 @@ def test_sizes_of_the_chosen_tasks():
           kgb:round 0 ; <metric/Pick/1.0/f1> 0.0e0 } }
         WHERE { GRAPH ?g { ?t a kgb:Task ; kgb:taskClass ?c ; ?n "Pick-10" } }"""
     store = altered(SIZED, other, without(few % 1), without(few % 2))
-    rows = sizes(store, select(store), tasks="Pick-*", about="dialogues").records()
+    rows = sizes(store, select(store), tasks="Pick-*", estimand="dialogues").records()
     assert [(r["series"], r["model"], r["size"], r["n"]) for r in rows] == [
         *(("Pick", "Model A", size, 3) for size in (10, 20)),
         *(("Pick", "Model B", size, 1) for size in (10, 20)),

@@ -126,7 +126,7 @@ def test_a_bar_shows_one_estimate_and_the_wait(monkeypatch):
     monkeypatch.setenv("COLUMNS", "120")
     wait = Wait("429 from 127.0.0.1:4111", time.monotonic() + 11.5)
     with progress("Rdf[ab]*", 7) as advance:
-        advance(3, "2.0/s", total=7, left=75.0, wait=wait)
+        advance(3, "2.0/s", total=7, seconds_left=75.0, wait=wait)
     said = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", terminal.getvalue())
 
     assert "waiting: 429 from 127.0.0.1:4111, next attempt in 12 s" in said
@@ -144,7 +144,7 @@ def test_lines_tell_of_each_wait_once(monkeypatch, capsys):
     monkeypatch.setattr("kgbench.engine.progress.time", clock)
     with progress("run", 7) as advance:
         for now[0], until in ((0, 0.5), (1, 3), (1, 3), (3, 6), (4, 600), (20, 590), (610, 612)):
-            advance(1, "0.1/s", total=7, left=90.0, wait=Wait("429 from host", until))
+            advance(1, "0.1/s", total=7, seconds_left=90.0, wait=Wait("429 from host", until))
     said = capsys.readouterr().err.splitlines()
 
     assert [line for line in said if "waiting" in line] == [

@@ -193,7 +193,7 @@ def test_calls_are_repeated_as_the_challenge_does() -> None:
     with system(saying("sorry", 500)) as (url, _), pytest.raises(ProviderError) as raised:
         answered(url)
     patience = RetryPolicy(5, 1.0)
-    patience.begun()
+    patience.count_call()
     waits = [patience.wait(failures, 0, raised.value) for failures in range(1, 7)]
     assert waits == [15.0] * 5 + [None]
     connector = text2sparql.open(model_setup("text2sparql:http://127.0.0.1:9/"), 1.0)

@@ -60,18 +60,18 @@ def test_faults_of_sentences_are_named(part: Part) -> None:
     odd = (Sentence(first.id, first.text, (fact, fact)), *part.test[1:])
     again = replace(part.train[0], id=first.id, text="Another.")
     lists = {"similarity-list": {first.id: ("nobody",)}}
-    asked = {**part.asked, part.test[1].id: "Another text.", "new": "A text."}
+    asked = {**part.test_texts, part.test[1].id: "Another text.", "new": "A text."}
 
     assert new(part, test=odd) == {Problem("duplicate-fact", first.id, "'spans' 2 times")}
     assert new(part, validation=(again,)) == {
         Problem("duplicate-id", first.id, "occurrence 2 in test")
     }
     assert new(part, lists=lists) == {Problem("unknown-training-id", first.id, "nobody")}
-    assert new(part, asked=asked) == {
+    assert new(part, test_texts=asked) == {
         Problem("test-file-differs", part.test[1].id, "the text differs"),
         Problem("test-file-differs", "new", "one lacks it"),
     }
-    assert new(part, asked={}) == set()
+    assert new(part, test_texts={}) == set()
 
 
 def test_what_a_part_has_not_is_said(part: Part, tmp_path: Path) -> None:

@@ -76,7 +76,7 @@ def test_never_more_than_allowed():
             await pace.enter(1)
             most = max(most, pace.under_way)
             await asyncio.sleep(0)
-            pace.answered(1, None)
+            pace.release_answered(1, None)
 
         await asyncio.gather(*(one() for _ in range(50)))
         return most, pace.under_way
@@ -90,7 +90,7 @@ def test_wait_of_one_call_holds_for_the_model():
     async def waiting():
         clock = Clock()
         pace = RateLimiter(4, clock=clock)
-        pace.refused(RateLimited("slower", retry_after=30.0), await pace.enter(1))
+        pace.release_refused(RateLimited("slower", retry_after=30.0), await pace.enter(1))
         tasks = [asyncio.create_task(pace.enter(1)) for _ in range(3)]
         await asyncio.sleep(0)
         held = pace.under_way
@@ -108,7 +108,7 @@ def test_stopping_ends_the_waits_of_providers():
 
     async def stopping():
         pace = RateLimiter(4)
-        pace.refused(RateLimited("slower", retry_after=3600.0), await pace.enter(1))
+        pace.release_refused(RateLimited("slower", retry_after=3600.0), await pace.enter(1))
         task = asyncio.create_task(pace.enter(1))
         await asyncio.sleep(0)
         pace.close()
@@ -139,7 +139,7 @@ def test_stopping_passes_over_who_waits_no_more():
 
     async def stopping():
         pace = RateLimiter(4)
-        pace.refused(RateLimited("slower", retry_after=3600.0), await pace.enter(1))
+        pace.release_refused(RateLimited("slower", retry_after=3600.0), await pace.enter(1))
         gone, other = (asyncio.create_task(pace.enter(1)) for _ in range(2))
         await asyncio.sleep(0)
         gone.cancel()
@@ -160,7 +160,7 @@ def test_cancelled_call_frees_its_place():
         await pace.enter(1)
         waiting = asyncio.create_task(pace.enter(1))
         await asyncio.sleep(0)
-        pace.answered(1, None)
+        pace.release_answered(1, None)
         waiting.cancel()
         await asyncio.gather(waiting, return_exceptions=True)
         return pace.under_way
@@ -178,7 +178,7 @@ def test_a_call_that_waits_no_more_is_passed_over():
         await asyncio.sleep(0)
         gone.cancel()
         await asyncio.gather(gone, return_exceptions=True)
-        pace.answered(1, None)
+        pace.release_answered(1, None)
         return await next_, pace.under_way
 
     assert asyncio.run(cancelling()) == (0, 1)
@@ -189,11 +189,11 @@ def test_raises_that_are_survived_grow():
 
     async def raising():
         pace = RateLimiter(64)
-        pace.refused(RateLimited("slower"), await pace.enter(1))
+        pace.release_refused(RateLimited("slower"), await pace.enter(1))
         seen = [pace.limit]
         for _ in range(2_000):
             await pace.enter(1)
-            pace.answered(1, None)
+            pace.release_answered(1, None)
             if pace.limit != seen[-1]:
                 seen.append(pace.limit)
         return seen
@@ -219,7 +219,7 @@ def test_requests_and_tokens_per_minute_are_kept():
         clock.now += 1.5  # enough for a request, not for the 200 tokens that are owed
         pace._admit()
         seen.append(pace.under_way)
-        pace.answered(300, 50)
+        pace.release_answered(300, 50)
         await waiting
         seen.append(pace.under_way)
         pace._alarm.cancel()
@@ -266,7 +266,7 @@ def test_no_wait_without_end():
 
     async def refused():
         await pace.enter(1)
-        pace.refused(error, 1)
+        pace.release_refused(error, 1)
         return await asyncio.wait_for(pace.enter(1), 60)
 
     assert asyncio.run(refused()) == 0

@@ -209,7 +209,7 @@ def test_a_reply_to_other_words_is_not_taken(tmp_path, loopback):
     kept = killed(words(place, spec, iterations=1), place, 1)
     (segment,) = (place / "write-ahead").glob(SEGMENTS)
     (received,) = kept.values()
-    changed = write_ahead_entries.serialised(received._replace(asked="0" * 64))
+    changed = write_ahead_entries.serialised(received._replace(request_digest="0" * 64))
     segment.write_bytes(write_ahead.framed(changed))
     done = json.loads(kgbench(*words(place, spec, iterations=1)).stdout)
 

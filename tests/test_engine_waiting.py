@@ -147,7 +147,7 @@ def test_a_refusal_beside_nobody_lets_all_wait():
 def test_the_knocking_ends():
     """The retries are at most as many as the calls plus a fixed reserve."""
     patience = RetryPolicy(max_retries=1_000, scale=0.0)
-    patience.begun()
+    patience.count_call()
     waits = [patience.wait(1, 0, ProviderError("down")) for _ in range(103)]
 
     assert waits.index(None) == 101

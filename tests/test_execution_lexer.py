@@ -242,4 +242,4 @@ def test_tokens_have_a_limit():
     with pytest.raises(lexer.TooManyTokens, match="more than 2 tokens"):
         list(lexer.tokens("?a ?b", 2))
     with pytest.raises(lexer.TooManyTokens):
-        lexer.refusal("SELECT * {\\u0020 service:x\r}", most=7)
+        lexer.refusal("SELECT * {\\u0020 service:x\r}", max_tokens=7)

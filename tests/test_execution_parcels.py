@@ -67,7 +67,7 @@ def test_a_worker_that_came_later_says_what_it_lacks(monkeypatch):
 def test_a_shelf_keeps_what_was_used_last():
     """The cache drops the least recently used cases, but always holds the whole current batch."""
     contents = {bytes([k]): pickle.dumps(case(k, "x" * 1_000)) for k in range(4)}
-    shelf = CaseCache(most=2_500)
+    shelf = CaseCache(max_bytes=2_500)
     for key in (0, 1, 0, 2):
         shelf.take({bytes([key]): contents[bytes([key])]}, [bytes([key])])
     assert set(shelf.take({}, contents)) == {b"\0", b"\2"}

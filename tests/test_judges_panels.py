@@ -60,8 +60,8 @@ def test_rules_settle_verdicts(name, votes, becomes):
     """A rule gives an option, or a reason for none, in any order of the verdicts."""
     completeness = rubric("completeness")
     expected = (None, becomes) if isinstance(becomes, NoVerdictReason) else (becomes, None)
-    assert rule(name).settled(votes, completeness) == expected
-    assert rule(name).settled(votes[::-1], completeness) == expected
+    assert rule(name).combine(votes, completeness) == expected
+    assert rule(name).combine(votes[::-1], completeness) == expected
 
 
 def test_rules_are_declared():

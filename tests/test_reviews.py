@@ -125,7 +125,7 @@ def test_pairs_are_shown_once(store):
     found = judgements(verdicts(store, select(store)))
     (one,) = [each for each in found if each.rubric.kind == "compare"]
     assert len({one.about for one in queue.entries}) == len(queue.entries) == 4
-    expected = "first" if entry.shown[0].dialogue == entry.about[0] else "second"
+    expected = "first" if entry.dialogues[0].dialogue == entry.about[0] else "second"
     assert list(one.by_judge.values()) == [expected]
     assert_conforms(store)
 
@@ -138,7 +138,7 @@ def test_verdicts_are_recorded_with_who_when_how_long_and_why(read):
     found = record.reviews(read)
     first = found[0]
 
-    assert [(one.reviewer, one.why, one.seconds) for one in found[:3]] == [
+    assert [(one.reviewer, one.reason, one.seconds) for one in found[:3]] == [
         ("owl", "It is.", 4.5),
         ("fox", "=1+1 <b>\u202e&", None),
         ("owl", "", 2.0),
@@ -307,7 +307,7 @@ def own(store, **changed):
     row = {
         "reviewer": "bee",
         "rubric": "correctness",
-        "dialogue": entry.shown[0].dialogue,
+        "dialogue": entry.dialogues[0].dialogue,
         "chosen": "wrong",
         "decided": "2026-11-23T10:00:00Z",
         **changed,

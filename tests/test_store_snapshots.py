@@ -151,7 +151,7 @@ def test_a_snapshot_that_fails_is_missing(caplog):
         raise OSError("No space left on device")
 
     publisher = snapshots.Publisher(take)
-    publisher.changed()
+    publisher.report_write()
     publisher.hurry()
     assert tried.wait(60)
     assert publisher.stop()

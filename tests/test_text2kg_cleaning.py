@@ -61,7 +61,7 @@ def cleaned(folder: Path, *records: dict[str, Any]) -> tuple[list[str | None], l
     write(folder / RESPONSES, *records)
     (responses,) = text2kgbench.read(folder).sets
     given = responses.read_ontology("bridge")
-    odd = [one.about for one in given.problems if one.kind == "facts-differ"]
+    odd = [one.subject for one in given.problems if one.kind == "facts-differ"]
     return [one.cleaning for one in given.responses], odd
 
 

@@ -212,7 +212,7 @@ def test_odd_sets_of_responses(data: Path) -> None:
         assert_conforms(store)
 
     told = {
-        kind: [problem.about.rpartition("_")[2] for problem in found.parts[0].problems
+        kind: [problem.subject.rpartition("_")[2] for problem in found.parts[0].problems
                if problem.kind == kind]
         for kind in ("missing-response", "duplicate-response", "metrics-missing", "turtle-differs")
     }  # fmt: skip
@@ -222,7 +222,7 @@ def test_odd_sets_of_responses(data: Path) -> None:
         "metrics-missing": ["4", "4", "9"],
         "turtle-differs": [],
     }
-    unknown = [p.about for p in found.parts[0].problems if p.kind == "unknown-response-id"]
+    unknown = [p.subject for p in found.parts[0].problems if p.kind == "unknown-response-id"]
     assert unknown == ["ont_1_bridge_test_9", "ont_1_bridge_test_1"]  # no sentence is unseen
     texts = [dialogue.answers[0] for dialogue, _ in run.items]
     assert texts == ["said 1", "said 2", "said 3", "said again"]

@@ -159,7 +159,7 @@ def test_the_budget_is_told():
     """A model is told of every limit that is set, and of no other."""
     whole = budget.of({"budgetCalls": 3, "budgetTokens": 10, "budgetDollars": 0.5})
 
-    assert whole.left(1, Spent(4, 9.0, Decimal("0.1"))) == (
+    assert whole.remaining(1, Spent(4, 9.0, Decimal("0.1"))) == (
         "Left: 2 of 3 tool calls, 6 of 10 tokens, 0.4000 of 0.5 US dollars."
     )
     assert budget.of({"budgetCalls": 3, "budgetDollars": 0.0}) == Budget(3)

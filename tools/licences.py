@@ -29,9 +29,25 @@ class Standing(IntEnum):
 
 _PERMISSIVE = frozenset(
     (
-        *("0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "CC0-1.0", "CNRI-Python", "HPND"),
-        *("ISC", "LicenseRef-BSD", "LicenseRef-Public-Domain", "MIT", "MIT-0", "MIT-CMU"),
-        *("PSF-2.0", "Python-2.0", "Unlicense", "W3C", "W3C-20150513", "Zlib"),
+        "0BSD",
+        "Apache-2.0",
+        "BSD-2-Clause",
+        "BSD-3-Clause",
+        "CC0-1.0",
+        "CNRI-Python",
+        "HPND",
+        "ISC",
+        "LicenseRef-BSD",
+        "LicenseRef-Public-Domain",
+        "MIT",
+        "MIT-0",
+        "MIT-CMU",
+        "PSF-2.0",
+        "Python-2.0",
+        "Unlicense",
+        "W3C",
+        "W3C-20150513",
+        "Zlib",
     )
 )
 _WEAK = re.compile(r"(?:LGPL|MPL|EPL|CDDL)-")
@@ -76,7 +92,7 @@ _TOKEN = re.compile(r"[()]|[^\s()]+")
 
 
 def of(metadata: PackageMetadata) -> str | None:
-    """The licence in ``metadata`` as an SPDX expression; ``None`` if it cannot be determined.
+    """Return the licence in ``metadata`` as an SPDX expression; ``None`` if it is unclear.
 
     The expression takes precedence over the older field, and that over classifiers, which all hold.
     """
@@ -90,7 +106,7 @@ def of(metadata: PackageMetadata) -> str | None:
 
 
 def standing(expression: str | None) -> Standing:
-    """The standing of an SPDX expression: the best one of ``OR``, the worst one of ``AND``.
+    """Return the standing of an SPDX expression: the best one of ``OR``, the worst one of ``AND``.
 
     >>> standing("MIT OR GPL-3.0-only").name, standing("MIT AND GPL-3.0-only").name
     ('PERMISSIVE', 'REFUSED')

@@ -21,7 +21,7 @@ from tools.distributions import Distribution, brought_along
 
 
 def bill(extras: Collection[str] = ()) -> dict[str, Json]:
-    """The bill of materials of the kgbench that is installed here, as JSON-shaped data."""
+    """Return the bill of materials of the kgbench that is installed here, as JSON-shaped data."""
     packages = brought_along(extras)
     references = {name: _reference(name, package) for name, package in packages.items()}
     subject, *others = (_component(name, package, references) for name, package in packages.items())
@@ -47,7 +47,7 @@ def bill(extras: Collection[str] = ()) -> dict[str, Json]:
 
 
 def _reference(name: str, package: Distribution) -> str:
-    """The package URL, with name and version on the Python Package Index."""
+    """Return the package URL, with name and version on the Python Package Index."""
     return f"pkg:pypi/{quote(name)}@{quote(package.version)}"
 
 

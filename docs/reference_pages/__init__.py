@@ -24,7 +24,7 @@ from docs.reference_pages import (
 
 @cache
 def pages() -> Mapping[str, str]:
-    """The text of every page and drawing, by its path below ``docs/``."""
+    """Return the text of every page and drawing, by its path below ``docs/``."""
     return {
         "reference/command-line.md": command_line.page(),
         "reference/configuration.md": configuration.page(),

@@ -29,7 +29,7 @@ of an error), `--version`, and the options of [shell completion](../completion.m
 
 
 def commands() -> Iterator[tuple[str, Any]]:
-    """Every command that does something, with its whole name, such as ``kgbench store copy``."""
+    """Yield every executable command with its full name, such as ``kgbench store copy``."""
     yield from _below("kgbench", typer.main.get_command(app))
 
 
@@ -43,12 +43,12 @@ def _below(name: str, found: Any) -> Iterator[tuple[str, Any]]:
 
 
 def flags(parameter: Any) -> list[str]:
-    """How an option is written, its negation included."""
+    """Return how an option is written, its negation included."""
     return [*parameter.opts, *parameter.secondary_opts]
 
 
 def page() -> str:
-    """The page in Markdown."""
+    """Return the page in Markdown."""
     lines = [INTRODUCTION]
     for name, found in commands():
         lines.append(f"## {name}\n")
@@ -79,7 +79,7 @@ def _table(found: Any) -> Iterator[str]:
 
 
 def _default(parameter: Any) -> str:
-    """The value of an option that is not given; what a place decides is not told."""
+    """Return the value of an option that is not given; what a place decides is not told."""
     value = parameter.default
     if value is None or callable(value) or value in ((), [], "", False) or parameter.required:
         return ""

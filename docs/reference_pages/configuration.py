@@ -20,7 +20,7 @@ This page is generated from `shapes/configuration.ttl`, which defines the valid 
 
 
 def page() -> str:
-    """The page in Markdown."""
+    """Return the page in Markdown."""
     found = graph("shapes", "configuration.ttl")
     lines = [INTRODUCTION]
     for title, kind in (
@@ -37,7 +37,7 @@ def page() -> str:
 
 
 def _rows(found: Graph, shape: Node) -> Iterator[str]:
-    """A row for each key: what its value may be, and for lists what each entry may be."""
+    """Yield a row for each key: what its value may be, and for lists what each entry may be."""
     keys = sorted(found.objects(shape, SH.property), key=lambda key: text(found, key, SH.name))
     for name, group in groupby(keys, key=lambda key: text(found, key, SH.name)):
         paths = {key: found.value(key, SH.path) for key in group}

@@ -32,7 +32,7 @@ _KINDS = {int: "a whole number", float: "a number", bool: "true or false", str: 
 
 
 def part() -> str:
-    """What is declared, in Markdown."""
+    """Return the declarations in Markdown."""
     known = declarations()
     assert set(known) >= set(ORDER), "a built-in connector has no declaration"
     lines = list(_servers(known))
@@ -43,7 +43,7 @@ def part() -> str:
 
 
 def renewed(page: str) -> str:
-    """``page`` with this part as it is now."""
+    """Return ``page`` with this part as it is now."""
     before, _, rest = page.partition(BEGIN)
     return f"{before}{BEGIN}\n{part()}\n{END}{rest.partition(END)[2]}"
 

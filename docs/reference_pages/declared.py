@@ -19,7 +19,7 @@ CSVW = Namespace("http://www.w3.org/ns/csvw#")
 
 @cache
 def graph(folder: str, pattern: str) -> Graph:
-    """All files of a declared folder that match ``pattern``, in one graph."""
+    """Return all files of a declared folder that match ``pattern``, in one graph."""
     found = Graph()
     for path in sorted(resources.folder(folder).glob(pattern)):
         found.parse(path, format="turtle")
@@ -29,27 +29,27 @@ def graph(folder: str, pattern: str) -> Graph:
 
 
 def text(found: Graph, subject: Node, *properties: Node) -> str:
-    """The value of the first of these properties that ``subject`` has, or nothing."""
+    """Return the value of the first of these properties that ``subject`` has, or nothing."""
     values = (found.value(subject, each, any=True) for each in properties)
     return next((str(value) for value in values if value is not None), "")
 
 
 def label(found: Graph, subject: Node) -> str:
-    """The short name of a declared thing."""
+    """Return the short name of a declared thing."""
     return text(found, subject, SKOS.notation)
 
 
 def short(found: Graph, term: Node) -> str:
-    """A term as Turtle writes it, with its prefix."""
+    """Return a term as Turtle writes it, with its prefix."""
     return term.n3(found.namespace_manager) if isinstance(term, Identifier) else str(term)
 
 
 def named(found: Graph, kind: Node) -> Iterator[tuple[str, Node]]:
-    """The things of a class with their short names, in the order of the names."""
+    """Yield the things of a class with their short names, in the order of the names."""
     things = {(label(found, each), each) for each in found.subjects(None, kind)}
     yield from sorted(things, key=lambda pair: (pair[0].casefold(), str(pair[1])))
 
 
 def cell(words: str) -> str:
-    """``words`` as they can stand in a cell of a table."""
+    """Return ``words`` as they can stand in a cell of a table."""
     return " ".join(words.split()).replace("|", "\\|").replace("<", "&lt;")

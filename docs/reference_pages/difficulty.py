@@ -41,7 +41,7 @@ numbers of this page again.
 
 @cache
 def table() -> Table:
-    """The numbers of the page, as ``kgbench analyze difficulty`` gives them."""
+    """Return the numbers of the page, as ``kgbench analyze difficulty`` gives them."""
     with NUMBERS.open(encoding="utf-8", newline="") as file:
         rows = [
             tuple(_value(column, row[column.name]) for column in COLUMNS)
@@ -60,12 +60,12 @@ def _value(column: Column, text: str) -> Value:
 
 
 def families() -> list[str]:
-    """The families of the page, in the order of their names."""
+    """Return the families of the page, in the order of their names."""
     return sorted(set(map(str, table().column("family"))))
 
 
 def page() -> str:
-    """The page: a figure for each family."""
+    """Return the page: a figure for each family."""
     cases = max(int(str(number)) for number in table().column("n"))
     parts = [INTRODUCTION.format(cases=cases)]
     for family in families():
@@ -75,7 +75,7 @@ def page() -> str:
 
 
 def figures() -> Mapping[str, str]:
-    """The figure of each family as SVG, by its path below ``docs/``."""
+    """Return the figure of each family as SVG, by its path below ``docs/``."""
     from kgbench.plots.figures import save
     from kgbench.plots.kinds import KINDS, Layout
 

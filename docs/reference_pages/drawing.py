@@ -162,12 +162,12 @@ ZONES = (
 
 
 def vocabulary() -> str:
-    """The classes of the vocabulary with the properties between them, as SVG."""
+    """Return the classes of the vocabulary with the properties between them, as SVG."""
     return _drawn(VOCABULARY, VOCABULARY_EDGES, (), "Classes and properties of the vocabulary")
 
 
 def result_graph() -> str:
-    """What a store holds of one answer, graph by graph, as SVG."""
+    """Draw the recorded resources of one answer, by named graph, as SVG."""
     return _drawn(RESULT, RESULT_EDGES, ZONES, "What a store holds of one answer")
 
 
@@ -244,7 +244,7 @@ def _label(start: tuple[float, float], end: tuple[float, float], words: str) -> 
 
 
 def _border(inside: tuple[float, float], outside: tuple[float, float]) -> tuple[float, float]:
-    """Where the line between two middles leaves the box around the first."""
+    """Return the point where the line between two centres leaves the box around the first."""
     dx, dy = outside[0] - inside[0], outside[1] - inside[1]
     share = min(
         BOX[0] / 2 / abs(dx) if dx else 1.0,

@@ -118,7 +118,7 @@ DECISIONS: Final = (
 
 
 def table() -> str:
-    """The decisions as a section in Markdown."""
+    """Return the decisions as a section in Markdown."""
     lines = [INTRODUCTION, "| form | example | decision | ground |\n|---|---|---|---|"]
     for one in DECISIONS:
         example = one.answer.replace("\r\n", "⏎").replace("\n", "⏎").replace("|", "\\|")

@@ -83,13 +83,13 @@ class Room(NamedTuple):
 
 
 def room_of(path: Path) -> str:
-    """The room that a file of the package belongs to; "" for the package's own ``__init__``."""
+    """Return the room of a file of the package; "" for the package's ``__init__``."""
     first = path.relative_to(PACKAGE).with_suffix("").parts[0]
     return "" if first == "__init__" else first
 
 
 def own_imports(path: Path) -> Iterator[str]:
-    """The rooms that a file imports, wherever in it."""
+    """Yield the rooms that a file imports, wherever in it."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom) and node.level == 0 and node.module is not None:
             package, _, module = node.module.partition(".")
@@ -102,7 +102,7 @@ def own_imports(path: Path) -> Iterator[str]:
 
 @cache
 def rooms() -> Mapping[str, Room]:
-    """Every room by its name, from the ground up."""
+    """Return every room by its name, from the ground up."""
     files: dict[str, list[Path]] = {name: [] for floor in FLOORS for name in floor.rooms}
     for path in sorted(PACKAGE.rglob("*.py")):
         if room_of(path):
@@ -119,7 +119,7 @@ def _room(name: str, paths: list[Path]) -> Room:
 
 @cache
 def imports() -> Mapping[str, frozenset[str]]:
-    """The rooms that each room imports."""
+    """Return the rooms that each room imports."""
     found: dict[str, set[str]] = {name: set() for name in rooms()}
     for path in sorted(PACKAGE.rglob("*.py")):
         if name := room_of(path):
@@ -128,7 +128,7 @@ def imports() -> Mapping[str, frozenset[str]]:
 
 
 def arrows() -> list[tuple[str, str]]:
-    """The imports that do not follow from others, each as the room and what it imports.
+    """Return the imports that do not follow from others, each as the room and what it imports.
 
     Raises :class:`graphlib.CycleError` where rooms import each other in a circle.
     """
@@ -144,7 +144,7 @@ def arrows() -> list[tuple[str, str]]:
 
 
 def page() -> str:
-    """The page in Markdown."""
+    """Return the page in Markdown."""
     found = rooms()
     total, largest = sum(room.lines for room in found.values()), max(found.values(), key=_longest)
     modules = sum(room.modules for room in found.values())
@@ -172,5 +172,5 @@ def _longest(room: Room) -> int:
 
 
 def _words(docstring: str) -> str:
-    """A line of a docstring as Markdown."""
+    """Return a line of a docstring as Markdown."""
     return re.sub(r":\w+:`~?(?:\w+\.)*(\w+)`", r"`\1`", docstring).replace("``", "`")

@@ -68,7 +68,7 @@ class Plan(NamedTuple):
 
 
 def layered() -> list[tuple[Floor, list[list[str]]]]:
-    """The floors from the top, each with its rooms in layers: a room stands above its imports."""
+    """Return the floors from the top, with rooms in layers: each room is above its imports."""
     found = []
     for floor in reversed(FLOORS):
         depth: dict[str, int] = {}
@@ -83,7 +83,7 @@ def layered() -> list[tuple[Floor, list[list[str]]]]:
 
 
 def planned() -> Plan:
-    """The rooms and bends on their layers, in an order in which few lines cross."""
+    """Return the rooms and bends on their layers, in an order in which few lines cross."""
     layers = [layer for _, of_floor in layered() for layer in of_floor]
     place = {room: number for number, layer in enumerate(layers) for room in layer}
     nodes = [[Node(number, room) for room in layer] for number, layer in enumerate(layers)]
@@ -164,7 +164,7 @@ def _crossings(layers: list[list[Node]], lines: Sequence[tuple[Node, Node]]) -> 
 
 
 def positions(plan: Plan) -> dict[Node, float]:
-    """Where the middle of each node stands, from the left edge of the drawing."""
+    """Return the distance of each node's centre from the left edge of the drawing."""
     up = _neighbours(plan.lines)
     down = _neighbours((end, start) for start, end in plan.lines)
     found: dict[Node, float] = {}
@@ -186,7 +186,7 @@ def positions(plan: Plan) -> dict[Node, float]:
 
 
 def _apart(layer: Sequence[Node], wished: Sequence[float]) -> list[float]:
-    """The positions nearest to those wished, in squares, at which no two nodes overlap."""
+    """Return the positions nearest to those wished, in squares, at which no two nodes overlap."""
     offsets = [0.0]
     for one, other in pairwise(layer):
         offsets.append(offsets[-1] + (one.width + other.width) / 2)
@@ -200,7 +200,7 @@ def _apart(layer: Sequence[Node], wished: Sequence[float]) -> list[float]:
 
 
 def house() -> str:
-    """The rooms on their floors with the imports that do not follow from others, as SVG."""
+    """Return the rooms on their floors with the imports that do not follow from others, as SVG."""
     plan = planned()
     across = positions(plan)
     width = max(x + node.width / 2 for node, x in across.items()) + MARGIN

@@ -38,7 +38,7 @@ def _classes() -> tuple[Graph, list[tuple[str, Node]]]:
 
 
 def metrics_page() -> str:
-    """The page about metrics in Markdown."""
+    """Return the page about metrics in Markdown."""
     found, classes = _classes()
     lines = [METRICS]
     for name, each in classes:
@@ -68,7 +68,7 @@ def _metric(found: Graph, metric: Node, sources: list[str], *, is_main: bool) ->
 
 
 def tasks_page() -> str:
-    """The page about tasks in Markdown."""
+    """Return the page about tasks in Markdown."""
     found, classes = _classes()
     lines = [TASKS]
     for name, each in classes:

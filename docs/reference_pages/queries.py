@@ -19,7 +19,7 @@ commands, `--suite` and `--pass` select the evaluation passes.
 
 
 def page() -> str:
-    """The page in Markdown."""
+    """Return the page in Markdown."""
     found = graph("queries", "*.ttl")
     lines = [INTRODUCTION]
     for name, query in named(found, SH.SPARQLExecutable):

@@ -24,7 +24,7 @@ are used together.
 
 
 def page() -> str:
-    """The page in Markdown."""
+    """Return the page in Markdown."""
     found = graph("ontology", "kgbench.ttl")
     return "\n".join([INTRODUCTION, *_classes(found), *_properties(found), *_concepts(found)])
 

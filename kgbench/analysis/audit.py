@@ -165,8 +165,8 @@ def _cause(answer: _Answer) -> str:
     assert answer.here is not None
     verdict = Verdict(answer.here.scores, answer.here.infos, Outcome.SCORED)
     before = {0: ScoredEvaluation("", dict(answer.published))}
-    shown = policy_causes.proven_cause(answer.case, [verdict], before, {})
-    return shown or policy_causes.likely_cause(answer.case, [verdict], before, {}) or UNEXPLAINED
+    proven = policy_causes.proven_cause(answer.case, [verdict], before, {})
+    return proven or policy_causes.likely_cause(answer.case, [verdict], before, {}) or UNEXPLAINED
 
 
 def _questions(answers: Sequence[_Answer]) -> Iterator[tuple[Value, ...]]:
@@ -217,7 +217,7 @@ def _constants(
     for tested in references.read(store, selection):
         answer = by_dialogue.get(tested.dialogue)
         if answer is not None and tested.outcome == VariantOutcome.CONSTANT:
-            why = (
+            reason = (
                 "the query reads no graph"
                 if tested.variant is None
                 else f"fails on {tested.variant}"
@@ -230,7 +230,7 @@ def _constants(
                 "set_F",
                 answer.published.get("set_F"),
                 None,
-                f"{why}; {command(tested)}",
+                f"{reason}; {command(tested)}",
             )
 
 

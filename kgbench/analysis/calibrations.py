@@ -47,7 +47,7 @@ _NOTES = (
 
 @dataclass(frozen=True)
 class Calibration:
-    """One calibration of a judge; ``said`` has the chosen option (IRI) by item and order.
+    """One calibration of a judge; ``chosen_options`` has IRIs by item and order.
 
     ``of_pass`` is the IRI of the graph of its evaluation pass.
     """
@@ -56,12 +56,12 @@ class Calibration:
     judge: str
     of_pass: str
     started: str
-    said: Mapping[tuple[str, str | None], str] = field(default_factory=dict)
+    chosen_options: Mapping[tuple[str, str | None], str] = field(default_factory=dict)
 
     def verdict(self, question: Question) -> str | None:
         """Return the name of the verdict on a question, ``None`` without a readable verdict."""
         names = {option.iri: option.name for option in self.calibrated.rubric.options}
-        return names.get(self.said.get((question.item, question.order), ""))
+        return names.get(self.chosen_options.get((question.item, question.order), ""))
 
     @property
     def plain(self) -> list[Question]:

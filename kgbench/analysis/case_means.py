@@ -99,7 +99,9 @@ class Claims:
         """Notes on the estimand, the methods, and the reasons for missing intervals."""
         notes = [self._inference.note, method_note(self._methods)]
         if self._missing:
-            reasons = ", ".join(f"{why} ({count})" for why, count in sorted(self._missing.items()))
+            reasons = ", ".join(
+                f"{reason} ({count})" for reason, count in sorted(self._missing.items())
+            )
             notes.append(f"Rows without an interval, by reason: {reasons}.")
         return tuple(filter(None, notes))
 

@@ -197,18 +197,20 @@ def _row(
 
 
 def _values(matches: list[Match]) -> tuple[list[float], list[float]]:
-    used = [match.compared_rows() for match in matches]
-    return [i.value for rows_a, _ in used for i in rows_a], [i.value for _, b in used for i in b]
+    compared = [match.compared_rows() for match in matches]
+    values_a = [row.value for rows_a, _ in compared for row in rows_a]
+    values_b = [row.value for _, rows_b in compared for row in rows_b]
+    return values_a, values_b
 
 
 def _sides(matches: list[Match], estimand: Estimand) -> tuple[Clusters, ...]:
     """Return the clusters of the differences of pairs, or else those of each side."""
     if all(match.paired for match in matches):
         return (estimand.clusters((p.a, p.difference) for match in matches for p in match.pairs),)
-    used = [match.compared_rows() for match in matches]
+    compared = [match.compared_rows() for match in matches]
     return (
-        estimand.clusters((i, i.value) for rows_a, _ in used for i in rows_a),
-        estimand.clusters((i, i.value) for _, rows_b in used for i in rows_b),
+        estimand.clusters((i, i.value) for rows_a, _ in compared for i in rows_a),
+        estimand.clusters((i, i.value) for _, rows_b in compared for i in rows_b),
     )
 
 

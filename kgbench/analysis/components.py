@@ -170,7 +170,8 @@ def of_models(values: Mapping[str, Nested]) -> MeasuredComponents:
     The covariance of two models is that of their means of the cases of a task. Repetitions do not
     contribute to it, because they are independent.
     """
-    several = {m: kept for m, of_model in values.items() if (kept := several_cases(of_model))}
+    by_name = {m: several_cases(of_model) for m, of_model in values.items()}
+    several = {m: of_model for m, of_model in by_name.items() if of_model}
     if not several:
         raise QueryError(
             "no task has scores on two cases, so the variance between cases is unknown: declare "
@@ -190,15 +191,15 @@ def of_models(values: Mapping[str, Nested]) -> MeasuredComponents:
         for task in of_model
         for case in of_model[task]
     }
-    used = {task for task, _ in items}
+    tasks = {task for task, _ in items}
     return MeasuredComponents(
         components,
         max(-1.0, min(1.0, correlation)),
-        tasks=len(used),
+        tasks=len(tasks),
         cases=len(items),
         models=len(several),
         pairs=len(pairs),
-        left_out=len(all_tasks - used),
+        left_out=len(all_tasks - tasks),
     )
 
 

@@ -73,7 +73,7 @@ def _cells(
     counts: Counter[tuple[str, str]] = Counter()
     for judgement in items:
         expected = judgement.executed if against == EXECUTION else judgement.by_judge.get(against)
-        if expected is not None and any(verdict.judge == judge for verdict in judgement.given):
+        if expected is not None and any(verdict.judge == judge for verdict in judgement.verdicts):
             counts[expected, judgement.by_judge.get(judge, UNDECIDED)] += 1
     names = [option.name for option in items[0].rubric.options if not option.undecided]
     for expected in names:

@@ -64,8 +64,8 @@ class JudgedDialogue:
         """The values of :data:`COLUMNS`."""
         value = None if self.scored is None else self.scored.value
         metric = None if self.scored is None else self.scored.metric
-        about = (self.task, self.model, self.iteration, self.dialogue)
-        return (value, metric, self.outcome, *about)
+        key = (self.task, self.model, self.iteration, self.dialogue)
+        return (value, metric, self.outcome, *key)
 
 
 _Key: TypeAlias = Callable[[JudgedDialogue], tuple[object, ...]]
@@ -106,12 +106,12 @@ def find_dialogues(
     paths = None if text is None else with_text(store, selection, text)
     judged = judged_dialogues(store, selection)
     chosen = choose(judged, outcome=outcome, below=below, among=paths, sort=sort)
-    shown = chosen[:limit]
-    hidden = len(chosen) - len(shown)
+    page = chosen[:limit]
+    hidden = len(chosen) - len(page)
     return Table(
         title=f"Dialogues found: {len(chosen)} ({selection.suite_name})",
         columns=COLUMNS,
-        rows=tuple(dialogue.row for dialogue in shown),
+        rows=tuple(dialogue.row for dialogue in page),
         notes=(f"{hidden} more dialogues: raise the limit to see them.",) if hidden else (),
         queries=QUERIES,
         context={**selection.context, "outcome": outcome, "below": below, "search": text},

@@ -272,8 +272,8 @@ def _verdicts(store: Store, dialogue: str, wanted: str | None) -> tuple[VerdictV
         facts.add(iri, _COLUMNS, row)
         verdict = evaluation(facts, iri, scores[iri])
         by = f"{row['kind'].value}, {row['pass'].value.removeprefix(BASE)}"
-        about = "whole dialogue" if verdict.round is None else f"answer {verdict.round}"
-        title = f"verdict on {about} ({by})"
+        scope = "whole dialogue" if verdict.round is None else f"answer {verdict.round}"
+        title = f"verdict on {scope} ({by})"
         round_ = float("inf") if verdict.round is None else verdict.round
         order = (row["started"].value, row["pass"].value, round_)
         views.append((order, verdict_view(verdict, title, names)))
@@ -281,11 +281,15 @@ def _verdicts(store: Store, dialogue: str, wanted: str | None) -> tuple[VerdictV
 
 
 def verdict_view(
-    verdict: Evaluation, title: str, names: Mapping[str, str], shown: Callable[[str], str] = str
+    verdict: Evaluation,
+    title: str,
+    names: Mapping[str, str],
+    format_info: Callable[[str], str] = str,
 ) -> VerdictView:
     """Present an evaluation.
 
-    ``names`` are those of metrics, by IRI; ``shown`` gives what is shown of the value of an info.
+    ``names`` are those of metrics, by IRI; ``format_info`` converts the value of an info to the
+    text shown.
     """
     return VerdictView(
         title=title,
@@ -294,7 +298,7 @@ def verdict_view(
         outcome=verdict.outcome.value,
         scores=tuple(sorted((names[metric], value) for metric, value in verdict.scores.items())),
         infos=tuple(
-            (name, shown(value if isinstance(value, str) else json.dumps(value)))
+            (name, format_info(value if isinstance(value, str) else json.dumps(value)))
             for name, value in sorted(verdict.infos.items())
         ),
     )

@@ -24,8 +24,8 @@ _COLUMNS = (
 )
 
 
-def disagreements(store: Store, selection: Selection, *, most: int = 50) -> Table:
-    """List disputed items, at most ``most``, those with the most disagreeing verdicts first.
+def disagreements(store: Store, selection: Selection, *, max_rows: int = 50) -> Table:
+    """List disputed items, at most ``max_rows``, those with the most disagreeing verdicts first.
 
     A verdict disagrees if it differs from the executed outcome, or where that is unknown from the
     adjudication by people, or else from the verdict of most judges. The column ``judged`` has a
@@ -42,10 +42,10 @@ def disagreements(store: Store, selection: Selection, *, most: int = 50) -> Tabl
     )
     models, tasks = fetch.models(store), fetch.tasks(store)
     rows: list[tuple[Value, ...]] = []
-    for count, judgement, against in disputed[:most]:
+    for count, judgement, against in disputed[:max_rows]:
         first, *others = judgement.first.about
         texts = ", ".join(f"{models.name(j)}: {v}" for j, v in sorted(judgement.by_judge.items()))
-        of_judge = next(verdict for verdict in judgement.given if verdict.judge == against[0])
+        of_judge = next(verdict for verdict in judgement.verdicts if verdict.judge == against[0])
         by_iri = {item.dialogue: item.model for item in judgement.first.items}
         rows.append(
             (
@@ -71,7 +71,7 @@ def disagreements(store: Store, selection: Selection, *, most: int = 50) -> Tabl
         rows=tuple(rows),
         notes=(note,) if all_judgements else (NO_JUDGES,),
         queries=QUERIES,
-        context={**selection.context, "most": most},
+        context={**selection.context, "most": max_rows},
     )
 
 

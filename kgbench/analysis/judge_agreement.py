@@ -169,7 +169,7 @@ def _row(
     kappa = estimated(cohen_kappa if len(raters) == 2 else fleiss_kappa)  # noqa: PLR2004 - a pair
     alarms, misses = _errors(items, raters[0]) if raters[1] == EXECUTION else (None, None)
     judges = [rater for rater in raters if rater != EXECUTION]
-    asked = [
+    pairs = [
         (judgement, judge) for judgement in items for judge in judges if _is_asked(judgement, judge)
     ]
     return (
@@ -181,15 +181,15 @@ def _row(
         gwet_ac1(table),
         alarms,
         misses,
-        _share(judge not in judgement.by_judge for judgement, judge in asked),
+        _share(judge not in judgement.by_judge for judgement, judge in pairs),
         _share(
-            same for judgement, judge in asked if (same := consistent(judgement, judge)) is not None
+            same for judgement, judge in pairs if (same := consistent(judgement, judge)) is not None
         ),
     )
 
 
 def _is_asked(judgement: Judgement, judge: str) -> bool:
-    return any(verdict.judge == judge for verdict in judgement.given)
+    return any(verdict.judge == judge for verdict in judgement.verdicts)
 
 
 def _errors(items: Iterable[Judgement], judge: str) -> tuple[float | None, float | None]:

@@ -164,7 +164,7 @@ def disagreements(
     from kgbench.analysis.disagreements import disagreements as computed
 
     return AnalysisRequest(
-        lambda store, selection: computed(store, selection, most=most), {"most": most}
+        lambda store, selection: computed(store, selection, max_rows=most), {"most": most}
     )
 
 

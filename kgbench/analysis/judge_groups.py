@@ -23,7 +23,7 @@ def by_rubric(judgements: Iterable[Judgement]) -> list[tuple[str, list[Judgement
 def judges_of(items: Iterable[Judgement], models: fetch.Models) -> list[str]:
     """Return the judges (IRIs) that were asked about any of the items, sorted by name."""
     return sorted(
-        {verdict.judge for judgement in items for verdict in judgement.given}, key=models.name
+        {verdict.judge for judgement in items for verdict in judgement.verdicts}, key=models.name
     )
 
 

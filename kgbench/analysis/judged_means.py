@@ -101,7 +101,7 @@ def judged_means(
             judged = [
                 judgement
                 for judgement in single
-                if any(verdict.judge == judge for verdict in judgement.given)
+                if any(verdict.judge == judge for verdict in judgement.verdicts)
             ]
             for model, items in _by_model(judged, models):
                 parts = _parts(items, judge, rater, known_cases)

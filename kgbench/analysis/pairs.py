@@ -199,7 +199,7 @@ def _notes(verdicts: list[Verdict], tasks: list[_Task], alpha: float) -> Iterato
     lost = [task for task in tasks if task.verdict is Verdict.NO_LONGER]
     reasons = Counter(task.no_claim for task in lost if task.no_claim is not None)
     if reasons:
-        texts = "; ".join(f"{why} ({number})" for why, number in sorted(reasons.items()))
+        texts = "; ".join(f"{reason} ({number})" for reason, number in sorted(reasons.items()))
         yield f"Reasons why nothing is claimed about these tasks: {texts}."
     by_t = _lost_by_t(tasks, alpha)
     yield (

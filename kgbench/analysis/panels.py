@@ -131,7 +131,7 @@ def _row(items: Sequence[Judgement], chosen: Rule, included: Included) -> tuple[
             settled.append((judgement, chosen.combine(list(votes.values()), judgement.rubric)))
     if not settled:
         return None
-    reasons = Counter(result.why for _, result in settled)
+    reasons = Counter(result.reason for _, result in settled)
     n = len(settled)
     decided = [
         (judgement, result.option) for judgement, result in settled if result.option is not None
@@ -154,8 +154,8 @@ def _row(items: Sequence[Judgement], chosen: Rule, included: Included) -> tuple[
         n,
         len(decided) / n,
         *(
-            reasons[why] / n
-            for why in (
+            reasons[reason] / n
+            for reason in (
                 NoVerdictReason.TIE,
                 NoVerdictReason.SHARE,
                 NoVerdictReason.CANNOT_TELL,
@@ -172,7 +172,7 @@ def _row(items: Sequence[Judgement], chosen: Rule, included: Included) -> tuple[
 
 def _votes(judgement: Judgement) -> Iterator[tuple[str, str]]:
     """Yield the verdict of each judge, including "cannot tell"; none if its samples tie."""
-    for judge in sorted({verdict.judge for verdict in judgement.given}):
+    for judge in sorted({verdict.judge for verdict in judgement.verdicts}):
         vote = own_verdict(judgement, judge)
         if vote is not None:
             yield judge, vote

@@ -109,13 +109,13 @@ def effort(store: Store, selection: Selection) -> Effort:
     for run in reading.runs(store):
         if run.graph not in selection.run_graphs:
             continue
-        done = _complete(store, run.graph)
+        complete = _complete(store, run.graph)
         seconds += accounts.working_seconds(store, run.iri, run.graph)
-        dialogues += sum(done.values())
+        dialogues += sum(complete.values())
         efforts += [
-            _per_dialogue(spending, done[spending.model])
+            _per_dialogue(spending, complete[spending.model])
             for spending in costs_by_model(store, run)
-            if done.get(spending.model) and names.fits(spending.model, selection.models)
+            if complete.get(spending.model) and names.fits(spending.model, selection.models)
         ]
     tokens_in, tokens_out, cost = (
         (None, None, None)
@@ -229,14 +229,14 @@ class Detectable(NamedTuple):
 
 
 def undetectable(
-    asked: Mapping[str, Sequence[int]],
+    repetitions: Mapping[str, Sequence[int]],
     claim: Claim = Claim(1.0),  # noqa: B008 - it cannot be changed
 ) -> Detectable | None:
     """Return why a configuration can detect no difference at all; ``None`` where it can.
 
-    ``asked`` is as in :func:`detectable`. This needs no results.
+    ``repetitions`` is as in :func:`detectable`. This needs no results.
     """
-    several = [cases for cases in asked.values() if len(cases) > 1]
+    several = [cases for cases in repetitions.values() if len(cases) > 1]
     number = sum(map(len, several))
     if not number:
         return Detectable(
@@ -251,19 +251,19 @@ def undetectable(
 def detectable(
     store: Store,
     selection: Selection,
-    asked: Mapping[str, Sequence[int]],
+    repetitions: Mapping[str, Sequence[int]],
     claim: Claim = Claim(1.0),  # noqa: B008 - it cannot be changed
 ) -> Detectable | None:
     """Return the least difference that a configuration can detect, by stored results of its tasks.
 
-    ``asked`` has the repetitions of each case by task label; tasks with one case do not count. Only
+    ``repetitions`` has those of each case by task label; tasks with one case do not count. Only
     power and level of ``claim`` are used. The result is ``None`` where variances are unknown: the
     results have no task with several cases, or no repetitions where the configuration has some.
     """
-    never = undetectable(asked, claim)
+    never = undetectable(repetitions, claim)
     if never is not None:
         return never
-    several = {label: cases for label, cases in asked.items() if len(cases) > 1}
+    several = {label: cases for label, cases in repetitions.items() if len(cases) > 1}
     try:
         basis = measured(store, selection, labels=several)
     except QueryError:

@@ -176,7 +176,7 @@ def _unit(kind: str | None, score: Score, case: Case) -> Hashable:
 
 
 def _numbered(names: Sequence[Hashable]) -> Any:
-    """Number the distinct names in order of first occurrence; an array with a number per name."""
+    """Return an array of the names' numbers, with distinct names numbered by first occurrence."""
     import numpy as np
 
     numbers: dict[Hashable, int] = {}

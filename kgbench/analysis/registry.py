@@ -27,11 +27,11 @@ P = ParamSpec("P")
 
 
 class OptionRefused(QueryError):
-    """An analysis refuses the value of the parameter ``name``; ``why`` gives the reason."""
+    """An analysis refuses the value of the parameter ``name`` for a ``reason``."""
 
-    def __init__(self, name: str, why: str) -> None:
-        self.name, self.why = name, why
-        super().__init__(f"{name}: {why}")
+    def __init__(self, name: str, reason: str) -> None:
+        self.name, self.reason = name, reason
+        super().__init__(f"{name}: {reason}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ class Parameter(NamedTuple):
     option: Option
 
     def checked(self, value: Any) -> Any:
-        """Validate and convert ``value``; see :meth:`Analysis.asked`."""
+        """Validate and convert ``value``; see :meth:`Analysis.build_request`."""
         low, high = self.option.min, self.option.max
         if (low is not None and value < low) or (high is not None and value > high):
             raise OptionRefused(self.name, f"{value!r} is not in the range {low} to {high}")

@@ -112,19 +112,19 @@ def select(
 
 
 def filled(
-    query: Query, given: Mapping[str, Any], chosen: Callable[[], Selection]
+    query: Query, arguments: Mapping[str, Any], chosen: Callable[[], Selection]
 ) -> dict[str, Any]:
-    """Return the ``given`` parameters of ``query``, completed by the graphs of a selection.
+    """Return the ``arguments`` of ``query``, completed by the graphs of a selection.
 
     The parameters ``passGraph``, ``runGraph`` and ``latest`` are filled in where they are not
     given; ``chosen`` is called only if one of the graphs is needed.
     """
-    names = {parameter.name for parameter in query.parameters} - set(given)
+    names = {parameter.name for parameter in query.parameters} - set(arguments)
     if not names & {"passGraph", "runGraph"}:
-        return dict(given)
+        return dict(arguments)
     selection = chosen()
     graphs = {"passGraph": selection.pass_graphs, "runGraph": selection.run_graphs}
-    parameters = {**given, **{name: list(graphs[name]) for name in names & set(graphs)}}
+    parameters = {**arguments, **{name: list(graphs[name]) for name in names & set(graphs)}}
     if selection.latest and "latest" in names:
         parameters["latest"] = True
     return parameters

@@ -121,15 +121,15 @@ class Table:
         )
 
     def __iter__(self) -> Iterator[dict[str, Value]]:
-        """The rows as dictionaries, from the first to the last."""
+        """Yield the rows as dictionaries, from the first to the last."""
         return iter(self.records())
 
     def __len__(self) -> int:
-        """The number of rows."""
+        """Return the number of rows."""
         return len(self.rows)
 
     def __bool__(self) -> bool:
-        """A table is always true, even without rows."""
+        """Return a table is always true, even without rows."""
         return True
 
     def to_pandas(self) -> Any:
@@ -144,11 +144,11 @@ class Table:
         return pd.DataFrame(self.records(), columns=list(self.names))
 
     def __repr__(self) -> str:
-        """The table as a terminal shows it."""
+        """Return the table as a terminal shows it."""
         return render(self, "table")
 
     def _repr_html_(self) -> str:
-        """The table as HTML for a notebook; all recorded text is escaped."""
+        """Return the table as HTML for a notebook; all recorded text is escaped."""
         from kgbench.analysis.rendering import as_html
 
         return as_html(self)

@@ -154,14 +154,14 @@ def _groups(heads: Sequence[str], first: int) -> list[list[int]]:
 def _packed(groups: list[Block], room: int) -> list[Block]:
     """Pack columns into as few blocks as fit."""
     blocks: list[Block] = []
-    used = room
+    used_width = room
     for group in groups:
         wide = sum(width + _CLOSE for _, width in group)
-        if used + wide > room:
+        if used_width + wide > room:
             blocks.append([])
-            used = 0
+            used_width = 0
         blocks[-1] += group
-        used += wide
+        used_width += wide
     return blocks
 
 

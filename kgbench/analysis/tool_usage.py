@@ -63,7 +63,7 @@ class Calls:
 
     outcomes: Counter[str] = field(default_factory=Counter)
     dialogues: set[str] = field(default_factory=set)
-    asked: set[tuple[str, str, str]] = field(default_factory=set)
+    distinct_calls: set[tuple[str, str, str]] = field(default_factory=set)
     seconds: float = 0.0
 
     @property
@@ -71,18 +71,20 @@ class Calls:
         """The number of calls."""
         return self.outcomes.total()
 
-    def add(self, dialogue: str, asked: tuple[str, str], outcome: str, seconds: float) -> None:
-        """Count a call; ``asked`` is the pair of tool and arguments."""
+    def add(
+        self, dialogue: str, tool_and_arguments: tuple[str, str], outcome: str, seconds: float
+    ) -> None:
+        """Count a call."""
         self.outcomes[outcome] += 1
         self.dialogues.add(dialogue)
-        self.asked.add((dialogue, *asked))
+        self.distinct_calls.add((dialogue, *tool_and_arguments))
         self.seconds += seconds
 
     def values(self, dialogues: int) -> Iterator[Value]:
         """Yield the values of the columns of the table; ``dialogues`` is the total number."""
         yield self.number
         yield from (self.outcomes[outcome.value] / self.number for outcome in ToolOutcome)
-        yield self.number - len(self.asked)
+        yield self.number - len(self.distinct_calls)
         yield len(self.dialogues) / dialogues if dialogues else None
         yield self.seconds / self.number
 
@@ -121,7 +123,7 @@ def merge_calls(parts: Iterator[Calls]) -> Calls:
     for part in parts:
         merged.outcomes += part.outcomes
         merged.dialogues |= part.dialogues
-        merged.asked |= part.asked
+        merged.distinct_calls |= part.distinct_calls
         merged.seconds += part.seconds
     return merged
 

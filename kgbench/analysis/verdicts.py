@@ -92,19 +92,20 @@ class JudgeVerdict:
 class Judgement:
     """The verdicts on one item by one rubric.
 
-    ``given`` has all single verdicts, ``by_judge`` the settled verdict of each judge (judges that
-    are undecided, or whose samples tie, are absent), and ``executed`` the verdict by execution.
+    ``verdicts`` has all single verdicts, ``by_judge`` the settled verdict of each judge (judges
+    that are undecided, or whose samples tie, are absent), and ``executed`` the verdict by
+    execution.
     """
 
     rubric: Rubric
-    given: tuple[JudgeVerdict, ...]
+    verdicts: tuple[JudgeVerdict, ...]
     by_judge: Mapping[str, str]
     executed: str | None
 
     @property
     def first(self) -> JudgeVerdict:
         """One of the verdicts, for the properties that all of them share."""
-        return self.given[0]
+        return self.verdicts[0]
 
 
 def verdicts(store: Store, selection: Selection) -> list[JudgeVerdict]:
@@ -161,7 +162,7 @@ def judgements(decided: Iterable[JudgeVerdict]) -> list[Judgement]:
     return [
         Judgement(
             rubric=group[0].rubric,
-            given=tuple(group),
+            verdicts=tuple(group),
             by_judge=dict(_settled_verdicts(group)),
             executed=group[0].unordered(group[0].executed),
         )
@@ -172,7 +173,9 @@ def judgements(decided: Iterable[JudgeVerdict]) -> list[Judgement]:
 def consistent(judgement: Judgement, judge: str) -> bool | None:
     """Return whether all verdicts of a judge on an item are equal; ``None`` for a single one."""
     options = [
-        verdict.unordered(verdict.chosen) for verdict in judgement.given if verdict.judge == judge
+        verdict.unordered(verdict.chosen)
+        for verdict in judgement.verdicts
+        if verdict.judge == judge
     ]
     return None if len(options) < 2 else len(set(options)) == 1  # noqa: PLR2004 - nothing to compare
 
@@ -197,11 +200,11 @@ def own_verdict(judgement: Judgement, judge: str) -> str | None:
         return judgement.by_judge[judge]
     votes = [
         str(verdict.unordered(verdict.chosen))
-        for verdict in judgement.given
+        for verdict in judgement.verdicts
         if verdict.judge == judge
     ]
     settled = rule(SAMPLES).combine(votes, judgement.rubric)
-    return judgement.rubric.undecided if settled.why is NoVerdictReason.CANNOT_TELL else None
+    return judgement.rubric.undecided if settled.reason is NoVerdictReason.CANNOT_TELL else None
 
 
 def _settled_verdicts(group: Sequence[JudgeVerdict]) -> Iterator[tuple[str, str]]:

@@ -45,17 +45,17 @@ class ScoredDialogue(NamedTuple):
         return {name: getattr(self, name) for name in self._fields[:-1]}
 
 
-def worst(values: Iterable[ScoredDialogue], most: int = MOST) -> list[ScoredDialogue]:
-    """Return the ``most`` dialogues with the worst values, each once, the worst first.
+def worst(values: Iterable[ScoredDialogue], limit: int = MOST) -> list[ScoredDialogue]:
+    """Return the ``limit`` dialogues with the worst values, each once, the worst first.
 
     Equal values are sorted by iteration, so that they come from different parts.
     """
-    # At most `most` entries are kept, because a run may have a million dialogues.
+    # At most `limit` entries are kept, because a run may have a million dialogues.
     by_dialogue: dict[str, ScoredDialogue] = {}
     for value in values:
         earlier = by_dialogue.pop(value.dialogue, value)
         by_dialogue[value.dialogue] = min(value, earlier, key=_order)
-        if len(by_dialogue) > most:
+        if len(by_dialogue) > limit:
             del by_dialogue[max(by_dialogue.values(), key=_order).dialogue]
     return sorted(by_dialogue.values(), key=_order)
 
@@ -71,12 +71,12 @@ def _order(scored: ScoredDialogue) -> tuple[float, int, str, str, int, str]:
     )
 
 
-def worst_dialogues(store: Store, selection: Selection, most: int = MOST) -> list[ScoredDialogue]:
+def worst_dialogues(store: Store, selection: Selection, limit: int = MOST) -> list[ScoredDialogue]:
     """Return the worst dialogues of a selection by the main metrics of their tasks.
 
     Dialogues with a full score are left out.
     """
-    return worst((value for value in main_values(store, selection) if value.badness < 1), most)
+    return worst((value for value in main_values(store, selection) if value.badness < 1), limit)
 
 
 def main_values(store: Store, selection: Selection) -> Iterator[ScoredDialogue]:

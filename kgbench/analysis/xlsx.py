@@ -39,7 +39,7 @@ def as_xlsx(table: Table) -> bytes:
         plain = book.add_format()
         formats = {kind: book.add_format({"num_format": code}) for kind, code in _FORMATS.items()}
         styles = [formats.get(column.kind, plain) for column in table.columns]
-        sheet, about = book.add_worksheet("Table"), book.add_worksheet("About")
+        sheet, about_sheet = book.add_worksheet("Table"), book.add_worksheet("About")
         sheet.freeze_panes(1, 0)
         for k, column in enumerate(table.columns):
             _write(sheet, 0, k, column.title, bold)
@@ -54,7 +54,7 @@ def as_xlsx(table: Table) -> bytes:
         lines += [*table.context.items(), ("queries", ", ".join(table.queries))]
         for n, line in enumerate(lines):
             for k, value in enumerate(line):
-                _write(about, n, k, value, plain if n else bold)
+                _write(about_sheet, n, k, value, plain if n else bold)
     return out.getvalue()
 
 

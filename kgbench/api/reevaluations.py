@@ -41,6 +41,6 @@ def judge_again(
 ) -> Reevaluation:
     """Judge stored dialogues again; see :func:`kgbench.reevaluation.passes.reevaluate_stored`."""
     with connection.owned() as owned, make_executor(executor) as pool:
-        done = reevaluate_stored(owned, pool, limits, **options)
-    passes = tuple(result.evaluation_pass for result in done)
-    return Reevaluation(passes, changes(merge_comparisons(done)), report(done))
+        results = reevaluate_stored(owned, pool, limits, **options)
+    passes = tuple(result.evaluation_pass for result in results)
+    return Reevaluation(passes, changes(merge_comparisons(results)), report(results))

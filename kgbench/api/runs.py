@@ -89,19 +89,19 @@ def run_benchmark(
         return _results(store, run_in_thread(store, plan, options, watch))
 
 
-def _results(store: Store, done: Progress) -> Run:
+def _results(store: Store, progress: Progress) -> Run:
     """Return the results of the run after a session."""
-    run = reading.find_run(store, done.run)
+    run = reading.find_run(store, progress.run)
     results = run_results(store, run, whole_store=False)
     return Run(
-        iri=done.run,
+        iri=progress.run,
         name=run.label,
-        planned=done.planned,
-        complete=done.before + done.complete,
-        failed=done.failed,
-        interrupted=done.interrupted,
-        limit=done.limit,
-        failures=dict(done.failures),
+        planned=progress.planned,
+        complete=progress.before + progress.complete,
+        failed=progress.failed,
+        interrupted=progress.interrupted,
+        limit=progress.limit,
+        failures=dict(progress.failures),
         leaderboard=results.table,
         outcomes={model: dict(counts) for model, counts in results.outcomes.items()},
         warnings=tuple(results.warnings()),

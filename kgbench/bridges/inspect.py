@@ -66,10 +66,10 @@ def task(label: str, iterations: int = ITERATIONS, suite: str = SUITE, seed: int
     labelled = known[label]
     samples = []
     for k in range(case_count(labelled, suite, seed, iterations)):
-        about = CaseIdentity.of(labelled, suite, seed, k)
-        case = about.case(label)
+        identity = CaseIdentity.of(labelled, suite, seed, k)
+        case = identity.case(label)
         prompt = catalogue.module(labelled.task_class).prompt(case)
-        metadata: dict[str, Any] = {CASE: about.as_json()}
+        metadata: dict[str, Any] = {CASE: identity.as_json()}
         if tools := inspect_tools.offered_tools(case, label):
             prompt = tool_prompts.prompt(case, prompt, tools, native=True)
             metadata[PROTOCOL] = tool_protocol.NATIVE
@@ -89,9 +89,9 @@ def _dialogue() -> Any:
     """Build the solver, which asks, uses tools, judges, and gives feedback in several rounds."""
 
     async def solve(state: Any, generate: Callable[..., Any]) -> Any:
-        about = CaseIdentity.read(state.metadata[CASE], state.sample_id)
-        case, task_class = about.case(about.label), _class_of(about)
-        offered = inspect_tools.offered_tools(case, about.label)
+        identity = CaseIdentity.read(state.metadata[CASE], state.sample_id)
+        case, task_class = identity.case(identity.label), _class_of(identity)
+        offered = inspect_tools.offered_tools(case, identity.label)
         tools = inspect_tools.Tools(case, offered, _pool()) if offered else None
         state.tools = inspect_tools.definitions(offered)
         dialogue_so_far = _dialogue_of(case, [])
@@ -101,18 +101,18 @@ def _dialogue() -> Any:
             state = await generate(state, tool_calls="none")
             turn = _turn(prompt, feedback, started, state.output)
             dialogue_so_far = replace(dialogue_so_far, turns=(*dialogue_so_far.turns, turn))
-            used = None if tools is None else await tools.use(dialogue_so_far)
-            if used is not None:
+            tool_run = None if tools is None else await tools.use(dialogue_so_far)
+            if tool_run is not None:
                 dialogue_so_far = replace(
                     dialogue_so_far,
-                    turns=(*dialogue_so_far.turns[:-1], replace(turn, uses=used.uses)),
+                    turns=(*dialogue_so_far.turns[:-1], replace(turn, uses=tool_run.uses)),
                 )
             state.metadata[TURNS] = [turn_as_json(past) for past in dialogue_so_far.turns]
-            uses = () if used is None else used.uses
+            uses = () if tool_run is None else tool_run.uses
             if state.completed:
                 return state
-            if used is not None and used.prompt is not None:
-                prompt, feedback = used.prompt, TOOL_RESULTS
+            if tool_run is not None and tool_run.prompt is not None:
+                prompt, feedback = tool_run.prompt, TOOL_RESULTS
                 state.messages += inspect_tools.messages(uses, wording.split_results(prompt)[1])
                 continue
             verdict = (await _judged(case, dialogue_so_far))[-1]
@@ -128,16 +128,16 @@ def _scores() -> Any:
     """Build the scorer: scores of an answer, or of a dialogue if the class has several rounds."""
 
     async def score(state: Any, target: Any) -> Any:  # noqa: ARG001 - the judge has the reference
-        about = CaseIdentity.read(state.metadata[CASE], state.sample_id)
-        case, task_class = about.case(about.label), _class_of(about)
+        identity = CaseIdentity.read(state.metadata[CASE], state.sample_id)
+        case, task_class = identity.case(identity.label), _class_of(identity)
         recorded = state.metadata.get(TURNS) or []
-        turns = [read_turn(turn, about.label) for turn in recorded]
+        turns = [read_turn(turn, identity.label) for turn in recorded]
         # Other solvers record no turns; then only the last answer is judged.
         record = _dialogue_of(case, turns or [_turn("", None, datetime.now(UTC), state.output)])
         verdicts = await _judged(case, record)
         for verdict in verdicts:
             if verdict.outcome is Outcome.EVALUATOR_ERROR:
-                raise EvaluationError(f"{about.label}: {verdict.infos.get('message')}")
+                raise EvaluationError(f"{identity.label}: {verdict.infos.get('message')}")
         values = dialogue_scores(task_class, verdicts)
         details = {
             "answer": record.answers[-1],
@@ -202,8 +202,8 @@ def _reasoning(output: Any) -> str | None:
     return "\n\n".join(texts) or None
 
 
-def _class_of(about: CaseIdentity) -> TaskClass:
-    return catalogue.task_class(about.task(about.label).task_class)
+def _class_of(identity: CaseIdentity) -> TaskClass:
+    return catalogue.task_class(identity.task(identity.label).task_class)
 
 
 def _dialogue_of(case: Case, turns: Sequence[Turn]) -> Dialogue:

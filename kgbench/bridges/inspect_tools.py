@@ -101,9 +101,9 @@ class _JudgePool:
 
     async def use(self, request: ToolRequest) -> judging.ToolRun:
         future = self._pool.submit(answer_batch, [request], JudgeLimits())
-        (used,) = await asyncio.wrap_future(future)
-        assert isinstance(used, judging.ToolRun)
-        return used
+        (tool_run,) = await asyncio.wrap_future(future)
+        assert isinstance(tool_run, judging.ToolRun)
+        return tool_run
 
 
 def _parameters(tool: Tool) -> Any:

@@ -21,7 +21,7 @@ _PASSED_ON = (
 
 
 def command(module: str, *arguments: str) -> list[str]:
-    """The command that runs ``module`` with this interpreter.
+    """Return the command that runs ``module`` with this interpreter.
 
     ``-P`` keeps the current folder off the search path, so that no file there replaces a module.
     """
@@ -29,7 +29,7 @@ def command(module: str, *arguments: str) -> list[str]:
 
 
 def environment(*further: str) -> dict[str, str]:
-    """The environment of a child: where to find code, the language, and no key.
+    """Return the environment of a child: where to find code, the language, and no key.
 
     ``further`` names variables that are passed on besides.
     """

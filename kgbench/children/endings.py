@@ -35,20 +35,20 @@ class ChildEnded(Exception):
 
 
 def limit_hit(status: int, errors: str | None) -> Limit | None:
-    """The limit at which a child ended with ``status``; ``None`` where it hit none.
+    """Return the limit at which a child ended with ``status``; ``None`` where it hit none.
 
     ``errors`` is what it wrote to standard error, ``None`` where that was not read. Rust prints
     "memory allocation of ... bytes failed" or "stack overflow" before it aborts. Where nothing was
     read, an abort counts as a failed allocation: within its limit of memory nothing else aborts.
     """
-    said = errors or ""
-    if -status in _STACK_SIGNALS or "stack overflow" in said:
+    text = errors or ""
+    if -status in _STACK_SIGNALS or "stack overflow" in text:
         return Limit.STACK
-    if status == OUT_OF_MEMORY or "memory allocation of" in said or "MemoryError" in said:
+    if status == OUT_OF_MEMORY or "memory allocation of" in text or "MemoryError" in text:
         return Limit.MEMORY
     return Limit.MEMORY if errors is None and status == -signal.SIGABRT else None
 
 
 def described(status: int) -> str:
-    """An exit status in words: the name of a signal, or the number."""
+    """Return an exit status in words: the name of a signal, or the number."""
     return signal.Signals(-status).name if status < 0 else f"exit status {status}"

@@ -73,12 +73,12 @@ def _forbid_new_descriptors() -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, allowed))
 
 
-def _limit(which: int, value: int) -> None:
-    _, hard = resource.getrlimit(which)
+def _limit(rlimit: int, value: int) -> None:
+    _, hard = resource.getrlimit(rlimit)
     if hard != resource.RLIM_INFINITY:
         value = min(value, hard)
     with contextlib.suppress(ValueError, OSError):  # not supported on this platform
-        resource.setrlimit(which, (value, value))
+        resource.setrlimit(rlimit, (value, value))
 
 
 def _watch(parent: int) -> None:

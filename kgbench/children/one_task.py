@@ -75,11 +75,11 @@ def _feed(content: IO[bytes], pipe: int, seconds: float) -> None:
     with selectors.DefaultSelector() as ready:
         ready.register(pipe, selectors.EVENT_WRITE)
         while chunk := content.read(_CHUNK):
-            left = memoryview(chunk)
-            while left:
+            rest = memoryview(chunk)
+            while rest:
                 if not ready.select(seconds):
                     raise ChildTimeout
                 try:
-                    left = left[os.write(pipe, left) :]
+                    rest = rest[os.write(pipe, rest) :]
                 except BrokenPipeError:
                     return

@@ -92,7 +92,7 @@ def subcommands() -> None:
 @grouped
 def _print(
     name: str,
-    asked: AnalysisRequest,
+    request: AnalysisRequest,
     *,
     explain: Cell = None,
     whole: Whole = False,
@@ -115,21 +115,21 @@ def _print(
         if whole:
             raise typer.BadParameter("it needs --explain", param_hint="--all")
         table = read(
-            asked.made,
+            request.made,
             store,
             choose,
             name=name,
-            arguments=asked.arguments,
+            arguments=request.arguments,
             form=output.effective_form,
-            kept=keep,
+            keep=keep,
         )
         output.write(table)
         return
     if keep:
         raise typer.BadParameter("an explanation cannot be stored", param_hint="--keep")
-    if asked.parts is None:
+    if request.parts is None:
         raise typer.BadParameter("this table is not made from scores", param_hint="--explain")
-    explanation = _explained(asked.parts, explain, store, choose)
+    explanation = _explained(request.parts, explain, store, choose)
     if output.out is None and output.effective_form is Form.TABLE:
         _print_explanation(explanation, options.explicit_store(store), whole=whole)
     elif output.out is None and output.effective_form is Form.JSON:
@@ -203,7 +203,7 @@ def _command(declared: Analysis[...]) -> None:
     shared = [
         option
         for option in inspect.signature(_print, eval_str=True).parameters.values()
-        if option.name not in {"name", "asked"}
+        if option.name not in {"name", "request"}
         and (declared.explained or option.name not in {"explain", "whole"})
     ]
     own = [
@@ -231,11 +231,11 @@ def _command(declared: Analysis[...]) -> None:
             if sources is not None:
                 _combined(values, arguments, sources, trust)
                 return
-            asked = declared.ask(**arguments)
-            _print(name=declared.name, asked=asked, **values)
+            request = declared.ask(**arguments)
+            _print(name=declared.name, request=request, **values)
         except OptionRefused as refused:
             flag = declared.flag(refused.name)
-            raise typer.BadParameter(refused.why, param_hint=flag) from None
+            raise typer.BadParameter(refused.reason, param_hint=flag) from None
 
     analyse.__signature__ = inspect.Signature([*own, *harvested, *shared])  # type: ignore[attr-defined]
     analyses.command(declared.name, help=declared.description)(analyse)

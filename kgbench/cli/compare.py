@@ -80,7 +80,7 @@ def compare(
             )
         except OptionRefused as refused:
             hint = {"models": "--model", "run": "--run"}[refused.name]
-            raise typer.BadParameter(refused.why, param_hint=hint) from None
+            raise typer.BadParameter(refused.reason, param_hint=hint) from None
         if output.json_ and a.kind == "pass" and not flips:
             _print_values(opened, chosen, a, b)
             return

@@ -121,27 +121,28 @@ def install(
             param_hint="--unverified",
         )
     with progress(f"installing {name}", len(described.files), quiet=json_) as advance:
-        done = _installed(described, copy, advance, unverified=unverified)
+        result = _installed(described, copy, advance, unverified=unverified)
     report = {
-        "place": str(done.place),
-        "files": done.files,
-        "tasks": done.tasks,
-        "differing": done.differing,
-        "missing": done.missing,
-        "further": len(done.further),
-        "remarks": done.remarks,
+        "place": str(result.place),
+        "files": result.files,
+        "tasks": result.tasks,
+        "differing": result.differing,
+        "missing": result.missing,
+        "further": len(result.further),
+        "remarks": result.remarks,
     }
     if json_:
         typer.echo(json.dumps(report, indent=2))
         return
     typer.echo(
-        f"installed {count(done.files, 'file')} and {count(done.tasks, 'task')} in {done.place}"
+        f"installed {count(result.files, 'file')} and {count(result.tasks, 'task')} "
+        f"in {result.place}"
     )
-    for what, paths in (("other than declared", done.differing), ("missing", done.missing)):
+    for problem, paths in (("other than declared", result.differing), ("missing", result.missing)):
         if paths:
             more = " ..." if paths[_SHOWN:] else ""
-            typer.echo(f"{count(len(paths), 'file')} {what}: {', '.join(paths[:_SHOWN])}{more}")
-    for remark in done.remarks:
+            typer.echo(f"{count(len(paths), 'file')} {problem}: {', '.join(paths[:_SHOWN])}{more}")
+    for remark in result.remarks:
         typer.echo(f"remark: {remark}")
     for remark in described.rights:
         typer.echo(f"terms: {remark}")

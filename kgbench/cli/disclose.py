@@ -18,7 +18,7 @@ def command(app: typer.Typer) -> None:
 
 
 def disclose(
-    what: Annotated[
+    identifiers: Annotated[
         list[str] | None,
         typer.Argument(
             metavar="COMMITMENT|IRI",
@@ -54,7 +54,10 @@ def disclose(
     known_keys.commitments(location)
     with copying.local(location) as folder:
         values = collect_openings(
-            open_newest_snapshot(str(folder)), str(folder), RedactionLevel[redact.name], what or ()
+            open_newest_snapshot(str(folder)),
+            str(folder),
+            RedactionLevel[redact.name],
+            identifiers or (),
         )
     text = serialise(values)
     if out is None:

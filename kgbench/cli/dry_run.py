@@ -45,15 +45,15 @@ def print_estimate(
             require(model)
 
     complete = set() if run is None else _complete(plan, location, run)
-    asked = _planned_exercises(plan, location, endpoint=endpoint)
-    models = list(model_estimates(plan, complete, declared(plan.prices), asked.exercises))
-    left_out = [*plan.passed_over, *asked.passed_over]
-    detectable = _detectable(plan, asked, location)
+    plan_exercises = _planned_exercises(plan, location, endpoint=endpoint)
+    models = list(model_estimates(plan, complete, declared(plan.prices), plan_exercises.exercises))
+    left_out = [*plan.passed_over, *plan_exercises.passed_over]
+    detectable = _detectable(plan, plan_exercises, location)
     if json_:
         report = {
             "name": plan.name,
             "suite": plan.suite,
-            "tasks": list(asked.exercises),
+            "tasks": list(plan_exercises.exercises),
             "passed_over": left_out,
             "dialogues": sum(forecast.planned for forecast in models),
             "dialogues_to_do": sum(forecast.dialogues for forecast in models),
@@ -109,7 +109,9 @@ def _table(plan: Plan, models: Sequence[ModelEstimate], rule: str) -> Table:
     return Table(title, columns, rows, notes=(rule,))
 
 
-def _detectable(plan: Plan, asked: PlanExercises, location: str | None) -> Detectable | None:
+def _detectable(
+    plan: Plan, plan_exercises: PlanExercises, location: str | None
+) -> Detectable | None:
     """Return the smallest difference that the plan can detect, or ``None`` if unknown.
 
     It is estimated from stored results of the suite. That a plan can detect no difference at all
@@ -119,7 +121,7 @@ def _detectable(plan: Plan, asked: PlanExercises, location: str | None) -> Detec
     from kgbench.errors import QueryError, StoreError
     from kgbench.store import open_reader
 
-    repetitions = _repetitions(plan, asked)
+    repetitions = _repetitions(plan, plan_exercises)
     never = planning.undetectable(repetitions)
     if never is not None:
         return never
@@ -133,14 +135,14 @@ def _detectable(plan: Plan, asked: PlanExercises, location: str | None) -> Detec
         return None
 
 
-def _repetitions(plan: Plan, asked: PlanExercises) -> dict[str, list[int]]:
+def _repetitions(plan: Plan, plan_exercises: PlanExercises) -> dict[str, list[int]]:
     """Return, for each task label, how often each of its cases is run per model."""
     from collections import Counter
 
     from kgbench.engine.planning import planned_dialogues
 
     by_label: dict[str, Counter[str]] = {}
-    for dialogue in planned_dialogues(plan, asked.exercises, plan.models[0]):
+    for dialogue in planned_dialogues(plan, plan_exercises.exercises, plan.models[0]):
         counts = by_label.setdefault(dialogue.exercise.task.label, Counter())
         counts[dialogue.exercise.case.iri] += 1
     return {label: list(counts.values()) for label, counts in by_label.items()}

@@ -43,7 +43,7 @@ def harvest(
     unsigned: Annotated[
         bool, typer.Option("--unsigned", help="Also accept sources that were never signed.")
     ] = False,
-    most: Annotated[
+    max_megabytes: Annotated[
         int,
         typer.Option("--most", metavar="MB", help="Maximum download per source.", min=1),
     ] = _MOST,
@@ -64,7 +64,7 @@ def harvest(
     keys = [public_key(text) for text in key or ()]
     outcomes = []
     for outcome in harvested(
-        addresses, into, keys, most=most << 20, seconds=seconds, unsigned=unsigned
+        addresses, into, keys, max_bytes=max_megabytes << 20, seconds=seconds, unsigned=unsigned
     ):
         outcomes.append(outcome)
         if not json_:

@@ -71,19 +71,19 @@ def llm_kg_bench(
         raise typer.BadParameter(
             "a suite's name consists of letters, digits, '.', '_' and '-'", param_hint="--suite"
         )
-    done: list[Summary] = []
+    summaries: list[Summary] = []
     with open_store(store) as opened:
         for file in files:
             for summary in _import(opened, file, password, suite, quiet=json_):
-                done.append(summary)
+                summaries.append(summary)
                 if not json_:
                     typer.echo(_line(summary))
         location = opened.location
     if json_:
-        report = {"store": location, "runs": [summary.as_json() for summary in done]}
+        report = {"store": location, "runs": [summary.as_json() for summary in summaries]}
         typer.echo(json.dumps(report, indent=2))
         return
-    typer.echo(_total(done))
+    typer.echo(_total(summaries))
     typer.echo(f"store  {location}")
 
 
@@ -158,13 +158,13 @@ def _import(
     result_files = open_results(file, password)
     runs = [run for result in result_files for run in read_runs(result, store.iris, suite)]
     total = sum(len(run.items) for run in runs)
-    done = 0
+    loaded = 0
     with progress(f"importing {file.name}", total, quiet=quiet) as advance:
 
         def advance_by(count: int) -> None:
-            nonlocal done
-            done += count
-            advance(done)
+            nonlocal loaded
+            loaded += count
+            advance(loaded)
 
         return [load(store, run, advance_by) for run in runs]
 
@@ -178,11 +178,11 @@ def _line(summary: Summary) -> str:
     return f"{summary.source}: {counts} ({state})"
 
 
-def _total(done: list[Summary]) -> str:
-    new = [summary for summary in done if not summary.already_there]
+def _total(summaries: list[Summary]) -> str:
+    new = [summary for summary in summaries if not summary.already_there]
     dialogues = sum(summary.dialogues for summary in new)
     scores = sum(summary.scores for summary in new)
-    known = len(done) - len(new)
+    known = len(summaries) - len(new)
     passed = f"; {known} already there" if known else ""
-    held = f"{count(dialogues, 'dialogue')}, {count(scores, 'score')}"
-    return f"imported {count(len(new), 'run')}: {held}{passed}"
+    contents = f"{count(dialogues, 'dialogue')}, {count(scores, 'score')}"
+    return f"imported {count(len(new), 'run')}: {contents}{passed}"

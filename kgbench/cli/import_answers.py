@@ -75,22 +75,22 @@ def _load(
     from kgbench.store import open_store
 
     with open_store(store) as opened:
-        done = [
+        results = [
             (load(opened, imported_run(benchmark, file, opened.iris)), file.counts())
             for file in files
         ]
         location = opened.location
     if json_:
-        runs = [{**summary.as_json(), **counts} for summary, counts in done]
+        runs = [{**summary.as_json(), **counts} for summary, counts in results]
         typer.echo(json.dumps({"store": location, "runs": runs}, indent=2))
         return
-    for summary, counts in done:
+    for summary, counts in results:
         state = "already there" if summary.already_there else f"suite {summary.suite}"
-        held = f"{count(summary.dialogues, 'dialogue')}, {count(summary.scores, 'score')}"
+        contents = f"{count(summary.dialogues, 'dialogue')}, {count(summary.scores, 'score')}"
         if counts["tool_calls"]:
-            held += f", {count(counts['tool_calls'], 'tool call')}"
-            held += f" ({counts['repeated_calls']:,} repeated)"
+            contents += f", {count(counts['tool_calls'], 'tool call')}"
+            contents += f" ({counts['repeated_calls']:,} repeated)"
         if counts["unanswered"]:
-            held += f", {counts['unanswered']:,} without an answer"
-        typer.echo(f"{summary.source}: {held} ({state})")
+            contents += f", {counts['unanswered']:,} without an answer"
+        typer.echo(f"{summary.source}: {contents} ({state})")
     typer.echo(f"store  {location}")

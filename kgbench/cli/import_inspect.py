@@ -33,16 +33,16 @@ def inspect(
     from kgbench.importers.load import load
     from kgbench.store import open_store
 
-    done: list[tuple[Summary, int]] = []
+    results: list[tuple[Summary, int]] = []
     with open_store(store) as opened:
         for file in files:
             log = inspect_logs.read_run(inspect_files.read(file), opened.iris)
-            done.append((load(opened, log.run), log.without_answer))
+            results.append((load(opened, log.run), log.without_answer))
             if not json_:
-                typer.echo(_line(*done[-1]))
+                typer.echo(_line(*results[-1]))
         location = opened.location
     if json_:
-        runs = [{**summary.as_json(), "without_answer": skipped} for summary, skipped in done]
+        runs = [{**summary.as_json(), "without_answer": skipped} for summary, skipped in results]
         typer.echo(json.dumps({"store": location, "runs": runs}, indent=2))
         return
     typer.echo(f"store  {location}")

@@ -41,13 +41,13 @@ def text2sparql(
     with open_store(store) as opened:
         runs = [(files, imported_run(files, opened.iris)) for files in challenge.systems]
         total = sum(len(run.items) for _, run in runs)
-        done = 0
+        loaded = 0
         with progress(f"importing {folder.name}", total, quiet=json_) as advance:
 
             def advance_by(number: int) -> None:
-                nonlocal done
-                done += number
-                advance(done)
+                nonlocal loaded
+                loaded += number
+                advance(loaded)
 
             summaries = [load(opened, run, advance_by) for _, run in runs]
         for files, run in runs:

@@ -76,9 +76,9 @@ def init(
         "iterations": iterations,
         "max_cost": None if max_cost is None else Decimal(str(max_cost)),
     }
-    given: dict[str, Any] = {name: value for name, value in overrides.items() if value is not None}
-    if given or yes or json_ or not (sys.stdin.isatty() and sys.stderr.isatty()):
-        choices = starter.Choices(**given)
+    values: dict[str, Any] = {name: value for name, value in overrides.items() if value is not None}
+    if values or yes or json_ or not (sys.stdin.isatty() and sys.stderr.isatty()):
+        choices = starter.Choices(**values)
     else:
         choices = _ask_questions()
     keys = _keys(choices.models)

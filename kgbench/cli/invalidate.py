@@ -46,14 +46,14 @@ def invalidate(
     from kgbench.store import open_existing
 
     with open_existing(store) as opened:
-        done = invalidation.invalidate(
+        result = invalidation.invalidate(
             opened, name, reason, by or getpass.getuser(), person=by is not None
         )
     if json_:
-        typer.echo(json.dumps(done._asdict()))
+        typer.echo(json.dumps(result._asdict()))
         return
     typer.echo(
-        f"invalidated {count(done.dialogues, 'dialogue')} with {done.results:,} answers and "
+        f"invalidated {count(result.dialogues, 'dialogue')} with {result.results:,} answers and "
         "evaluations"
     )
-    typer.echo(f"recorded as {done.iri}")
+    typer.echo(f"recorded as {result.iri}")

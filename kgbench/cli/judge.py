@@ -118,11 +118,13 @@ def judge(
             run=existing,
             preflight=(lambda line: typer.echo(line, err=True)) if preflight else None,
         )
-        done = asyncio.run(run_with_progress(opened, plan, settings, quiet=json_, given=exercises))
-        _report(opened, judged_run.iri, done, json_=json_)
-    if done.interrupted:
+        progress = asyncio.run(
+            run_with_progress(opened, plan, settings, quiet=json_, plan_exercises=exercises)
+        )
+        _report(opened, judged_run.iri, progress, json_=json_)
+    if progress.interrupted:
         raise typer.Exit(130)
-    if not done.finished:
+    if not progress.finished:
         raise typer.Exit(3)
 
 
@@ -147,7 +149,7 @@ def _list_rubrics(*, json_: bool) -> None:
         typer.echo(f"{rubric.name:<14}{rubric.kind:<10}{rubric.label}")
 
 
-def _report(store: Store, judged: str, done: Progress, *, json_: bool) -> None:
+def _report(store: Store, judged: str, progress: Progress, *, json_: bool) -> None:
     from kgbench.analysis.judge_agreement import agreement
     from kgbench.analysis.rendering import render
     from kgbench.analysis.run_totals import totals
@@ -156,32 +158,34 @@ def _report(store: Store, judged: str, done: Progress, *, json_: bool) -> None:
     from kgbench.cli.totals import totals_line
     from kgbench.record import reading
 
-    run = reading.find_run(store, done.run)
+    run = reading.find_run(store, progress.run)
     table = agreement(store, select(store, run=judged), samples=_SAMPLES)
     costs = totals(store, run)
     if json_:
         data = {
-            "run": done.run,
+            "run": progress.run,
             "judged": judged,
-            "planned": done.planned,
-            "complete": done.before + done.complete,
-            "failed": done.failed,
-            "interrupted": done.interrupted,
-            "limit": done.limit,
-            "failures": done.failures,
+            "planned": progress.planned,
+            "complete": progress.before + progress.complete,
+            "failed": progress.failed,
+            "interrupted": progress.interrupted,
+            "limit": progress.limit,
+            "failures": progress.failures,
             "totals": costs,
             "agreement": json.loads(render(table, "json")),
         }
         typer.echo(json.dumps(data, indent=2, ensure_ascii=False))
         return
     typer.echo(render(table, "table"), nl=False)
-    tell_progress(store, done)
+    tell_progress(store, progress)
     typer.echo(f"total  {totals_line(costs)}")
-    echo_visible(f"run    {done.run} ({run.label})")
-    if done.limit is not None:
-        typer.echo(f"Stopped by {done.limit}; raise the limit and repeat the command to continue.")
-    elif not done.finished:
-        missing = done.planned - done.before - done.complete
+    echo_visible(f"run    {progress.run} ({run.label})")
+    if progress.limit is not None:
+        typer.echo(
+            f"Stopped by {progress.limit}; raise the limit and repeat the command to continue."
+        )
+    elif not progress.finished:
+        missing = progress.planned - progress.before - progress.complete
         typer.echo(f"{count(missing, 'verdict')} missing; repeat the command to continue.")
 
 

@@ -55,15 +55,17 @@ def calibrate_judges(
         return True
     plan = calibration_plan(calibration, models, **plan_fields)
     exercises = calibration_questions(calibration)
-    done: Progress = asyncio.run(
-        run_with_progress(store, plan, Settings(), quiet=True, given=exercises)
+    progress: Progress = asyncio.run(
+        run_with_progress(store, plan, Settings(), quiet=True, plan_exercises=exercises)
     )
-    if not done.finished:
-        missing = count(done.planned - done.complete, "answer")
-        why = "; ".join(done.failures) or done.limit or "interrupted"
-        typer.echo(f"The calibration is incomplete, {missing} missing: {why}", err=True)
+    if not progress.finished:
+        missing = count(progress.planned - progress.complete, "answer")
+        reason = "; ".join(progress.failures) or progress.limit or "interrupted"
+        typer.echo(f"The calibration is incomplete, {missing} missing: {reason}", err=True)
         return False
-    warnings, refusals = check_calibrations(store, reading.find_run(store, done.run), calibration)
+    warnings, refusals = check_calibrations(
+        store, reading.find_run(store, progress.run), calibration
+    )
     if policy is Calibrate.REFUSE:
         raise_refusal(refusals)
     for line in (*warnings, *refusals):

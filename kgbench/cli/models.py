@@ -80,10 +80,12 @@ def list_(
         Column("licence", "Licence"),
     )
     # The id is left out where it equals the name.
-    shown = [
+    display_entries = [
         {**entry, "id": "" if entry["id"] == entry["model"] else entry["id"]} for entry in entries
     ]
-    rows = tuple(tuple(_display_value(entry[column.name]) for column in columns) for entry in shown)
+    rows = tuple(
+        tuple(_display_value(entry[column.name]) for column in columns) for entry in display_entries
+    )
     typer.echo(render(Table("Models", columns, rows), "table"), nl=False)
 
 

@@ -147,8 +147,8 @@ def plot(
     """
     if no_title and title is not None:
         raise typer.BadParameter("it contradicts --title", param_hint="--no-title")
-    given = {"name": name, "declared": declared, "metric": metric, "answers": answers}
-    arguments = _arguments(kind, {**given, "common": common or None})
+    option_values = {"name": name, "declared": declared, "metric": metric, "answers": answers}
+    arguments = _arguments(kind, {**option_values, "common": common or None})
     _refuse_each(kind, each, top, overlay=overlay)
     from kgbench.analysis.display_names import display_names
     from kgbench.analysis.registry import OptionRefused
@@ -160,7 +160,7 @@ def plot(
     try:
         figure_kind.check(layout)
     except OptionRefused as refused:
-        raise typer.BadParameter(refused.why, param_hint=f"--{refused.name}") from None
+        raise typer.BadParameter(refused.reason, param_hint=f"--{refused.name}") from None
     formats = [str(file_format) for file_format in form or [FigureForm.PNG]]
     with open_results(
         store, suite=suite, choice=choice, run=run, tasks=task, models=model
@@ -175,14 +175,14 @@ def plot(
                 typer.echo(path)
 
 
-def _arguments(kind: Kind, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the given options as arguments of the analysis behind a kind of figure.
+def _arguments(kind: Kind, option_values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of options as arguments of the analysis behind a kind of figure.
 
     Refuses options that have no effect on this kind.
     """
     accepted = _ACCEPTED[kind]
     arguments: dict[str, Any] = {}
-    for option, value in given.items():
+    for option, value in option_values.items():
         if value is None:
             continue
         if option not in accepted:
@@ -225,7 +225,7 @@ def _refuse_each(kind: Kind, each: Each | None, top: int | None, *, overlay: boo
 
 
 def _tables(kind: Kind, results: Results, arguments: dict[str, Any]) -> Iterator[_Drawn]:
-    """The tables of the figures of a kind, each with what distinguishes the name of its file."""
+    """Yield the tables of a kind of figure, each with the parts that distinguish its file name."""
     if kind is Kind.BOXPLOT:
         from kgbench.plots.box_plots import distributions
 

@@ -29,21 +29,24 @@ _FRAME = 0.1  # seconds between updates of the bar
 
 
 @contextmanager
-def progress(what: str, total: int | None, *, quiet: bool = False) -> Iterator[Callable[..., None]]:
-    """Show progress; yields ``advance(done, note="", total=None, left=None, wait=None)``.
+def progress(
+    label: str, total: int | None, *, quiet: bool = False
+) -> Iterator[Callable[..., None]]:
+    """Show progress, and yield the function ``advance``, which updates it.
 
-    ``total`` is ``None`` if it is unknown. ``left`` is the caller's estimate of the remaining
-    seconds; without it, the rate so far is used. ``wait`` is the wait before the next retry.
+    Its arguments are ``completed, note="", total=None, seconds_left=None, wait=None``. ``total`` is
+    ``None`` if it is unknown. ``seconds_left`` is the caller's estimate; without it, the rate so
+    far is used. ``wait`` is the wait before the next retry.
     """
     if quiet:
         yield lambda *_, **__: None
     elif sys.stderr.isatty():
-        yield from _bar(what, total)
+        yield from _bar(label, total)
     else:
-        yield from _lines(what, total)
+        yield from _lines(label, total)
 
 
-def _bar(what: str, total: int | None) -> Iterator[Callable[..., None]]:
+def _bar(label: str, total: int | None) -> Iterator[Callable[..., None]]:
     from rich.console import Console
     from rich.progress import (
         BarColumn,
@@ -60,8 +63,8 @@ def _bar(what: str, total: int | None) -> Iterator[Callable[..., None]]:
         """The caller's estimate of the time left, else one from the rate of the bar."""
 
         def render(self, task: Task) -> Text:
-            left = task.fields["left"]
-            return super().render(task) if left is None else Text(f"{duration(left)} left")
+            seconds = task.fields["seconds_left"]
+            return super().render(task) if seconds is None else Text(f"{duration(seconds)} left")
 
     class Bar(Progress):
         """A progress bar with a countdown of the current wait below it."""
@@ -79,14 +82,14 @@ def _bar(what: str, total: int | None) -> Iterator[Callable[..., None]]:
         TextColumn("{task.fields[note]}", markup=False),
     )
     with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what, total=total, note="", left=None)
+        task = bar.add_task(label, total=total, note="", seconds_left=None)
         updated = 0.0
 
         def advance(
-            done: int,
+            completed: int,
             note: str = "",
             total: int | None = None,
-            left: float | None = None,
+            seconds_left: float | None = None,
             wait: Wait | None = None,
         ) -> None:
             nonlocal updated, waiting
@@ -94,32 +97,34 @@ def _bar(what: str, total: int | None) -> Iterator[Callable[..., None]]:
             now = time.monotonic()
             if now - updated >= _FRAME:
                 updated = now
-                bar.update(task, completed=done, note=note, total=total, left=left)
+                bar.update(
+                    task, completed=completed, note=note, total=total, seconds_left=seconds_left
+                )
 
         yield advance
 
 
-def _lines(what: str, total: int | None) -> Iterator[Callable[..., None]]:
+def _lines(label: str, total: int | None) -> Iterator[Callable[..., None]]:
     updated = time.monotonic()
     waits = _ReportedWaits()
 
     def advance(
-        done: int,
+        completed: int,
         note: str = "",
         total: int | None = total,
-        left: float | None = None,
+        seconds_left: float | None = None,
         wait: Wait | None = None,
     ) -> None:
         nonlocal updated
         if wait is not None and waits.is_new(wait):
-            typer.echo(f"{what}: {wait}", err=True)
+            typer.echo(f"{label}: {wait}", err=True)
         now = time.monotonic()
         if now - updated >= _SILENT:
             updated = now
             out_of = "" if total is None else f" of {total}"
             parts = [note] if note else []
-            parts += [f"{duration(left)} left"] if left is not None else []
-            typer.echo(f"{what}: {done}{out_of} {', '.join(parts)}".rstrip(), err=True)
+            parts += [f"{duration(seconds_left)} left"] if seconds_left is not None else []
+            typer.echo(f"{label}: {completed}{out_of} {', '.join(parts)}".rstrip(), err=True)
 
     yield advance
 

@@ -204,7 +204,7 @@ def publish(
         password=password,
         runs=tuple(run or ()),
         endpoint=None if endpoint is None else checked_endpoint(endpoint),
-        about=described,
+        metadata=described,
         compression=str(compress),
         processes=processes,
         signer=None if sign is None else Signer.read(sign, out, password),
@@ -215,7 +215,7 @@ def publish(
     ):
         report = publish_site(
             replace(settings, location=str(folder)),
-            lambda done, of, what: advance(done, what, total=of or None),
+            lambda completed, total, step: advance(completed, step, total=total or None),
         )
     verdicts = (
         checklist.check_publication([out], mldcat_shapes, unprotected or (), disclosed, key or ())

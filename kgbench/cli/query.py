@@ -80,9 +80,9 @@ def query(
     if name is None:
         _list(queries)
         return
-    given = _parameters(param or [])
+    arguments = _parameters(param or [])
     declared = queries.load(name) if name in queries.names() else None
-    if declared is None and given:
+    if declared is None and arguments:
         raise typer.BadParameter("only declared queries have parameters", param_hint="--param")
     if declared is None and name != "-" and not Path(name).is_file():
         if "/" in name or "." in name:
@@ -96,8 +96,8 @@ def query(
             if not text_to_run.strip():
                 raise QueryError("the query is empty")
         else:
-            given = _complete(opened, declared, given, suite, choice)
-            text_to_run = queries.bind(declared, **given)
+            arguments = _complete(opened, declared, arguments, suite, choice)
+            text_to_run = queries.bind(declared, **arguments)
         if text:
             typer.echo(text_to_run)
         else:
@@ -116,12 +116,12 @@ def _parameters(texts: list[str]) -> dict[str, list[str]]:
 
 
 def _complete(
-    store: Store, declared: Query, given: dict[str, list[str]], suite: str | None, choice: str
+    store: Store, declared: Query, arguments: dict[str, list[str]], suite: str | None, choice: str
 ) -> dict[str, Any]:
-    """Add the graphs of the selected suite and passes to the given parameters."""
+    """Add the graphs of the selected suite and passes to the arguments."""
     from kgbench.analysis.selection import filled, select
 
-    return filled(declared, given, lambda: select(store, suite, choice))
+    return filled(declared, arguments, lambda: select(store, suite, choice))
 
 
 def _list(queries: Any) -> None:

@@ -142,7 +142,7 @@ def reevaluate(  # noqa: PLR0917 - a command line has many options
         make_executor(executor) as pool,
         progress("judging", None, quiet=json_) as advance,
     ):
-        done = reevaluate_stored(
+        results = reevaluate_stored(
             opened,
             pool,
             JudgeLimits(seconds=timeout, engine=engine, policy=policy),
@@ -153,48 +153,48 @@ def reevaluate(  # noqa: PLR0917 - a command line has many options
             variants=wanted_variants,
             watch=advance,
         )
-    _report(done, json_=json_)
+    _report(results, json_=json_)
 
 
-def _report_audit(done: Audit, *, json_: bool) -> None:
+def _report_audit(audit: Audit, *, json_: bool) -> None:
     from kgbench.characters import one_line
 
     if json_:
-        typer.echo(json.dumps(done.report(), indent=2, ensure_ascii=False))
+        typer.echo(json.dumps(audit.report(), indent=2, ensure_ascii=False))
         return
-    typer.echo(f"{count(done.calls, 'tool call')} executed again, {done.agree:,} as recorded")
-    for difference in done.differ:
+    typer.echo(f"{count(audit.calls, 'tool call')} executed again, {audit.agree:,} as recorded")
+    for difference in audit.differ:
         typer.echo(
             f"{difference['class']:<13} {difference['tool']} {difference['dialogue']} (answer "
             f"{difference['round']}, call {difference['index']}): recorded "
             f"{difference['recorded']}, now {difference['now']}"
         )
-    for (tool, reason), times in sorted(done.aside.items()):
+    for (tool, reason), times in sorted(audit.aside.items()):
         typer.echo(f"{count(times, 'call')} of {one_line(tool) or 'no tool'} kept aside: {reason}")
 
 
-def _report(done: list[ReevaluationResult], *, json_: bool) -> None:
+def _report(results: list[ReevaluationResult], *, json_: bool) -> None:
     from kgbench.analysis.passes import changes
     from kgbench.analysis.references import on_variants
     from kgbench.analysis.rendering import render
     from kgbench.reevaluation.comparison import merge_comparisons, passed_over, report
 
     if json_:
-        typer.echo(json.dumps(report(done), indent=2, ensure_ascii=False))
+        typer.echo(json.dumps(report(results), indent=2, ensure_ascii=False))
         return
-    combined = merge_comparisons(done)
+    combined = merge_comparisons(results)
     typer.echo(render(changes(combined), "table"), nl=False)
     typer.echo(
         f"{count(combined.dialogues, 'dialogue')} judged again, {len(combined.differing):,} differ "
         "from the pass they were compared with"
     )
-    if on_variants_answers := [answer for result in done for answer in result.on_variants]:
+    if on_variants_answers := [answer for result in results for answer in result.on_variants]:
         typer.echo(render(on_variants(on_variants_answers), "table"), nl=False)
     for kind, times in combined.causes().items():
         typer.echo(f"{times:,} {kind}")
     if combined.new_metrics:
         typer.echo(f"new in this pass: {', '.join(sorted(combined.new_metrics))}")
-    for reason, times in passed_over(done).items():
+    for reason, times in passed_over(results).items():
         typer.echo(f"{count(times, 'dialogue')} passed over: {reason}")
-    for result in done:
+    for result in results:
         typer.echo(f"pass   {result.evaluation_pass}")

@@ -114,14 +114,14 @@ def import_(
                 verdicts = importing.from_rdf(data, getattr(ox.RdfFormat, _RDF[file.suffix]))
             else:
                 verdicts = importing.from_csv(opened, data.decode("utf-8"))
-            done = importing.import_reviews(opened, verdicts)
+            result = importing.import_reviews(opened, verdicts)
         except UnicodeDecodeError:
             raise StoreError(f"{file} is not in UTF-8") from None
         except StoreError as error:
             raise StoreError(f"{file}: {error}") from None
     if json_:
-        report = {"added": done.added, "known": done.known, "reviewers": done.reviewers}
+        report = {"added": result.added, "known": result.known, "reviewers": result.reviewers}
         typer.echo(json.dumps(report, indent=2))
         return
-    who = f" by {', '.join(done.reviewers)}" if done.reviewers else ""
-    typer.echo(f"{count(done.added, 'new verdict')}{who}, {done.known:,} known before")
+    who = f" by {', '.join(result.reviewers)}" if result.reviewers else ""
+    typer.echo(f"{count(result.added, 'new verdict')}{who}, {result.known:,} known before")

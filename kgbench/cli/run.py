@@ -201,7 +201,7 @@ def run(
             import asyncio  # takes 20 ms, which most commands do not need
 
             try:
-                done = asyncio.run(
+                final_progress = asyncio.run(
                     run_with_progress(opened, plan, settings, quiet=json_ or verbose)
                 )
             finally:
@@ -209,14 +209,14 @@ def run(
             report(
                 opened,
                 plan,
-                done,
+                final_progress,
                 options.explicit_store(store),
                 whole_store=whole_store,
                 json_=json_,
             )
-    if done.interrupted:
+    if final_progress.interrupted:
         raise typer.Exit(130)
-    if not done.finished:
+    if not final_progress.finished:
         raise typer.Exit(3)
 
 
@@ -228,12 +228,17 @@ def _plan(config: Path | None, location: str | None, overrides: dict[str, Any]) 
 
 
 async def run_with_progress(
-    store: Store, plan: Plan, settings: Settings, *, quiet: bool, given: PlanExercises | None = None
+    store: Store,
+    plan: Plan,
+    settings: Settings,
+    *,
+    quiet: bool,
+    plan_exercises: PlanExercises | None = None,
 ) -> Progress:
     """Run ``plan`` with a progress display and return its final progress.
 
-    The first Ctrl-C or SIGTERM stops the run in order, the second one at once. ``given`` replaces
-    the exercises of the plan's tasks.
+    The first Ctrl-C or SIGTERM stops the run in order, the second one at once. ``plan_exercises``
+    replaces the exercises of the plan's tasks.
     """
     import asyncio
 
@@ -256,11 +261,13 @@ async def run_with_progress(
                 current.before + current.complete,
                 _note(current),
                 total=current.planned,
-                left=current.seconds_left,
+                seconds_left=current.seconds_left,
                 wait=current.waiting,
             )
 
-        return await run_plan(store, plan, settings, stop=stop, watch=watch, given=given)
+        return await run_plan(
+            store, plan, settings, stop=stop, watch=watch, plan_exercises=plan_exercises
+        )
 
 
 def _note(current: Progress) -> str:

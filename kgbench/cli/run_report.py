@@ -25,7 +25,7 @@ _LISTED = 5
 def report(
     store: Store,
     plan: Plan,
-    done: Progress,
+    progress: Progress,
     location: str | None,
     *,
     whole_store: bool,
@@ -39,25 +39,25 @@ def report(
     from kgbench.analysis.run_results import run_results
     from kgbench.record import batches, reading
 
-    run = reading.find_run(store, done.run)
+    run = reading.find_run(store, progress.run)
     results = run_results(store, run, whole_store=whole_store)
     costs = totals(store, run)
     if json_:
         data = {
-            "run": done.run,
+            "run": progress.run,
             "name": run.label,
             "store": store.location,
-            "planned": done.planned,
-            "complete": done.before + done.complete,
-            "failed": done.failed,
-            "left_open": done.left_open,
-            "recovered": done.recovered,
-            "kept": done.kept,
-            "interrupted": done.interrupted,
-            "limit": done.limit,
-            "failures": done.failures,
-            "passed_over": [*plan.passed_over, *done.passed_over],
-            "tool_protocols": done.tool_protocols,
+            "planned": progress.planned,
+            "complete": progress.before + progress.complete,
+            "failed": progress.failed,
+            "left_open": progress.left_open,
+            "recovered": progress.recovered,
+            "kept": progress.unclaimed,
+            "interrupted": progress.interrupted,
+            "limit": progress.limit,
+            "failures": progress.failures,
+            "passed_over": [*plan.passed_over, *progress.passed_over],
+            "tool_protocols": progress.tool_protocols,
             "totals": costs,
             "leaderboard": json.loads(render(results.table, "json")),
             "outcomes": results.outcomes,
@@ -68,16 +68,18 @@ def report(
         return
     typer.echo(render(results.table, "table"), nl=False)
     _print_results(results, location)
-    tell_progress(store, done)
+    tell_progress(store, progress)
     typer.echo(f"total  {totals_line(costs)}")
-    echo_visible(f"run    {done.run} ({run.label})")
+    echo_visible(f"run    {progress.run} ({run.label})")
     typer.echo(f"store  {store.location}")
     pending = sum(item.requests for item in batches.unended_batches(store, run.graph))
     if pending:
         typer.echo(f"{tokens(pending)} answers are pending in batches (kgbench status).")
-    if done.limit is not None:
-        typer.echo(f"Stopped by {done.limit}; raise the limit and repeat the command to continue.")
-    elif not done.finished:
+    if progress.limit is not None:
+        typer.echo(
+            f"Stopped by {progress.limit}; raise the limit and repeat the command to continue."
+        )
+    elif not progress.finished:
         typer.echo("Repeat the command to continue this run.")
 
 
@@ -98,30 +100,31 @@ def _print_results(results: RunResults, location: str | None) -> None:
         typer.echo()
 
 
-def tell_progress(store: Store, done: Progress) -> None:
+def tell_progress(store: Store, progress: Progress) -> None:
     """Print how many dialogues are complete, and why others are not."""
     typer.echo(
-        f"{done.before + done.complete:,} of {count(done.planned, 'dialogue')} complete"
-        f" ({done.complete:,} now), {done.failed:,} failed, {count(done.calls, 'call')}"
+        f"{progress.before + progress.complete:,} of {count(progress.planned, 'dialogue')} complete"
+        f" ({progress.complete:,} now), {progress.failed:,} failed, {count(progress.calls, 'call')}"
     )
-    for passed_over in done.passed_over:
+    for passed_over in progress.passed_over:
         typer.echo(f"passed over: {passed_over}")
-    if done.left_open:
-        typer.echo(f"  {done.left_open} failed before and were not asked again")
-    _print_replies(store, done)
-    for message, times in sorted(done.failures.items(), key=lambda item: -item[1])[:_LISTED]:
+    if progress.left_open:
+        typer.echo(f"  {progress.left_open} failed before and were not asked again")
+    _print_replies(store, progress)
+    for message, times in sorted(progress.failures.items(), key=lambda item: -item[1])[:_LISTED]:
         typer.echo(f"  {times} x {message}", err=True)
-    for label, reason in done.stopped_models.items():
+    for label, reason in progress.stopped_models.items():
         typer.echo(f"  no more calls to {label}: {reason}", err=True)
 
 
-def _print_replies(store: Store, done: Progress) -> None:
+def _print_replies(store: Store, progress: Progress) -> None:
     """Print how many replies of earlier sessions were recovered, and how many are left over."""
     from kgbench.store import reply_log
 
-    if done.recovered:
-        words = count(done.recovered, "answer")
+    if progress.recovered:
+        words = count(progress.recovered, "answer")
         typer.echo(f"  {words} recovered from an earlier session, without another call")
-    if done.kept:
-        words, folder = count(done.kept, "reply", "replies"), reply_log.folder(store.location)
+    if progress.unclaimed:
+        words = count(progress.unclaimed, "reply", "replies")
+        folder = reply_log.folder(store.location)
         typer.echo(f"  {words} belong to no dialogue of this session: kept in {folder}")

@@ -51,17 +51,20 @@ def show(
 
     with open_reader(store) as opened:
         iri = dialogue if "://" in dialogue else opened.iris.base + dialogue.lstrip("/")
-        shown = view(opened, iri, pass_)
+        dialogue_view = view(opened, iri, pass_)
         judgements = [
             verdict
             for verdict in verdicts_about(opened, iri)
             if pass_ is None or verdict.verdict.startswith(f"{pass_}/")
         ]
     if json_:
-        data = {**shown.as_json(), "judgements": [_as_json(verdict) for verdict in judgements]}
+        data = {
+            **dialogue_view.as_json(),
+            "judgements": [_as_json(verdict) for verdict in judgements],
+        }
         typer.echo(json.dumps(data, indent=2, ensure_ascii=True))
     else:
-        _print(shown, judgements)
+        _print(dialogue_view, judgements)
 
 
 def _as_json(verdict: DialogueVerdict) -> dict[str, Any]:
@@ -71,19 +74,19 @@ def _as_json(verdict: DialogueVerdict) -> dict[str, Any]:
     return {**data, "rubric": rubric}
 
 
-def _print(shown: DialogueView, judgements: Sequence[DialogueVerdict]) -> None:
+def _print(dialogue_view: DialogueView, judgements: Sequence[DialogueVerdict]) -> None:
     from rich.console import Console
 
     from kgbench.characters import one_line
 
     console = Console(highlight=False, markup=False, soft_wrap=True)
-    console.print(one_line(shown.iri), style="bold")
-    for name, value in shown.facts:
+    console.print(one_line(dialogue_view.iri), style="bold")
+    for name, value in dialogue_view.facts:
         if value:
             console.print(f"{name:<10} {one_line(value)}")
-    for round_ in shown.rounds:
+    for round_ in dialogue_view.rounds:
         _print_round(console, round_)
-    for verdict in shown.verdicts:
+    for verdict in dialogue_view.verdicts:
         _print_verdict(console, verdict)
     for judgement in judgements:
         _print_judgement(console, judgement)

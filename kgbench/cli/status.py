@@ -33,7 +33,7 @@ def command(app: typer.Typer) -> None:
 
 def status(  # noqa: PLR0917 - a command line has many options
     run: options.EveryRun = None,
-    why: Annotated[
+    explain: Annotated[
         bool,
         typer.Option("--why", help="List the dialogues that would run (again), with the reason."),
     ] = False,
@@ -55,21 +55,21 @@ def status(  # noqa: PLR0917 - a command line has many options
     from kgbench.record import reading
     from kgbench.store import open_reader
 
-    if config is not None and not why:
+    if config is not None and not explain:
         raise typer.BadParameter("it needs --why", param_hint="--config")
     with open_reader(store) as opened:
         runs = reading.runs(opened) if run is None else [reading.find_run(opened, run)]
-        if why and runs:
+        if explain and runs:
             runs = runs[:1]
         received = count_unstored(opened)
         states = [{**_state(opened, info), "waiting": received.pop(info.iri, 0)} for info in runs]
         notes = left_out(opened)
-        if run is None and received and not why:
+        if run is None and received and not explain:
             notes.append(
                 f"{count(received.total(), 'reply', 'replies')} in the write-ahead log of runs "
                 "that the store does not show yet; `kgbench run` takes them up"
             )
-        if why:
+        if explain:
             for state, info in zip(states, runs, strict=True):
                 state["why"] = [asdict(reason) for reason in _reasons(opened, info, config)]
     if json_:
@@ -218,8 +218,8 @@ def _print_why(reasons: list[dict[str, Any]]) -> None:
     """Print the reasons, with equal ones on one line."""
     invalid = sum(reason["why"] == "invalidated" for reason in reasons)
     if invalid:
-        what = count(invalid, "dialogue")
-        echo_visible(f"  {what} invalidated: run again with --redo-invalidated.")
+        number = count(invalid, "dialogue")
+        echo_visible(f"  {number} invalidated: run again with --redo-invalidated.")
     reasons = [reason for reason in reasons if reason["why"] != "invalidated"]
     if not reasons:
         rest = "every other" if invalid else "every"

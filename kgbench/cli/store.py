@@ -174,7 +174,7 @@ def recover(
         if owner is not None:
             raise StoreInUse(f"the store {path} is in use by {owner}: wait for it to end")
         with open_store(target) as owned:
-            done = recovered(path, owned)
+            result = recovered(path, owned)
         with open_store(target) as owned:
             aggregates.check(owned)
         try:
@@ -184,26 +184,26 @@ def recover(
         for log in path.glob("write-ahead/*.log"):  # replies that are not in the store yet
             files.write(Path(target) / "write-ahead" / log.name, log.read_bytes())
     if json_:
-        missing = [asdict(item) for item in done.missing]
+        missing = [asdict(item) for item in result.missing]
         data = {
-            "sources": done.sources,
-            "unread": done.unread,
+            "sources": result.sources,
+            "unread": result.unread,
             "missing": missing,
-            "incomplete": done.incomplete,
+            "incomplete": result.incomplete,
         }
-        typer.echo(json.dumps({"from": str(path), "to": target, **data, **_counts(done.copied)}))
+        typer.echo(json.dumps({"from": str(path), "to": target, **data, **_counts(result.copied)}))
         return
-    triples = count(sum(item.triples for item in done.copied), "triple")
-    typer.echo(f"recovered {count(len(done.copied), 'graph')}, {triples}")
-    typer.echo(f"read     {', '.join(done.sources)}")
-    if done.unread:
-        typer.echo(f"unread   {', '.join(done.unread)}: what only they held is missing, too")
-    for item in done.missing:
+    triples = count(sum(item.triples for item in result.copied), "triple")
+    typer.echo(f"recovered {count(len(result.copied), 'graph')}, {triples}")
+    typer.echo(f"read     {', '.join(result.sources)}")
+    if result.unread:
+        typer.echo(f"unread   {', '.join(result.unread)}: what only they held is missing, too")
+    for item in result.missing:
         turns = ", ".join(map(str, item.turns)) or "unknown"
         typer.echo(f"missing  {item.dialogue}, turns {turns}")
-    for iri in done.incomplete:
+    for iri in result.incomplete:
         typer.echo(f"in part  {iri}")
-    if done.missing or done.unread:
+    if result.missing or result.unread:
         typer.echo("`kgbench run` with the same configuration asks for what is missing")
     typer.echo(f"store    {target}")
 
@@ -245,15 +245,15 @@ def compact(store: options.Store = None, json_: options.AsJson = False) -> None:
     from kgbench.store import maintenance, open_existing
 
     with open_existing(store) as owned:
-        done = maintenance.compact(owned)
+        result = maintenance.compact(owned)
         location = owned.location
     if json_:
-        data = {"store": location, "analyses": done.analyses, "orphans": done.orphans}
+        data = {"store": location, "analyses": result.analyses, "orphans": result.orphans}
         typer.echo(json.dumps(data, indent=2))
         return
     typer.echo(
-        f"removed {count(done.analyses, 'stale analysis', 'stale analyses')}, "
-        f"{count(done.orphans, 'graph')} without an entry"
+        f"removed {count(result.analyses, 'stale analysis', 'stale analyses')}, "
+        f"{count(result.orphans, 'graph')} without an entry"
     )
     typer.echo(f"store  {location}")
 
@@ -289,13 +289,13 @@ def drop(
     with open_existing(store) as owned:
         info = reading.find_run(owned, run)
         removed = removal(owned, info)
-        what = (
+        description = (
             f"{info.label} ({info.id}), {count(len(removed.passes), 'pass', 'passes')}, "
             f"{count(len(removed.analyses), 'analysis', 'analyses')}, "
             f"{count(len(removed.invalidations), 'invalidation')}"
         )
         if not yes:
-            typer.confirm(f"Remove {what} permanently?", abort=True, err=True)
+            typer.confirm(f"Remove {description} permanently?", abort=True, err=True)
         owned.drop(removed.graphs)
         forgotten = declared.forget_unused(owned)
         owned.publish_soon()
@@ -305,7 +305,7 @@ def drop(
         typer.echo(json.dumps({"store": location, "run": info.iri, **data}))
         return
     entries = count(len(forgotten), "catalogue entry", "catalogue entries")
-    typer.echo(f"removed {what}, {entries}\nstore  {location}")
+    typer.echo(f"removed {description}, {entries}\nstore  {location}")
 
 
 @contextmanager

@@ -44,25 +44,25 @@ def read(
     name: str,
     arguments: Mapping[str, object] | None = None,
     form: Form = Form.TABLE,
-    kept: bool = False,
+    keep: bool = False,
 ) -> Table:
     """Return the table of ``compute`` for the selected scores, from the cache if it is valid.
 
-    The store is opened for writing only if the table is to be ``kept`` in it, as the analysis
-    ``name`` with ``arguments``. Raises :class:`~kgbench.errors.StoreInUse` if another process owns
-    the store then. In a ``form`` for readers, models have their display names.
+    The store is opened for writing only with ``keep``, which stores the table in it as the
+    analysis ``name`` with ``arguments``. Raises :class:`~kgbench.errors.StoreInUse` if another
+    process owns the store then. In a ``form`` for readers, models have their display names.
     """
     from kgbench.analysis.display_names import display_names, displayed
     from kgbench.analysis.score_selectors import with_left_out_notes
     from kgbench.analysis.stored_results import store_table, stored_or_computed
     from kgbench.store import open_existing, open_reader
 
-    with (open_existing if kept else open_reader)(store) as opened:
+    with (open_existing if keep else open_reader)(store) as opened:
         chosen = choose(opened)
         table, basis, started = stored_or_computed(
             opened, chosen, name, arguments or {}, lambda: compute(opened, chosen)
         )
-        if kept and started is not None:
+        if keep and started is not None:
             store_table(opened, basis, table, started)
         names = display_names(opened) if form.for_people else {}
         return displayed(with_left_out_notes(opened, table), names)

@@ -75,11 +75,11 @@ def list_(
         Column("main_metric", "Main metric"),
         Column("cases", "Cases"),
     )
-    shown = [
+    display_entries = [
         {**summary, "cases": "sealed" if summary["sealed"] else summary["cases"] or "generated"}
         for summary in summaries
     ]
-    rows = tuple(tuple(summary[column.name] for column in columns) for summary in shown)
+    rows = tuple(tuple(summary[column.name] for column in columns) for summary in display_entries)
     typer.echo(render(Table("Tasks", columns, rows), "table"), nl=False)
 
 
@@ -119,8 +119,8 @@ def show(
         typer.echo(json.dumps(data, indent=2, ensure_ascii=False))
         return
     for key, value in data.items():
-        shown = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-        typer.echo(f"\n{shown}" if key == "prompt" else f"{key:12} {shown}")
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        typer.echo(f"\n{text}" if key == "prompt" else f"{key:12} {text}")
 
 
 def encrypt(
@@ -169,8 +169,8 @@ def decrypt(paths: _Files, key_file: options.KeyFile = None) -> None:
 def _report_unusable() -> None:
     from kgbench.tasks import catalogue
 
-    for name, why in catalogue.unusable().items():
-        echo_visible(f"The task class {name} cannot be used: {why}", err=True)
+    for name, reason in catalogue.unusable().items():
+        echo_visible(f"The task class {name} cannot be used: {reason}", err=True)
 
 
 def _report_sealed(class_names: Iterable[str]) -> None:

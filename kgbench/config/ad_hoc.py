@@ -50,6 +50,8 @@ def _listed(names: Sequence[str]) -> str:
     >>> _listed(["a", "b"]), _listed(["a", "b", "c", "d"])
     ('a, b', 'a, b and 2 more')
     """
-    shown = [name if len(name) <= _LONGEST else f"{name[: _LONGEST - 3]}..." for name in names]
-    more = f" and {len(shown) - _NAMED} more" if len(shown) > _NAMED else ""
-    return ", ".join(shown[:_NAMED]) + more
+    short_names = [
+        name if len(name) <= _LONGEST else f"{name[: _LONGEST - 3]}..." for name in names
+    ]
+    more = f" and {len(short_names) - _NAMED} more" if len(short_names) > _NAMED else ""
+    return ", ".join(short_names[:_NAMED]) + more

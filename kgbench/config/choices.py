@@ -88,8 +88,8 @@ def _of_entry(entry: Entry) -> tuple[list[TaskChoice], list[Finding]]:
         missing = f"the task class '{name}' cannot be used: {catalogue.unusable()[name]}"
         return [Choice(entry, label, (label, name), None, missing)], []
     if name in names.task_class_names():
-        why = names.why_no_task_class(name)
-        missing = f"the task class '{name}' is not installed{why and f': {why}'}"
+        reason = names.why_no_task_class(name)
+        missing = f"the task class '{name}' is not installed{reason and f': {reason}'}"
         return [Choice(entry, label, (label, name), None, missing)], []
     return [], [_unknown_task(entry, name)]
 

@@ -152,10 +152,10 @@ def _unknown_key(
             pointer, f"found a list; allowed: an object with {', '.join(known)}"
         )
     key = _short(key_of(predicate))
-    what = f"the key '{key}' does not belong here" if key in terms() else f"unknown key '{key}'"
+    problem = f"the key '{key}' does not belong here" if key in terms() else f"unknown key '{key}'"
     hint = nearest(key, known)
     listing = "" if hint.startswith("known") else f" (known here are {', '.join(known)})"
-    return configuration.finding(below(pointer, key), f"{what}: {hint}{listing}")
+    return configuration.finding(below(pointer, key), f"{problem}: {hint}{listing}")
 
 
 def _pointer(configuration: ConfigurationGraph, node: Node) -> str:

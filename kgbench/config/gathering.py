@@ -37,7 +37,7 @@ def gather(path: Path) -> Gathered:
     reading.visit(path, str(path), graphs.CONFIGURATION, ())
     if reading.findings:
         raise ConfigurationError(reading.findings)
-    files = reading.found
+    files = reading.files
     return Gathered(
         folder=path.parent,
         settings=files[-1],
@@ -48,7 +48,7 @@ def gather(path: Path) -> Gathered:
 
 class _Reading:
     def __init__(self) -> None:
-        self.found: list[Settings] = []
+        self.files: list[Settings] = []
         self.findings: list[Finding] = []
         self.seen: set[Path] = set()
 
@@ -63,7 +63,7 @@ class _Reading:
         self.seen.add(path.resolve())
         for number, written in enumerate(read.include):
             self._include(read, below("/include", number), path.parent / written, chain)
-        self.found.append(read)
+        self.files.append(read)
 
     def _read_file(self, path: Path, source: str, root_type: str) -> Settings:
         graph = graphs.read(documents.read(path, source), root_type)

@@ -67,8 +67,10 @@ class ConfigurationGraph:
 
     def statements(self, node: Term) -> list[tuple[str, Term]]:
         """Return the predicates (IRIs) and values of ``node``."""
-        about = self.graph.about(node)
-        return [(predicate.value, value) for predicate in about for value in about[predicate]]
+        properties = self.graph.about(node)
+        return [
+            (predicate.value, value) for predicate in properties for value in properties[predicate]
+        ]
 
     def cells(self, head: Term) -> list[tuple[Term, Term]] | None:
         """Return the cells of a list with their members, or ``None`` for a malformed list."""
@@ -99,8 +101,10 @@ def read(document: Document, root_type: str = CONFIGURATION) -> ConfigurationGra
         return _read(document, root_type, suspicious)
     except ConfigurationError as error:
         known = {(f.line, f.message) for f in error.findings}
-        found = [f for f in suspicious if (f.line, f.message) not in known]
-        raise ConfigurationError([without_keys(f) for f in (*error.findings, *found)]) from None
+        new_findings = [f for f in suspicious if (f.line, f.message) not in known]
+        raise ConfigurationError(
+            [without_keys(f) for f in (*error.findings, *new_findings)]
+        ) from None
 
 
 def _read(document: Document, root_type: str, suspicious: list[Finding]) -> ConfigurationGraph:

@@ -51,8 +51,8 @@ def write(path: Path, choices: Choices, keys: Mapping[str, str]) -> None:
         with path.open("x", encoding="utf-8") as file:
             file.write(text)
     except FileExistsError:
-        about = "there is a file already, and it is left as it is: name another folder"
-        raise ConfigurationError([without_keys(Finding(str(path), "", about))]) from None
+        message = "there is a file already, and it is left as it is: name another folder"
+        raise ConfigurationError([without_keys(Finding(str(path), "", message))]) from None
 
 
 def configuration_text(choices: Choices, keys: Mapping[str, str]) -> str:

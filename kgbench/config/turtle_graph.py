@@ -67,8 +67,8 @@ def check_tree(source: str, triples: Collection[ox.Triple], top: Term) -> None:
         if isinstance(value, ox.Literal) or value.value == RDF.nil or predicate == TYPE:
             continue
         if value in seen:
-            what = str(value) if isinstance(value, ox.NamedNode) else "a blank node"
-            raise _refusal(source, f"{what} is used in two places; write it out in each")
+            name = str(value) if isinstance(value, ox.NamedNode) else "a blank node"
+            raise _refusal(source, f"{name} is used in two places; write it out in each")
         seen.add(value)
 
 

@@ -41,14 +41,14 @@ _STATUS = {
 class AnthropicBatches(AnthropicConnector):
     """A model at the message batches of Anthropic's API."""
 
-    async def submit(self, token: str, asked: Sequence[BatchRequest]) -> str:  # noqa: ARG002 - in the names
+    async def submit(self, token: str, requests: Sequence[BatchRequest]) -> str:  # noqa: ARG002 - in the names
         """Create a batch of the requests and return its id."""
-        requests: list[Any] = [
-            {"custom_id": item.name, "params": self._params(item.request)} for item in asked
+        entries: list[Any] = [
+            {"custom_id": item.name, "params": self._params(item.request)} for item in requests
         ]
         headers = self._headers()
         batches = self._client.messages.batches.with_raw_response
-        body = await self._body(lambda: batches.create(requests=requests, extra_headers=headers))
+        body = await self._body(lambda: batches.create(requests=entries, extra_headers=headers))
         return self._id(body)
 
     async def find(
@@ -85,13 +85,13 @@ class AnthropicBatches(AnthropicConnector):
         body = mapping(await self._body(lambda: batches.retrieve(batch, extra_headers=headers)))
         state = text_of(body.get("processing_status")) or "unknown"
         counts = mapping(body.get("request_counts"))
-        done = sum(count(n) or 0 for kind, n in counts.items() if kind != "processing")
+        finished = sum(count(n) or 0 for kind, n in counts.items() if kind != "processing")
         missing = None
         if state == "ended":
             missing = self._caller.error(
                 f"the batch {batch} has ended without a result for this request"
             )
-        return BatchStatus(state, done, missing)
+        return BatchStatus(state, finished, missing)
 
     async def results(self, batch: str, status: BatchStatus) -> AsyncIterator[Result]:  # noqa: ARG002
         """Download the results."""

@@ -34,14 +34,14 @@ class BatchRequest(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class BatchStatus:
-    """The status of a batch; ``state`` is the provider's word, ``done`` counts finished requests.
+    """The status of a batch; ``state`` is the provider's word, ``finished`` a number of requests.
 
     ``missing`` is set when the batch has ended: the error of a request without a result.
     ``results`` are the provider's ids of the result files.
     """
 
     state: str
-    done: int
+    finished: int
     missing: ProviderError | None = None
     results: tuple[str, ...] = ()
 
@@ -53,7 +53,7 @@ class Undecided(Exception):
 class Batches(AbstractAsyncContextManager["Batches", None], Protocol):
     """A client for batches of one model; methods raise ``ProviderError`` like ``Connector.ask``."""
 
-    async def submit(self, token: str, asked: Sequence[BatchRequest]) -> str:
+    async def submit(self, token: str, requests: Sequence[BatchRequest]) -> str:
         """Submit a batch under ``token`` and return its id."""
         ...
 

@@ -62,14 +62,14 @@ class Caller:
         """The server's host and port, or empty for a model in this process."""
         return urlsplit(self.url).netloc.rpartition("@")[2]
 
-    def describe(self, what: str) -> str:
-        """Return ``what`` happened as a message that names model and host but no secret."""
+    def describe(self, event: str) -> str:
+        """Return ``event`` as a message that names model and host but no secret."""
         host = f" at {self.host}" if self.host and self.host not in self.spec else ""
-        return failures.scrub(f"{self.spec}{host}: {what}", self.secrets)
+        return failures.scrub(f"{self.spec}{host}: {event}", self.secrets)
 
-    def error(self, what: str) -> ProviderError:
+    def error(self, event: str) -> ProviderError:
         """Return an error that a retry may cure."""
-        return ProviderError(self.describe(what))
+        return ProviderError(self.describe(event))
 
     def timeout_error(self) -> ProviderTimeout:
         """Return the error of a call that exceeded its timeout."""

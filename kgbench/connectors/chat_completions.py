@@ -27,14 +27,14 @@ _OUTCOMES = {
 }
 
 
-def request(setup: ModelSetup, asked: Request) -> dict[str, Json]:
+def request(setup: ModelSetup, model_request: Request) -> dict[str, Json]:
     """Return the request body for the next answer, with the sampling parameters that are set."""
-    if not asked.tools:
-        messages = [{"role": role, "content": text} for role, text in turns(asked.messages)]
+    if not model_request.tools:
+        messages = [{"role": role, "content": text} for role, text in turns(model_request.messages)]
         return {"model": setup.model_id, "messages": messages, **sampling(setup)}
-    structured = conversation(asked.messages, asked.states)
-    with_tools = [message for said in structured for message in _messages(said)]
-    tools = [{"type": "function", "function": _function(tool)} for tool in asked.tools]
+    structured = conversation(model_request.messages, model_request.states)
+    with_tools = [entry for message in structured for entry in _messages(message)]
+    tools = [{"type": "function", "function": _function(tool)} for tool in model_request.tools]
     return {
         "model": setup.model_id,
         "messages": with_tools,
@@ -48,26 +48,26 @@ def _function(tool: Tool) -> dict[str, Json]:
     return {"name": tool.name, "description": tool.description, "parameters": parameters}
 
 
-def _messages(said: ToolMessage) -> list[dict[str, Json]]:
-    if said.state is not None:
-        return [said.state]
-    if said.results:
+def _messages(message: ToolMessage) -> list[dict[str, Json]]:
+    if message.state is not None:
+        return [message.state]
+    if message.results:
         return [
             {"role": "tool", "tool_call_id": result.call.id, "content": result.text}
-            for result in said.results
+            for result in message.results
         ]
-    message: dict[str, Json] = {"role": "assistant" if said.of_model else "user"}
-    message["content"] = said.text
-    if said.calls:
-        message["tool_calls"] = [
+    entry: dict[str, Json] = {"role": "assistant" if message.of_model else "user"}
+    entry["content"] = message.text
+    if message.calls:
+        entry["tool_calls"] = [
             {
                 "id": call.id,
                 "type": "function",
                 "function": {"name": call.name, "arguments": call.arguments},
             }
-            for call in said.calls
+            for call in message.calls
         ]
-    return [message]
+    return [entry]
 
 
 def sampling(setup: ModelSetup) -> Mapping[str, Json]:
@@ -113,8 +113,8 @@ def _state(message: Mapping[str, Json]) -> str | None:
     extra = [name for name in _HANDED_BACK if message.get(name)]
     if not calls or not (extra or any(item.get("extra_content") for item in calls)):
         return None
-    kept = {name: message.get(name) for name in ("content", "tool_calls", *extra)}
-    return state_of({"role": "assistant", **kept})
+    fields = {name: message.get(name) for name in ("content", "tool_calls", *extra)}
+    return state_of({"role": "assistant", **fields})
 
 
 def _calls(message: Mapping[str, Json]) -> list[ToolCall]:

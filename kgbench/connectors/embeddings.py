@@ -59,9 +59,9 @@ async def _embed(
                 raise caller.error(str(error)) from None
             if result.vectors and len(vectors[0]) != len(result.vectors[0]):
                 raise caller.error("the embeddings differ in length")
-            used = count(mapping(mapping(body).get("usage")).get("total_tokens")) or 0
+            tokens = count(mapping(mapping(body).get("usage")).get("total_tokens")) or 0
             model = text_of(mapping(body).get("model")) or result.model
-            result = Embeddings([*result.vectors, *vectors], model, result.tokens + used)
+            result = Embeddings([*result.vectors, *vectors], model, result.tokens + tokens)
     return result
 
 

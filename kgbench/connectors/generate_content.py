@@ -51,13 +51,15 @@ _WITHHELD = (
 )
 
 
-def request_contents(asked: Request) -> list[dict[str, Json]]:
+def request_contents(request: Request) -> list[dict[str, Json]]:
     """Return the messages as contents; the API rejects blank ones, so they get a placeholder."""
-    if asked.tools:
-        return [_turn(message) for message in conversation(asked.messages, asked.states, ids=False)]
+    if request.tools:
+        return [
+            _turn(message) for message in conversation(request.messages, request.states, ids=False)
+        ]
     return [
         {"role": role, "parts": [{"text": text if text.strip() else UNSAID}]}
-        for role, text in turns(asked.messages, answerer="model")
+        for role, text in turns(request.messages, answerer="model")
     ]
 
 

@@ -41,13 +41,13 @@ _OUTCOMES = {
 }
 
 
-def request_messages(asked: Request) -> list[dict[str, Json]]:
+def request_messages(request: Request) -> list[dict[str, Json]]:
     """Return the request's messages; the API rejects blank ones, so they get a placeholder."""
-    if asked.tools:
-        return [_turn(message) for message in conversation(asked.messages, asked.states)]
+    if request.tools:
+        return [_turn(message) for message in conversation(request.messages, request.states)]
     return [
         {"role": role, "content": text if text.strip() else UNSAID}
-        for role, text in turns(asked.messages)
+        for role, text in turns(request.messages)
     ]
 
 

@@ -39,9 +39,9 @@ class OpenAIBatches(OpenAIConnector):
         path = "responses" if protocol is responses else "chat/completions"
         self._endpoint: Any = f"/v1/{path}"
 
-    async def submit(self, token: str, asked: Sequence[BatchRequest]) -> str:
+    async def submit(self, token: str, requests: Sequence[BatchRequest]) -> str:
         """Upload the requests, create a batch of them and return its id."""
-        content = b"".join(self._line(item) for item in asked)
+        content = b"".join(self._line(item) for item in requests)
         headers = self._headers()
         files, batches = self._client.files.with_raw_response, self._client.batches
         uploaded = await self._body(
@@ -95,10 +95,10 @@ class OpenAIBatches(OpenAIConnector):
         )
         state = text_of(body.get("status")) or "unknown"
         counts = mapping(body.get("request_counts"))
-        done = (count(counts.get("completed")) or 0) + (count(counts.get("failed")) or 0)
+        finished = (count(counts.get("completed")) or 0) + (count(counts.get("failed")) or 0)
         files = (text_of(body.get("output_file_id")), text_of(body.get("error_file_id")))
         missing = self._missing(batch, state, listed(mapping(body.get("errors")).get("data")))
-        return BatchStatus(state, done, missing, tuple(file for file in files if file))
+        return BatchStatus(state, finished, missing, tuple(file for file in files if file))
 
     async def results(self, batch: str, status: BatchStatus) -> AsyncIterator[Result]:  # noqa: ARG002
         """Download the files of results and errors, as far as they exist."""
@@ -125,9 +125,14 @@ class OpenAIBatches(OpenAIConnector):
             lambda: self._client.batches.with_raw_response.cancel(batch, extra_headers=headers)
         )
 
-    def _line(self, asked: BatchRequest) -> bytes:
-        body = self._protocol.request(self._setup, asked.request)
-        line = {"custom_id": asked.name, "method": "POST", "url": self._endpoint, "body": body}
+    def _line(self, batch_request: BatchRequest) -> bytes:
+        body = self._protocol.request(self._setup, batch_request.request)
+        line = {
+            "custom_id": batch_request.name,
+            "method": "POST",
+            "url": self._endpoint,
+            "body": body,
+        }
         return json.dumps(line, ensure_ascii=False).encode() + b"\n"
 
     def _outcome(self, line: Any) -> Reply | ProviderError:
@@ -157,17 +162,17 @@ class OpenAIBatches(OpenAIConnector):
         return ProviderRefused(message) if "cancel" in code else ProviderError(message)
 
     def _missing(self, batch: str, state: str, errors: Sequence[Any]) -> ProviderError | None:
-        about = f"the batch {batch} is {state}"
+        summary = f"the batch {batch} is {state}"
         if state == "completed":
-            return self._caller.error(f"{about}, without a result for this request")
+            return self._caller.error(f"{summary}, without a result for this request")
         if state == "expired":
-            return ProviderTimeout(self._caller.describe(about))
+            return ProviderTimeout(self._caller.describe(summary))
         if state == "cancelled":
-            return ProviderRefused(self._caller.describe(about))
+            return ProviderRefused(self._caller.describe(summary))
         if state != "failed":
             return None
         reasons = [f"{text_of(e.get('code'))}: {text_of(e.get('message'))}" for e in errors[:3]]
-        message = self._caller.describe("; ".join([about, *reasons]))
+        message = self._caller.describe("; ".join([summary, *reasons]))
         limited = any("limit" in (text_of(e.get("code")) or "") for e in errors)
         return RateLimited(message) if limited else ProviderRefused(message)
 

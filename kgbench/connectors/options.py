@@ -60,19 +60,19 @@ COMMON = {
 }
 
 
-def read(given: Mapping[str, Json], declared: Mapping[str, Option], spec: str) -> dict[str, Any]:
-    """Return all ``declared`` and common options with the values ``given``, else their defaults.
+def read(values: Mapping[str, Json], declared: Mapping[str, Option], spec: str) -> dict[str, Any]:
+    """Return all ``declared`` and common options with the given ``values``, else their defaults.
 
     Raises :class:`~kgbench.errors.ModelSpecError` for an unknown option or an invalid value.
     """
     declared = {**declared, **COMMON}
-    for name in given:
+    for name in values:
         if name not in declared:
             near = get_close_matches(name, declared, n=1) or sorted(declared)
             hint = f"; it takes {', '.join(near)}" if near else ""
             raise ModelSpecError(f"{spec} has no option '{name}'{hint}")
     return {
-        name: _value(name, given[name], option, spec) if name in given else option.default
+        name: _value(name, values[name], option, spec) if name in values else option.default
         for name, option in declared.items()
     }
 

@@ -66,7 +66,7 @@ class Answers:
 
 
 def open(setup: ModelSetup, timeout: float) -> Replay:  # noqa: A001, ARG001 - the interface
-    """The recorded answers of one model of the run that ``setup`` names."""
+    """Return the recorded answers of one model of the run that ``setup`` names."""
     options = read(setup.options, DECLARED.options, setup.spec)
     try:
         with open_reader(options["store"] or SOURCE.get()) as store:
@@ -86,34 +86,34 @@ class Replay:
         self._spec = spec
         self._recorded = recorded
         self._by_case = by_case
-        self._given: dict[Key, int] = defaultdict(int)
-        self._told: dict[str, Reply] = {}
+        self._positions: dict[Key, int] = defaultdict(int)
+        self._by_seed: dict[str, Reply] = {}
 
     async def ask(self, request: Request) -> Reply:
-        """The next recorded answer to this conversation.
+        """Return the next recorded answer to this conversation.
 
         Raises :class:`~kgbench.errors.ProviderRefused` when there is none, or none any more.
         """
         await asyncio.sleep(0)  # others get their turn, as with any provider
-        if request.seed not in self._told:
-            self._told[request.seed] = self._next(request)
-        return self._told[request.seed]
+        if request.seed not in self._by_seed:
+            self._by_seed[request.seed] = self._next(request)
+        return self._by_seed[request.seed]
 
     def _next(self, request: Request) -> Reply:
         key = _conversation(request.case.iri, request.messages)
-        found = self._recorded.by_conversation.get(key)
-        if found is None and self._by_case:
+        replies = self._recorded.by_conversation.get(key)
+        if replies is None and self._by_case:
             key = (request.case.iri, str(len(request.messages) // 2))
-            found = self._recorded.by_round.get(key)
-        if found is None:
+            replies = self._recorded.by_round.get(key)
+        if replies is None:
             raise ProviderRefused(f"{self._spec}: no answer to this conversation was recorded")
-        given = self._given[key]
-        if given >= len(found):
+        position = self._positions[key]
+        if position >= len(replies):
             raise ProviderRefused(
-                f"{self._spec}: all {len(found)} answers to this conversation have been given"
+                f"{self._spec}: all {len(replies)} answers to this conversation have been given"
             )
-        self._given[key] += 1
-        return found[given]
+        self._positions[key] += 1
+        return replies[position]
 
     async def __aenter__(self) -> Self:
         return self
@@ -123,21 +123,21 @@ class Replay:
 
 
 def answers(rows: Iterable[Mapping[str, Any]]) -> Answers:
-    """The answers in the ``rows`` of the query ``replay-answers``, by what they answer."""
-    found = Answers()
-    said: list[str] = []
+    """Return the answers in the ``rows`` of the query ``replay-answers``, by what they answer."""
+    result = Answers()
+    messages: list[str] = []
     dialogue = None
     for row in rows:
         if row["dialogue"].value != dialogue:
-            dialogue, said = row["dialogue"].value, []
+            dialogue, messages = row["dialogue"].value, []
         prompt = rdf.original_text(row["promptText"].value, _value(row["promptOriginal"]))
         reply = _reply(row)
-        said = [*said, prompt]
+        messages = [*messages, prompt]
         case, k = row["case"].value, int(row["round"].value)
-        found.by_conversation[_conversation(case, said)].append(reply)
-        found.by_round[case, str(k)].append(reply)
-        said = [*said, reply.text]
-    return found
+        result.by_conversation[_conversation(case, messages)].append(reply)
+        result.by_round[case, str(k)].append(reply)
+        messages = [*messages, reply.text]
+    return result
 
 
 def _reply(row: Mapping[str, Any]) -> Reply:
@@ -151,8 +151,8 @@ def _reply(row: Mapping[str, Any]) -> Reply:
     )
 
 
-def _conversation(case: str, said: Sequence[str]) -> Key:
-    return (case, rdf.digest(rdf.canonical_json(list(said))))
+def _conversation(case: str, messages: Sequence[str]) -> Key:
+    return (case, rdf.digest(rdf.canonical_json(list(messages))))
 
 
 def _value(term: Any) -> str | None:
@@ -160,17 +160,17 @@ def _value(term: Any) -> str | None:
 
 
 def _run(store: Store, name: str) -> tuple[str, str]:
-    """The IRI and the graph of the run called ``name``; the newest of several with one label."""
+    """Return the IRI and graph of the run called ``name``, the newest if several share a label."""
     rows = list(store.query(fill("runs.rq", catalogue=store.iris.catalogue)))
     runs = [(row["run"].value, row["graph"].value, row["label"].value) for row in rows]
     exact = [run for run in runs if name in (run[0], _id(run[0]))]
     begun = [run for run in runs if _id(run[0]).startswith(name)]
     labelled = [run for run in runs if run[2] == name]
-    found = exact or (begun if len(begun) == 1 else []) or labelled
-    if not found:
+    candidates = exact or (begun if len(begun) == 1 else []) or labelled
+    if not candidates:
         known = ", ".join(f"{_id(iri)} ({label})" for iri, _, label in runs[:8]) or "none"
         raise StoreError(f"'{name}' names no run in {store.location}; there are: {known}")
-    return found[0][0], found[0][1]
+    return candidates[0][0], candidates[0][1]
 
 
 def _id(iri: str) -> str:
@@ -178,15 +178,18 @@ def _id(iri: str) -> str:
 
 
 def _rows(store: Store, graph: str, model: str | None, spec: str) -> list[Any]:
-    """The answers of one model in a run; :class:`ModelSpecError` when it is not clear of which."""
+    """Return the answers of one model in a run.
+
+    Raises :class:`ModelSpecError` if it is not clear which model is meant.
+    """
     labels = {
         row["model"].value: row["label"].value
         for row in store.query(fill("models.rq", catalogue=store.iris.catalogue))
     }
     rows = list(queries.run(store, "replay-answers", runGraph=graph))
-    asked = sorted({row["model"].value for row in rows})
-    chosen = [one for one in asked if model in (None, one, _id(one), labels.get(one))]
-    if len(chosen) > 1 or (asked and not chosen):
-        there_are = ", ".join(labels.get(one, _id(one)) for one in asked)
+    models = sorted({row["model"].value for row in rows})
+    chosen = [iri for iri in models if model in (None, iri, _id(iri), labels.get(iri))]
+    if len(chosen) > 1 or (models and not chosen):
+        there_are = ", ".join(labels.get(iri, _id(iri)) for iri in models)
         raise ModelSpecError(f"{spec}: choose a model with the option 'model': {there_are}")
     return [row for row in rows if row["model"].value in chosen]

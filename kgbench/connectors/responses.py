@@ -29,7 +29,7 @@ _REASONING = re.compile(r"o[1-9]|gpt-[5-9]|codex")  # names of OpenAI's reasonin
 _NAMES = {"max_tokens": "max_output_tokens", "max_completion_tokens": "max_output_tokens"}
 
 
-def request(setup: ModelSetup, asked: Request) -> dict[str, Json]:
+def request(setup: ModelSetup, model_request: Request) -> dict[str, Json]:
     """Return the request body for the next answer, with storage at the provider turned off.
 
     Without storage, reasoning must be requested in encrypted form and sent back with the results
@@ -37,14 +37,14 @@ def request(setup: ModelSetup, asked: Request) -> dict[str, Json]:
     overrides the choice.
     """
     body: dict[str, Json] = {"model": setup.model_id, "store": False, **sampling(setup)}
-    if not asked.tools:
-        messages = [{"role": role, "content": text} for role, text in turns(asked.messages)]
+    if not model_request.tools:
+        messages = [{"role": role, "content": text} for role, text in turns(model_request.messages)]
         return {**body, "input": messages}
     if "reasoning" in setup.sampling or _REASONING.match(setup.model_id):
         body.setdefault("include", [_ENCRYPTED])
-    structured = conversation(asked.messages, asked.states)
+    structured = conversation(model_request.messages, model_request.states)
     items = [item for messages in structured for item in _items(messages)]
-    return {**body, "input": items, "tools": [_function(tool) for tool in asked.tools]}
+    return {**body, "input": items, "tools": [_function(tool) for tool in model_request.tools]}
 
 
 def _function(tool: Tool) -> dict[str, Json]:
@@ -57,15 +57,15 @@ def _function(tool: Tool) -> dict[str, Json]:
     }
 
 
-def _items(said: ToolMessage) -> Iterator[dict[str, Json]]:
-    if said.state is not None:
-        yield from said.state
+def _items(message: ToolMessage) -> Iterator[dict[str, Json]]:
+    if message.state is not None:
+        yield from message.state
         return
-    for result in said.results:
+    for result in message.results:
         yield {"type": "function_call_output", "call_id": result.call.id, "output": result.text}
-    if said.text.strip() or not (said.calls or said.results):
-        yield {"role": "assistant" if said.of_model else "user", "content": said.text}
-    for use in said.calls:
+    if message.text.strip() or not (message.calls or message.results):
+        yield {"role": "assistant" if message.of_model else "user", "content": message.text}
+    for use in message.calls:
         yield {
             "type": "function_call",
             "call_id": use.id,

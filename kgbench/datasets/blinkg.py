@@ -127,12 +127,12 @@ def install(description: Description, copy: Path | None) -> InstallationResult:
     """
     root = clone_folder(description, copy)
 
-    def fill(scratch: Path, done: InstallationResult) -> None:
-        copy_files(description, root, _needed_files(root), scratch, done)
+    def fill(scratch: Path, result: InstallationResult) -> None:
+        copy_files(description, root, _needed_files(root), scratch, result)
         found_scenarios = scenarios(scratch)
         if not found_scenarios:
             raise ImportRefused(f"{root} has no scenarios in {_FOLDER}")
-        done.remarks += [
+        result.remarks += [
             f"triples of {scenario.name} that follow from no record in {scenario.form}, and are "
             f"not asked for: {len(scenario.beyond)}"
             for scenario in found_scenarios

@@ -63,11 +63,11 @@ def install(
     :class:`~kgbench.errors.ImportRefused`.
     """
 
-    def fill(scratch: Path, done: InstallationResult) -> None:
+    def fill(scratch: Path, result: InstallationResult) -> None:
         if copy is None:
-            _fetch(description, scratch, done, progress)
+            _fetch(description, scratch, result, progress)
         else:
-            _copy(description, copy, scratch, done, progress)
+            _copy(description, copy, scratch, result, progress)
 
     source = description.url if copy is None else str(copy.resolve())
     return install_files(description, source, fill, tasks)
@@ -101,18 +101,18 @@ def install_files(
     target.parent.mkdir(parents=True, exist_ok=True)
     scratch = Path(tempfile.mkdtemp(prefix=f".{description.name}-", dir=target.parent))
     try:
-        done = InstallationResult(target)
-        fill(scratch, done)
+        result = InstallationResult(target)
+        fill(scratch, result)
         labelled_tasks = tasks(scratch)
-        done.tasks = len(labelled_tasks)
+        result.tasks = len(labelled_tasks)
         record = {
             "name": description.name,
             "version": description.version,
             "source": source,
             "installed": datetime.now(UTC).isoformat(timespec="seconds"),
-            "differing": done.differing,
-            "missing": done.missing,
-            "remarks": done.remarks,
+            "differing": result.differing,
+            "missing": result.missing,
+            "remarks": result.remarks,
             "tasks": labelled_tasks,
         }
         text = json.dumps(record, indent=1, ensure_ascii=False)
@@ -120,7 +120,7 @@ def install_files(
         _replace(scratch, target)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
-    return done
+    return result
 
 
 def copy_files(
@@ -128,7 +128,7 @@ def copy_files(
     root: Path,
     paths: Iterable[str],
     scratch: Path,
-    done: InstallationResult,
+    result: InstallationResult,
 ) -> None:
     """Copy the files at ``paths`` below ``root``, and list differences from the declared files.
 
@@ -137,19 +137,19 @@ def copy_files(
     copied = set()
     for path in paths:
         content = (root / path).read_bytes()
-        _write(scratch / path, content, done, None)
+        _write(scratch / path, content, result, None)
         copied.add(path)
         if path not in description.files:
-            done.further.append(path)
+            result.further.append(path)
         elif hashlib.sha256(content).hexdigest() != description.files[path]:
-            done.differing.append(path)
-    done.missing += [path for path in description.files if path not in copied]
+            result.differing.append(path)
+    result.missing += [path for path in description.files if path not in copied]
 
 
 def _fetch(
     description: Description,
     target: Path,
-    done: InstallationResult,
+    result: InstallationResult,
     progress: Callable[[int], None] | None,
 ) -> None:
     for path, expected in description.files.items():
@@ -159,7 +159,7 @@ def _fetch(
                 f"{description.url}{path} is not the declared file (another SHA-256): nothing was "
                 f"installed; 'install --from DIR' takes a copy that you trust"
             )
-        _write(target / path, content, done, progress)
+        _write(target / path, content, result, progress)
 
 
 def download(url: str) -> bytes:
@@ -188,7 +188,7 @@ def _copy(
     description: Description,
     source: Path,
     target: Path,
-    done: InstallationResult,
+    result: InstallationResult,
     progress: Callable[[int], None] | None,
 ) -> None:
     tops = {path.split("/", 1)[0] for path in description.files}
@@ -196,28 +196,28 @@ def _copy(
         raise ImportRefused(f"{source} holds none of {', '.join(sorted(tops))}: nothing installed")
     for path, expected in description.files.items():
         if not (source / path).is_file():
-            done.missing.append(path)
+            result.missing.append(path)
             continue
         content = (source / path).read_bytes()
         if hashlib.sha256(content).hexdigest() != expected:
-            done.differing.append(path)
-        _write(target / path, content, done, progress)
+            result.differing.append(path)
+        _write(target / path, content, result, progress)
     for top in sorted(tops):
         for file in sorted((source / top).rglob("*")):
             path = file.relative_to(source).as_posix()
             if path not in description.files and file.is_file() and file.suffix in _SUFFIXES:
-                done.further.append(path)
-                _write(target / path, file.read_bytes(), done, progress)
+                result.further.append(path)
+                _write(target / path, file.read_bytes(), result, progress)
 
 
 def _write(
-    path: Path, content: bytes, done: InstallationResult, progress: Callable[[int], None] | None
+    path: Path, content: bytes, result: InstallationResult, progress: Callable[[int], None] | None
 ) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content)
-    done.files += 1
+    result.files += 1
     if progress is not None:
-        progress(done.files)
+        progress(result.files)
 
 
 def _replace(new: Path, target: Path) -> None:

@@ -38,21 +38,21 @@ def install(
         )
     source = None if copy is None else open_source(copy)
 
-    def fill(scratch: Path, done: InstallationResult) -> None:
+    def fill(scratch: Path, result: InstallationResult) -> None:
         for path, expected in description.files.items():
             content = _content(description, source, path, expected)
-            _check(description, path, content, expected, done, unverified=unverified)
-            _write(scratch, path, content, done)
+            _check(description, path, content, expected, result, unverified=unverified)
+            _write(scratch, path, content, result)
         if source is not None and not (scratch / text2sparql.QUESTIONS).is_file():
-            _write(scratch, text2sparql.QUESTIONS, _questions(description, source, done), done)
+            _write(scratch, text2sparql.QUESTIONS, _questions(description, source, result), result)
         questions = text2sparql.read(scratch / text2sparql.QUESTIONS)
         if questions.prefix != description.name:
             raise ImportRefused(
                 f"the questions are those of {questions.prefix}, not of {description.name}"
             )
-        done.remarks += questions.remarks
+        result.remarks += questions.remarks
         if not (scratch / text2sparql.GRAPH).is_file():
-            done.remarks.append(
+            result.remarks.append(
                 f"{description.name} brings no task: its graph is too large to be installed, so "
                 "queries are not executed; an import of the challenge has its published scores"
             )
@@ -88,7 +88,7 @@ def _check(
     path: str,
     content: bytes,
     expected: str,
-    done: InstallationResult,
+    result: InstallationResult,
     *,
     unverified: bool,
 ) -> None:
@@ -99,10 +99,10 @@ def _check(
             f"{path} is not the declared file of {description.name} (another SHA-256), so nothing "
             f"was installed; --unverified takes a copy that you trust"
         )
-    done.differing.append(path)
+    result.differing.append(path)
 
 
-def _questions(description: Description, source: Source, done: InstallationResult) -> bytes:
+def _questions(description: Description, source: Source, result: InstallationResult) -> bytes:
     """Find the question file of a data set without a declared checksum.
 
     Identical copies count once. Different candidates are refused.
@@ -129,14 +129,14 @@ def _questions(description: Description, source: Source, done: InstallationResul
             f"({', '.join(fitting.values())}): name the folder with the right one"
         )
     ((content, path),) = fitting.items()
-    done.remarks.append(
+    result.remarks.append(
         f"kgbench knows no checksum of {path}; it has the SHA-256 {_digest(content)}"
     )
     return content
 
 
-def _write(folder: Path, path: str, content: bytes, done: InstallationResult) -> None:
-    done.files += 1
+def _write(folder: Path, path: str, content: bytes, result: InstallationResult) -> None:
+    result.files += 1
     if path.endswith(_QUESTIONS):
         (folder / text2sparql.QUESTIONS).write_bytes(content)
         return

@@ -40,8 +40,8 @@ class Sentence:
 class Part:
     """An ontology with all data published for it.
 
-    Sentences are those of the ground truth; ``asked`` are the texts of the test files by id, which
-    differ in a few cases. ``verified`` are ids of test sentences. ``lists`` maps
+    Sentences are those of the ground truth; ``test_texts`` are the texts of the test files by id,
+    which differ in a few cases. ``verified`` are ids of test sentences. ``lists`` maps
     ``similarity-list`` and ``embeddings`` to lists by test id, with the ids of the most similar
     training sentences, best first.
     """
@@ -56,7 +56,7 @@ class Part:
     verified: frozenset[str] = frozenset()
     lists: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
     number: int = 0
-    asked: Mapping[str, str] = field(default_factory=dict)
+    test_texts: Mapping[str, str] = field(default_factory=dict)
 
     def sentences(self, split: str) -> tuple[Sentence, ...]:
         """Return the sentences of the split ``test``, ``verified`` or ``unseen``.
@@ -152,7 +152,7 @@ def read_part(root: Path, collection: str, name: str) -> Part:
         else frozenset(),
         lists=_lists(folder, number, name),
         number=number,
-        asked=_test_texts(folder / "test" / f"{full_name}_test.jsonl")
+        test_texts=_test_texts(folder / "test" / f"{full_name}_test.jsonl")
         | (_test_texts(unseen_test) if unseen_test.is_file() else {}),
     )
 

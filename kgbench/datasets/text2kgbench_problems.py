@@ -38,11 +38,11 @@ _MOJIBAKE = re.compile("[\u00c2-\u00f4][\u0080-\u00bf]")
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A problem: its kind (a key of :data:`KINDS`), the id it is about, and details."""
+    """A problem: its kind (a key of :data:`KINDS`), the id of its subject, and details."""
 
     kind: str
-    about: str
-    found: str
+    subject: str
+    details: str
 
 
 def problems(part: Part) -> list[Problem]:
@@ -51,7 +51,7 @@ def problems(part: Part) -> list[Problem]:
 
 
 def is_mojibake(text: str) -> bool:
-    """Whether ``text`` looks like UTF-8 that was decoded as Latin-1.
+    """Return whether ``text`` looks like UTF-8 that was decoded as Latin-1.
 
     >>> is_mojibake("Gy\u00c3\u00b6rgy"), is_mojibake("Gy\u00f6rgy")
     (True, False)
@@ -102,12 +102,14 @@ def _of_sentences(part: Part) -> Iterator[Problem]:
 
 
 def _of_test_files(part: Part) -> Iterator[Problem]:
-    if not part.asked:
+    if not part.test_texts:
         return
     truth = {sentence.id: sentence.text for sentence in (*part.test, *part.unseen)}
-    for id_ in {**truth, **part.asked}:
-        if truth.get(id_) != part.asked.get(id_):
-            details = "the text differs" if id_ in truth and id_ in part.asked else "one lacks it"
+    for id_ in {**truth, **part.test_texts}:
+        if truth.get(id_) != part.test_texts.get(id_):
+            details = (
+                "the text differs" if id_ in truth and id_ in part.test_texts else "one lacks it"
+            )
             yield Problem("test-file-differs", id_, details)
 
 

@@ -39,10 +39,10 @@ class PromptData:
     sentence: str
 
 
-def published_prompt(wording: Wording, collection: str, asked: PromptData) -> str:
+def published_prompt(wording: Wording, collection: str, data: PromptData) -> str:
     """Return the prompt that the baselines of ``collection`` used for a sentence."""
-    shown = _data_texts(collection, asked)
-    return "".join(text for pair in zip(wording, (*shown, ""), strict=True) for text in pair)
+    texts = _data_texts(collection, data)
+    return "".join(text for pair in zip(wording, (*texts, ""), strict=True) for text in pair)
 
 
 def example_of(part: Part, sentence: Sentence) -> Sentence | None:
@@ -136,29 +136,29 @@ def _cut_out(part: Part, sentence: Sentence, prompt: str) -> Wording | None:
     example = example_of(part, sentence)
     if example is None:
         return None
-    asked = PromptData(
-        part.ontology, example.text, example.facts, part.asked.get(sentence.id, sentence.text)
+    data = PromptData(
+        part.ontology, example.text, example.facts, part.test_texts.get(sentence.id, sentence.text)
     )
     texts, position = [], 0
-    for shown in _data_texts(part.collection, asked):
-        start = prompt.find(shown, position)
+    for text in _data_texts(part.collection, data):
+        start = prompt.find(text, position)
         if start < 0:
             return None
         texts.append(prompt[position:start])
-        position = start + len(shown)
+        position = start + len(text)
     return (*texts, prompt[position:])
 
 
-def _data_texts(collection: str, asked: PromptData) -> tuple[str, ...]:
+def _data_texts(collection: str, data: PromptData) -> tuple[str, ...]:
     """Return the data as text, in the order of the prompt."""
-    ontology = asked.ontology
+    ontology = data.ontology
     relations = (_relation(collection, ontology, relation) for relation in ontology.relations)
     return (
         ", ".join(concept.label for concept in ontology.concepts) + ",",
         ", ".join(relations),
-        asked.example,
-        _facts(collection, asked.facts),
-        asked.sentence,
+        data.example,
+        _facts(collection, data.facts),
+        data.sentence,
     )
 
 
@@ -181,7 +181,7 @@ def _facts(collection: str, facts: Sequence[Fact]) -> str:
 
 
 def _is_plain(collection: str, split: str) -> bool:
-    """Whether the instruction is on one line, as in the prompts of Wikidata's test sentences."""
+    """Return whether the instruction is on one line, as in prompts of Wikidata's test sentences."""
     return (collection, split) == (_WIKIDATA, "test")
 
 

@@ -97,7 +97,7 @@ def parse(text: str, name: str) -> QuestionFile:
     tree = _Yaml(name)
     content = tree.read(text)
     reader = _Reader(name)
-    about = reader.mapping(content, "dataset")
+    dataset = reader.mapping(content, "dataset")
     questions = []
     for number, value in enumerate(reader.sequence(content, "questions")):
         questions.append(reader.question(value, number))
@@ -106,8 +106,8 @@ def parse(text: str, name: str) -> QuestionFile:
         if keys.count(key) > 1:
             raise ImportRefused(f"{name}: two questions have the id {key}")
     return QuestionFile(
-        reader.matching(about, "id", _IRI, "the IRI of the data set"),
-        reader.matching(about, "prefix", _PREFIX, "the prefix of keys"),
+        reader.matching(dataset, "id", _IRI, "the IRI of the data set"),
+        reader.matching(dataset, "prefix", _PREFIX, "the prefix of keys"),
         tuple(questions),
         tuple(tree.remarks),
     )
@@ -211,15 +211,15 @@ class _Reader:
         return value
 
     def matching(
-        self, content: Mapping[str, Json], key: str, form: re.Pattern[str], what: str
+        self, content: Mapping[str, Json], key: str, form: re.Pattern[str], label: str
     ) -> str:
         value = content.get(key)
         if not isinstance(value, str) or form.fullmatch(value) is None:
-            raise self._refused(f"{what} ('{key}') is missing or cannot be used")
+            raise self._refused(f"{label} ('{key}') is missing or cannot be used")
         return value
 
-    def _refused(self, why: str) -> ImportRefused:
-        return ImportRefused(f"{self._name}: {why}: this is not a question file of TEXT2SPARQL")
+    def _refused(self, reason: str) -> ImportRefused:
+        return ImportRefused(f"{self._name}: {reason}: this is not a question file of TEXT2SPARQL")
 
 
 class _Yaml:

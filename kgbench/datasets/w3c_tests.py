@@ -100,8 +100,8 @@ def _test(entry: Entry) -> W3cTest:
     text, language = _text(entry.action), _LANGUAGE[entry.action.suffix]
     if kind_of(entry) == SYNTAX:
         verdict = "invalid" if "Negative" in entry.kind else "valid"
-        shown = without_comments(text)
-        return W3cTest(entry.name, SYNTAX, language, entry.base, shown, verdict)
+        code = without_comments(text)
+        return W3cTest(entry.name, SYNTAX, language, entry.base, code, verdict)
     assert entry.result is not None
     expected = (
         _solutions(entry.result)
@@ -198,13 +198,13 @@ def install(description: Description, copy: Path | None) -> InstallationResult:
     """
     root = clone_folder(description, copy)
 
-    def fill(scratch: Path, done: InstallationResult) -> None:
+    def fill(scratch: Path, result: InstallationResult) -> None:
         paths, incomplete = needed_files(root)
         if not paths:
             raise ImportRefused(f"{root} has no tests of RDF 1.2 and SPARQL 1.2")
-        copy_files(description, root, paths, scratch, done)
+        copy_files(description, root, paths, scratch, result)
         if incomplete:
-            done.remarks.append(f"{incomplete} tests lack a file and are passed over")
+            result.remarks.append(f"{incomplete} tests lack a file and are passed over")
 
     return install_files(description, str(root), fill, labelled_tasks)
 

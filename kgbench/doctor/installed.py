@@ -208,17 +208,17 @@ def _importing(names: Sequence[str]) -> dict[str, str]:
 def _import_results(modules: Sequence[str]) -> dict[str, str]:
     command = [sys.executable, "-c", _TRY, *modules]
     try:
-        done = subprocess.run(  # noqa: S603 - fixed words
+        process = subprocess.run(  # noqa: S603 - fixed words
             command, capture_output=True, text=True, check=False, timeout=_LIMIT
         )
     except subprocess.TimeoutExpired:
         return dict.fromkeys(modules, f"importing takes more than {_LIMIT:.0f} s")
     errors: dict[str, str | None] = {}
-    for line in done.stdout.splitlines():
+    for line in process.stdout.splitlines():
         if line.startswith("["):  # packages may print other lines
             name, error = json.loads(line)
             errors[name] = error
-    ended = f"importing ended the process (exit status {done.returncode})"
+    ended = f"importing ended the process (exit status {process.returncode})"
     if not errors:
         errors[modules[0]] = None
     return {name: ended if error is None else error for name, error in errors.items()}

@@ -31,9 +31,9 @@ def task_classes() -> Iterator[Condition]:
     """Yield the usable task classes, and the unusable ones of other packages."""
     usable = catalogue.task_classes()
     labels = catalogue.labelled_tasks()
-    for name, why in catalogue.unusable().items():
+    for name, reason in catalogue.unusable().items():
         advice = "repair or remove its package"
-        yield Condition("judging", name, State.BROKEN, f"cannot be used: {why}", advice)
+        yield Condition("judging", name, State.BROKEN, f"cannot be used: {reason}", advice)
     for name in usable:
         if sealed := locked_classes.missing_key(name):
             yield Condition("judging", name, State.NOTE, f"sealed: {sealed}")
@@ -64,7 +64,7 @@ def lockdown() -> Iterator[Condition]:
 
 def judging() -> Iterator[Condition]:
     """Yield the result of judging a reference answer, and of judging with a timeout of zero."""
-    task = next(one for one in catalogue.task_class(_CLASS).tasks)
+    task = next(iter(catalogue.task_class(_CLASS).tasks))
     module = catalogue.module(_CLASS)
     (case,) = module.cases(task, "doctor", 0, 1)
     request = JudgeRequest(case, (module.reference(case),))

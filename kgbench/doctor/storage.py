@@ -158,8 +158,10 @@ def _sizes(path: Path) -> dict[str, int]:
             except OSError:  # another process has removed it in the meantime
                 continue
             sizes[status.st_dev, status.st_ino] = status.st_size
-    kept = [entry for entry in path.glob("snapshots/*") if entry.is_dir() and entry.name.isdigit()]
-    return {"bytes": sum(sizes.values()), "snapshots": len(kept)}
+    snapshots = [
+        entry for entry in path.glob("snapshots/*") if entry.is_dir() and entry.name.isdigit()
+    ]
+    return {"bytes": sum(sizes.values()), "snapshots": len(snapshots)}
 
 
 def _size(count: int) -> str:

@@ -74,7 +74,7 @@ class BatchChannel:
     """The batches of one model; a :class:`~kgbench.engine.calls.Channel` for its dialogues.
 
     ``refused`` is the reason why the provider takes no more batches, or ``None``. ``scale``
-    multiplies waits. ``told`` is called with the number of requests under way when it changes.
+    multiplies waits. ``report`` is called with the number of requests under way when it changes.
     """
 
     MOST = MOST_REQUESTS  # requests in a batch
@@ -87,13 +87,13 @@ class BatchChannel:
         retry_policy: RetryPolicy,
         *,
         scale: float,
-        told: Callable[[int], None],
+        report: Callable[[int], None],
     ) -> None:
         self.refused: str | None = None
         self._setup = setup
         self._run = run
         self._retry_policy = retry_policy
-        self._report = told
+        self._report = report
         self._giving_up = asyncio.Event()
         self._following = BatchClient(provider, run.journal, self._giving_up, scale)
         self._earlier: dict[str, tuple[Reply, Batch]] = {}
@@ -106,7 +106,7 @@ class BatchChannel:
         self._more = True  # whether dialogues are left to begin
         self._later: PlannedDialogue | None = None  # a dialogue that there was no room for
         self._busy = 0  # dialogues that are not waiting for an answer
-        self._held = 0  # characters of the prompts of the dialogues held
+        self._prompt_characters = 0  # characters of the prompts of the dialogues held
         self._quiet = asyncio.Event()
         self._again_at = 0.0  # time of the event loop before which nothing is submitted
         self._failure: BaseException | None = None
@@ -123,10 +123,10 @@ class BatchChannel:
         failures = refusals = 0
         while True:
             answer, batch = await self._answer(_Waiting(key, request, dialogue, _future()))
-            now = batches.end_time(batch)
+            ended = batches.end_time(batch)
             if isinstance(answer, Reply):
                 retries = failures + refusals
-                call = Call(batch.started, now, answer, retries=retries, batch=batch.iri)
+                call = Call(batch.started, ended, answer, retries=retries, batch=batch.iri)
                 self._run.replies.log_call(call, request, dialogue)
                 k = len(request.messages) // 2
                 self._run.journal.reply(answer, dialogue=dialogue, round=k, batch=batch.id)
@@ -139,7 +139,7 @@ class BatchChannel:
             if wait is None or self._run.stop.requested:
                 failure, retries = outcome(answer), failures + refusals - 1
                 return Call(
-                    batch.started, now, None, failure, error, retries=retries, batch=batch.iri
+                    batch.started, ended, None, failure, error, retries=retries, batch=batch.iri
                 )
             self._again_at = max(self._again_at, asyncio.get_running_loop().time() + wait)
 
@@ -183,19 +183,19 @@ class BatchChannel:
 
     async def work(
         self,
-        todo: Iterator[PlannedDialogue],
+        dialogues: Iterator[PlannedDialogue],
         begin: _Begin,
         hold: _Hold,
         room: Callable[[], Awaitable[None]],
     ) -> None:
-        """Hold ``todo`` while ``begin`` returns true; on ``None``, await ``room`` and try again."""
+        """Hold ``dialogues`` while ``begin`` is true; on ``None``, await ``room`` and retry."""
         try:
             await self._collect()
-            while await self._step(todo, begin, hold):
+            while await self._step(dialogues, begin, hold):
                 if not (self._holding or self._gathered or self._follows):
                     await room()
         except BatchesRefused as stopped:
-            self.refused = stopped.why
+            self.refused = stopped.reason
             self.give_up()
             while self._busy:
                 await self._wait_until_idle()
@@ -205,17 +205,17 @@ class BatchChannel:
                 task.cancel()
             await asyncio.gather(*self._holding, *self._follows, return_exceptions=True)
 
-    async def _step(self, todo: Iterator[PlannedDialogue], begin: _Begin, hold: _Hold) -> bool:
+    async def _step(self, dialogues: Iterator[PlannedDialogue], begin: _Begin, hold: _Hold) -> bool:
         """Begin dialogues, wait until all of them wait, submit their requests; false at the end."""
         while self._room():
-            planned, self._later = self._later or next(todo, None), None
+            planned, self._later = self._later or next(dialogues, None), None
             if planned is None or not (begun := begin(planned)):
                 self._more = planned is not None and begun is None
                 self._later = planned
                 break
             self._busy += 1
             self._quiet.clear()
-            self._held += len(planned.exercise.prompt)
+            self._prompt_characters += len(planned.exercise.prompt)
             self._holding.add(asyncio.create_task(self._hold_one(planned, hold)))
         await self._wait_until_idle()
         await self._close_delivered()
@@ -226,8 +226,8 @@ class BatchChannel:
         return bool(self._holding or self._gathered or self._follows or self._more)
 
     def _room(self) -> bool:
-        most, characters = _HELD * self.MOST, _HELD * MOST_CHARACTERS
-        full = len(self._holding) >= most or self._held >= characters
+        max_dialogues, max_characters = _HELD * self.MOST, _HELD * MOST_CHARACTERS
+        full = len(self._holding) >= max_dialogues or self._prompt_characters >= max_characters
         self._more = self._more and not self._run.stop.requested
         return self._more and not full
 
@@ -240,7 +240,7 @@ class BatchChannel:
             task = asyncio.current_task()
             assert task is not None
             self._holding.discard(task)  # not in a callback: _step must not count ended ones
-            self._held -= len(planned.exercise.prompt)
+            self._prompt_characters -= len(planned.exercise.prompt)
             self._count_waiting()
 
     async def _wait_until_idle(self) -> None:
@@ -388,8 +388,8 @@ class BatchChannel:
                 self._delivered.remove(delivered)
 
     async def _close(self, batch: Batch, state: str) -> None:
-        graph, now = self._run.recorder.run_graph, batches.end_time(batch)
-        await self._run.writer.put([batches.end_block(graph, batch, state, now)])
+        graph, ended = self._run.recorder.run_graph, batches.end_time(batch)
+        await self._run.writer.put([batches.end_block(graph, batch, state, ended)])
         self._run.journal.note("batch-closed", batch=batch.id, iri=batch.iri, state=state)
 
     def _count(self) -> None:

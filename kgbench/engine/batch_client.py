@@ -30,11 +30,11 @@ _T = TypeVar("_T")
 
 
 class BatchesRefused(Exception):
-    """The provider accepts no batches or no longer serves them; ``why`` is its message."""
+    """The provider accepts no batches or no longer serves them; ``reason`` is its message."""
 
-    def __init__(self, why: str) -> None:
-        self.why = why
-        super().__init__(why)
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+        super().__init__(reason)
 
 
 class BatchNotCreated(BatchesRefused):
@@ -58,7 +58,7 @@ class BatchClient:
         self._scale = scale
 
     async def submitted(
-        self, batch: Batch, asked: Sequence[BatchRequest], others: Collection[str]
+        self, batch: Batch, requests: Sequence[BatchRequest], others: Collection[str]
     ) -> Batch | None:
         """Submit ``batch`` and return it with its id.
 
@@ -67,7 +67,7 @@ class BatchClient:
         """
         for attempt in range(_ATTEMPTS):
             try:
-                batch = replace(batch, id=await self._provider.submit(batch.token, asked))
+                batch = replace(batch, id=await self._provider.submit(batch.token, requests))
             except (ProviderRefused, ContextTooLong) as error:
                 raise BatchNotCreated(f"{type(error).__name__}: {error}") from None
             except ProviderError as error:
@@ -82,7 +82,7 @@ class BatchClient:
                 if self._giving_up.is_set():
                     return None
             else:
-                self._journal.note("batch", iri=batch.iri, batch=batch.id, requests=len(asked))
+                self._journal.note("batch", iri=batch.iri, batch=batch.id, requests=len(requests))
                 return batch
         raise BatchNotCreated(f"{type(last).__name__}: {last}")
 
@@ -108,11 +108,11 @@ class BatchClient:
         polls, before = 0, ""
         while True:
             status = await self._retry(lambda: self._provider.status(batch_id))
-            state = f"{status.state} {status.done}"
+            state = f"{status.state} {status.finished}"
             if state != before:
                 polls, before = min(polls, 1), state
                 self._journal.note(
-                    "batch-state", batch=batch_id, state=status.state, done=status.done
+                    "batch-state", batch=batch_id, state=status.state, done=status.finished
                 )
             if status.missing is not None:
                 return status

@@ -70,11 +70,11 @@ class RetryPolicy:
     def __init__(self, max_retries: int, scale: float) -> None:
         self._max_retries = max_retries
         self._scale = scale
-        self._left = _SPARE
+        self._budget = _SPARE
 
     def count_call(self) -> None:
         """Count a call that is made for the first time."""
-        self._left += 1
+        self._budget += 1
 
     def wait(self, failures: int, refusals: int, error: ProviderError) -> float | None:
         """Return the seconds to wait before the next attempt, or ``None`` for no retry.
@@ -87,9 +87,9 @@ class RetryPolicy:
             return None
         if isinstance(error, RateLimited) and error.retry_after is not None:
             return error.retry_after if error.retry_after <= LONGEST_PAUSE else None
-        if self._left <= 0:
+        if self._budget <= 0:
             return None
-        self._left -= 1
+        self._budget -= 1
         if error.again_after is not None:
             return self._scale * error.again_after
         longest = min(LONGEST_WAIT, FIRST_WAIT * 2.0 ** (failures + refusals - 1))
@@ -153,12 +153,12 @@ class ModelClient:
         others = await self.rate_limiter.enter(tokens)
         self._retry_policy.count_call()
         started = datetime.now(UTC)
-        about = {"dialogue": dialogue, "round": len(request.messages) // 2}
+        fields = {"dialogue": dialogue, "round": len(request.messages) // 2}
         failures = refusals = 0
         while True:
             self._journal.note(
                 "request",
-                **about,
+                **fields,
                 attempt=failures + refusals,
                 characters=sum(map(len, request.messages)),
                 under_way=self.rate_limiter.under_way,
@@ -174,7 +174,7 @@ class ModelClient:
                 self._replies.log_call(call, request, dialogue, exchange)
                 await asyncio.sleep(0)  # lets other replies that have arrived be logged first
                 seconds = round((ended - started).total_seconds(), 6)
-                self._journal.reply(result, **about, seconds=seconds)
+                self._journal.reply(result, **fields, seconds=seconds)
                 return call
             self._replies.drop_responses(exchange)
             refusals += isinstance(result, RateLimited)
@@ -182,7 +182,7 @@ class ModelClient:
             wait = self._retry_policy.wait(failures, refusals, result)
             self._journal.note(
                 "failure",
-                **about,
+                **fields,
                 error=f"{type(result).__name__}: {result}",
                 wait=wait,
                 limit=self.rate_limiter.limit,
@@ -217,8 +217,8 @@ class ModelClient:
         except BaseException:
             self.rate_limiter.release_failed()
             raise
-        used = reply.usage
-        known = None if used.input is None else used.input + (used.output or 0)
+        usage = reply.usage
+        known = None if usage.input is None else usage.input + (usage.output or 0)
         self.rate_limiter.release_answered(tokens, known)
         return reply
 

@@ -53,21 +53,23 @@ def model_estimates(
     plan: Plan,
     complete: Collection[str],
     prices: Sequence[Entry],
-    asked: Mapping[str, Sequence[Exercise]],
+    exercises: Mapping[str, Sequence[Exercise]],
 ) -> Iterator[ModelEstimate]:
     """Yield the estimate for each model of ``plan``.
 
-    ``complete`` are the digests of the dialogues that are done, ``asked`` the exercises of each
+    ``complete`` are the digests of the complete dialogues, ``exercises`` the exercises of each
     task label.
     """
-    sizes = {iri: _size(e) for es in asked.values() for e in es for iri in (e.case.iri,)}
+    sizes = {iri: _size(e) for es in exercises.values() for e in es for iri in (e.case.iri,)}
     for model in plan.models:
-        todo = list(planning.planned_dialogues(plan, asked, model))
-        unfinished = [dialogue for dialogue in todo if dialogue.digest not in complete]
+        dialogues = list(planning.planned_dialogues(plan, exercises, model))
+        unfinished = [dialogue for dialogue in dialogues if dialogue.digest not in complete]
         price = price_of(model, prices)
         if plan.batch and price is not None:
             price = price.in_batches()
-        yield _of_model(model, len(todo), [sizes[o.exercise.case.iri] for o in unfinished], price)
+        yield _of_model(
+            model, len(dialogues), [sizes[o.exercise.case.iri] for o in unfinished], price
+        )
 
 
 def _size(exercise: Exercise) -> tuple[int, int, int]:

@@ -66,9 +66,9 @@ def reasons(store: Store, run: RunInfo, plan: Plan) -> Iterator[Reason]:
     failed = accounts.failed_dialogues(store, run.graph)
     invalid = invalidation.invalid(store, run.graph)
     known = _Identities(store, run)
-    asked = published.plan_exercises(store, plan, endpoint=True).exercises
+    exercises = published.plan_exercises(store, plan, endpoint=True).exercises
     for model in plan.models:
-        for planned in planning.planned_dialogues(plan, asked, model):
+        for planned in planning.planned_dialogues(plan, exercises, model):
             state = states.get(planned.digest)
             if state is None:
                 yield known.missing(planned)
@@ -126,7 +126,7 @@ class _Identities:
             ("task parameters", stored.parameters, dict(task.parameters)),
             ("case", stored.case, exercise.case.digest),
             ("prompt", stored.prompt, exercise.prompt_digest),
-            ("sampling", stored.asked, {**model.options, **model.sampling}),
+            ("sampling", stored.request_parameters, {**model.options, **model.sampling}),
             ("model", stored.model, model.iri),
         )
         changes = [Change(*p) for p in pairs if canonical_json(p[1]) != canonical_json(p[2])]

@@ -56,11 +56,11 @@ class Journal:
             words = " ".join(f"{name}={value}" for name, value in clean.items())
             self._say(f"{now:%H:%M:%S} {event} {words}")
 
-    def reply(self, reply: Reply, **about: Any) -> None:
-        """Log a reply without its text; ``about`` names the dialogue and round."""
+    def reply(self, reply: Reply, **fields: Any) -> None:
+        """Log a reply without its text; ``fields`` name the dialogue and round."""
         self.note(
             "reply",
-            **about,
+            **fields,
             characters=len(reply.text),
             inputTokens=reply.usage.input,
             outputTokens=reply.usage.output,

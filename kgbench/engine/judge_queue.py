@@ -25,7 +25,7 @@ _QUERIES = 4  # at once to an endpoint, which other users share
 
 class _Waiting(NamedTuple):
     request: ExecutorRequest
-    done: asyncio.Future[Verdict | ToolRun]
+    future: asyncio.Future[Verdict | ToolRun]
 
 
 class JudgeQueue:
@@ -69,14 +69,14 @@ class JudgeQueue:
 
     async def use(self, request: ToolRequest) -> ToolRun:
         """Run a tool and return its result; no arguments of a model raise an error."""
-        used = await self._submit(request)
-        assert isinstance(used, ToolRun)
-        return used
+        tool_run = await self._submit(request)
+        assert isinstance(tool_run, ToolRun)
+        return tool_run
 
     async def _submit(self, request: ExecutorRequest) -> Verdict | ToolRun:
         waiting = _Waiting(request, asyncio.get_running_loop().create_future())
         self._waiting.put_nowait(waiting)
-        return await waiting.done
+        return await waiting.future
 
     async def close(self) -> None:
         """Stop the tasks; requests that still wait are abandoned."""
@@ -96,9 +96,9 @@ class JudgeQueue:
                 answers = await asyncio.wrap_future(future)
             except Exception as error:  # noqa: BLE001 - passed on to every dialogue of the batch
                 for waiting in batch:
-                    if not waiting.done.done():
-                        waiting.done.set_exception(error)
+                    if not waiting.future.done():
+                        waiting.future.set_exception(error)
                 continue
             for waiting, answer in zip(batch, answers, strict=True):
-                if not waiting.done.done():
-                    waiting.done.set_result(answer)
+                if not waiting.future.done():
+                    waiting.future.set_result(answer)

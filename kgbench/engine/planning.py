@@ -105,22 +105,22 @@ def _exercise_maker(task: Task, cases: Sequence[Case]) -> Callable[[int], Exerci
     return exercise
 
 
-def dialogue_count(plan: Plan, asked: Mapping[str, Sequence[Exercise]]) -> int:
+def dialogue_count(plan: Plan, exercises: Mapping[str, Sequence[Exercise]]) -> int:
     """Return the number of dialogues per model of the plan."""
     if plan.iterations_per_case:
-        return sum(plan.iterations * len(cases) for cases in asked.values())
-    return plan.iterations * len(asked)
+        return sum(plan.iterations * len(cases) for cases in exercises.values())
+    return plan.iterations * len(exercises)
 
 
 def planned_dialogues(
-    plan: Plan, asked: Mapping[str, Sequence[Exercise]], model: ModelSetup
+    plan: Plan, exercises: Mapping[str, Sequence[Exercise]], model: ModelSetup
 ) -> Iterator[PlannedDialogue]:
     """Yield the dialogues of one model, iteration by iteration over all task labels."""
     rounds = plan.iterations * (
-        max(map(len, asked.values()), default=0) if plan.iterations_per_case else 1
+        max(map(len, exercises.values()), default=0) if plan.iterations_per_case else 1
     )
     for iteration in range(rounds):
-        for cases in asked.values():
+        for cases in exercises.values():
             if plan.iterations_per_case and iteration >= plan.iterations * len(cases):
                 continue
             exercise = cases[iteration % len(cases)]
@@ -147,14 +147,14 @@ def with_server_tools(dialogue: PlannedDialogue, tools: Sequence[Tool]) -> Plann
     return replace(dialogue, exercise=replace(dialogue.exercise, prompt=prompt), tools=offered)
 
 
-def tool_protocols(plan: Plan, asked: Mapping[str, Sequence[Exercise]]) -> dict[str, list[str]]:
+def tool_protocols(plan: Plan, exercises: Mapping[str, Sequence[Exercise]]) -> dict[str, list[str]]:
     """Return the labels of the plan's models by tool protocol; empty if no task offers tools.
 
     Raises :class:`~kgbench.errors.ModelSpecError` for a model that does not support the plan's
     protocol. Whether a task offers tools is read off its first case, which is generated only if
     the task class can offer any.
     """
-    if not any(_offers_tools(task, asked.get(task.label, ())) for task in plan.tasks):
+    if not any(_offers_tools(task, exercises.get(task.label, ())) for task in plan.tasks):
         return {}
     labels: dict[str, list[str]] = {}
     for model in plan.models:

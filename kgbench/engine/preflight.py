@@ -26,7 +26,7 @@ Say = Callable[[str], None]
 
 async def first_calls(
     plan: Plan,
-    asked: Mapping[str, Sequence[Exercise]],
+    exercises: Mapping[str, Sequence[Exercise]],
     complete: Collection[str],
     connectors: Mapping[str, Connector],
     say: Say,
@@ -41,10 +41,10 @@ async def first_calls(
         if setup.iri in connectors
         and any(
             dialogue.digest not in complete
-            for dialogue in planning.planned_dialogues(plan, asked, setup)
+            for dialogue in planning.planned_dialogues(plan, exercises, setup)
         )
     ]
-    await preflight(to_ask, next(exercises[0] for exercises in asked.values()), say)
+    await preflight(to_ask, next(of_task[0] for of_task in exercises.values()), say)
 
 
 async def preflight(
@@ -61,17 +61,19 @@ async def preflight(
         caller: Caller | None = getattr(connector, "caller", None)
         if caller is not None and caller.url:
             servers.append((setup, _about(setup, caller), connector))
-    for _, about, _ in servers:
-        say(f"first call: {about}")
+    for _, description, _ in servers:
+        say(f"first call: {description}")
     request = Request(messages=(PROMPT,), case=exercise.case, seed="0")
     calls = (connector.ask(request) for *_, connector in servers)
     results = await asyncio.gather(*calls, return_exceptions=True)
     failures = []
-    for (setup, about, _), result in zip(servers, results, strict=True):
+    for (setup, description, _), result in zip(servers, results, strict=True):
         if isinstance(result, BaseException) and not isinstance(result, ProviderError):
             raise result
         if isinstance(result, ProviderError) and not isinstance(result, RateLimited):
-            failures.append(f"the first call failed: {about}: {result}{_advice(setup, result)}")
+            failures.append(
+                f"the first call failed: {description}: {result}{_advice(setup, result)}"
+            )
     if failures:
         raise ProviderRefused("; ".join([*failures, "nothing was asked or written"]))
 

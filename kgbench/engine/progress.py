@@ -14,11 +14,11 @@ from decimal import Decimal
 class Wait:
     """A wait before the retry of a failed call.
 
-    ``why`` is the failure and the host (``429 from 127.0.0.1:4111``), ``until`` a time of
+    ``reason`` is the failure and the host (``429 from 127.0.0.1:4111``), ``until`` a time of
     :func:`time.monotonic`.
     """
 
-    why: str
+    reason: str
     until: float
 
     @property
@@ -27,7 +27,7 @@ class Wait:
         return max(0.0, self.until - time.monotonic())
 
     def __str__(self) -> str:
-        return f"waiting: {self.why}, next attempt in {math.ceil(self.seconds_left)} s"
+        return f"waiting: {self.reason}, next attempt in {math.ceil(self.seconds_left)} s"
 
 
 @dataclass(slots=True)
@@ -37,10 +37,10 @@ class Progress:
     ``before`` dialogues were complete when it began; ``left_open`` ones failed in an earlier
     session and are not retried, as requested. ``awaited`` answers are under way in batches.
     ``recovered`` answers had been received by an earlier session and were not requested again;
-    ``kept`` ones are in the write-ahead log and belong to no dialogue of this session. Tokens and
-    ``cost`` (USD) are this session's; ``unpriced`` names the models without a price. ``waits`` has
-    the last wait of each model by label, even if it is over. ``passed_over`` lists the imported
-    cases that are left out, ``tool_protocols`` the models (labels) by tool protocol.
+    ``unclaimed`` ones are in the write-ahead log and belong to no dialogue of this session. Tokens
+    and ``cost`` (USD) are this session's; ``unpriced`` names the models without a price. ``waits``
+    has the last wait of each model by label, even if it is over. ``passed_over`` lists the
+    imported cases that are left out, ``tool_protocols`` the models (labels) by tool protocol.
     """
 
     run: str
@@ -52,7 +52,7 @@ class Progress:
     calls: int = 0
     awaited: int = 0
     recovered: int = 0
-    kept: int = 0
+    unclaimed: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
     cost: Decimal = Decimal(0)
@@ -79,8 +79,8 @@ class Progress:
     @property
     def seconds_left(self) -> float | None:
         """Estimated seconds for the remaining dialogues; ``None`` before the first has ended."""
-        left = self.planned - self.before - self.complete - self.failed - self.left_open
-        return left / self.rate if self.rate > 0 else None
+        remaining = self.planned - self.before - self.complete - self.failed - self.left_open
+        return remaining / self.rate if self.rate > 0 else None
 
     @property
     def waiting(self) -> Wait | None:

@@ -105,7 +105,7 @@ def stored_exercises(store: Store, plan: Plan, *, endpoint: bool) -> PlanExercis
     :class:`~kgbench.errors.TaskError` if nothing is left.
     """
     recorded = _recorded(store, plan.suite)
-    kept: dict[str, Sequence[Exercise]] = {}
+    exercises: dict[str, Sequence[Exercise]] = {}
     passed_over = []
     for task in plan.tasks:
         prompts = {
@@ -116,29 +116,31 @@ def stored_exercises(store: Store, plan: Plan, *, endpoint: bool) -> PlanExercis
         }
         cases = [_exercise(store, *exercise) for exercise in prompts.values()]
         obstacles = [_obstacle(exercise.case, endpoint=endpoint) for exercise in cases]
-        left = [exercise for exercise, why in zip(cases, obstacles, strict=True) if why is None]
-        if left:
-            kept[task.label] = left
+        usable = [
+            exercise
+            for exercise, obstacle in zip(cases, obstacles, strict=True)
+            if obstacle is None
+        ]
+        if usable:
+            exercises[task.label] = usable
         elif not cases:
             passed_over.append(
                 f"the store {store.location} has no cases of {task.label} in the suite "
                 f"{plan.suite}: import its published results first, or choose other tasks"
             )
-        for why, count in Counter(why for why in obstacles if why is not None).items():
-            part = f", {count} of {len(cases)} cases" if left else ""
-            passed_over.append(f"{task.label}{part}: {why}")
-    if not kept:
+        for obstacle, count in Counter(o for o in obstacles if o is not None).items():
+            part = f", {count} of {len(cases)} cases" if usable else ""
+            passed_over.append(f"{task.label}{part}: {obstacle}")
+    if not exercises:
         raise TaskError("; ".join(passed_over))
-    tasks = {
-        exercise.task.iri: exercise.task for exercises in kept.values() for exercise in exercises
-    }
+    tasks = {exercise.task.iri: exercise.task for group in exercises.values() for exercise in group}
     later = {
         metric: earlier
         for task in tasks.values()
         for earlier, metric in successors.renamed_metrics(task, store.iris).items()
         if earlier in reading.class_metrics(store, task)
     }
-    return PlanExercises(kept, tuple(passed_over), later)
+    return PlanExercises(exercises, tuple(passed_over), later)
 
 
 def _same(task: Task, recorded: Task) -> bool:

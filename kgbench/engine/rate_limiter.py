@@ -36,17 +36,17 @@ class TokenBucket:
 
     def __init__(self, per_minute: float, clock: Callable[[], float]) -> None:
         self._rate = per_minute / 60
-        self._most = max(1.0, self._rate)
-        self._level = self._most
+        self._capacity = max(1.0, self._rate)
+        self._level = self._capacity
         self._clock = clock
         self._seen = clock()
 
     def wait(self) -> float:
         """Return the seconds until the next unit may be taken."""
         now = self._clock()
-        self._level = min(self._most, self._level + (now - self._seen) * self._rate)
+        self._level = min(self._capacity, self._level + (now - self._seen) * self._rate)
         self._seen = now
-        needed = min(1.0, self._most)
+        needed = min(1.0, self._capacity)
         return 0.0 if self._level >= needed - 1e-9 else (needed - self._level) / self._rate
 
     def take(self, units: float) -> None:
@@ -55,7 +55,7 @@ class TokenBucket:
 
 
 class RateLimiter:
-    """The rate limiter of one model; ``most`` is the maximal number of parallel calls.
+    """The rate limiter of one model; ``max_calls`` is the maximal number of parallel calls.
 
     The event loop runs ``passes`` iterations between the beginnings of two calls. Building a
     request takes milliseconds in which no reply is read, and reading a reply takes several
@@ -66,17 +66,17 @@ class RateLimiter:
 
     def __init__(
         self,
-        most: int,
+        max_calls: int,
         *,
         requests_per_minute: float | None = None,
         tokens_per_minute: float | None = None,
         passes: int = 0,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.limit = min(most, max(FIRST, most // 4))
+        self.limit = min(max_calls, max(FIRST, max_calls // 4))
         self.under_way = 0
         self.refusals = 0
-        self._most = most
+        self._max_calls = max_calls
         self._clock = clock
         self._requests = TokenBucket(requests_per_minute, clock) if requests_per_minute else None
         self._tokens = TokenBucket(tokens_per_minute, clock) if tokens_per_minute else None
@@ -86,7 +86,7 @@ class RateLimiter:
         self._closed = False
         self._ended = False
         self._passes = passes
-        self._left = 0  # iterations of the event loop before the next call may begin
+        self._iterations_left = 0  # iterations of the event loop before the next call may begin
         self._answers = 0  # answers since the limit last changed
         self._step = 1
         self._window = 1
@@ -114,13 +114,13 @@ class RateLimiter:
                 self._free()
             raise
 
-    def release_answered(self, estimated: int, used: int | None) -> None:
-        """Free the slot of a call whose answer cost ``used`` tokens; this may raise the limit."""
-        if self._tokens is not None and used is not None:
-            self._tokens.take(used - estimated)
+    def release_answered(self, estimated: int, tokens: int | None) -> None:
+        """Free the slot of a call whose answer cost ``tokens``; this may raise the limit."""
+        if self._tokens is not None and tokens is not None:
+            self._tokens.take(tokens - estimated)
         self._answers += 1
         if not self.refusals:
-            self.limit = min(self._most, self.limit + 1)
+            self.limit = min(self._max_calls, self.limit + 1)
         elif self._answers >= self._window * max(PATIENT, self.limit):
             self._raise()
         self._free()
@@ -164,7 +164,7 @@ class RateLimiter:
         if self._raised:  # the last raise was not refused
             self._window = 1
             self._step = max(1, min(self._step * 2, self.limit // 2))
-        self.limit = min(self._most, self.limit + self._step)
+        self.limit = min(self._max_calls, self.limit + self._step)
         self._raised, self._answers = True, 0
 
     def _free(self) -> None:
@@ -174,7 +174,7 @@ class RateLimiter:
     def _admit(self) -> None:
         if self._ended:
             self._give_up()
-        while self._waiting and self.under_way < self.limit and not self._left:
+        while self._waiting and self.under_way < self.limit and not self._iterations_left:
             pause = self._paused_until - self._clock()
             wait = max([pause, *(b.wait() for b in (self._requests, self._tokens) if b)])
             if wait > 0 and self._closed:
@@ -193,13 +193,13 @@ class RateLimiter:
             slot.set_result(self.under_way)
             self.under_way += 1
             if self._passes:
-                self._left = self._passes
+                self._iterations_left = self._passes
                 asyncio.get_running_loop().call_soon(self._count_iteration)
 
     def _count_iteration(self) -> None:
         """Count an iteration of the event loop."""
-        self._left -= 1
-        if self._left:
+        self._iterations_left -= 1
+        if self._iterations_left:
             asyncio.get_running_loop().call_soon(self._count_iteration)
         else:
             self._admit()

@@ -89,7 +89,7 @@ class Replies:
             return None
         turn = turn_of(request, dialogue)
         reply = self._waiting.get(turn)
-        if not isinstance(reply, AnsweredCall) or reply.asked != request_digest(request):
+        if not isinstance(reply, AnsweredCall) or reply.request_digest != request_digest(request):
             return None
         del self._waiting[turn]
         return reply.call
@@ -103,7 +103,9 @@ class Replies:
         """
         turn = turn_of(request, dialogue)
         reply = self._waiting.get(turn)
-        if not isinstance(reply, UnparsedResponse) or reply.asked != request_digest(request):
+        if not isinstance(reply, UnparsedResponse) or reply.request_digest != request_digest(
+            request
+        ):
             return None
         try:
             response = reply.response.response(keys.keys_in_use())
@@ -121,9 +123,9 @@ class Replies:
         """
         if self._log is None or RECEIVER.get() is None:
             return nullcontext()
-        turn, asked = turn_of(request, dialogue), request_digest(request)
-        about = write_ahead_entries.log_fields(self._run, turn, asked, started, retries)
-        return receiver_process.exchange(about, secret)
+        turn, digest = turn_of(request, dialogue), request_digest(request)
+        fields = write_ahead_entries.log_fields(self._run, turn, digest, started, retries)
+        return receiver_process.exchange(fields, secret)
 
     def drop_responses(self, exchange: Exchange | None) -> None:
         """Tell the receiver that it need not keep the responses of an exchange any longer."""
@@ -150,8 +152,8 @@ def open_replies(store: Store, run: str, *, sync: bool, failed: OnFailure) -> It
         return
     log = WriteAheadLog(folder, settle=store.settle if sync else None)
     try:
-        with response_log.take_responses(folder / _ARRIVALS) as left:
-            for arrived in map(write_ahead_entries.unparsed_response, left):
+        with response_log.take_responses(folder / _ARRIVALS) as responses:
+            for arrived in map(write_ahead_entries.unparsed_response, responses):
                 if _is_whole(arrived):
                     log.append(arrived.turn, arrived.written())
         yield Replies(run, log, _recovered(log, store), failed)
@@ -214,7 +216,7 @@ def _recovered(log: WriteAheadLog, store: Store) -> dict[str, AnsweredCall | Unp
 
     A reply that was read takes precedence over the raw response of the same turn.
     """
-    kept: dict[str, Record] = {}
+    records: dict[str, Record] = {}
     by_turn: dict[str, AnsweredCall | UnparsedResponse] = {}
     for record in log.recovered():
         received = write_ahead_entries.read(record.content)
@@ -222,9 +224,9 @@ def _recovered(log: WriteAheadLog, store: Store) -> dict[str, AnsweredCall | Unp
             by_turn.get(received.turn), AnsweredCall
         ):
             continue
-        kept[received.turn], by_turn[received.turn] = record, received
+        records[received.turn], by_turn[received.turn] = record, received
     by_turn = _unstored(store, by_turn)
-    log.keep({turn: kept[turn] for turn in by_turn})
+    log.keep({turn: records[turn] for turn in by_turn})
     return by_turn
 
 

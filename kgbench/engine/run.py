@@ -62,11 +62,11 @@ async def run_plan(
     *,
     stop: StopSignal | None = None,
     watch: Watch | None = None,
-    given: published.PlanExercises | None = None,
+    plan_exercises: published.PlanExercises | None = None,
 ) -> Progress:
     """Run every dialogue of ``plan`` that is not complete yet, and return the final counts.
 
-    ``given`` are the exercises; without them, those of the plan's tasks are used.
+    ``plan_exercises`` are the exercises; without them, those of the plan's tasks are used.
 
     Raises :class:`~kgbench.errors.TaskError`, :class:`~kgbench.errors.ModelSpecError` or
     :class:`~kgbench.errors.ResourceError` before anything is written, and
@@ -75,10 +75,10 @@ async def run_plan(
     :class:`~kgbench.errors.WriteFailed` says what to do.
     """
     stop = stop or StopSignal()
-    selection = given or published.plan_exercises(
+    selection = plan_exercises or published.plan_exercises(
         store, plan, endpoint=settings.endpoint is not None
     )
-    asked = selection.exercises
+    exercises = selection.exercises
     replay.SOURCE.set(store.location)
     before = load_run_state(store, settings)
     limits = Limits(plan.max_cost, plan.max_tokens)
@@ -86,7 +86,7 @@ async def run_plan(
     entries = prices.declared(plan.prices)
     spending = Spending(plan.models, entries, before.usage, limits, batched=batched)
     spending.check_budgets(plan)
-    protocols = planning.tool_protocols(plan, asked)
+    protocols = planning.tool_protocols(plan, exercises)
     async with AsyncExitStack() as stack:
         receiver = receiver_of(store, sync=settings.fsync)
         stack.callback(RECEIVER.reset, RECEIVER.set(receiver))
@@ -114,8 +114,8 @@ async def run_plan(
             refuse_beside(store, settings.run, plan, batched)
         if settings.preflight is not None and spending.reached is None:
             complete = {digest for digest, state in before.states.items() if state.complete}
-            await first_calls(plan, asked, complete, connectors, settings.preflight)
-        dialogues = planning.dialogue_count(plan, asked) * len(plan.models)
+            await first_calls(plan, exercises, complete, connectors, settings.preflight)
+        dialogues = planning.dialogue_count(plan, exercises) * len(plan.models)
         opened = await stack.enter_async_context(
             session(
                 store,
@@ -142,16 +142,16 @@ async def run_plan(
         work = _Work(
             opened,
             plan,
-            asked,
+            exercises,
             settings=settings,
-            found=before,
+            run_state=before,
             spending=spending,
             progress=progress,
             stop=stop,
             watch=watch or (lambda _: None),
         )
         await work.run_all(connectors, providers)
-    progress.kept = opened.replies.unstored()
+    progress.unclaimed = opened.replies.unstored()
     settings.journal.note("end", run=progress.run, complete=progress.complete, why=progress.limit)
     return progress
 
@@ -163,10 +163,10 @@ class _Work:
         self,
         session: Session,
         plan: Plan,
-        asked: Mapping[str, Sequence[Exercise]],
+        exercises: Mapping[str, Sequence[Exercise]],
         *,
         settings: Settings,
-        found: RunState,
+        run_state: RunState,
         spending: Spending,
         progress: Progress,
         stop: StopSignal,
@@ -174,9 +174,9 @@ class _Work:
     ) -> None:
         self._session = session
         self._plan = plan
-        self._asked = asked
+        self._exercises = exercises
         self._settings = settings
-        self._found = found
+        self._run_state = run_state
         self._spending = spending
         self._progress = progress
         self._stop = stop
@@ -198,13 +198,13 @@ class _Work:
         batching = {iri: self._batching(setups[iri], work) for iri, work in providers.items()}
         tasks = []
         for setup in self._plan.models:
-            todo = self._todo(setup)
+            dialogues = self._todo(setup)
             if setup.iri in batching:
-                works = [self._work_in_batches(setup, todo, batching)]
+                works = [self._work_in_batches(setup, dialogues, batching)]
             else:
                 client = clients[setup.iri]
                 holders = self._plan.concurrency * _HOLDERS
-                works = [self._worker(todo, client) for _ in range(holders)]
+                works = [self._worker(dialogues, client) for _ in range(holders)]
             tasks += [asyncio.create_task(self._stopping_all(work)) for work in works]
 
         def stopping() -> None:
@@ -238,8 +238,10 @@ class _Work:
             return failure
         replies = self._session.replies
         message = f"{failure}; nothing more was asked"
-        if kept := replies.unstored():
-            message += f", and {kept} replies that the store does not have are in {replies.folder}"
+        if number := replies.unstored():
+            message += (
+                f", and {number} replies that the store does not have are in {replies.folder}"
+            )
         error = WriteFailed(f"{message}: make room, and the same command continues")
         error.__cause__ = failure
         return error
@@ -269,11 +271,11 @@ class _Work:
         )
 
     def _todo(self, setup: ModelSetup) -> Iterator[PlannedDialogue]:
-        for planned in planning.planned_dialogues(self._plan, self._asked, setup):
-            state = self._found.states.get(planned.digest)
+        for planned in planning.planned_dialogues(self._plan, self._exercises, setup):
+            state = self._run_state.states.get(planned.digest)
             if state is not None and state.complete:
                 self._progress.before += 1
-            elif state is not None and state.iri in self._found.closed:
+            elif state is not None and state.iri in self._run_state.closed:
                 self._progress.left_open += 1
             elif setup.label not in self._progress.stopped_models:
                 yield planned
@@ -296,13 +298,13 @@ class _Work:
         )
         retry_policy = RetryPolicy(self._plan.max_retries, settings.patience_scale)
         return BatchChannel(
-            setup, provider, run, retry_policy, scale=settings.patience_scale, told=report
+            setup, provider, run, retry_policy, scale=settings.patience_scale, report=report
         )
 
     async def _work_in_batches(
         self,
         setup: ModelSetup,
-        todo: Iterator[PlannedDialogue],
+        dialogues: Iterator[PlannedDialogue],
         batching: Mapping[str, BatchChannel],
     ) -> None:
         channel = batching[setup.iri]
@@ -313,12 +315,12 @@ class _Work:
         def begun(planned: PlannedDialogue) -> bool | None:
             return self._may_begin(planned, *estimates.most(planned.exercise))
 
-        await channel.work(todo, begun, hold, self._room)
+        await channel.work(dialogues, begun, hold, self._room)
         if channel.refused is not None:
             self._progress.stopped_models[setup.label] = channel.refused
 
-    async def _worker(self, todo: Iterator[PlannedDialogue], client: ModelClient) -> None:
-        for planned in todo:
+    async def _worker(self, dialogues: Iterator[PlannedDialogue], client: ModelClient) -> None:
+        for planned in dialogues:
             if self._stop.requested:
                 return
             read = len(planned.exercise.prompt) // CHARACTERS_PER_TOKEN
@@ -352,27 +354,27 @@ class _Work:
         recorder = session.recorder
         known = (planned, session.store, recorder.run_graph, recorder.pass_graph)
         # In a thread, because it executes queries while replies must be read.
-        if planned.digest in self._found.states:
-            stored = await asyncio.to_thread(self._found.stored, *known)
+        if planned.digest in self._run_state.states:
+            stored = await asyncio.to_thread(self._run_state.stored, *known)
         else:
-            stored = self._found.stored(*known)
-        held = await self._session.conversations.hold(planned, channel, stored)
-        self._count(planned, held)
+            stored = self._run_state.stored(*known)
+        result = await self._session.conversations.hold(planned, channel, stored)
+        self._count(planned, result)
 
-    def _count(self, planned: PlannedDialogue, held: DialogueResult) -> None:
+    def _count(self, planned: PlannedDialogue, result: DialogueResult) -> None:
         progress, model = self._progress, planned.model
-        cost = self._spending.end(model.iri, held.usage, held.uncounted)
+        cost = self._spending.end(model.iri, result.usage, result.uncounted)
         if cost is None:
             progress.unpriced.add(model.label)
         else:
             progress.cost += cost
-        progress.calls += held.calls
-        progress.recovered += held.recovered
-        progress.input_tokens += held.usage.input or 0
-        progress.output_tokens += held.usage.output or 0
-        progress.complete += held.ending is Ending.COMPLETE
-        progress.failed += held.ending is Ending.FAILED
-        self._note_failure(model, held.failure)
+        progress.calls += result.calls
+        progress.recovered += result.recovered
+        progress.input_tokens += result.usage.input or 0
+        progress.output_tokens += result.usage.output or 0
+        progress.complete += result.ending is Ending.COMPLETE
+        progress.failed += result.ending is Ending.FAILED
+        self._note_failure(model, result.failure)
         self._watch(progress)
 
     def _note_failure(self, model: ModelSetup, failure: Call | None) -> None:

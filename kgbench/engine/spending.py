@@ -109,13 +109,13 @@ class Spending:
             )
         self._limits = limits
         self._free = {m.iri for m in models if m.connector in WITHOUT_PROVIDER}
-        self._tokens = sum(used.input + used.output for used in before.values())
-        self._cost = sum((self._paid(iri, used) for iri, used in before.items()), Decimal(0))
+        self._tokens = sum(usage.input + usage.output for usage in before.values())
+        self._cost = sum((self._paid(iri, usage) for iri, usage in before.items()), Decimal(0))
         self._earlier = {
-            iri: self._per_answer(iri, used) for iri, used in before.items() if used.answers
+            iri: self._per_answer(iri, usage) for iri, usage in before.items() if usage.answers
         }
         self._batched = batched
-        self._now: dict[str, _Spent] = {model.iri: _Spent() for model in models}
+        self._session_spending: dict[str, _Spent] = {model.iri: _Spent() for model in models}
         self._under_way: dict[str, int] = {}
         self._ended = asyncio.Event()
 
@@ -161,7 +161,7 @@ class Spending:
         if model in self._free:
             return None
         self._under_way[model] = self._under_way.get(model, 0) + 1
-        self._now[model].estimate = (read, written)
+        self._session_spending[model].estimate = (read, written)
         reached = self._limit_for(model)
         if reached is not None:
             self._under_way[model] -= 1
@@ -178,24 +178,24 @@ class Spending:
         self._tokens += tokens
         price = self.prices[model]
         if price is None:
-            self._now[model].add(tokens, Decimal(0))
+            self._session_spending[model].add(tokens, Decimal(0))
             return None
         cost = price.cost(CallUsage(usage.input or 0, usage.output or 0, usage.cached))
         guess = price.cost(CallUsage(uncounted, 0))
         assert cost is not None
         assert guess is not None
         self._cost += cost + guess
-        self._now[model].add(tokens, cost + guess)
+        self._session_spending[model].add(tokens, cost + guess)
         return None if uncounted else cost
 
     @property
     def reached(self) -> str | None:
         """The limit that leaves no room for another dialogue of any model, or ``None``."""
         limits = self._limits
-        costs = [self._reserved(iri) for iri in self._now if iri not in self._free]
+        costs = [self._reserved(iri) for iri in self._session_spending if iri not in self._free]
         if limits.max_tokens is not None:
-            left = limits.max_tokens - self._tokens
-            if left <= 0 or left < min((tokens for tokens, _ in costs), default=0):
+            remaining = limits.max_tokens - self._tokens
+            if remaining <= 0 or remaining < min((tokens for tokens, _ in costs), default=0):
                 return _option(limits.max_tokens)
         if limits.max_cost is not None:
             room = limits.max_cost - self._cost
@@ -207,8 +207,8 @@ class Spending:
         limits = self._limits
         under_way = {iri: number for iri, number in self._under_way.items() if number}
         if limits.max_tokens is not None:
-            held = sum(number * self._reserved(iri)[0] for iri, number in under_way.items())
-            if self._tokens + held > limits.max_tokens or self._too_many(model):
+            reserved = sum(number * self._reserved(iri)[0] for iri, number in under_way.items())
+            if self._tokens + reserved > limits.max_tokens or self._too_many(model):
                 return _option(limits.max_tokens)
         if limits.max_cost is not None:
             cost = sum(
@@ -220,26 +220,27 @@ class Spending:
 
     def _too_many(self, model: str) -> bool:
         """Return whether a model has too many dialogues under way for its average to be known."""
-        most = max(1, 2 * self._now[model].dialogues)
-        return model not in self._batched and self._under_way[model] > most
+        limit = max(1, 2 * self._session_spending[model].dialogues)
+        return model not in self._batched and self._under_way[model] > limit
 
     def _reserved(self, model: str) -> tuple[int, Decimal]:
         """Return the tokens and USD that are reserved for a dialogue of a model."""
-        now, price = self._now[model], self.prices[model]
-        read, written = now.estimate
+        spent, price = self._session_spending[model], self.prices[model]
+        read, written = spent.estimate
         guess = price.cost(CallUsage(read, written)) if price is not None else None
-        if now.dialogues:
-            known = (now.tokens // now.dialogues, now.cost / now.dialogues)
+        if spent.dialogues:
+            known = (spent.tokens // spent.dialogues, spent.cost / spent.dialogues)
         else:
             known = self._earlier.get(model, (0, Decimal(0)))
         return max(read + written, known[0]), max(guess or Decimal(0), known[1])
 
-    def _paid(self, model: str, used: Usage) -> Decimal:
+    def _paid(self, model: str, usage: Usage) -> Decimal:
         price = self._listed.get(model)
-        return counted(used, price) if price is not None else Decimal(0)
+        return counted(usage, price) if price is not None else Decimal(0)
 
-    def _per_answer(self, model: str, used: Usage) -> tuple[int, Decimal]:
-        return (used.input + used.output) // used.answers, self._paid(model, used) / used.answers
+    def _per_answer(self, model: str, usage: Usage) -> tuple[int, Decimal]:
+        tokens = (usage.input + usage.output) // usage.answers
+        return tokens, self._paid(model, usage) / usage.answers
 
 
 def _option(limit: Decimal | int) -> str:

@@ -43,9 +43,9 @@ class StopSignal:
             self.failure, self.reason = failure, None
             self._begin()
 
-    def watch(self, tasks: Sequence[asyncio.Task[None]], told: Callable[[], None]) -> None:
+    def watch(self, tasks: Sequence[asyncio.Task[None]], on_request: Callable[[], None]) -> None:
         """Set the tasks to cancel at a second request, and a function to call at the first."""
-        self._tasks, self._on_request = tasks, told
+        self._tasks, self._on_request = tasks, on_request
 
     async def or_else(self, event: Coroutine[None, None, bool]) -> None:
         """Wait for ``event`` or for a request to stop, whichever comes first."""

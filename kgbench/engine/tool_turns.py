@@ -153,8 +153,8 @@ class ToolTurns:
             return None, (Fault.MALFORMED, str(error))
         if self._equipment is not None and call.name in self._equipment.names:
             return _ServerRequest(call.name, values), None  # the server checks its arguments itself
-        if why := arguments.fault(tool, values):
-            return None, (Fault.ARGUMENTS, why)
+        if reason := arguments.fault(tool, values):
+            return None, (Fault.ARGUMENTS, reason)
         return ToolRequest(self._case, call, values), None
 
     async def _execute(self, call: ToolCall, prepared: ToolResult | _Request) -> ToolUse:

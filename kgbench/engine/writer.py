@@ -17,7 +17,7 @@ _BATCH = 1_000_000  # characters at which a write takes no further item
 
 class _Item(NamedTuple):
     blocks: Sequence[Block]
-    done: asyncio.Future[None] | None = None
+    future: asyncio.Future[None] | None = None
     then: Callable[[], None] | None = None
 
 
@@ -54,9 +54,9 @@ class Writer:
         self, blocks: Sequence[Block], then: Callable[[], None] | None = None
     ) -> asyncio.Future[None]:
         """Queue ``blocks``; the future is done when they are durable. ``then`` is as in `post`."""
-        done: asyncio.Future[None] = self._loop.create_future()
-        self._items.put(_Item(blocks, done, then))
-        return done
+        future: asyncio.Future[None] = self._loop.create_future()
+        self._items.put(_Item(blocks, future, then))
+        return future
 
     @property
     def has_failed(self) -> bool:
@@ -117,9 +117,9 @@ def _merged(batch: Sequence[_Item]) -> list[Block]:
 
 def _resolve(batch: Sequence[_Item], failure: BaseException | None) -> None:
     for item in batch:
-        if item.done is None or item.done.done():
+        if item.future is None or item.future.done():
             continue
         if failure is None:
-            item.done.set_result(None)
+            item.future.set_result(None)
         else:
-            item.done.set_exception(failure)
+            item.future.set_exception(failure)

@@ -77,8 +77,8 @@ class Sender:
 class CaseCache:
     """An LRU cache of the cases that a worker received, shared by its threads."""
 
-    def __init__(self, most: int = _MOST_KEPT) -> None:
-        self._most = most
+    def __init__(self, max_bytes: int = _MOST_KEPT) -> None:
+        self._max_bytes = max_bytes
         self._cases: OrderedDict[bytes, tuple[Case, int]] = OrderedDict()
         self._size = 0
         self._lock = threading.Lock()
@@ -95,7 +95,7 @@ class CaseCache:
                 if key in self._cases:
                     self._cases.move_to_end(key)
                     cases[key] = self._cases[key][0]
-            while self._size > self._most:
+            while self._size > self._max_bytes:
                 _, (_, size) = self._cases.popitem(last=False)
                 self._size -= size
         return cases
@@ -118,6 +118,6 @@ def judge_cluster_batch(
     return judge(batch, limits)
 
 
-def _trim(kept: OrderedDict[Any, Any]) -> None:
-    while len(kept) > _MOST_KNOWN:
-        kept.popitem(last=False)
+def _trim(cache: OrderedDict[Any, Any]) -> None:
+    while len(cache) > _MOST_KNOWN:
+        cache.popitem(last=False)

@@ -22,10 +22,10 @@ Part: TypeAlias = Sequence[tuple[Dialogue, Case]]
 Of = TypeVar("Of")
 
 
-def split_parts(todo: Iterable[tuple[Dialogue, Case]]) -> Iterator[Part]:
+def split_parts(dialogues: Iterable[tuple[Dialogue, Case]]) -> Iterator[Part]:
     """Split dialogues into parts that one call of an executor judges."""
-    left = iter(todo)
-    while part := list(islice(left, _BATCH)):
+    remaining = iter(dialogues)
+    while part := list(islice(remaining, _BATCH)):
         yield part
 
 
@@ -37,12 +37,12 @@ def request(dialogue: Dialogue, case: Case, k: int) -> JudgeRequest:
 
 
 def judge_dialogues(
-    todo: Iterable[tuple[Dialogue, Case]],
+    dialogues: Iterable[tuple[Dialogue, Case]],
     executor: concurrent.futures.Executor,
     limits: JudgeLimits,
 ) -> Iterator[tuple[Dialogue, list[Verdict]]]:
     """Yield each dialogue with the verdicts on all judged answers, in order."""
-    parts = ((None, part) for part in split_parts(todo))
+    parts = ((None, part) for part in split_parts(dialogues))
     for _, part, verdicts in judge_parts(parts, executor, limits):
         for (dialogue, _), dialogue_verdicts in zip(part, verdicts, strict=True):
             yield dialogue, dialogue_verdicts

@@ -125,18 +125,18 @@ class Endpoint:
                 return rows(results)
             if isinstance(results, ox.QueryBoolean) and is_ask:
                 return QueryResult(boolean=bool(results))
-            why = "it is that of another query"
+            reason = "it is that of another query"
         except (SyntaxError, ValueError) as error:
-            why = str(error)
+            reason = str(error)
         form = "an ASK" if is_ask else "a SELECT"
-        raise _Later(f"its answer is no SPARQL result of {form} in JSON: {why}")
+        raise _Later(f"its answer is no SPARQL result of {form} in JSON: {reason}")
 
 
 class _Later(Exception):
     """A temporary failure of the endpoint; ``wait`` are the seconds that it asks to wait."""
 
-    def __init__(self, why: str, wait: float | None = None) -> None:
-        super().__init__(why)
+    def __init__(self, message: str, wait: float | None = None) -> None:
+        super().__init__(message)
         self.wait = wait
 
 

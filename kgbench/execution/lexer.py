@@ -17,7 +17,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 ASKS_ELSEWHERE = "SERVICE asks another endpoint: such a query is never executed"
 NO_QUERY = "this is no SELECT query: nothing else is executed"
@@ -95,6 +95,7 @@ _LONG = {
     '"': re.compile(r'"""(?:[^"\\]++|\\.|"{1,2}+(?!"))*+("""|)', re.DOTALL),
     "'": re.compile(r"'''(?:[^'\\]++|\\.|'{1,2}+(?!'))*+('''|)", re.DOTALL),
 }
+KnownTokens: TypeAlias = Sequence[Token] | None
 _KINDS = {kind.value: kind for kind in Kind}
 _SILENT = frozenset((Kind.BLANK, Kind.COMMENT))
 _OPERANDS = frozenset(
@@ -111,11 +112,11 @@ class TooManyTokens(ValueError):
     """A text has more tokens than allowed."""
 
 
-def tokens(query: str, most: int | None = None) -> Iterator[Token]:
+def tokens(query: str, max_tokens: int | None = None) -> Iterator[Token]:
     r"""Yield all tokens of ``query`` in order; a character of no other kind is a mark.
 
     Takes linear time for any text, because failed searches are remembered. Raises
-    :class:`TooManyTokens` beyond ``most``.
+    :class:`TooManyTokens` beyond ``max_tokens``.
 
     The opening mark of an unterminated string becomes a mark, and the text after it is read as if
     no string had begun. All further quotation marks up to the position where the string had to end
@@ -139,8 +140,8 @@ def tokens(query: str, most: int | None = None) -> Iterator[Token]:
             if string is not None:
                 kind, end = "string", string
         count += 1
-        if most is not None and count > most:
-            raise TooManyTokens(f"the text has more than {most:,} tokens")
+        if max_tokens is not None and count > max_tokens:
+            raise TooManyTokens(f"the text has more than {max_tokens:,} tokens")
         yield Token(_KINDS[kind], query[position:end], position)
         position = end
 
@@ -159,15 +160,15 @@ def _string_end(query: str, start: int, open_until: dict[str, int]) -> int | Non
     return None
 
 
-def refusal(query: str, read: Sequence[Token] | None = None, most: int | None = None) -> str | None:
+def refusal(query: str, read: KnownTokens = None, max_tokens: int | None = None) -> str | None:
     """Return why ``query`` is never executed, or ``None`` if it may be (without a syntax check).
 
     Only SELECT queries without SERVICE are executed. ``read`` are the tokens of ``query`` if they
-    are known. Raises :class:`TooManyTokens` for more than ``most``.
+    are known. Raises :class:`TooManyTokens` for more than ``max_tokens``.
     """
     verdict = None
-    for text, known in _readings(query, read, most):
-        reason = _refusal(text, known, most)
+    for text, known in _readings(query, read, max_tokens):
+        reason = _refusal(text, known, max_tokens)
         if reason == ASKS_ELSEWHERE:
             return reason
         verdict = verdict or reason
@@ -200,7 +201,7 @@ def exploring_refusal(query: str) -> str | None:
     return None if _first_word(tokens(query)).startswith("CONSTRUCT") else NO_EXPLORING
 
 
-def may_load(update: str, read: Sequence[Token] | None = None, most: int | None = None) -> bool:
+def may_load(update: str, read: KnownTokens = None, max_tokens: int | None = None) -> bool:
     """Return whether an engine may find the operation LOAD, which fetches a document.
 
     The arguments are those of :func:`refusal`.
@@ -211,8 +212,8 @@ def may_load(update: str, read: Sequence[Token] | None = None, most: int | None 
     False
     """
     return any(
-        _may_find("load", tokens(text, most) if known is None else known)
-        for text, known in _readings(update, read, most)
+        _may_find("load", tokens(text, max_tokens) if known is None else known)
+        for text, known in _readings(update, read, max_tokens)
         if "load" in text.lower()
     )
 
@@ -258,7 +259,7 @@ def undeclared(query: str, prefixes: Mapping[str, str]) -> list[str]:
     return [prefix for prefix in used if prefix not in declared]
 
 
-def is_deeper(query: str, levels: int, read: Sequence[Token] | None = None) -> bool:
+def is_deeper(query: str, levels: int, read: KnownTokens = None) -> bool:
     """Return whether brackets of any kind in ``query`` are nested deeper than ``levels``.
 
     ``read`` are the tokens of ``query`` if they are known.
@@ -277,8 +278,8 @@ def is_deeper(query: str, levels: int, read: Sequence[Token] | None = None) -> b
 
 
 def _readings(
-    query: str, read: Sequence[Token] | None, most: int | None
-) -> Iterator[tuple[str, Sequence[Token] | None]]:
+    query: str, read: KnownTokens, max_tokens: int | None
+) -> Iterator[tuple[str, KnownTokens]]:
     r"""Yield the texts that an engine may read: ``\u0041`` decoded or not, CR as a line end or not.
 
     Each reading comes with its tokens if they are known. Readings that only differ in letters
@@ -287,7 +288,7 @@ def _readings(
     yield query, read
     texts = {query}
     if _GREEDY_ESCAPE.search(query) and not _escapes_only_letters(
-        query, tokens(query, most) if read is None else read
+        query, tokens(query, max_tokens) if read is None else read
     ):
         texts |= {_standard_escapes(query), _greedy_escapes(query)}
     for text in sorted(texts | {_LONE_CR.sub(" ", text) for text in texts}):
@@ -325,9 +326,9 @@ def _character(match: re.Match[str]) -> str:
     return chr(code) if code < 0x110000 else match.group()  # noqa: PLR2004 - the end of Unicode
 
 
-def _refusal(query: str, read: Sequence[Token] | None, most: int | None) -> str | None:
+def _refusal(query: str, read: KnownTokens, max_tokens: int | None) -> str | None:
     def lexed() -> Iterable[Token]:
-        return tokens(query, most) if read is None else read
+        return tokens(query, max_tokens) if read is None else read
 
     if "service" in query.lower() and _may_find("service", lexed()):
         return ASKS_ELSEWHERE

@@ -93,21 +93,21 @@ class Variants:
         ]
 
 
-def limits(base: JudgeLimits, asked: Variants) -> JudgeLimits:
+def limits(base: JudgeLimits, variants: Variants) -> JudgeLimits:
     """Return limits with the time for executing answers on all variants, too."""
     return replace(
-        base, seconds=base.seconds * (1 + asked.count * len(asked.kinds)), policy=COMPARED_BY
+        base, seconds=base.seconds * (1 + variants.count * len(variants.kinds)), policy=COMPARED_BY
     )
 
 
-def with_variants(case: Case, asked: Variants) -> Case:
+def with_variants(case: Case, variants: Variants) -> Case:
     """Return ``case`` with the variants to judge its answers on."""
     value = {
-        "count": asked.count,
-        "seed": asked.seed,
-        "kinds": [kind.value for kind in asked.kinds],
-        "named": list(asked.named),
-        "rules": asdict(asked.rules),
+        "count": variants.count,
+        "seed": variants.seed,
+        "kinds": [kind.value for kind in variants.kinds],
+        "named": list(variants.named),
+        "rules": asdict(variants.rules),
     }
     data = {**case.data, VARIANTS_KEY: value}
     return replace(case, data=data, digest=digest(case.digest + canonical_json(value)))

@@ -207,5 +207,5 @@ def _never(_: Any) -> None:
     """Return ``None``: nothing is submitted again."""
 
 
-def _unusable(spec: str, why: str) -> ConfigurationError:
-    return ConfigurationError([Finding("--executor", "", f"'{spec}' cannot be used: {why}")])
+def _unusable(spec: str, reason: str) -> ConfigurationError:
+    return ConfigurationError([Finding("--executor", "", f"'{spec}' cannot be used: {reason}")])

@@ -63,7 +63,7 @@ def _samples(run: OutgoingRun, record: Mapping[str, Json], model: str) -> Iterat
         label = run.catalogue.required(dialogue.task, SKOS.notation)
         # The last verdict with a score of the metric.
         verdicts = reversed(run.verdicts[dialogue.iri])
-        verdict = next((one for one in verdicts if metric in one.scores), None)
+        verdict = next((candidate for candidate in verdicts if metric in candidate.scores), None)
         answers = [
             answer for turn in dialogue.turns if (answer := disclosed(turn.answer)) is not None
         ]
@@ -126,8 +126,8 @@ def _messages(dialogue: Dialogue) -> list[dict[str, Json]]:
     before: list[tuple[str, ToolUse]] = []
     for k, turn in enumerate(dialogue.turns):
         prompt = disclosed(turn.prompt) or ""
-        told, note = wording.split_results(prompt) if before else ([], prompt)
-        for name, use in before if told else ():
+        results, note = wording.split_results(prompt) if before else ([], prompt)
+        for name, use in before if results else ():
             say("tool", disclosed(use.result.text), tool_call_id=[name])
         say("user", note)
         answer = disclosed(turn.answer)

@@ -64,8 +64,10 @@ def _log(run: OutgoingRun, model: str, task: str, dialogues: Sequence[Dialogue])
     identity = digest(f"{run.info.iri} {model} {task}")
     samples = [
         sample
-        for dialogue, (about, epoch) in zip(dialogues, _places(run, task, dialogues), strict=True)
-        for sample in (_sample(run, dialogue, about, epoch),)
+        for dialogue, (case_identity, epoch) in zip(
+            dialogues, _places(run, task, dialogues), strict=True
+        )
+        for sample in (_sample(run, dialogue, case_identity, epoch),)
     ]
     sampling = run.catalogue.data(model, KGB.sampling)
     kinds = (int, float, str)
@@ -131,16 +133,16 @@ def _cases(
     ):
         return {}
     suite = run.info.suite.rpartition("/")[2]
-    most = 1 + max(dialogue.iteration for dialogue in dialogues)
+    number = 1 + max(dialogue.iteration for dialogue in dialogues)
     try:
-        cases = catalogue.module(current.task_class).cases(current, suite, _seed(run), most)
+        cases = catalogue.module(current.task_class).cases(current, suite, _seed(run), number)
     except TaskError:  # the suite does not generate its cases
         return {}
     return {
         run.published(cases[k].iri): inspect_samples.CaseIdentity(
             label, current.version, suite, _seed(run), k, cases[k].digest
         )
-        for k in range(min(most, len(cases)))
+        for k in range(min(number, len(cases)))
     }
 
 
@@ -153,12 +155,12 @@ def _seed(run: OutgoingRun) -> int:
 
 
 def _sample(
-    run: OutgoingRun, dialogue: Dialogue, about: inspect_samples.CaseIdentity | None, epoch: int
+    run: OutgoingRun, dialogue: Dialogue, identity: inspect_samples.CaseIdentity | None, epoch: int
 ) -> dict[str, Json]:
     turns = [_turn(turn) for turn in dialogue.turns]
     metadata: dict[str, Json] = {"dialogue": dialogue.iri}
-    if about is not None:
-        metadata[inspect_samples.CASE] = about.as_json()
+    if identity is not None:
+        metadata[inspect_samples.CASE] = identity.as_json()
         metadata[inspect_samples.TURNS] = [inspect_samples.turn_as_json(turn) for turn in turns]
     if dialogue.tool_protocol is not None:
         metadata[inspect_samples.PROTOCOL] = dialogue.tool_protocol
@@ -168,7 +170,7 @@ def _sample(
     stop = turns[-1].calls[-1].reply
     reason = _stop(None if stop is None else stop.finish_reason)
     return {
-        "id": dialogue.case if about is None else f"{about.index}",
+        "id": dialogue.case if identity is None else f"{identity.index}",
         "epoch": epoch,
         "input": turns[0].prompt,
         "target": "",
@@ -252,8 +254,8 @@ def _messages(turns: Sequence[Turn], model: str) -> Iterator[dict[str, Json]]:
     """Yield the messages of Inspect: prompts, answers with tool calls, and tool results."""
     before: list[tuple[str, ToolUse]] = []
     for k, turn in enumerate(turns):
-        told, note = wording.split_results(turn.prompt) if before else ([], turn.prompt)
-        if told:
+        results, note = wording.split_results(turn.prompt) if before else ([], turn.prompt)
+        if results:
             yield from (_result(name, use) for name, use in before)
         yield {"role": "user", "content": note, "source": "input"}
         before = [(use.call.id or f"call_{k}_{i}", use) for i, use in enumerate(turn.uses)]

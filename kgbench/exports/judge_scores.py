@@ -38,11 +38,11 @@ def judge_cells(store: Store, run: OutgoingRun, iri: str) -> list[JudgeCell]:
     Only verdicts with a value count; pairs and classified failures have none. The IRIs are those of
     the export.
     """
-    kept = {dialogue.iri for dialogue in run.dialogues}
+    dialogue_iris = {dialogue.iri for dialogue in run.dialogues}
     grouped: dict[tuple[str, str, str, str], list[Judgement]] = defaultdict(list)
     for judgement in judgements(verdicts(store, select(store, run=iri))):
         first = judgement.first.items[0]
-        if len(judgement.first.items) > 1 or run.published(first.dialogue) not in kept:
+        if len(judgement.first.items) > 1 or run.published(first.dialogue) not in dialogue_iris:
             continue
         for judge, chosen in judgement.by_judge.items():
             if judgement.first.value(chosen) is not None:
@@ -71,6 +71,6 @@ def _cell(run: OutgoingRun, judge: str, group: list[Judgement]) -> JudgeCell:
         judge=run.published(judge),
         executed=sum(executed) / len(executed) if executed else None,
         repeated=any(
-            sum(each.judge == judge for each in judgement.given) > 1 for judgement in group
+            sum(each.judge == judge for each in judgement.verdicts) > 1 for judgement in group
         ),
     )

@@ -59,27 +59,27 @@ def document(run: OutgoingRun) -> ProvDocument:
 
     doc = ProvDocument()
     qualified = _Names(doc, run)
-    about = _statements(run)
-    described = {iri for iri, kind in _elements(about).items() if kind}
-    for iri, kind in sorted(_elements(about).items()):
+    properties = _statements(run)
+    described = {iri for iri, kind in _elements(properties).items() if kind}
+    for iri, kind in sorted(_elements(properties).items()):
         if kind:
-            _element(doc, qualified, iri, kind, about[iri], described)
+            _element(doc, qualified, iri, kind, properties[iri], described)
     for iri in sorted(described):
-        for predicate, value in about[iri]:
+        for predicate, value in properties[iri]:
             relation = _RELATIONS.get(predicate)
             if relation is not None and getattr(value, "value", "") in described:
                 of_plan = predicate == PROV.wasAssociatedWith
-                plan = _plan(about, iri, value.value) if of_plan else None
+                plan = _plan(properties, iri, value.value) if of_plan else None
                 more = [] if plan is None else [qualified.name(plan)]
                 relation(doc, qualified.name(iri), qualified.name(value.value), *more)
     return doc
 
 
-def _plan(about: Mapping[str, list[tuple[str, Any]]], activity: str, agent: str) -> str | None:
+def _plan(properties: Mapping[str, list[tuple[str, Any]]], activity: str, agent: str) -> str | None:
     """Return the plan by which an agent took part in an activity, if recorded."""
-    for predicate, value in about[activity]:
+    for predicate, value in properties[activity]:
         if predicate == PROV.qualifiedAssociation:
-            association = {name: value_.value for name, value_ in about.get(value.value, ())}
+            association = {name: value_.value for name, value_ in properties.get(value.value, ())}
             if association.get(PROV.agent) == agent:
                 return association.get(PROV.hadPlan)
     return None
@@ -138,16 +138,18 @@ class _Names:
 
 def _statements(run: OutgoingRun) -> dict[str, list[tuple[str, Any]]]:
     """Return the statements about all resources of the document, by subject."""
-    about: dict[str, list[tuple[str, Any]]] = {}
+    properties: dict[str, list[tuple[str, Any]]] = {}
     for quad in (*run.statements.quads, *run.judged.quads, *run.catalogue.quads):
         if isinstance(quad.subject, ox.NamedNode):
             pair = (quad.predicate.value, quad.object)
-            about.setdefault(quad.subject.value, []).append(pair)
-    wanted = _resources(run, about)
-    return {iri: sorted(statements, key=str) for iri, statements in about.items() if iri in wanted}
+            properties.setdefault(quad.subject.value, []).append(pair)
+    wanted = _resources(run, properties)
+    return {
+        iri: sorted(statements, key=str) for iri, statements in properties.items() if iri in wanted
+    }
 
 
-def _resources(run: OutgoingRun, about: dict[str, list[tuple[str, Any]]]) -> set[str]:
+def _resources(run: OutgoingRun, properties: dict[str, list[tuple[str, Any]]]) -> set[str]:
     """Return the resources of the document: the run or dialogue, its parts, and linked ones."""
     if run.dialogue is None:
         iris = {
@@ -156,17 +158,19 @@ def _resources(run: OutgoingRun, about: dict[str, list[tuple[str, Any]]]) -> set
             if isinstance(quad.subject, ox.NamedNode)
         }
     else:
-        iris = {iri for iri in about if iri == run.dialogue or iri.startswith(f"{run.dialogue}/")}
+        iris = {
+            iri for iri in properties if iri == run.dialogue or iri.startswith(f"{run.dialogue}/")
+        }
         iris |= set(run.evaluations.get(run.dialogue, {}).values())
     waiting = set(iris)
     while waiting:  # texts, agents, cases, and the activities that contain the dialogue
         further = {
             value.value
             for iri in waiting
-            for predicate, value in about.get(iri, ())
+            for predicate, value in properties.get(iri, ())
             if isinstance(value, ox.NamedNode) and _leads_on(predicate)
         }
-        waiting = {iri for iri in further if iri in about} - iris
+        waiting = {iri for iri in further if iri in properties} - iris
         iris |= waiting
     return iris
 
@@ -181,10 +185,10 @@ def _leads_on(predicate: str) -> bool:
     )
 
 
-def _elements(about: dict[str, list[tuple[str, Any]]]) -> dict[str, str]:
+def _elements(properties: dict[str, list[tuple[str, Any]]]) -> dict[str, str]:
     """Return the PROV type of each resource: activity, entity, agent, or ``""``."""
     kind_of = {}
-    for iri, statements in about.items():
+    for iri, statements in properties.items():
         types = {value.value for predicate, value in statements if predicate == RDF.type}
         kinds = [kind for type_, kind in _KINDS.items() if type_ in types]
         entity = "entity" if types & set(_ENTITIES) else ""

@@ -47,7 +47,7 @@ def _row(review: Review, rubric: str, names: dict[str, str]) -> tuple[Value, ...
         None if review.executed is None else names.get(review.executed, review.executed),
         review.decided.isoformat(),
         review.seconds,
-        review.why or None,
+        review.reason or None,
         review.queue,
         review.seed,
         review.revises,

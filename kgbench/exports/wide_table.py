@@ -62,12 +62,14 @@ def wide_table(run: OutgoingRun) -> Table:
     ]
     rows = [
         (
-            *about,
+            *leading_values,
             *(of_scores.get(name) for name in named_scores),
             *(of_infos.get(name) for name in named_infos),
             *([answer] if ANSWER in columns else []),
         )
-        for about, of_scores, of_infos, answer in zip(leading, scores, infos, answers, strict=True)
+        for leading_values, of_scores, of_infos, answer in zip(
+            leading, scores, infos, answers, strict=True
+        )
     ]
     return Table(f"Dialogues of {run.info.label or run.info.id}", tuple(columns), tuple(rows))
 

@@ -38,10 +38,10 @@ class Limits:
 
         Raises :class:`~kgbench.errors.ImportRefused` if no time is left.
         """
-        left = self._ends - time.monotonic()
-        if left <= 0:
+        seconds_left = self._ends - time.monotonic()
+        if seconds_left <= 0:
             raise ImportRefused(f"it takes longer than {self.seconds:g} s: raise --seconds")
-        return left
+        return seconds_left
 
     def spend(self, size: int) -> None:
         """Subtract ``size`` bytes.
@@ -82,18 +82,24 @@ class Source:
             )
         return cls(text if text.endswith("/") else f"{text}/")
 
-    def get(self, name: str, target: Path, limits: Limits, most: int | None = None) -> bool:
+    def get(self, name: str, target: Path, limits: Limits, max_bytes: int | None = None) -> bool:
         """Copy the file ``name`` of the source to ``target``; return whether it exists.
 
-        ``most`` is the limit of bytes for this file. Raises :class:`~kgbench.errors.ImportRefused`.
+        ``max_bytes`` is the limit for this file. Raises :class:`~kgbench.errors.ImportRefused`.
         """
         if not _NAME.fullmatch(name):
             raise ImportRefused(f"it lists an unsafe file name: {name[:100]!r}")
-        allowed = limits.bytes if most is None else min(most, limits.bytes)
-        left = limits.remaining()
+        allowed = limits.bytes if max_bytes is None else min(max_bytes, limits.bytes)
+        seconds_left = limits.remaining()
         if "://" in self.address:
             try:
-                fetch(urljoin(self.address, name), target, allowed, follow=False, patience=left)
+                fetch(
+                    urljoin(self.address, name),
+                    target,
+                    allowed,
+                    follow=False,
+                    patience=seconds_left,
+                )
             except FileNotFoundError:
                 return False
         elif not self._copy(name, target, allowed):
@@ -101,12 +107,12 @@ class Source:
         limits.spend(target.stat().st_size)
         return True
 
-    def _copy(self, name: str, target: Path, most: int) -> bool:
+    def _copy(self, name: str, target: Path, max_bytes: int) -> bool:
         root = Path(self.address)
         path = (root / name).resolve()
         if not path.is_relative_to(root) or not path.is_file():
             return False
-        if path.stat().st_size > most:
-            raise ImportRefused(f"{name} is larger than {most} bytes")
+        if path.stat().st_size > max_bytes:
+            raise ImportRefused(f"{name} is larger than {max_bytes} bytes")
         shutil.copyfile(path, target)
         return True

@@ -51,8 +51,8 @@ class HarvestResult(NamedTuple):
     def words(self) -> str:
         """The outcome as one line of text."""
         if self.found is None:
-            kept = "" if self.before is None else f" (version {self.before} is kept)"
-            return f"refused  {self.address}: {self.refused}{kept}"
+            note = "" if self.before is None else f" (version {self.before} is kept)"
+            return f"refused  {self.address}: {self.refused}{note}"
         version = f"version {self.found.version}"
         if self.before is None:
             return f"new      {self.name}: {version}, {self.fetched} parts"
@@ -66,7 +66,7 @@ def harvest(
     folder: Path,
     keys: Collection[str] = (),
     *,
-    most: int,
+    max_bytes: int,
     seconds: float,
     unsigned: bool = False,
 ) -> Iterator[HarvestResult]:
@@ -74,7 +74,7 @@ def harvest(
 
     ``keys`` (Multikeys) are trusted; each source must be signed by one of them or by a successor.
     Without ``keys`` sources are verified by their own keys, or by those known from the last
-    harvest. At most ``most`` bytes are downloaded per source, within ``seconds``. Raises
+    harvest. At most ``max_bytes`` are downloaded per source, within ``seconds``. Raises
     :class:`~kgbench.errors.ImportRefused` if an address is not usable.
     """
     all_sources = [Source.named(address) for address in addresses]
@@ -90,7 +90,7 @@ def harvest(
                     known,
                     keys=keys,
                     scratch=scratch,
-                    limits=Limits(most, seconds),
+                    limits=Limits(max_bytes, seconds),
                     unsigned=unsigned,
                 )
             yield HarvestResult(source.address, folder_of_source.name, state, None, before, fetched)

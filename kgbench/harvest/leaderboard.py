@@ -279,14 +279,14 @@ def _p_differ(parts: Iterable[Histogram]) -> float | None:
     from kgbench.analysis.significance import holm
 
     p_values = []
-    for one, other in combinations(parts, 2):
-        if min(one.n, other.n) < 2:  # noqa: PLR2004 - a variance needs two values
+    for first, second in combinations(parts, 2):
+        if min(first.n, second.n) < 2:  # noqa: PLR2004 - a variance needs two values
             continue
-        if not (one.sd or other.sd):
-            p_values.append(1.0 if one.mean == other.mean else 0.0)
+        if not (first.sd or second.sd):
+            p_values.append(1.0 if first.mean == second.mean else 0.0)
             continue
         test = stats.ttest_ind_from_stats(
-            one.mean, one.sd, one.n, other.mean, other.sd, other.n, equal_var=False
+            first.mean, first.sd, first.n, second.mean, second.sd, second.n, equal_var=False
         )
         p_values.append(float(test.pvalue))
     corrected = [p for p in holm(p_values) if p is not None]

@@ -120,10 +120,12 @@ def _base(document: Document) -> str:
 def _refuse_restored_keys(known: HarvestedSource | None, history: KeyHistory) -> None:
     """Refuse a list of keys that lacks a known key, or in which a revoked key is valid again."""
     for before in () if known is None else known.keys:
-        now = history.entries.get(before.key)
-        if now is None or (before.revoked is not None and now.revoked is None):
-            what = "is no longer listed" if now is None else "was revoked, and is no longer revoked"
-            raise SignatureError(f"its key {before.key} {what}")
+        entry = history.entries.get(before.key)
+        if entry is None or (before.revoked is not None and entry.revoked is None):
+            change = (
+                "is no longer listed" if entry is None else "was revoked, and is no longer revoked"
+            )
+            raise SignatureError(f"its key {before.key} {change}")
 
 
 def _sums(source: Source, scratch: Path, limits: Limits, expected: str | None) -> dict[str, str]:

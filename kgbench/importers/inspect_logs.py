@@ -153,10 +153,10 @@ class _Conversion:
         )
 
     def item(
-        self, sample: Mapping[str, Json], about: CaseIdentity
+        self, sample: Mapping[str, Json], identity: CaseIdentity
     ) -> tuple[Dialogue, tuple[Evaluation, ...]] | None:
         source = _sample_name(self.log, sample)
-        task, case = about.task(source), about.case(source)
+        task, case = identity.task(source), identity.case(source)
         score = _object_field(sample, "scores", source).get(SCORER)
         turns = sample["metadata"].get(TURNS)
         if sample.get("error") is not None or not turns or score is None:
@@ -169,7 +169,7 @@ class _Conversion:
         self.versions.setdefault(case.iri, task.version)
         iteration = self.iterations[task.label]
         self.iterations[task.label] += 1
-        planned = digest(canonical_json([self.run_id, about.as_json(), iteration]))
+        planned = digest(canonical_json([self.run_id, identity.as_json(), iteration]))
         dialogue = Dialogue(
             iri=self.recorder.dialogue_iri(self.model.label, task.label, iteration, planned),
             run=self.recorder.run,

@@ -137,9 +137,9 @@ def _cases(label: str, suite: str, seed: int, count: int) -> Sequence[Case]:
     return catalogue.module(task.task_class).cases(task, suite, seed, count)
 
 
-def case_count(task: Task, suite: str, seed: int, most: int) -> int:
-    """Count the different cases of a task, up to ``most``."""
-    return len(_cases(task.label, suite, seed, most))
+def case_count(task: Task, suite: str, seed: int, limit: int) -> int:
+    """Count the different cases of a task, up to ``limit``."""
+    return len(_cases(task.label, suite, seed, limit))
 
 
 # --- turns ------------------------------------------------------------------------------------
@@ -315,8 +315,8 @@ def read_scores(value: Json, declared: Mapping[str, Metric], source: str) -> dic
     scores = {name: number for name, number in value.items() if number is not None}
     for name, number in scores.items():
         if name not in declared:
-            shown = name[:40].encode("unicode_escape").decode("ascii")
-            raise ImportRefused(f"{source}: this task class has no score '{shown}'")
+            printable = name[:40].encode("unicode_escape").decode("ascii")
+            raise ImportRefused(f"{source}: this task class has no score '{printable}'")
         if isinstance(number, bool) or not isinstance(number, int | float):
             raise ImportRefused(f"{source}.{name} is not a number")
         if not abs(number) <= sys.float_info.max:  # larger, infinite, or not a number

@@ -336,5 +336,5 @@ def _turns(record: Record) -> tuple[Turn, ...]:
 def _turn(exchange: Exchange, feedback: str | None) -> Turn:
     outcome = Outcome.CONTEXT_TOO_LONG if exchange.answer.startswith(_CONTEXT_TOO_LONG) else None
     reply = Reply(exchange.answer, outcome=outcome)
-    call = Call(exchange.asked, exchange.answered, reply)
+    call = Call(exchange.prompt_time, exchange.answer_time, reply)
     return Turn(exchange.prompt, (call,), feedback)

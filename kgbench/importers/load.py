@@ -102,7 +102,7 @@ class _Counts:
 
 
 def is_registered(store: Store, recorder: Recorder) -> bool:
-    """Whether the evaluation pass of ``recorder`` is visible in ``store``."""
+    """Return whether the evaluation pass of ``recorder`` is visible in ``store``."""
     return _registered(store, recorder.pass_graph, recorder.evaluation_pass)
 
 

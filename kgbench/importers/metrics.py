@@ -84,7 +84,7 @@ def range_error(metric: Metric | None, value: float) -> str | None:
 
 
 def is_declared(task_class: str, version: str) -> bool:
-    """Whether a task class is declared in exactly this version."""
+    """Return whether a task class is declared in exactly this version."""
     return declared_class(task_class, version) is not None
 
 

@@ -43,9 +43,9 @@ class Exchange:
     """A prompt with its answer and their times, as local times without zone."""
 
     prompt: str
-    asked: datetime
+    prompt_time: datetime
     answer: str
-    answered: datetime
+    answer_time: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,8 +121,8 @@ class _Reader:
         source = f"{self.source}: record {self.index} (from 0)"
         if not field:
             return ImportRefused(f"{source} {problem}")
-        shown = field[:100].encode("unicode_escape").decode("ascii")
-        return ImportRefused(f"{source}: {shown} {problem}")
+        printable = field[:100].encode("unicode_escape").decode("ascii")
+        return ImportRefused(f"{source}: {printable} {problem}")
 
     def mapping(self, raw: Mapping[str, Json], field: str) -> dict[str, Json]:
         if field not in raw:
@@ -159,8 +159,8 @@ class _Reader:
         """Read a name that becomes a part of IRIs without escaping."""
         name = self.name(task, "taskInfo", field)
         if pattern.fullmatch(name) is None:
-            shown = ascii(name[:40])
-            raise self.refused(_path("taskInfo", field), f"has invalid characters: {shown}")
+            printable = ascii(name[:40])
+            raise self.refused(_path("taskInfo", field), f"has invalid characters: {printable}")
         return name
 
     def moment(self, value: Json, field: str) -> datetime:
@@ -175,7 +175,7 @@ class _Reader:
         self, raw: Mapping[str, Json], started: datetime, exchanges: tuple[Exchange, ...]
     ) -> datetime:
         if raw.get("duration") is None:
-            last = exchanges[-1].answered
+            last = exchanges[-1].answer_time
             self.in_order(started, "startTime", last, f"interactions[{2 * len(exchanges) - 1}]")
             return last
         match = _DURATION.fullmatch(str(raw["duration"]))
@@ -201,8 +201,8 @@ class _Reader:
         for k, ((earlier, _), (later, _)) in enumerate(pairwise(messages)):
             self.in_order(earlier, f"interactions[{k}]", later, f"interactions[{k + 1}]")
         return tuple(
-            Exchange(prompt, asked, answer, answered)
-            for (asked, prompt), (answered, answer) in zip(
+            Exchange(prompt, prompt_time, answer, answer_time)
+            for (prompt_time, prompt), (answer_time, answer) in zip(
                 messages[::2], messages[1::2], strict=True
             )
         )
@@ -269,7 +269,7 @@ def round_number(group: str) -> int | None:
 
 
 def names_zone(moment: datetime) -> bool:
-    """Whether a time names its zone; times with and without zone cannot be compared."""
+    """Return whether a time names its zone; times with and without zone cannot be compared."""
     return moment.tzinfo is not None
 
 

@@ -185,12 +185,12 @@ class _Rows:
         """Convert a row to a verdict, whose items still lack model, task and case."""
         row_rubric = self._rubrics.get(row["rubric"]) or rubric(row["rubric"])
         options = {option.name: option.iri for option in row_rubric.options}
-        shown = tuple(filter(None, (row["dialogue"], row["other"])))
+        dialogues = tuple(filter(None, (row["dialogue"], row["other"])))
         run = row["dialogue"].removeprefix(self._store.iris.mint("run", run="")).partition("/")[0]
         judged_run = self._store.iris.mint("run", run=run)
         executed = row["executed"]
         if not row["verdict"] and not executed:
-            executed = self._implied(row_rubric, judged_run, shown) or ""
+            executed = self._implied(row_rubric, judged_run, dialogues) or ""
         for name in filter(None, (row["chosen"], executed)):
             if name not in options:
                 raise StoreError(
@@ -206,11 +206,11 @@ class _Rows:
             rubric=row_rubric.iri,
             chosen=options.get(row["chosen"], ""),
             order=tuple(row["order"].split()) or tuple(options),
-            items=tuple(Item(name, "", "", "", 0) for name in shown),
+            items=tuple(Item(name, "", "", "", 0) for name in dialogues),
             decided=datetime.fromisoformat(row["decided"]),
             executed=options[executed] if executed else None,
             seconds=float(row["seconds"]) if row["seconds"] else None,
-            why=storable(row["why"]).value,
+            reason=storable(row["why"]).value,
             queue=row["queue"] or None,
             seed=int(row["seed"]) if row["seed"] else None,
             revises=row["revises"] or None,
@@ -224,7 +224,7 @@ class _Rows:
         verdict_id = id_from(f"review-row/{canonical_json(dict(row))}")
         return f"{self._store.iris.mint('pass', **{'pass': pass_id})}/verdict/{verdict_id}"
 
-    def _implied(self, row_rubric: Rubric, run: str, shown: Sequence[str]) -> str | None:
+    def _implied(self, row_rubric: Rubric, run: str, dialogues: Sequence[str]) -> str | None:
         """Return the verdict that scores imply, or ``None`` if the store lacks a dialogue."""
         if run not in self._judged_by_run:
             runs = reading.runs(self._store)
@@ -234,8 +234,12 @@ class _Rows:
             )
             self._judged_by_run[run] = {judged.dialogue: judged for judged in run_dialogues}
         of_run = self._judged_by_run[run]
-        known = all(name in of_run for name in shown)
-        return implied_verdict(row_rubric, tuple(of_run[name] for name in shown)) if known else None
+        known = all(name in of_run for name in dialogues)
+        return (
+            implied_verdict(row_rubric, tuple(of_run[name] for name in dialogues))
+            if known
+            else None
+        )
 
 
 def _checked(
@@ -286,7 +290,7 @@ def _check(review: Review, declared_rubric: Rubric | None, prefix: str) -> None:
         raise StoreError(f"the rubric {declared_rubric.name} is about {expected} dialogue(s) each")
     if review.queue is not None and review.queue not in _QUEUES:
         raise StoreError(f"'{review.queue[:60]}' is not a queue: {', '.join(_QUEUES)}")
-    if len(review.why) > record.LONGEST_REASON:
+    if len(review.reason) > record.LONGEST_REASON:
         raise StoreError(f"its reason has more than {record.LONGEST_REASON:,} characters")
     if review.decided.tzinfo is None:
         raise StoreError("the time of the decision has no time zone")

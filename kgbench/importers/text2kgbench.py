@@ -218,11 +218,11 @@ def _response_problems(
 ) -> Iterator[Problem]:
     ids = {response.id for response in answers.responses}
     yield from answers.problems
-    asked = {str(case.uid) for case in imported.cases.get(responses.split, ())}
+    case_ids = {str(case.uid) for case in imported.cases.get(responses.split, ())}
     where = f"{responses.model}, {responses.split}"
-    if missing := len(asked - ids):
+    if missing := len(case_ids - ids):
         yield Problem("missing-response", imported.part.ontology.id, f"{missing} of {where}")
-    for unknown in sorted(ids - asked):
+    for unknown in sorted(ids - case_ids):
         yield Problem("unknown-response-id", unknown, where)
 
 

@@ -71,10 +71,10 @@ def problem_lines(
 ) -> Iterator[str]:
     """Describe problems as quality annotations of cases (IRIs by sentence id) or the ontology."""
     for problem in problems:
-        target = cases.get(problem.about, ontology_iri(part))
-        content = f"{part.collection}/{problem.kind}/{problem.about}/{problem.found}"
+        target = cases.get(problem.subject, ontology_iri(part))
+        content = f"{part.collection}/{problem.kind}/{problem.subject}/{problem.details}"
         node = f"<{dataset_iri(iris, 'problem', digest(content)[:16])}>"
-        comment = f"{KINDS[problem.kind]}: {problem.about}: {problem.found}"
+        comment = f"{KINDS[problem.kind]}: {problem.subject}: {problem.details}"
         yield f"{node} <{RDF.type}> <{DQV.QualityAnnotation}> ."
         yield f"{node} <{SKOS.notation}> {string(problem.kind)} ."
         yield f"{node} <{RDFS.comment}> {string(comment)} ."

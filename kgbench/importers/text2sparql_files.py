@@ -167,7 +167,10 @@ def _questions(root: Path, prefix: str, files: Sequence[Path]) -> tuple[Path, Qu
 
 
 def _is_questions(path: Path) -> bool:
-    """Whether a YAML file looks like a question file, unlike those about the site or systems."""
+    """Return whether a YAML file looks like a question file.
+
+    Files about the site or systems do not.
+    """
     try:
         text = path.read_bytes()[: 1 << 16].decode("utf-8", "replace")
     except OSError as error:
@@ -330,7 +333,7 @@ def _is_copy(
     gold: Mapping[str, ResultSet],
     scores: Mapping[str, Mapping[str, float]],
 ) -> bool:
-    """Whether result sets equal those of the reference and contradict the scores of the system.
+    """Return whether result sets equal the reference's and contradict the scores of the system.
 
     If a system answered everything correctly, the published recall of each question that expects
     a value is 1. Without published scores, equal result sets are considered a copy.

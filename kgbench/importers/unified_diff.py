@@ -20,7 +20,7 @@ def undo(diff: str, after: str) -> str | None:
     """
     new = after.splitlines()
     old: list[str] = []
-    done = 0
+    position = 0
     lines = iter(diff.split("\n"))
     for line in lines:
         header = _HUNK.fullmatch(line)
@@ -29,15 +29,15 @@ def undo(diff: str, after: str) -> str | None:
         next(lines, None)  # the empty line after the header
         removed, start, added = (int(group) for group in header.groups("1"))
         begin = start if added == 0 else start - 1
-        if begin < done or begin > len(new):
+        if begin < position or begin > len(new):
             return None
-        old += new[done:begin]
+        old += new[position:begin]
         hunk = _hunk(lines, removed, added)
         if hunk is None or new[begin : begin + len(hunk[1])] != hunk[1]:
             return None
         old += hunk[0]
-        done = begin + len(hunk[1])
-    return "\n".join(old + new[done:])
+        position = begin + len(hunk[1])
+    return "\n".join(old + new[position:])
 
 
 def _hunk(lines: Iterator[str], removed: int, added: int) -> tuple[list[str], list[str]] | None:

@@ -197,8 +197,8 @@ class _Reader:
         visible = str(tag).removeprefix(_CORE)[:60].encode("unicode_escape").decode("ascii")
         return self._refused(event, f"the tag {visible} is not expected in result files")
 
-    def _refused(self, event: Any, why: str) -> ImportRefused:
-        return ImportRefused(f"{self._name}: line {event.start_mark.line + 1}: {why}")
+    def _refused(self, event: Any, reason: str) -> ImportRefused:
+        return ImportRefused(f"{self._name}: line {event.start_mark.line + 1}: {reason}")
 
 
 def _is(event: Any, kind: str) -> bool:

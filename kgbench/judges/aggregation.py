@@ -36,7 +36,7 @@ class AggregatedVerdict(NamedTuple):
     """The name of the option that verdicts are combined into, or the reason for none."""
 
     option: str | None
-    why: NoVerdictReason | None = None
+    reason: NoVerdictReason | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -130,38 +130,38 @@ class Exercises:
         self._rubric = rubric
         self._seed = seed
 
-    def of(self, shown: Group) -> ShownExercise:
-        """Return the exercise about ``shown``, in this order, with its texts."""
+    def of(self, group: Group) -> ShownExercise:
+        """Return the exercise about the dialogues of ``group``, in this order, with its texts."""
         return self._build(
-            shown, turns.of_dialogues(self._store, self._run.graph, dialogue_iris(shown))
+            group, turns.of_dialogues(self._store, self._run.graph, dialogue_iris(group))
         )
 
-    def maker(self, shown: Sequence[Group]) -> Callable[[int], Exercise]:
-        """Return a function that builds the exercise about the item of ``shown`` at an index."""
+    def maker(self, groups: Sequence[Group]) -> Callable[[int], Exercise]:
+        """Return a function that builds the exercise about the group at an index."""
 
         @lru_cache(_CACHED_GROUPS)
         def part(number: int) -> list[Exercise]:
-            items = shown[number * _GROUP_SIZE : (number + 1) * _GROUP_SIZE]
-            names = dict.fromkeys(name for group in items for name in dialogue_iris(group))
+            items = groups[number * _GROUP_SIZE : (number + 1) * _GROUP_SIZE]
+            names = dict.fromkeys(name for item in items for name in dialogue_iris(item))
             turns_by_dialogue = turns.of_dialogues(self._store, self._run.graph, names)
-            return [self._build(group, turns_by_dialogue).exercise for group in items]
+            return [self._build(item, turns_by_dialogue).exercise for item in items]
 
         return lambda k: part(k // _GROUP_SIZE)[k % _GROUP_SIZE]
 
     def _build(
-        self, shown: Group, turns_by_dialogue: Mapping[str, Sequence[Turn]]
+        self, group: Group, turns_by_dialogue: Mapping[str, Sequence[Turn]]
     ) -> ShownExercise:
         rubric = self._rubric
-        material = tuple(_material(rubric, shown, turns_by_dialogue))
+        material = tuple(_material(rubric, group, turns_by_dialogue))
         built = exercise(
             rubric,
-            _option_order(rubric, self._seed, shown),
+            _option_order(rubric, self._seed, group),
             material,
-            implied_verdict(rubric, shown),
+            implied_verdict(rubric, group),
             counted_alone=True,
             items=[
                 _item(dialogue, turns_by_dialogue[dialogue.dialogue][-1].answer or "")
-                for dialogue in shown
+                for dialogue in group
             ],
         )
         return ShownExercise(built, material)
@@ -198,24 +198,24 @@ def _orders(group: Group) -> list[Group]:
     return [group] if len(group) == 1 else [group, group[::-1]]
 
 
-def _option_order(rubric: Rubric, seed: int, shown: Group) -> list[str]:
+def _option_order(rubric: Rubric, seed: int, group: Group) -> list[str]:
     """Shuffle the options, differently for each item; the undecided option is last.
 
     In comparisons the options keep their declared order, because the answers change places.
     """
     names = [option.name for option in rubric.options if not option.undecided]
     if rubric.kind != "compare":
-        Random(random_key(seed, shown)).shuffle(names)  # noqa: S311 - no secret
+        Random(random_key(seed, group)).shuffle(names)  # noqa: S311 - no secret
     return [*names, rubric.undecided]
 
 
 def _material(
-    rubric: Rubric, shown: Group, turns_by_dialogue: Mapping[str, Sequence[Turn]]
+    rubric: Rubric, group: Group, turns_by_dialogue: Mapping[str, Sequence[Turn]]
 ) -> Iterator[Piece]:
-    first = turns_by_dialogue[shown[0].dialogue]
+    first = turns_by_dialogue[group[0].dialogue]
     yield Piece("task", first[0].prompt)
     if rubric.kind == "compare":
-        for title, dialogue in zip(("first answer", "second answer"), shown, strict=True):
+        for title, dialogue in zip(("first answer", "second answer"), group, strict=True):
             yield Piece(title, turns_by_dialogue[dialogue.dialogue][-1].answer or "")
         return
     for k, turn in enumerate(first):
@@ -224,15 +224,15 @@ def _material(
         last = k == len(first) - 1
         yield Piece("answer" if last else "earlier answer", turn.answer or "")
     if rubric.kind == "check":
-        scores = sorted(shown[0].scores.items())
+        scores = sorted(group[0].scores.items())
         yield Piece("scores", "\n".join(f"{name}: {value:.4g}" for name, value in scores))
 
 
-def implied_verdict(rubric: Rubric, shown: Group) -> str | None:
+def implied_verdict(rubric: Rubric, group: Group) -> str | None:
     """Return the name of the verdict that scores imply; for pairs, the better answer or a tie."""
     if rubric.kind != "compare":
-        return rubric.implied(shown[0].score)
-    first, second = shown[0].score, shown[1].score
+        return rubric.implied(group[0].score)
+    first, second = group[0].score, group[1].score
     if first is None or second is None:
         return None
     return "tie" if first == second else "first" if first > second else "second"

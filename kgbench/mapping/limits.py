@@ -48,13 +48,13 @@ class Budget:
     triples: int = 50_000
     _spent: dict[str, int] = field(default_factory=dict)
 
-    def spend(self, what: str, count: int = 1) -> None:
-        """Use up ``count`` of ``what``, the name of a field.
+    def spend(self, name: str, count: int = 1) -> None:
+        """Use up ``count`` of the limit in the field ``name``.
 
         Raises :class:`MappingError` if fewer are left.
         """
-        spent = self._spent.get(what, 0) + count
-        self._spent[what] = spent
-        most = getattr(self, what)
-        if spent > most:
-            raise MappingError(f"the mapping makes more than {most} {what}")
+        spent = self._spent.get(name, 0) + count
+        self._spent[name] = spent
+        limit = getattr(self, name)
+        if spent > limit:
+            raise MappingError(f"the mapping makes more than {limit} {name}")

@@ -96,5 +96,5 @@ def _is_letter(character: str) -> bool:
     return any(low <= ord(character) <= high for low, high in _LETTERS)
 
 
-def _error(text: str, why: str) -> MappingError:
-    return MappingError(f'the template "{text[:200]}" is ill-formed: {why}')
+def _error(text: str, reason: str) -> MappingError:
+    return MappingError(f'the template "{text[:200]}" is ill-formed: {reason}')

@@ -89,9 +89,9 @@ def is_triples_map_class(iri: str) -> bool:
     return iri in {f"{RML}TriplesMap", f"{R2RML}TriplesMap"}
 
 
-def _local_name(iri: str, known: dict[str, str], what: str) -> str:
+def _local_name(iri: str, known: dict[str, str], kind: str) -> str:
     for namespace in (RML, OLD_QL, OLD_RML, R2RML):
         name = iri.removeprefix(str(namespace))
         if name != iri and name in known:
             return known[name]
-    raise MappingError(f"<{iri}> is no {what} that is supported here")
+    raise MappingError(f"<{iri}> is no {kind} that is supported here")

@@ -35,24 +35,25 @@ class Response:
         """
         yield from self._stream
 
-    def text(self, most: int) -> str:
-        """Return the beginning of the body as text, at most ``most`` bytes; errors end it early."""
+    def text(self, max_bytes: int) -> str:
+        """Return the first ``max_bytes`` bytes of the body as text, or fewer after an error."""
         content = b""
         try:
             for piece in self.pieces():
                 content += piece
-                if len(content) >= most:
+                if len(content) >= max_bytes:
                     break
         except (OSError, Misbehaviour):
             pass  # an excerpt for a message: what was read so far suffices
-        return content[:most].decode("utf-8", "replace").strip()
+        return content[:max_bytes].decode("utf-8", "replace").strip()
 
 
 class Client:
     """An HTTP client without redirects and cookies; may be used by several threads.
 
-    ``connect`` is the connect timeout and ``idle`` the read timeout, in seconds. Up to ``kept``
-    idle connections are kept. With ``proxied`` the proxies of the environment are used.
+    ``connect`` is the connect timeout and ``idle`` the read timeout, in seconds. Up to
+    ``max_idle_connections`` are kept for later requests. With
+    ``proxied`` the proxies of the environment are used.
     """
 
     def __init__(
@@ -60,15 +61,17 @@ class Client:
         *,
         connect: float,
         idle: float,
-        kept: int = 0,
+        max_idle_connections: int = 0,
         proxied: bool = False,
         auth: httpx2.Auth | None = None,
         agent: str = AGENT,
     ) -> None:
         self._headers = {"User-Agent": agent, "Accept-Encoding": "gzip", "Accept": "*/*"}
-        if not kept:
+        if not max_idle_connections:
             self._headers["Connection"] = "close"
-        self.transport = Transport(connect=connect, idle=idle, kept=kept, proxied=proxied)
+        self.transport = Transport(
+            connect=connect, idle=idle, max_idle_connections=max_idle_connections, proxied=proxied
+        )
         self._http = httpx2.Client(
             cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
             auth=auth or httpx2.Auth(),  # else httpx2 uses credentials in the address

@@ -31,19 +31,19 @@ _numbers = count(1)
 class Exchange:
     """The exchange that the calls of an asyncio task belong to; the receiver logs its ``number``.
 
-    ``about`` describes the request (JSON), ``secret`` is its API key, if any. A ``replay`` response
-    replaces the call.
+    ``metadata`` describes the request (JSON), ``secret`` is its API key, if any. A ``replay``
+    response replaces the call.
     """
 
     number: int
-    about: Any
+    metadata: Any
     secret: str = ""
     replay: Response | None = None
 
     def frame(self) -> bytes:
         """Return the frame that announces the request to the receiver."""
         sealed = derive_key(self.secret) if self.secret else UNSEALED
-        content = HEAD.pack(self.number, sealed) + json.dumps(self.about).encode()
+        content = HEAD.pack(self.number, sealed) + json.dumps(self.metadata).encode()
         return FRAME.pack(BEGIN, len(content)) + content
 
 
@@ -158,9 +158,11 @@ def replay(response: Response) -> Iterator[Exchange]:
 
 
 @contextmanager
-def exchange(about: Any, secret: str = "", *, replay: Response | None = None) -> Iterator[Exchange]:
-    """Make calls inside the ``with`` block belong to ``about``."""
-    current = Exchange(next(_numbers), about, secret, replay)
+def exchange(
+    metadata: Any, secret: str = "", *, replay: Response | None = None
+) -> Iterator[Exchange]:
+    """Make calls inside the ``with`` block belong to the exchange that ``metadata`` describes."""
+    current = Exchange(next(_numbers), metadata, secret, replay)
     before = EXCHANGE.set(current)
     try:
         yield current

@@ -46,8 +46,8 @@ class ResponseLog:
         self._pieces: dict[int, int] = {}
         self._given_up: set[int] = set()
 
-    def append(self, number: int, about: bytes, data: bytes, seal: Seal | None) -> None:
-        """Append a piece of a response; ``about`` identifies its request, ``seal`` encrypts."""
+    def append(self, number: int, metadata: bytes, data: bytes, seal: Seal | None) -> None:
+        """Append a piece of a response; ``metadata`` identifies its request, ``seal`` encrypts."""
         if number in self._given_up:
             return
         piece = self._pieces.get(number, 0)
@@ -59,7 +59,7 @@ class ResponseLog:
             piece,
             b"false" if seal is None else b"true",
             time.time(),
-            about if piece == 0 else b"null",
+            metadata if piece == 0 else b"null",
             b64encode(data),
         )
         try:
@@ -98,7 +98,7 @@ class NoMatchingKey(Exception):
 
 
 class LoggedResponse(NamedTuple):
-    """A logged response: what it belongs to (``about``), its exchange number and its pieces.
+    """A logged response: the metadata of its request (``about``), exchange number and pieces.
 
     ``ended`` is the arrival of the last piece, in seconds since 1970. The ``pieces`` are encrypted
     if it is ``sealed``.

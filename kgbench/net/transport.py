@@ -34,10 +34,12 @@ class Transport(httpx2.BaseTransport):
     Errors of httpcore2 become :class:`OSError` or :class:`~kgbench.net.limits.InvalidResponse`.
     """
 
-    def __init__(self, *, connect: float, idle: float, kept: int, proxied: bool) -> None:
+    def __init__(
+        self, *, connect: float, idle: float, max_idle_connections: int, proxied: bool
+    ) -> None:
         self._connect = connect
         self._idle = idle
-        self._kept = kept
+        self._max_idle_connections = max_idle_connections
         self._proxied = proxied
         self._pools: dict[tuple[bool, str | None], httpcore2.ConnectionPool] = {}
         self._lock = threading.Lock()
@@ -90,7 +92,7 @@ class Transport(httpx2.BaseTransport):
         options: dict[str, Any] = {
             "ssl_context": _tls() if secure else None,
             "max_connections": None,
-            "max_keepalive_connections": self._kept,
+            "max_keepalive_connections": self._max_idle_connections,
             "network_backend": _Network(),
         }
         if proxy is None:

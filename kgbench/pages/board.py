@@ -121,8 +121,8 @@ class HeatMap(NamedTuple):
     queries: list[tuple[str, dict[str, str]]]
 
 
-def board(table: Table, shown: Mapping[str, str], suite: str | None) -> Board:
-    """Convert the leaderboard ``table`` for templates; ``shown`` maps models to display names."""
+def board(table: Table, display_names: Mapping[str, str], suite: str | None) -> Board:
+    """Convert the leaderboard ``table`` for templates; ``display_names`` is keyed by model."""
     iris = table.iris.get("model", {})
     records = table.records()
     tasks = max((int(record["tasks"] or 0) for record in records), default=0)
@@ -130,7 +130,7 @@ def board(table: Table, shown: Mapping[str, str], suite: str | None) -> Board:
     return Board(
         table.title,
         tasks,
-        [_row(record, iris, shown) for record in records],
+        [_row(record, iris, display_names) for record in records],
         table.notes,
         _queries(table, suite),
         claimed if isinstance(claimed, int) and claimed < tasks else None,
@@ -145,7 +145,7 @@ def estimand_of(table: Table) -> str | None:
 
 
 def _row(
-    record: Mapping[str, Any], iris: Mapping[str, str], shown: Mapping[str, str]
+    record: Mapping[str, Any], iris: Mapping[str, str], display_names: Mapping[str, str]
 ) -> LeaderboardRow:
     name = str(record["model"])
     low, high = record.get("ci_low"), record.get("ci_high")
@@ -159,7 +159,7 @@ def _row(
     return LeaderboardRow(
         model=iris.get(name, ""),
         name=name,
-        shown=short(shown.get(name, name)),
+        shown=short(display_names.get(name, name)),
         rank=record["rank"],
         score=record["score"],
         low=low,
@@ -189,7 +189,9 @@ def bar(value: float | None, low: float | None = None, high: float | None = None
     return Bar(round(100 * value, 2), *ends)
 
 
-def heat_map(table: Table, order: list[str], shown: Mapping[str, str], suite: str) -> HeatMap:
+def heat_map(
+    table: Table, order: list[str], display_names: Mapping[str, str], suite: str
+) -> HeatMap:
     """Convert a table of scores by task to a heat map, with the models in ``order`` first."""
     iris = table.iris.get("model", {})
     tasks = sorted(table.iris.get("task", {}).items())
@@ -202,7 +204,7 @@ def heat_map(table: Table, order: list[str], shown: Mapping[str, str], suite: st
         _columns(tasks),
         [
             (
-                (iris[model], model, short(shown.get(model, model))),
+                (iris[model], model, short(display_names.get(model, model))),
                 [cells.get((model, name)) for name, _ in tasks],
             )
             for model in models

@@ -101,11 +101,11 @@ def local(iri: str, base: str, root: str) -> str | None:
     return iri if iri.startswith(("http://", "https://")) else None
 
 
-def plain(text: object, most: int = LONGEST_TEXT) -> str:
-    """Return a recorded text with control characters escaped, cut after ``most`` characters."""
+def plain(text: object, max_characters: int = LONGEST_TEXT) -> str:
+    """Return a recorded text with control characters escaped, cut after ``max_characters``."""
     complete = str(text)
-    return visible(complete[:most]) + (
-        f" ... ({len(complete) - most:,} more)" if len(complete) > most else ""
+    return visible(complete[:max_characters]) + (
+        f" ... ({len(complete) - max_characters:,} more)" if len(complete) > max_characters else ""
     )
 
 

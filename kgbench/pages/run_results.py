@@ -38,11 +38,11 @@ PartQueries: TypeAlias = Mapping[str, Sequence[tuple[str, dict[str, str]]]]
 class RunResults:
     """Results and costs of a run; models have their names of the catalogue.
 
-    ``used`` is the result of :func:`~kgbench.analysis.run_totals.totals`. ``answers`` counts
+    ``totals`` is the result of :func:`~kgbench.analysis.run_totals.totals`. ``answers`` counts
     answers by model (IRI) and outcome. All other fields are empty before the first evaluation pass.
     """
 
-    used: Mapping[str, Any]
+    totals: Mapping[str, Any]
     board: Table | None = None
     tasks: Table | None = None
     answers: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
@@ -56,14 +56,14 @@ def measured(
 
     ``store_of`` returns the store to query for a part (:data:`BOARD` and so on).
     """
-    used = totals(store_of(USAGE), run)
+    usage = totals(store_of(USAGE), run)
     if chosen is None:
-        return RunResults(used)
+        return RunResults(usage)
     answers: dict[str, Counter[str]] = {}
     for (model, _), counts in outcomes.of_answers(store_of(OUTCOMES), chosen).items():
         answers.setdefault(model, Counter()).update(counts)
     return RunResults(
-        used,
+        usage,
         leaderboard(store_of(BOARD), chosen),
         _by_task(store_of(TASKS), chosen),
         answers,
@@ -78,7 +78,9 @@ def _by_task(store: Store, chosen: Selection) -> Table | None:
         return None
 
 
-def presented(results: RunResults, view: View, suite: str, asked: PartQueries) -> dict[str, Any]:
+def presented(
+    results: RunResults, view: View, suite: str, part_queries: PartQueries
+) -> dict[str, Any]:
     """Convert results for the template of runs, with the display names of models in ``view``.
 
     The results must use the names and IRIs of models in ``view``. ``suite`` is the IRI of the run's
@@ -89,7 +91,7 @@ def presented(results: RunResults, view: View, suite: str, asked: PartQueries) -
     order = [] if results.board is None else [str(name) for name in results.board.column("model")]
     leaderboard_ = None if results.board is None else board(results.board, names, suite)
     heat = None if results.tasks is None else heat_map(results.tasks, order, names, suite)
-    queries = {part: list(behind) for part, behind in asked.items()}
+    queries = {part: list(behind) for part, behind in part_queries.items()}
     return {
         "board": leaderboard_ and leaderboard_._replace(queries=queries[BOARD]),
         "heat": heat and heat._replace(queries=queries[TASKS]),
@@ -104,20 +106,20 @@ def presented(results: RunResults, view: View, suite: str, asked: PartQueries) -
             )
             for scored in results.worst
         ],
-        "spent": _spent(results.used, names),
+        "spent": _spent(results.totals, names),
         "asked": queries,
     }
 
 
-def _spent(used: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+def _spent(totals: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
     """Return tokens, costs and working time, formatted where needed."""
     return {
-        **used,
-        "cost": cost(dict(used)).removeprefix("cost "),
-        "duration": duration(used["seconds"]),
+        **totals,
+        "cost": cost(dict(totals)).removeprefix("cost "),
+        "duration": duration(totals["seconds"]),
         "models": [
             (names.get(name, name), {**costs, "cost": _usd(costs["cost_usd"])})
-            for name, costs in used["models"].items()
+            for name, costs in totals["models"].items()
         ],
     }
 

@@ -42,14 +42,14 @@ def facts(
     run: RunInfo,
     cells: Mapping[tuple[str, str], Counter[str]],
     kinds: Iterable[str],
-    shown: Mapping[str, str],
+    display_names: Mapping[str, str],
 ) -> dict[str, Any]:
     """Return the facts about a run in lists: name, times in words, and dialogues by state.
 
-    ``kinds`` are the kinds of its passes, ``shown`` the display names of models by IRI.
+    ``kinds`` are the kinds of its passes, ``display_names`` those of models by IRI.
     """
     counts = sum(cells.values(), Counter[str]())
-    models = list(dict.fromkeys(shown.get(m, m) for m, _ in sorted(cells)))
+    models = list(dict.fromkeys(display_names.get(m, m) for m, _ in sorted(cells)))
     return {
         "iri": run.iri,
         "label": run.label,

@@ -66,10 +66,10 @@ def exact_glob(name: str) -> str:
     return "".join(f"[{c}]" if c in "*?[" else c for c in name)
 
 
-def results(table: Table, shown: Mapping[str, str], column: str = "model") -> list[Result]:
+def results(table: Table, display_names: Mapping[str, str], column: str = "model") -> list[Result]:
     """Convert the rows of one task, the best model first; with ``column="task"``, of one model.
 
-    ``shown`` has the display names. Tasks keep the order of the table.
+    ``display_names`` is keyed by name in tables. Tasks keep the order of the table.
     """
     iris = table.iris.get(column, {})
     records: list[dict[str, Any]] = table.records()
@@ -77,7 +77,7 @@ def results(table: Table, shown: Mapping[str, str], column: str = "model") -> li
         Result(
             iris.get(record[column], ""),
             record[column],
-            shown.get(record[column], record[column]),
+            display_names.get(record[column], record[column]),
             str(record["metric"]),
             record["mean"],
             record["ci_low"],

@@ -17,12 +17,12 @@ from kgbench.store.reader import undamaged, warn_damaged
 class View(SnapshotReader):
     """A snapshot that is open for reading; ``name`` identifies it.
 
-    ``held`` is its lock, which keeps it on disk until the view is garbage-collected; ``None`` if
-    another process holds the lock. ``labels`` caches labels of resources; ``None`` if they can
+    ``lock_file`` is its lock, which keeps it on disk until the view is garbage-collected; ``None``
+    if another process holds the lock. ``labels`` caches labels of resources; ``None`` if they can
     change.
     """
 
-    def __init__(self, path: Path, held: IO[bytes] | None, base: str) -> None:
+    def __init__(self, path: Path, lock_file: IO[bytes] | None, base: str) -> None:
         # Does not call the superclass, which would look for a snapshot itself.
         self.iris = Iris(base)
         self.location = str(path.parent.parent)
@@ -30,10 +30,10 @@ class View(SnapshotReader):
         self.name = path.name
         self.database = ox.Store.read_only(str(path))
         self._db = self.database
-        self._held = held
+        self._lock_file = lock_file
         self.labels: dict[str, str] | None = {}
-        if held is not None:
-            weakref.finalize(self, held.close)
+        if lock_file is not None:
+            weakref.finalize(self, lock_file.close)
 
 
 class MemoryView(View):
@@ -46,17 +46,17 @@ class MemoryView(View):
         self.location = self.path = self.name = "memory:"
         self.database = database
         self._db = database
-        self._held = None
+        self._lock_file = None
         self.labels = None
 
 
-def open_view(path: Path, held: IO[bytes] | None, base: str) -> View:
+def open_view(path: Path, lock_file: IO[bytes] | None, base: str) -> View:
     """Open the snapshot at ``path``; raises :class:`~kgbench.errors.StoreError`."""
     try:
-        return View(path, held, base)
+        return View(path, lock_file, base)
     except (OSError, RuntimeError, ValueError) as error:  # pyoxigraph's errors for damage
-        if held is not None:
-            held.close()
+        if lock_file is not None:
+            lock_file.close()
         raise StoreError(f"the snapshot {path} cannot be opened: {error}") from error
 
 
@@ -65,9 +65,9 @@ def open_newest(folder: Path, base: str) -> View:
 
     Raises :class:`~kgbench.errors.StoreError` if there is none.
     """
-    for path, held in undamaged(folder):
+    for path, lock_file in undamaged(folder):
         try:
-            return open_view(path, held, base)
+            return open_view(path, lock_file, base)
         except StoreError as error:
             warn_damaged(path, str(error))
     raise StoreError(f"{folder} has no snapshot to read")

@@ -113,11 +113,11 @@ def text(view: View, subject: str, predicate: str) -> str | None:
     return objects[0].value if objects else None
 
 
-def subjects(view: View, predicate: str, value: str, most: int = MOST_INCOMING) -> list[str]:
+def subjects(view: View, predicate: str, value: str, limit: int = MOST_INCOMING) -> list[str]:
     """Return the distinct IRIs that have ``value`` (an IRI) as object of ``predicate``."""
     quads = view.database.quads_for_pattern(None, ox.NamedNode(predicate), ox.NamedNode(value))
     iris = (quad.subject.value for quad in quads if isinstance(quad.subject, ox.NamedNode))
-    return list(dict.fromkeys(islice(iris, most)))
+    return list(dict.fromkeys(islice(iris, limit)))
 
 
 def kinds(view: View, iri: str) -> set[str]:
@@ -125,9 +125,9 @@ def kinds(view: View, iri: str) -> set[str]:
     return {term.value for term in values(view, iri, RDF.type)}
 
 
-def instances(view: View, kind: str, most: int = 1_000) -> list[str]:
+def instances(view: View, kind: str, limit: int = 1_000) -> list[str]:
     """Return the instances of a class, sorted."""
-    return sorted(subjects(view, RDF.type, kind, most))
+    return sorted(subjects(view, RDF.type, kind, limit))
 
 
 def label(view: View, iri: str) -> str:

@@ -87,7 +87,7 @@ _LEAST, _MOST = 1.5, 60.0  # limits of the length of an edge in inches
 _LETTER = 0.56  # the mean width of a letter, as a share of the font size
 
 
-def size_of(given: str | tuple[float, float]) -> Size:
+def size_of(size: str | tuple[float, float]) -> Size:
     """Parse a size: a key of :data:`SIZES`, or width and height.
 
     Width and height are a text ``WxH`` in inches, cm or mm, or two numbers of inches. Raises
@@ -98,22 +98,22 @@ def size_of(given: str | tuple[float, float]) -> Size:
     >>> size_of((6, 4)) == size_of("6x4")
     True
     """
-    if isinstance(given, str):
-        if given in SIZES:
-            return SIZES[given]
-        match = _GIVEN.fullmatch(given)
+    if isinstance(size, str):
+        if size in SIZES:
+            return SIZES[size]
+        match = _GIVEN.fullmatch(size)
         if match is None:
             raise QueryError(
-                f"'{given}' is not a size: choose {', '.join(SIZES)}, or width and height such as "
+                f"'{size}' is not a size: choose {', '.join(SIZES)}, or width and height such as "
                 f"6x4 (inches), 16x9cm or 85x60mm"
             )
         inch = _INCHES[match["unit"] or "in"]
         width, height = float(match["w"]) * inch, float(match["h"]) * inch
     else:
-        width, height = map(float, given)
+        width, height = map(float, size)
     if not (_LEAST <= width <= _MOST and _LEAST <= height <= _MOST):
         raise QueryError(
-            f"width and height of a figure must be {_LEAST:g} to {_MOST:g} inches, unlike '{given}'"
+            f"width and height of a figure must be {_LEAST:g} to {_MOST:g} inches, unlike '{size}'"
         )
     return Size(width, height)
 

@@ -33,17 +33,17 @@ class RowComparison(NamedTuple):
     surplus: frozenset[Row]
 
 
-def compare_rows(expected: Iterable[Row], given: Iterable[Row]) -> RowComparison:
-    """Agreement of two sets of rows; an empty ``given`` has precision 0.
+def compare_rows(expected: Iterable[Row], answer: Iterable[Row]) -> RowComparison:
+    """Agreement of two sets of rows; an empty ``answer`` has precision 0.
 
     In ``surplus``, blank nodes (cells that begin with ``_:``) have the names of their partners in
-    ``expected``. The time is linear in the number of given rows.
+    ``expected``. The time is linear in the number of rows of the answer.
     """
-    expected_rows, given_rows = frozenset(expected), frozenset(given)
-    names = pair_blank_nodes(expected_rows, given_rows)
-    renamed = frozenset(_renamed(row, names) for row in given_rows)
+    expected_rows, answer_rows = frozenset(expected), frozenset(answer)
+    names = pair_blank_nodes(expected_rows, answer_rows)
+    renamed = frozenset(_renamed(row, names) for row in answer_rows)
     common = expected_rows & renamed
-    score = agreement(len(common), len(given_rows), len(expected_rows), precision_of_nothing=0.0)
+    score = agreement(len(common), len(answer_rows), len(expected_rows), precision_of_nothing=0.0)
     return RowComparison(score, expected_rows - common, renamed - common)
 
 
@@ -63,7 +63,7 @@ def compare_changes(expected: QueryResult, answer: QueryResult) -> Comparison:
 
 
 def row_texts(rows: Iterable[Row]) -> list[str]:
-    """Rows as sorted texts, with blank nodes without labels.
+    """Return rows as sorted texts, with blank nodes without labels.
 
     >>> row_texts([("_:x", "<p>", '"1"'), ("<a>", "<p>", None)])
     ['<a> <p>', '_: <p> "1"']
@@ -74,30 +74,30 @@ def row_texts(rows: Iterable[Row]) -> list[str]:
     )
 
 
-def pair_blank_nodes(expected: Iterable[Row], given: Iterable[Row]) -> dict[str, str]:
-    """Pair blank nodes of ``given`` with blank nodes of ``expected``, one to one.
+def pair_blank_nodes(expected: Iterable[Row], answer: Iterable[Row]) -> dict[str, str]:
+    """Pair blank nodes of ``answer`` with blank nodes of ``expected``, one to one.
 
     >>> pair_blank_nodes({("_:a", "<p>", '"1"')}, {("_:x", "<p>", '"1"'), ("_:y", "<p>", '"2"')})
     {'_:x': '_:a'}
     """
-    expected_rows, given_rows = _with_blanks(expected), _with_blanks(given)
+    expected_rows, answer_rows = _with_blanks(expected), _with_blanks(answer)
     names: dict[str, str] = {}
-    if not expected_rows or len(given_rows) > _MOST_ROWS_RATIO * len(expected_rows):
+    if not expected_rows or len(answer_rows) > _MOST_ROWS_RATIO * len(expected_rows):
         return names
-    expected_by_node, given_by_node = _by_node(expected_rows), _by_node(given_rows)
-    while (pairs := _pairs_of_same_colour(expected_by_node, given_by_node, names)) is not None:
+    expected_by_node, answer_by_node = _by_node(expected_rows), _by_node(answer_rows)
+    while (pairs := _pairs_of_same_colour(expected_by_node, answer_by_node, names)) is not None:
         names |= pairs
-    _pair_similar(expected_by_node, given_by_node, names)
+    _pair_similar(expected_by_node, answer_by_node, names)
     return names
 
 
 def _pairs_of_same_colour(
-    expected: Mapping[str, list[Row]], given: Mapping[str, list[Row]], names: Mapping[str, str]
+    expected: Mapping[str, list[Row]], answer: Mapping[str, list[Row]], names: Mapping[str, str]
 ) -> dict[str, str] | None:
     """Further pairs of the same colour: all that are unambiguous, else one ambiguous pair."""
     fixed = set(names.values())
     left = _colour_classes(expected, {node: f"={node}" for node in fixed})
-    right = _colour_classes(given, {node: f"={name}" for node, name in names.items()}, left.rounds)
+    right = _colour_classes(answer, {node: f"={name}" for node, name in names.items()}, left.rounds)
     clear: dict[str, str] = {}
     unclear: dict[str, str] = {}
     for colour in sorted(left.nodes.keys() & right.nodes.keys()):
@@ -141,13 +141,13 @@ def _colour_classes(
 
 
 def _pair_similar(
-    expected: Mapping[str, list[Row]], given: Mapping[str, list[Row]], names: dict[str, str]
+    expected: Mapping[str, list[Row]], answer: Mapping[str, list[Row]], names: dict[str, str]
 ) -> None:
     """Pair the remaining nodes by the number of shared rows, ignoring other blank nodes."""
     partners = {name: name for name in names.values()}
     free: dict[Row, list[str]] = defaultdict(list)
-    for node in sorted(given.keys() - names.keys()):
-        for row in {_row_seen_by(row, node, names) for row in given[node]}:
+    for node in sorted(answer.keys() - names.keys()):
+        for row in {_row_seen_by(row, node, names) for row in answer[node]}:
             free[row].append(node)
     for node in sorted(expected.keys() - partners.keys()):
         shared: Counter[str] = Counter()
@@ -159,7 +159,7 @@ def _pair_similar(
 
 
 def _row_seen_by(row: Row, node: str, colours: Mapping[str, str]) -> Row:
-    """A row from the view of one of its blank nodes, with colours for the other blank nodes."""
+    """Return a row from the view of one of its blank nodes, with colours for the others."""
     return tuple(
         cell
         if not _is_blank(cell)
@@ -183,7 +183,10 @@ def _with_blanks(rows: Iterable[Row]) -> list[Row]:
 
 
 def _renamed(row: Row, names: Mapping[str, str]) -> Row:
-    """A row with blank nodes renamed to their partners; others get a name that matches nothing."""
+    """Return a row with blank nodes renamed to their partners.
+
+    Blank nodes without a partner get a name that matches nothing.
+    """
     return tuple(
         cell if cell is None or not _is_blank(cell) else names.get(cell, f"_:without {cell[2:]}")
         for cell in row

@@ -16,11 +16,11 @@ class Match(NamedTuple):
     ndcg: float | None = None
 
 
-def match_summary(hits: float, expected: int, given: int, what: str) -> str:
-    """Describe how many of ``what`` were expected, given, and found.
+def match_summary(hits: float, expected_count: int, answer_count: int, noun: str) -> str:
+    """Describe how many of ``noun`` were expected, given, and found.
 
     >>> match_summary(2, 3, 4, "rows")
     '2 of 3 expected rows found, 4 given'
     """
     hit_count = f"{hits:.4g}" if hits != int(hits) else f"{int(hits):,}"
-    return f"{hit_count} of {expected:,} expected {what} found, {given:,} given"
+    return f"{hit_count} of {expected_count:,} expected {noun} found, {answer_count:,} given"

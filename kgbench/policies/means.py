@@ -15,7 +15,7 @@ Scores = Mapping[str, float]
 def mean(
     policy: Policy, scores: Sequence[Scores], ordered: Sequence[bool] = ()
 ) -> dict[str, float]:
-    """The mean of each metric over questions; empty if there are no questions.
+    """Return the mean of each metric over questions; empty if there are no questions.
 
     ``scores`` are by short name; a missing answer has the scores :func:`unanswered`. ``ordered``
     says for each question whether the order of its result matters. TEXT2SPARQL 2025 averages a list
@@ -41,7 +41,7 @@ def mean(
 
 
 def unanswered(policy: Policy) -> dict[str, float]:
-    """The scores of a missing answer to a question with an expected result."""
+    """Return the scores of a missing answer to a question with an expected result."""
     scores = dict.fromkeys(policy.answer_metrics, 0.0)
     if policy.unanswered == "as-empty" and policy.nothing_precise:
         scores["precision"] = 1.0

@@ -89,12 +89,12 @@ class Policy:
 
 
 def policies() -> dict[str, Policy]:
-    """The declared policies for one graph, by name and sorted by name."""
+    """Return the declared policies for one graph, by name and sorted by name."""
     return {name: declared for name, declared in _declared().items() if name != ON_VARIANTS}
 
 
 def policy(name: str) -> Policy:
-    """The policy called ``name``.
+    """Return the policy called ``name``.
 
     Raises :class:`~kgbench.errors.QueryError` with the known names if there is none.
     """

@@ -15,7 +15,7 @@ _LITERALS: Final = frozenset(("literal", "typed-literal"))  # the second is of t
 
 
 def from_json(document: Json) -> QueryResult:
-    """The result in a SPARQL-JSON ``document``.
+    """Return the result in a SPARQL-JSON ``document``.
 
     A document of the form ``{"error": text}`` represents a query that failed. Raises
     :class:`~kgbench.errors.EvaluationError` if ``document`` has neither form.
@@ -39,7 +39,10 @@ def from_json(document: Json) -> QueryResult:
 def from_bindings(
     rows: Sequence[Mapping[str, Json]], variables: Sequence[str] | None = None
 ) -> QueryResult:
-    """The result with ``rows`` of bindings; by default with variables in order of occurrence."""
+    """Return the query result with the bindings in ``rows``.
+
+    By default, its variables are in order of occurrence.
+    """
     try:
         if variables is None:
             variables = list(dict.fromkeys(name for row in rows for name in row))
@@ -50,7 +53,7 @@ def from_bindings(
 
 
 def to_json(result: QueryResult) -> dict[str, Json]:
-    """``result`` as SPARQL-JSON; :func:`from_json` reverses it."""
+    """Return ``result`` as SPARQL-JSON; :func:`from_json` reverses it."""
     if result.error is not None:
         return {"error": result.error, **({"expired": True} if result.expired else {})}
     if result.boolean is not None:

@@ -46,7 +46,7 @@ def parse_term(term: str) -> Term:
 
 
 def format_term(term: Term) -> str:
-    """``term`` as N-Triples writes it; :func:`parse_term` reverses it."""
+    """Return ``term`` as N-Triples writes it; :func:`parse_term` reverses it."""
     if term.kind == "triple":
         return term.value
     if term.kind == "uri":

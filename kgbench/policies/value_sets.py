@@ -31,19 +31,19 @@ def match(
     An empty answer has precision 1 if ``nothing_precise``, else 0. If nothing is expected, recall
     is 0; the policy has already decided the case that both are empty.
     """
-    expected_values, given_values = _values(expected, value), _values(answer, value)
-    hits = len(expected_values & given_values)
+    expected_values, answer_values = _values(expected, value), _values(answer, value)
+    hits = len(expected_values & answer_values)
     score = agreement(
         hits,
-        len(given_values),
+        len(answer_values),
         len(expected_values),
         precision_of_nothing=1.0 if nothing_precise else 0.0,
     )
     if not expected_values:
         score = score._replace(precision=0.0, recall=0.0, f1=0.0)
-    reason = match_summary(hits, len(expected_values), len(given_values), "values")
+    reason = match_summary(hits, len(expected_values), len(answer_values), "values")
     weights = dict.fromkeys(expected_values, 1)
-    return Match(score, reason, ndcg(weights, given_values) if ranked else None)
+    return Match(score, reason, ndcg(weights, answer_values) if ranked else None)
 
 
 def by_truth_key(expected: QueryResult, answer: QueryResult, value: Key) -> Match:
@@ -51,30 +51,35 @@ def by_truth_key(expected: QueryResult, answer: QueryResult, value: Key) -> Matc
 
     So any ASK is right if true is expected, and no answer is right if false is expected.
     """
-    weights, given = _weights(expected, value), frozenset(_weights(answer, value))
+    weights, answer_keys = _weights(expected, value), frozenset(_weights(answer, value))
     expected_keys = {document for document, weight in weights.items() if weight}
     score = agreement(
-        len(expected_keys & given), len(given), len(expected_keys), precision_of_nothing=0.0
+        len(expected_keys & answer_keys),
+        len(answer_keys),
+        len(expected_keys),
+        precision_of_nothing=0.0,
     )
     if not expected_keys:
         score = score._replace(precision=0.0, recall=0.0, f1=0.0)
-    reason = match_summary(len(expected_keys & given), len(expected_keys), len(given), "values")
+    reason = match_summary(
+        len(expected_keys & answer_keys), len(expected_keys), len(answer_keys), "values"
+    )
     if expected.boolean is not None:
         truth = "true" if expected.boolean else "false"
         explanation = (
             "of which no answer has one" if not expected.boolean else "which any ASK answers"
         )
         reason = f"{truth} was expected, {explanation}; {reason}"
-    return Match(score, reason, ndcg(weights, given))
+    return Match(score, reason, ndcg(weights, answer_keys))
 
 
-def ndcg(weights: Mapping[str, int], given: AbstractSet[str]) -> float:
-    """The nDCG of values that all have the same score, as trec_eval computes it.
+def ndcg(weights: Mapping[str, int], values: AbstractSet[str]) -> float:
+    """Return the nDCG of values that all have the same score, as trec_eval computes it.
 
     trec_eval breaks ties by the bytes of the value, greatest first, so the order of rows does not
     matter.
     """
-    ranking = sorted(given, key=lambda item: item.encode("utf-8", "surrogatepass"), reverse=True)
+    ranking = sorted(values, key=lambda item: item.encode("utf-8", "surrogatepass"), reverse=True)
     ideal = _gain(sorted(weights.values(), reverse=True))
     return _gain([weights.get(item, 0) for item in ranking]) / ideal if ideal else 0.0
 

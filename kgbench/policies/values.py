@@ -48,12 +48,15 @@ def key(form: str, prefixes: Mapping[str, str]) -> Key:
 
 
 def lexical(term: str) -> str:
-    """The lexical form only: an IRI and a literal with the same text are the same value."""
+    """Return the lexical form only: an IRI and a literal with the same text are the same value."""
     return parse_term(term).value
 
 
 def prefixed(term: str, prefixes: Mapping[str, str] | None = None) -> str:
-    """An IRI shortened by a prefix if one fits, or in angle brackets; a literal's lexical form."""
+    """Return an IRI shortened by a prefix if one fits, or a literal's lexical form.
+
+    An IRI that no prefix fits is in angle brackets.
+    """
     parsed = parse_term(term)
     if parsed.kind == "uri":
         return shorten_iri(parsed.value, prefixes or {})
@@ -61,12 +64,12 @@ def prefixed(term: str, prefixes: Mapping[str, str] | None = None) -> str:
 
 
 def whole(term: str) -> str:
-    """The whole term, with datatype and language; ``xsd:string`` counts as no datatype."""
+    """Return the whole term, with datatype and language; ``xsd:string`` counts as no datatype."""
     return term.removesuffix(f"^^<{XSD.string}>")
 
 
 def by_value(term: str) -> str:
-    """A key by the value of a number, the characters of a text, or any other term as a whole.
+    """Return a key by a number's value, a text's characters, or any other term as a whole.
 
     Numbers of all numeric datatypes are compared with ten digits. The language of a text is
     ignored. Labels of blank nodes have no meaning outside their result, so all blank nodes are

@@ -56,13 +56,13 @@ def match(
             else [TieGroup(expected.rows, len(expected.rows))]
         )
     expected_rows = _ExpectedRows(groups, value, ordered=ordered)
-    given_rows = [
+    answer_rows = [
         tuple(None if cell is None else value(cell) for cell in row) for row in answer.rows
     ]
     width = len(expected.variables)
     best = (-1, 0)
-    for columns in _assignments(expected_rows.rows, given_rows, width, len(answer.variables)):
-        rows = list(dict.fromkeys(_projected(given_rows, columns)))
+    for columns in _assignments(expected_rows.rows, answer_rows, width, len(answer.variables)):
+        rows = list(dict.fromkeys(_projected(answer_rows, columns)))
         best = max(best, (expected_rows.hits(rows), -len(rows)))
         if best == (expected_rows.size, -expected_rows.size):
             break
@@ -97,7 +97,10 @@ class _ExpectedRows:
         return list(self._group)
 
     def hits(self, rows: Iterable[Row]) -> int:
-        """The number of right rows among distinct ``rows``; in order, if an order is demanded."""
+        """Return the number of right rows among distinct ``rows``.
+
+        If an order is demanded, only rows in this order count.
+        """
         free_places = list(self._places)
         hit_groups: list[int] = []
         for row in rows:
@@ -109,7 +112,7 @@ class _ExpectedRows:
 
 
 def _longest_ascent(numbers: Iterable[int]) -> int:
-    """The length of the longest non-decreasing subsequence."""
+    """Return the length of the longest non-decreasing subsequence."""
     ends: list[int] = []
     for number in numbers:
         index = bisect_right(ends, number)
@@ -118,27 +121,27 @@ def _longest_ascent(numbers: Iterable[int]) -> int:
 
 
 def _assignments(
-    expected: Sequence[Row], given: Sequence[Row], width: int, available: int
+    expected: Sequence[Row], answer: Sequence[Row], width: int, available: int
 ) -> Iterator[_Columns]:
-    """Assignments of answer columns to expected columns, the most promising one first."""
-    common = _common_cells(expected, given, width, available)
+    """Yield assignments of answer columns to expected columns, the most promising one first."""
+    common = _common_cells(expected, answer, width, available)
     yield assign_columns(common, available)
-    size = max(len(given), 1) * max(width, 1)
+    size = max(len(answer), 1) * max(width, 1)
     if available >= width and perm(available, width) * size <= MOST_TRIED:
         yield from permutations(range(available), width)
 
 
 def _common_cells(
-    expected_table: Sequence[Row], given: Sequence[Row], width: int, available: int
+    expected_table: Sequence[Row], answer: Sequence[Row], width: int, available: int
 ) -> list[list[int]]:
     expected = [Counter(row[index] for row in expected_table) for index in range(width)]
-    answered = [Counter(row[index] for row in given) for index in range(available)]
+    answered = [Counter(row[index] for row in answer) for index in range(available)]
     return [
         [(expected_cells & answered_cells).total() for answered_cells in answered]
         for expected_cells in expected
     ]
 
 
-def _projected(given: Iterable[Row], columns: _Columns) -> Iterator[Row]:
-    for row in given:
+def _projected(rows: Iterable[Row], columns: _Columns) -> Iterator[Row]:
+    for row in rows:
         yield tuple(_ABSENT if column is None else row[column] for column in columns)

@@ -36,40 +36,40 @@ def match(expected: QueryResult, answer: QueryResult, value: Key, policy: Policy
         index for index, name in enumerate(expected.variables) if not _ends(name, policy.left_out)
     ]
     expected_rows = [_row([row[index] for index in kept_columns], value) for row in expected.rows]
-    given_rows = [_row(row, value) for row in answer.rows]
-    if not expected_rows or not given_rows:
+    answer_rows = [_row(row, value) for row in answer.rows]
+    if not expected_rows or not answer_rows:
         return Match(
-            Agreement(0.0, 0.0, 0.0), match_summary(0, len(expected_rows), len(given_rows), "rows")
+            Agreement(0.0, 0.0, 0.0), match_summary(0, len(expected_rows), len(answer_rows), "rows")
         )
     limit = policy.whole_above
-    if limit is not None and max(len(expected_rows), len(given_rows)) > limit:
-        return _match_whole_rows(expected_rows, given_rows)
+    if limit is not None and max(len(expected_rows), len(answer_rows)) > limit:
+        return _match_whole_rows(expected_rows, answer_rows)
     is_grasp = limit is not None
-    pairs = _of_single_cells(expected_rows, given_rows)
-    if pairs is None and len(expected_rows) * len(given_rows) > MOST_PAIRS:
+    pairs = _of_single_cells(expected_rows, answer_rows)
+    if pairs is None and len(expected_rows) * len(answer_rows) > MOST_PAIRS:
         raise EvaluationError(
-            f"{len(given_rows):,} rows cannot be matched with {len(expected_rows):,}: "
+            f"{len(answer_rows):,} rows cannot be matched with {len(expected_rows):,}: "
             f"that is more than {MOST_PAIRS:,} pairs"
         )
     if pairs is None:
-        pairs = _assigned(_shares(given_rows, expected_rows, "float32" if is_grasp else "float64"))
-    agreement = _grasp(pairs, len(expected_rows), len(given_rows)) if is_grasp else None
-    agreement = agreement or _spinach(pairs, len(expected_rows), len(given_rows))
+        pairs = _assigned(_shares(answer_rows, expected_rows, "float32" if is_grasp else "float64"))
+    agreement = _grasp(pairs, len(expected_rows), len(answer_rows)) if is_grasp else None
+    agreement = agreement or _spinach(pairs, len(expected_rows), len(answer_rows))
     return Match(
-        agreement, match_summary(float(pairs.sum()), len(expected_rows), len(given_rows), "rows")
+        agreement, match_summary(float(pairs.sum()), len(expected_rows), len(answer_rows), "rows")
     )
 
 
-def _grasp(pairs: NDArray[Any], expected: int, given: int) -> Agreement:
+def _grasp(pairs: NDArray[Any], expected_count: int, answer_count: int) -> Agreement:
     hits = float(pairs.sum())
-    missed = float((1 - pairs).sum()) + expected - len(pairs)
+    missed = float((1 - pairs).sum()) + expected_count - len(pairs)
     if hits <= 0:
         return Agreement(0.0, 0.0, 0.0)
-    precision, recall = hits / (hits + given - len(pairs)), hits / (hits + missed)
+    precision, recall = hits / (hits + answer_count - len(pairs)), hits / (hits + missed)
     return Agreement(precision, recall, harmonic(precision, recall))
 
 
-def _spinach(pairs: NDArray[Any], expected: int, given: int) -> Agreement:
+def _spinach(pairs: NDArray[Any], expected_count: int, answer_count: int) -> Agreement:
     """Compute SPINACH's F1, and the precision and recall that follow from its error counts.
 
     A false positive is a given row without a partner, or with a partner that shares no cell.
@@ -78,22 +78,22 @@ def _spinach(pairs: NDArray[Any], expected: int, given: int) -> Agreement:
     hits = float(positive.sum())
     partial = float((1 - pairs[(pairs < 1) & (pairs > 0)]).sum())
     nothing = int((pairs <= 0).sum())
-    errors = partial + 2 * nothing + (given - len(pairs)) + (expected - len(pairs))
-    precision = hits / (hits + nothing + given - len(pairs)) if hits else 0.0
-    return Agreement(precision, hits / expected, 2 * hits / (2 * hits + errors))
+    errors = partial + 2 * nothing + (answer_count - len(pairs)) + (expected_count - len(pairs))
+    precision = hits / (hits + nothing + answer_count - len(pairs)) if hits else 0.0
+    return Agreement(precision, hits / expected_count, 2 * hits / (2 * hits + errors))
 
 
-def _match_whole_rows(expected_rows: list[_Row], given_rows: list[_Row]) -> Match:
+def _match_whole_rows(expected_rows: list[_Row], answer_rows: list[_Row]) -> Match:
     """Compare multisets of whole rows, with bound cells in the order of their columns."""
-    expected, answered = (Counter(map(tuple, rows)) for rows in (expected_rows, given_rows))
+    expected, answered = (Counter(map(tuple, rows)) for rows in (expected_rows, answer_rows))
     hits = (expected & answered).total()
-    precision, recall = hits / len(given_rows), hits / len(expected_rows)
-    reason = match_summary(hits, len(expected_rows), len(given_rows), "whole rows")
+    precision, recall = hits / len(answer_rows), hits / len(expected_rows)
+    reason = match_summary(hits, len(expected_rows), len(answer_rows), "whole rows")
     return Match(Agreement(precision, recall, harmonic(precision, recall)), reason)
 
 
-def _of_single_cells(expected: list[_Row], given: list[_Row]) -> NDArray[Any] | None:
-    """The shares of assigned pairs if each expected row has one cell, in linear time.
+def _of_single_cells(expected: list[_Row], answer: list[_Row]) -> NDArray[Any] | None:
+    """Return the shares of assigned pairs if each expected row has one cell, in linear time.
 
     ``None`` if rows have more cells, or if a given row could be assigned to different rows.
     """
@@ -102,27 +102,27 @@ def _of_single_cells(expected: list[_Row], given: list[_Row]) -> NDArray[Any] | 
     if any(len(row) != 1 for row in expected):
         return None
     expected_cells = Counter(row[0] for row in expected)
-    of_rows = [{cell for cell in row if cell in expected_cells} for row in given]
+    of_rows = [{cell for cell in row if cell in expected_cells} for row in answer]
     if any(len(cells) > 1 for cells in of_rows):
         return None
     answered = Counter(cell for cells in of_rows for cell in cells)
     hits = (expected_cells & answered).total()
-    pairs: NDArray[Any] = np.zeros(min(len(expected), len(given)))
+    pairs: NDArray[Any] = np.zeros(min(len(expected), len(answer)))
     pairs[:hits] = 1.0
     return pairs
 
 
-def _shares(given: list[_Row], expected: list[_Row], kind: str) -> NDArray[Any]:
-    """The share of each expected row (column) that each given row (line) contains."""
+def _shares(answer: list[_Row], expected: list[_Row], kind: str) -> NDArray[Any]:
+    """Return the share of each expected row (column) that each given row (line) contains."""
     import numpy as np
 
-    shares: NDArray[Any] = np.zeros((len(given), len(expected)), dtype=kind)
+    shares: NDArray[Any] = np.zeros((len(answer), len(expected)), dtype=kind)
     columns: dict[str, list[int]] = defaultdict(list)
     counted = [Counter(row) for row in expected]
     for column, cells in enumerate(counted):
         for cell in cells:
             columns[cell].append(column)
-    for line, row in enumerate(given):
+    for line, row in enumerate(answer):
         cells = Counter(row)
         common: Counter[int] = Counter()
         for cell, times in cells.items():

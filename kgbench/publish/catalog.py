@@ -54,7 +54,7 @@ class Publication:
     def __init__(
         self,
         base: str,
-        about: DatasetDescription,
+        metadata: DatasetDescription,
         versions: list[Version],
         *,
         packing: Packing,
@@ -67,7 +67,7 @@ class Publication:
         signed: bool = False,
     ) -> None:
         self.base = base
-        self.about = about
+        self.metadata = metadata
         self.versions = versions
         self.packing = packing
         self.level = level
@@ -99,25 +99,25 @@ class Publication:
     @property
     def description(self) -> str:
         """The description of the data set, with the text of ``left_out``."""
-        return f"{self.about.description} {self.left_out}"
+        return f"{self.metadata.description} {self.left_out}"
 
     @property
     def keywords(self) -> tuple[str, ...]:
         """The keywords of the data set."""
-        return self.about.keywords or ("benchmark", "knowledge graph", "language model", "RDF")
+        return self.metadata.keywords or ("benchmark", "knowledge graph", "language model", "RDF")
 
     @property
     def publisher(self) -> Agent | None:
         """The publisher; the first creator where none is named."""
-        return self.about.publisher or next(iter(self.about.creators), None)
+        return self.metadata.publisher or next(iter(self.metadata.creators), None)
 
     @property
     def citation(self) -> str:
         """The citation of the data set: creators (year): title, version, publisher, IRI."""
-        creators = "; ".join(creator.name for creator in self.about.creators) or "Anonymous"
+        creators = "; ".join(creator.name for creator in self.metadata.creators) or "Anonymous"
         published = "" if self.publisher is None else f" {self.publisher.name}."
         return (
-            f"{creators} ({self.now.date[:4]}): {self.about.title}. "
+            f"{creators} ({self.now.date[:4]}): {self.metadata.title}. "
             f"Version {self.now.number}.{published} {self.version(self.now)}"
         )
 
@@ -132,16 +132,16 @@ class Publication:
             *type_statements(catalog, DCAT.Catalog),
             *statements_about(
                 catalog,
-                (DCTERMS["title"], text(f"Catalogue: {self.about.title}", "en")),
+                (DCTERMS["title"], text(f"Catalogue: {self.metadata.title}", "en")),
                 (DCTERMS.description, text("A data set of measurements.", "en")),
-                (DCTERMS.license, self.about.licence),
+                (DCTERMS.license, self.metadata.licence),
                 (DCTERMS.language, registers.ENGLISH),
                 (DCTERMS.issued, moment(self.versions[0].date)),
                 (DCTERMS.modified, moment(self.now.date)),
                 (DCAT.dataset, self.dataset),
                 (FOAF.homepage, self.base),
             ),
-            *self._agents(catalog, most=1),
+            *self._agents(catalog, limit=1),
             *self._dataset(),
             *self._redaction(),
             *self._things,
@@ -179,25 +179,25 @@ class Publication:
             *type_statements(subject, DCAT.Dataset, PROV.Entity),
             *statements_about(
                 subject,
-                (DCTERMS["title"], text(f"{self.about.title}, version {version.number}", "en")),
+                (DCTERMS["title"], text(f"{self.metadata.title}, version {version.number}", "en")),
                 (DCTERMS.description, text(self.description, "en")),
                 (DCAT.version, text(str(version.number))),
                 (DCTERMS.issued, moment(version.date)),
                 (IT6.collectionDate, moment(self.collected)),
                 (DCAT.isVersionOf, self.dataset),
-                (DCTERMS.license, self.about.licence),
+                (DCTERMS.license, self.metadata.licence),
                 (VOID.triples, number(version.triples)),
             ),
         ]
 
     def _dataset(self) -> list[ox.Quad]:
-        about, current = self.about, self.now
+        metadata, current = self.metadata, self.now
         previous = self.version(self.versions[-2]) if len(self.versions) > 1 else None
         quads = [
             *type_statements(self.dataset, DCAT.Dataset, VOID.Dataset, PROV.Entity),
             *statements_about(
                 self.dataset,
-                (DCTERMS["title"], text(about.title, "en")),
+                (DCTERMS["title"], text(metadata.title, "en")),
                 (DCTERMS.description, text(self.description, "en")),
                 (DCTERMS.bibliographicCitation, text(self.citation)),
                 (
@@ -223,16 +223,16 @@ class Publication:
         ]
         # Not dcterms:source: DCAT-AP wants a described data set there, and a source may be a paper.
         for predicate in (DCTERMS.relation, PROV.wasDerivedFrom):
-            sources = ((predicate, source) for source in about.sources)
+            sources = ((predicate, source) for source in metadata.sources)
             quads += statements_about(self.dataset, *sources)
         versions = ((DCAT.hasVersion, self.version(version)) for version in self.versions)
         quads += statements_about(self.dataset, *versions)
         measured = ((SCHEMA.variableMeasured, iri) for iri, _ in self.measured)
         quads += statements_about(self.dataset, *measured)
-        if about.contact is not None:
+        if metadata.contact is not None:
             contact = node(self.base + "#contact")
             quads += statements_about(self.dataset, (DCAT.contactPoint, contact))
-            quads += contact_statements(contact, about.contact)
+            quads += contact_statements(contact, metadata.contact)
         return quads
 
     def _common(self, dataset: ox.NamedNode) -> list[ox.Quad]:
@@ -241,7 +241,7 @@ class Publication:
             *statements_about(
                 dataset,
                 (DCTERMS.identifier, text(dataset.value)),
-                (DCTERMS.license, self.about.licence),
+                (DCTERMS.license, self.metadata.licence),
                 (DCTERMS.issued, moment(self.versions[0].date)),
                 (DCTERMS.modified, moment(self.now.date)),
                 (IT6.collectionDate, moment(self.collected)),
@@ -298,11 +298,11 @@ class Publication:
             ),
         ]
 
-    def _agents(self, subject: Any, most: int | None = None) -> list[ox.Quad]:
+    def _agents(self, subject: Any, limit: int | None = None) -> list[ox.Quad]:
         publisher = self.publisher
         quads = []
         for predicate, agents in (
-            (DCTERMS.creator, self.about.creators[:most]),  # MLDCAT-AP: a catalogue has only one
+            (DCTERMS.creator, self.metadata.creators[:limit]),  # MLDCAT-AP: a catalogue has one
             (DCTERMS.publisher, () if publisher is None else (publisher,)),
         ):
             for agent in agents:
@@ -312,7 +312,7 @@ class Publication:
         return quads
 
     def _agent(self, agent: Agent) -> ox.NamedNode:
-        everyone = [*self.about.creators, self.about.publisher]
+        everyone = [*self.metadata.creators, self.metadata.publisher]
         return node(agent.iri or f"{self.base}#agent-{everyone.index(agent)}")
 
     def _distribution(self, dataset: Any, dump: Dump, *, is_old: bool = False) -> list[ox.Quad]:
@@ -338,7 +338,7 @@ class Publication:
                 (DCAT.compressFormat, self._packing_media("compress") if packed else None),
                 (DCAT.packageFormat, self._packing_media("package") if packed else None),
                 (DCAT.byteSize, number(dump.bytes)),
-                (DCTERMS.license, self.about.licence),
+                (DCTERMS.license, self.metadata.licence),
                 (SPDX.checksum, checksum),
                 (DQV.hasQualityMeasurement, self.base + "#redaction"),
             ),
@@ -386,7 +386,7 @@ class Publication:
             *type_statements(service, DCAT.DataService, SD.Service),
             *statements_about(
                 service,
-                (DCTERMS["title"], text(f"SPARQL endpoint: {self.about.title}", "en")),
+                (DCTERMS["title"], text(f"SPARQL endpoint: {self.metadata.title}", "en")),
                 (DCAT.endpointURL, self.endpoint),
                 (SD.endpoint, self.endpoint),
                 (DCAT.servesDataset, self.dataset),

@@ -35,7 +35,7 @@ def write(folder: Folder, publication: Publication) -> Companion:
 
 
 def _title(publication: Publication) -> str:
-    return f"Versions: {publication.about.title}"
+    return f"Versions: {publication.metadata.title}"
 
 
 def changes(publication: Publication) -> list[ox.Quad]:

@@ -20,12 +20,12 @@ _RESOURCE_TYPE = "Benchmark results"
 
 def schema_org(published: Publication) -> Json:
     """Return the schema.org metadata, which search engines for data sets read."""
-    about = published.about
+    description = published.metadata
     metadata: Json = {
         "@context": "https://schema.org/",
         "@type": "Dataset",
         "@id": published.dataset.value,
-        "name": about.title,
+        "name": description.title,
         "description": published.description,
         "url": published.base,
         "identifier": published.dataset.value,
@@ -44,25 +44,25 @@ def schema_org(published: Publication) -> Json:
         "includedInDataCatalog": {"@type": "DataCatalog", "@id": published.base + "#catalog"},
         "distribution": [_download(published, dump) for dump in published.now.dumps],
     }
-    if about.sources:
-        metadata["isBasedOn"] = list(about.sources)
+    if description.sources:
+        metadata["isBasedOn"] = list(description.sources)
     metadata["hasPart"] = [
         {
             "@type": "Dataset",
             "@id": companion.iri,
             "name": companion.title,
             "description": companion.description,
-            **({"license": about.licence} if about.licence else {}),
+            **({"license": description.licence} if description.licence else {}),
             "distribution": [_download(published, file) for file in companion.files],
         }
         for companion in published.companions
     ]
-    if about.licence:
-        metadata["license"] = about.licence
-    if about.creators:
-        metadata["creator"] = [_agent(creator, "Person") for creator in about.creators]
+    if description.licence:
+        metadata["license"] = description.licence
+    if description.creators:
+        metadata["creator"] = [_agent(creator, "Person") for creator in description.creators]
     if published.publisher is not None:
-        kind = "Person" if published.publisher in about.creators else "Organization"
+        kind = "Person" if published.publisher in description.creators else "Organization"
         metadata["publisher"] = _agent(published.publisher, kind)
     return metadata
 
@@ -86,7 +86,7 @@ def _download(published: Publication, dump: Dump) -> Json:
 
 def datacite(published: Publication) -> Json:
     """Return DataCite 4.6 metadata for the registration of a DOI; the DOI itself is missing."""
-    about, now = published.about, published.now
+    description, now = published.metadata, published.now
     metadata: Json = {
         "schemaVersion": "http://datacite.org/schema/kernel-4",
         "types": {"resourceTypeGeneral": "Dataset", "resourceType": _RESOURCE_TYPE},
@@ -94,9 +94,9 @@ def datacite(published: Publication) -> Json:
         "alternateIdentifiers": [
             {"alternateIdentifier": published.dataset.value, "alternateIdentifierType": "URL"}
         ],
-        "creators": [_datacite_creator(creator) for creator in about.creators]
+        "creators": [_datacite_creator(creator) for creator in description.creators]
         or [{"name": ":unav"}],
-        "titles": [{"title": about.title, "lang": "en"}],
+        "titles": [{"title": description.title, "lang": "en"}],
         "publisher": {"name": published.publisher.name if published.publisher else ":unav"},
         "publicationYear": now.date[:4],
         "dates": [
@@ -108,18 +108,18 @@ def datacite(published: Publication) -> Json:
         "version": str(now.number),
         "subjects": [{"subject": word, "lang": "en"} for word in published.keywords],
         "descriptions": [
-            {"description": about.description, "descriptionType": "Abstract", "lang": "en"},
+            {"description": description.description, "descriptionType": "Abstract", "lang": "en"},
             {"description": published.rights, "descriptionType": "Other", "lang": "en"},
         ],
         "sizes": [f"{dump.path}: {dump.bytes} B" for dump in now.dumps],
         "formats": sorted({MEDIA[kind(dump.path, published.packing)] for dump in now.dumps}),
-        "relatedIdentifiers": [_related(iri) for iri in about.sources],
+        "relatedIdentifiers": [_related(iri) for iri in description.sources],
     }
-    if about.licence:
-        spdx = _SPDX.fullmatch(about.licence)
+    if description.licence:
+        spdx = _SPDX.fullmatch(description.licence)
         metadata["rightsList"] = [
             {
-                "rightsUri": about.licence,
+                "rightsUri": description.licence,
                 **({"rightsIdentifier": spdx[1], "rightsIdentifierScheme": "SPDX"} if spdx else {}),
             }
         ]
@@ -149,12 +149,12 @@ def _related(iri: str) -> Json:
 
 def zenodo(published: Publication) -> Json:
     """Return the metadata of a deposit in the form of Zenodo's API and ``.zenodo.json``."""
-    about = published.about
+    description = published.metadata
     metadata: Json = {
-        "title": about.title,
+        "title": description.title,
         "upload_type": "dataset",
-        "description": f"<p>{_html(about.description)}</p><p>{_html(published.rights)}</p>",
-        "creators": [_zenodo_creator(creator) for creator in about.creators],
+        "description": f"<p>{_html(description.description)}</p><p>{_html(published.rights)}</p>",
+        "creators": [_zenodo_creator(creator) for creator in description.creators],
         "access_right": "open" if published.packing.password is None else "restricted",
         "keywords": list(published.keywords),
         "version": str(published.now.number),
@@ -164,11 +164,11 @@ def zenodo(published: Publication) -> Json:
             {"identifier": published.base, "relation": "isIdenticalTo", "scheme": "url"},
             *(
                 {"identifier": related["relatedIdentifier"], "relation": "isDerivedFrom"}
-                for related in map(_related, about.sources)
+                for related in map(_related, description.sources)
             ),
         ],
     }
-    spdx = _SPDX.fullmatch(about.licence or "")
+    spdx = _SPDX.fullmatch(description.licence or "")
     if spdx is not None:
         metadata["license"] = spdx[1].lower()
     return metadata

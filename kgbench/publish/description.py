@@ -149,7 +149,7 @@ class _Description:
 
 
 def with_options(
-    about: DatasetDescription,
+    metadata: DatasetDescription,
     *,
     title: str | None,
     description: str | None,
@@ -158,7 +158,7 @@ def with_options(
     publisher: str | None,
     keywords: list[str],
 ) -> DatasetDescription:
-    """Return ``about`` with the values of options.
+    """Return ``metadata`` with the values of options.
 
     Raises :class:`~kgbench.errors.PublicationRefused` for an invalid licence or agent.
     """
@@ -175,7 +175,7 @@ def with_options(
         changed["publisher"] = agent(publisher)
     if keywords:
         changed["keywords"] = tuple(keywords)
-    return replace(about, **changed)
+    return replace(metadata, **changed)
 
 
 def licence(text: str) -> str:
@@ -205,11 +205,11 @@ def agent(text: str) -> Agent:
     return Agent(match["name"], None if match["iri"] is None else _iri(match["iri"], "creator"))
 
 
-def _iri(text: str, what: str) -> str:
+def _iri(text: str, noun: str) -> str:
     try:
         return ox.NamedNode(text).value
     except ValueError as error:
-        raise PublicationRefused(f"'{text}' is not the IRI of a {what}: {error}") from error
+        raise PublicationRefused(f"'{text}' is not the IRI of a {noun}: {error}") from error
 
 
 def _iris(terms: list[Any]) -> list[str]:

@@ -46,7 +46,7 @@ class DialogueQuads:
 
     iri: str
     quads: list[ox.Quad]
-    said: dict[str, dict[str, list[Any]]]
+    properties: dict[str, dict[str, list[Any]]]
     calls: list[str]
     prompts: list[str]
     answers: list[str]
@@ -56,7 +56,7 @@ class DialogueQuads:
 
     def value(self, subject: str, name: str, /) -> str | None:
         """Return the first value of a property of ``subject``, if any."""
-        objects = self.said.get(subject, {}).get(name)
+        objects = self.properties.get(subject, {}).get(name)
         return str(objects[0].value) if objects else None
 
     def left_out(self, text: str) -> str:
@@ -136,7 +136,7 @@ def dialogue_quads(
     return DialogueQuads(
         iri=outgoing.node(dialogue.value).value,
         quads=quads,
-        said=said,
+        properties=said,
         calls=published(calls),
         prompts=published(prompts),
         answers=published(answers),
@@ -175,29 +175,31 @@ class DialoguePresenter:
         self._order = {iri: position for position, iri in enumerate(passes)}
         self._known = known
 
-    def conversation(self, gathered: DialogueQuads, shown: dict[str, str]) -> dict[str, Any]:
+    def conversation(
+        self, gathered: DialogueQuads, prompt_fragments: dict[str, str]
+    ) -> dict[str, Any]:
         """Return the template context of one dialogue.
 
-        ``shown`` maps the long prompts that the page already has to their fragments; those of this
-        dialogue are added.
+        ``prompt_fragments`` maps the long prompts that the page already has to their fragments;
+        those of this dialogue are added.
         """
-        about = gathered.said[gathered.iri]
-        known = self._known(value(about, KGB.task) or "")
+        properties = gathered.properties[gathered.iri]
+        known = self._known(value(properties, KGB.task) or "")
         fragment = anchor(gathered.iri)
         talk = conversation_context(_rounds(gathered), list(self.verdicts(gathered)), known)
         for round_ in talk["rounds"]:
             turn = round_["turn"]
             if len(turn.prompt) > _LONG:
                 at = f"{fragment}-{turn.round}-prompt"
-                round_["same"] = shown.get(turn.prompt)
-                shown.setdefault(turn.prompt, at)
+                round_["same"] = prompt_fragments.get(turn.prompt)
+                prompt_fragments.setdefault(turn.prompt, at)
         return {
             "iri": gathered.iri,
             "place": fragment,
-            "case": value(about, KGB.case),
-            "iteration": value(about, KGB.iteration) or "?",
-            "started": value(about, PROV.startedAtTime),
-            "ended": value(about, PROV.endedAtTime),
+            "case": value(properties, KGB.case),
+            "iteration": value(properties, KGB.iteration) or "?",
+            "started": value(properties, PROV.startedAtTime),
+            "ended": value(properties, PROV.endedAtTime),
             **talk,
         }
 
@@ -205,10 +207,10 @@ class DialoguePresenter:
         """Yield the verdicts, pass by pass and answer by answer."""
 
         def order(iri: str) -> int:
-            return self._order.get(value(gathered.said[iri], PROV.wasGeneratedBy) or "", 0)
+            return self._order.get(value(gathered.properties[iri], PROV.wasGeneratedBy) or "", 0)
 
         for iri in sorted(gathered.evaluations, key=order):
-            properties = gathered.said[iri]
+            properties = gathered.properties[iri]
             number = value(properties, KGB.round)
             about = "the whole dialogue" if number is None else f"answer {number}"
             by = self._passes.get(value(properties, PROV.wasGeneratedBy) or "", "a pass")

@@ -65,11 +65,11 @@ def signposts(published: Publication) -> Iterator[Signpost]:
     yield Signpost("cite-as", published.dataset.value)
     yield Signpost("type", SCHEMA.AboutPage)
     yield Signpost("type", SCHEMA.Dataset)
-    for creator in published.about.creators:
+    for creator in published.metadata.creators:
         if creator.iri is not None:
             yield Signpost("author", creator.iri)
-    if published.about.licence is not None:
-        yield Signpost("license", published.about.licence)
+    if published.metadata.licence is not None:
+        yield Signpost("license", published.metadata.licence)
     for name, media in _DESCRIPTIONS:
         yield Signpost("describedby", base + name, media)
     for dump in published.now.dumps:

@@ -53,11 +53,11 @@ class ExecutionResult(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Document:
-    """The document of an execution: its path, IRI, properties (``about``) and number of pages."""
+    """The document of an execution: its path, IRI, properties and number of pages."""
 
     path: str
     iri: str
-    about: dict[str, str]
+    properties: dict[str, str]
     pages: int
 
     @property
@@ -144,7 +144,7 @@ class ExecutionBuilder:
 
     def _make(self, folder: Folder, execution: ox.NamedNode, name: str) -> ExecutionResult:
         iri = self.outgoing.node(execution.value).value
-        about = {
+        properties = {
             name: things.text(self._site_graph, iri, predicate) or ""
             for name, predicate in (
                 ("model", KGB.model),
@@ -154,7 +154,7 @@ class ExecutionBuilder:
         }
         nodes = self._dialogues(execution)
         pages = [nodes[start : start + PAGE] for start in range(0, len(nodes), PAGE)] or [[]]
-        document = _Document(self.setup.addresses.document_path(iri), iri, about, len(pages))
+        document = _Document(self.setup.addresses.document_path(iri), iri, properties, len(pages))
         trees, texts, data = (
             folder.work(f"{name}-{suffix}") for suffix in ("trees.jsonld", "texts.tsv", "data.ttl")
         )
@@ -172,9 +172,9 @@ class ExecutionBuilder:
                     dialogue = dialogue_quads(self.outgoing, self.database, node, self.setup.graphs)
                     dialogues.append(dialogue)
                     text_lines.writelines(text_indexes.text_lines(dialogue, document.page(page)))
-                    rows.append(self._row(dialogue, document.link(page), about["task"]))
+                    rows.append(self._row(dialogue, document.link(page), properties["task"]))
                     invalid += bool(self._reasons(dialogue.iri))
-                    complete += PROV.endedAtTime in dialogue.said[dialogue.iri]
+                    complete += PROV.endedAtTime in dialogue.properties[dialogue.iri]
                     out.write(",\n" + framing.dialogue_tree(self._dumped_quads(dialogue, node)))
                 turtle.write(
                     dumps.turtle(
@@ -263,14 +263,14 @@ class ExecutionBuilder:
         context: dict[str, Any],
         anchors: dict[str, str],
     ) -> None:
-        task, model = (self.renderer.label(document.about[name]) for name in ("task", "model"))
-        run = document.about["run"]
+        task, model = (self.renderer.label(document.properties[name]) for name in ("task", "model"))
+        run = document.properties["run"]
         common = {
             "iri": document.iri,
             "title": f"{task} by {model}",
             "kinds": sorted(things.kinds(self._site_graph, document.iri)),
-            "facts": {name: iri for name, iri in document.about.items() if iri},
-            "main": self._main_metric(document.about["task"]),
+            "facts": {name: iri for name, iri in document.properties.items() if iri},
+            "main": self._main_metric(document.properties["task"]),
             "beside": self._beside(document, path, run),
             "others": self._others(document),
         }
@@ -305,9 +305,9 @@ class ExecutionBuilder:
         Other runs are left out, so that pages of a run do not depend on them.
         """
         others = []
-        for node in self._executions(document.about["run"]):
+        for node in self._executions(document.properties["run"]):
             iri = self._published(node.value)
-            if iri != document.iri and self._text(iri, KGB.task) == document.about["task"]:
+            if iri != document.iri and self._text(iri, KGB.task) == document.properties["task"]:
                 others.append((self._text(iri, KGB.model), iri))
         return sorted(others)
 
@@ -328,7 +328,7 @@ class ExecutionBuilder:
         return self.outgoing.node(iri).value
 
     def _row(self, dialogue: DialogueQuads, page: str, task: str) -> dict[str, Any]:
-        properties = dialogue.said[dialogue.iri]
+        properties = dialogue.properties[dialogue.iri]
         verdicts = list(self._telling.verdicts(dialogue))
         main = self._main_metric(task)
         scores = [dict(verdict.scores) for verdict in verdicts]

@@ -74,14 +74,14 @@ class MeasuredRuns:
         """Return the results with names and IRIs in published form."""
         clean, base = self._measuring.cleaned, self._view.iris.base
         published = self._addresses.published
-        used = {
-            **results.used,
-            "unpriced": [clean(name) for name in results.used["unpriced"]],
-            "models": {clean(name): row for name, row in results.used["models"].items()},
+        totals = {
+            **results.totals,
+            "unpriced": [clean(name) for name in results.totals["unpriced"]],
+            "models": {clean(name): row for name, row in results.totals["models"].items()},
         }
         return replace(
             results,
-            used=used,
+            totals=totals,
             board=results.board and self._measuring.clean_table(results.board),
             tasks=results.tasks and self._measuring.clean_table(results.tasks),
             answers={published(m): n for m, n in results.answers.items()},

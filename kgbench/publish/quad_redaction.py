@@ -218,7 +218,7 @@ class QuadRedactor:
         )
 
     def _with_end(
-        self, kept: Iterator[ox.Quad], quad: ox.Quad, kinds: set[str]
+        self, quads: Iterator[ox.Quad], quad: ox.Quad, kinds: set[str]
     ) -> Iterator[ox.Quad]:
         """Yield the quads of a run or its live pass, with the actual end of the run."""
         run: Any = quad.subject if KGB.Run in kinds else None
@@ -228,9 +228,9 @@ class QuadRedactor:
                 run = next((q.object for q in pattern(quad.subject, _INFORMED_BY, None)), None)
         end = None if run is None else run_end(self._database, run)
         if end is None:
-            yield from kept
+            yield from quads
             return
-        yield from (other for other in kept if other.predicate != _ENDED)
+        yield from (other for other in quads if other.predicate != _ENDED)
         yield self._quad_like(quad, end, _ENDED)
 
     def _origin(self, quad: ox.Quad) -> Iterator[ox.Quad]:

@@ -54,7 +54,7 @@ def serialise(settings: Settings, store: str, versions: Iterable[Version]) -> st
         "signed": settings.signer is not None,
         "compression": settings.compression,
         "endpoint": settings.endpoint,
-        "about": asdict(settings.about),
+        "about": asdict(settings.metadata),
         "versions": list(map(asdict, versions)),
         "software": software(),
     }
@@ -74,7 +74,7 @@ def read(path: Path, out: Path) -> Recipe:
             base=str(content["base"]),
             level=RedactionLevel[content["level"].upper()],
             endpoint=content["endpoint"],
-            about=_about(content["about"]),
+            metadata=_about(content["about"]),
             compression=str(content["compression"]),
             processes=1,
         )

@@ -141,7 +141,7 @@ class ResultDocuments:
         site_graph = self.renderer.site_graph
         return Publication(
             self.settings.base,
-            self.settings.about,
+            self.settings.metadata,
             self.versions,
             packing=self.packing,
             level=self.settings.level,

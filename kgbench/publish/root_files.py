@@ -143,7 +143,7 @@ class RootFiles:
             write_data(self.folder, f"version/{version.number}", published.of_version(version))
             path = f"version/{version.number}/index.html"
             context = {
-                "title": published.about.title,
+                "title": published.metadata.title,
                 "version": version,
                 "iri": published.version(version),
                 "before": versions[position - 1] if position else None,
@@ -167,13 +167,13 @@ class RootFiles:
             for results in self.standings
         ]
         context = {
-            "title": published.about.title,
-            "description": published.about.description,
+            "title": published.metadata.title,
+            "description": published.metadata.description,
             "signposts": list(discovery.signposts(published)),
             "dataset": published.dataset.value,
             "described": self._fragments(),
-            "creators": published.about.creators,
-            "licence": published.about.licence,
+            "creators": published.metadata.creators,
+            "licence": published.metadata.licence,
             "version": published.now,
             "most": _FEW_MODELS,
             "before": versions[-2] if len(versions) > 1 else None,

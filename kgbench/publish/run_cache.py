@@ -75,9 +75,9 @@ class RunCache:
 class CachedQuadRedactor(QuadRedactor):
     """Converts the quads of a cached run; each subject is converted once."""
 
-    def __init__(self, held: CachedRun, addresses: Addresses, rules: RedactionRules) -> None:
-        super().__init__(held.database, addresses, rules)
-        self._held = held
+    def __init__(self, cached_run: CachedRun, addresses: Addresses, rules: RedactionRules) -> None:
+        super().__init__(cached_run.database, addresses, rules)
+        self._cached_run = cached_run
         self._known: dict[Any, list[ox.Quad]] = {}
 
     def graph(self, name: str) -> Iterator[list[ox.Quad]]:
@@ -85,10 +85,10 @@ class CachedQuadRedactor(QuadRedactor):
 
         The recorded statements are dropped, because their published form is kept.
         """
-        quads = self._held.quads.pop(name)
+        quads = self._cached_run.quads.pop(name)
         for subject, group in groupby(quads, key=lambda quad: quad.subject):
             published = self.subject(list(group))
-            if subject not in self._held.spread:
+            if subject not in self._cached_run.spread:
                 self._known[subject] = published
             if published:
                 yield published

@@ -50,7 +50,7 @@ class Settings:
     password: str | None = None
     runs: tuple[str, ...] = ()
     endpoint: str | None = None
-    about: DatasetDescription = field(default_factory=DatasetDescription)
+    metadata: DatasetDescription = field(default_factory=DatasetDescription)
     compression: str = "zstd"
     processes: int = _PROCESSES
     signer: SignerProtocol | None = None

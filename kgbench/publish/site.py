@@ -286,7 +286,7 @@ class Publishing:
                     sorted(self._stamps()),
                     [unit.facts for unit in documents.units.values()],
                     [dump.sha256 for dump in documents.versions[-1].dumps],
-                    repr(self.settings.about),
+                    repr(self.settings.metadata),
                     self.settings.endpoint,
                     self.settings.signer is not None,
                 ]
@@ -302,25 +302,26 @@ class Publishing:
 
     # --- the end ----------------------------------------------------------------------------
 
-    def _finish(self, folder: Folder, earlier: Manifest, done: Manifest) -> Report:
+    def _finish(self, folder: Folder, earlier: Manifest, new_manifest: Manifest) -> Report:
         ours = earlier.files() | folder.journalled()
-        done.units["moved"] = redirects.write(folder, ours)
+        new_manifest.units["moved"] = redirects.write(folder, ours)
         signer = self.settings.signer
         if signer is not None:
-            signer.sign(folder, done)
-        manifest.write(folder, done)
-        version = done.versions[-1]
+            signer.sign(folder, new_manifest)
+        manifest.write(folder, new_manifest)
+        version = new_manifest.versions[-1]
         folder.write(
-            recipe.FILE, recipe.serialise(self.settings, self.addresses.store, done.versions)
+            recipe.FILE,
+            recipe.serialise(self.settings, self.addresses.store, new_manifest.versions),
         )
         signature_files = [] if signer is None else [KEYS, SIGNATURE]
         write_sitemap(
-            folder, self.settings.base, signature_files, without=done.units["moved"].files
+            folder, self.settings.base, signature_files, without=new_manifest.units["moved"].files
         )
         sums = sorted(folder.written.items())
         folder.write("SHA256SUMS", "".join(f"{checksum}  {path}\n" for path, checksum in sums))
         if signer is not None:
-            signer.seal(folder, done)
+            signer.seal(folder, new_manifest)
         removed = ours - set(folder.written)
         for path in sorted(removed):
             folder.remove(path)
@@ -335,7 +336,7 @@ class Publishing:
             files=len(folder.written),
             changed=folder.changed,
             removed=len(removed),
-            notes=self.settings.about.missing,
+            notes=self.settings.metadata.missing,
         )
 
     # --- what things depend on --------------------------------------------------------------

@@ -95,8 +95,8 @@ class ResultsBuilder:
         self._outgoing = outgoing
         self.texts: dict[str, str] = {}
 
-    def standings(self, done: Callable[[str], None]) -> Iterator[SuiteResults]:
-        """Yield the results of each suite that has scores; ``done`` is called after each."""
+    def standings(self, on_suite: Callable[[str], None]) -> Iterator[SuiteResults]:
+        """Yield the results of each suite that has scores; ``on_suite`` is called after each."""
         for suite in sorted(self._parts.suites):
             name = things.text(self._view, suite, SKOS.notation) or suite
             label = self._outgoing.clean(things.text(self._view, suite, RDFS.label) or name)
@@ -112,7 +112,7 @@ class ResultsBuilder:
                     results, f"{COMPASS}{name_of_compass}", partial(_compass, name_of_compass)
                 )
             self._count_outcomes(results)
-            done(f"scores of {name}")
+            on_suite(f"scores of {name}")
             yield results
 
     def selected(self, suite: str, run: str | None = None) -> Selection:

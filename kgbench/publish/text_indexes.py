@@ -31,7 +31,7 @@ def text_lines(dialogue: DialogueQuads, page: str) -> Iterator[str]:
     for iri in (*dialogue.prompts, *dialogue.answers, *dialogue.tool_calls, *dialogue.tool_results):
         used = (PROV.used,) if iri in dialogue.tool_calls else ()
         for predicate in (*(node.value for node in TEXTS), *used):
-            for text in dialogue.said[iri].get(predicate, ()):
+            for text in dialogue.properties[iri].get(predicate, ()):
                 yield f"{text.value}\t{page}\t{iri.partition('#')[2]}\n"
 
 

@@ -56,7 +56,7 @@ def void(
         ),
         *statements_about(
             publication.dataset,
-            (DCTERMS["title"], text(publication.about.title, "en")),
+            (DCTERMS["title"], text(publication.metadata.title, "en")),
             (FOAF.homepage, base),
             (VOID.uriSpace, text(base)),
             (VOID.sparqlEndpoint, publication.endpoint),

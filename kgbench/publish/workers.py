@@ -161,7 +161,7 @@ def workers(
 def make_runs(
     pool: Workers,
     making: RunBuilder,
-    todo: Iterable[tuple[RunPart, str, Unit | None]],
+    parts: Iterable[tuple[RunPart, str, Unit | None]],
     progress: Callable[[int], None],
 ) -> dict[str, Unit]:
     """Make runs, given with their keys and earlier units; return their units by name.
@@ -169,7 +169,7 @@ def make_runs(
     ``progress`` is called with the number of dialogues made.
     """
     large, waiting, units = [], [], {}
-    for part, key, earlier in todo:
+    for part, key, earlier in parts:
         dialogues = dialogues_in(making.database, part.graph)
         if dialogues > MOST_DIALOGUES:
             large.append((part, key, earlier))

@@ -144,17 +144,17 @@ def bind(query: Query, **parameters: Value | Sequence[Value] | None) -> BoundQue
 
 
 def compact(
-    query: Query, most: int | None = None, **parameters: Value | Sequence[Value] | None
+    query: Query, max_values: int | None = None, **parameters: Value | Sequence[Value] | None
 ) -> str:
     """Return a readable text of ``query``: no comments, one ``VALUES`` block per parameter.
 
     It is equivalent to the result of :func:`bind`, but its size grows with the sum of the numbers
-    of values, not with their product. A parameter with more than ``most`` values becomes a comment
+    of values, not with their product. A parameter with more than ``max_values`` becomes a comment
     with their number. Raises the errors of :func:`bind`.
     """
     lines = []
     for name, values in _columns(query, parameters).items():
-        if most is not None and len(values) > most:
+        if max_values is not None and len(values) > max_values:
             lines.append(f"  # ?{name}: one of {len(values)} values, not shown")
         else:
             lines.append(f"  VALUES ?{name} {{ {' '.join(values)} }}")
@@ -211,18 +211,18 @@ def rows(
 # --- parameters -----------------------------------------------------------------------------
 
 
-def _alternatives(given: Value | Sequence[Value]) -> Sequence[Value]:
-    if isinstance(given, (str, int, float, bool, ox.NamedNode, ox.Literal)):
-        return [given]
-    return given
+def _alternatives(value: Value | Sequence[Value]) -> Sequence[Value]:
+    if isinstance(value, (str, int, float, bool, ox.NamedNode, ox.Literal)):
+        return [value]
+    return value
 
 
 def _columns(
-    query: Query, given: Mapping[str, Value | Sequence[Value] | None]
+    query: Query, arguments: Mapping[str, Value | Sequence[Value] | None]
 ) -> dict[str, list[str]]:
     """Return the serialised values of each given parameter, by name."""
     known = {parameter.name: parameter for parameter in query.parameters}
-    for name in given:
+    for name in arguments:
         if name not in known:
             there_are = ", ".join(known) or "none"
             raise QueryError(
@@ -230,13 +230,13 @@ def _columns(
             )
     columns: dict[str, list[str]] = {}
     for name, parameter in known.items():
-        value = given.get(name)
-        if value is None:
+        values = arguments.get(name)
+        if values is None:
             if not parameter.optional:
                 raise QueryError(f"query '{query.name}' needs a value for '{name}'")
             continue
         columns[name] = [
-            _term(query, parameter, alternative) for alternative in _alternatives(value)
+            _term(query, parameter, alternative) for alternative in _alternatives(values)
         ]
     return columns
 

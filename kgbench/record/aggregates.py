@@ -199,7 +199,7 @@ class Aggregates:
 
 
 def graph_of(iris: Iris, pass_graph: str) -> str:
-    """The graph of the counts of a pass."""
+    """Return the graph of the counts of a pass."""
     return iris.mint("aggregatesGraph", **{"pass": pass_graph.rpartition("/")[2]})
 
 

@@ -18,7 +18,7 @@ from kgbench.store.templates import fill
 class Ingredients:
     """The identity of a stored dialogue; ``prompt`` and ``case`` are digests.
 
-    ``asked`` are the sampling parameters and options of the model.
+    ``request_parameters`` are the sampling parameters and options of the model.
     """
 
     dialogue: str
@@ -26,7 +26,7 @@ class Ingredients:
     model: str
     model_id: str
     model_label: str
-    asked: Json
+    request_parameters: Json
     label: str
     task_class: str
     parameters: Json
@@ -44,7 +44,7 @@ def ingredients(store: Store, graph: str) -> Iterator[Ingredients]:
             model=r["model"].value,
             model_id=r["modelId"].value,
             model_label=r["modelLabel"].value,
-            asked={} if r["asked"] is None else json.loads(r["asked"].value),
+            request_parameters={} if r["asked"] is None else json.loads(r["asked"].value),
             label=r["label"].value,
             task_class=r["class"].value,
             parameters=json.loads(r["parameters"].value),

@@ -78,8 +78,8 @@ def _dialogues(store: Store, name: str) -> dict[str, str]:
     return _query(store, f"VALUES ?run {{ <{reading.find_run(store, name).iri}> }}")
 
 
-def _query(store: Store, which: str) -> dict[str, str]:
-    rows = store.query(fill("dialogues.rq", which=which))
+def _query(store: Store, condition: str) -> dict[str, str]:
+    rows = store.query(fill("dialogues.rq", which=condition))
     return {row["dialogue"].value: row["graph"].value for row in rows}
 
 

@@ -139,7 +139,7 @@ class TypedEndpointResults:
 
 
 def asking_of(endpoint: Endpoint, policy: Policy | None) -> EndpointResults | TypedEndpointResults:
-    """What has ``endpoint`` execute the queries that a task class, or ``policy``, judges."""
+    """Return an object that runs judged queries of a task class or ``policy`` on ``endpoint``."""
     return (
         EndpointResults(endpoint.select)
         if policy is None
@@ -151,19 +151,20 @@ def as_recorded(
     store: Store,
     passes: Sequence[str],
     execution: Execution,
-    todo: Sequence[tuple[Dialogue, Case]],
+    dialogues: Sequence[tuple[Dialogue, Case]],
 ) -> list[tuple[Dialogue, Case]]:
-    """``todo`` with each case as it stood for the answer when that was first judged.
+    """Return ``dialogues`` with each case as it stood for the answer when that was first judged.
 
     Recorded results come into the data of the cases that need them; a task class whose module has
     the function ``recorded_case`` says what else. ``passes`` are the graphs of the passes in which
     the dialogues were first judged.
     """
-    if not any(_depends_on_answer(case) for _, case in todo):
-        return list(todo)
+    if not any(_depends_on_answer(case) for _, case in dialogues):
+        return list(dialogues)
     noted = _notes(store, passes, execution)
     return [
-        (dialogue, _recorded_case(case, noted.get(dialogue.iri, ()))) for dialogue, case in todo
+        (dialogue, _recorded_case(case, noted.get(dialogue.iri, ())))
+        for dialogue, case in dialogues
     ]
 
 

@@ -73,8 +73,8 @@ def recover(path: Path, target: OwnedStore) -> Recovered:
         damaged = sorted({s for subjects in rebuilt.hurt.values() for s in subjects})
         incomplete = [s for s in damaged if not _is_below(s, removed) and not _is_result(s)]
         copied = copying.copy(rebuilt, target)
-        sources = [source.name for source in rebuilt.sources if source.found.graphs]
-        unread = [source.name for source in rebuilt.sources if not source.found.graphs]
+        sources = [source.name for source in rebuilt.sources if source.salvage.graphs]
+        unread = [source.name for source in rebuilt.sources if not source.salvage.graphs]
         return Recovered(sources, unread, copied, missing, incomplete)
 
 

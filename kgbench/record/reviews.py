@@ -56,7 +56,7 @@ class Review:
     decided: datetime
     executed: str | None = None
     seconds: float | None = None
-    why: str = ""
+    reason: str = ""
     queue: str | None = None
     seed: int | None = None
     revises: str | None = None
@@ -152,8 +152,8 @@ def review_triples(review: Review, iris: Iris) -> list[str]:
         lines.append(f"{node} {t.EXECUTED} {iri(review.executed)} .")
     if review.seconds is not None:
         lines.append(f"{node} {t.SECONDS} {double(review.seconds)} .")
-    if review.why:
-        lines.append(f"{node} {t.RATIONALE} {string(storable(review.why).value)} .")
+    if review.reason:
+        lines.append(f"{node} {t.RATIONALE} {string(storable(review.reason).value)} .")
     if review.queue is not None:
         lines.append(f"{node} {t.QUEUE} {string(review.queue)} .")
     if review.seed is not None:
@@ -249,7 +249,7 @@ def _reviews(rows: Iterable[Sequence[str | None]]) -> Iterator[Review]:
             decided=datetime.fromisoformat(str(first["decided"])),
             executed=first["executed"],
             seconds=None if seconds is None else float(seconds),
-            why=first["why"] or "",
+            reason=first["why"] or "",
             queue=first["queue"],
             seed=None if seed is None else int(seed),
             revises=first["revises"],

@@ -40,9 +40,9 @@ def of_execution(store: Store, graph: str, execution: str) -> dict[str, tuple[Tu
     return _by_dialogue(store, graph, f"?dialogue dcterms:isPartOf {iri(execution)} .")
 
 
-def _by_dialogue(store: Store, graph: str, which: str) -> dict[str, tuple[Turn, ...]]:
+def _by_dialogue(store: Store, graph: str, condition: str) -> dict[str, tuple[Turn, ...]]:
     by_dialogue: dict[str, dict[int, Turn]] = {}
-    rows = store.query(fill("dialogue-turn-texts.rq", graph=graph, which=which))
+    rows = store.query(fill("dialogue-turn-texts.rq", graph=graph, which=condition))
     for dialogue, round_, *columns in rows:
         by_dialogue.setdefault(dialogue.value, {})[int(round_.value)] = _turn(*columns)
     return {name: tuple(turns[k] for k in sorted(turns)) for name, turns in by_dialogue.items()}

@@ -19,12 +19,12 @@ from kgbench.rdf import canonical_json
 class AnsweredCall(NamedTuple):
     """An answered call, with its run (id) and turn (IRI).
 
-    ``asked`` is the digest of the request, by which a reply to another request is detected.
+    By ``request_digest`` a reply to another request is detected.
     """
 
     run: str
     turn: str
-    asked: str
+    request_digest: str
     call: Call
 
 
@@ -33,7 +33,7 @@ class UnparsedResponse(NamedTuple):
 
     run: str
     turn: str
-    asked: str
+    request_digest: str
     started: datetime
     retries: int
     response: LoggedResponse
@@ -48,12 +48,14 @@ class UnparsedResponse(NamedTuple):
         return canonical_json({"arrived": self.response.json()}).encode("ascii")
 
 
-def log_fields(run: str, turn: str, asked: str, started: datetime, retries: int) -> dict[str, Json]:
+def log_fields(
+    run: str, turn: str, request_digest: str, started: datetime, retries: int
+) -> dict[str, Json]:
     """Return the fields of :class:`UnparsedResponse` that are logged with a response."""
     return {
         "run": run,
         "turn": turn,
-        "asked": asked,
+        "asked": request_digest,
         "started": started.isoformat(),
         "retries": retries,
     }
@@ -79,7 +81,7 @@ def serialised(received: AnsweredCall) -> bytes:
         {
             "run": received.run,
             "turn": received.turn,
-            "asked": received.asked,
+            "asked": received.request_digest,
             "started": call.started.isoformat(),
             "ended": call.ended.isoformat(),
             "retries": call.retries,

@@ -97,7 +97,7 @@ def explain(
 
 
 def _by_task_class(item: DifferingDialogue, before: Mapping[int, ScoredEvaluation]) -> str:
-    """The explanation of published values by the function ``explained`` of the task class."""
+    """Return the explanation of published values by the task class's function ``explained``."""
     explained = getattr(catalogue.module(item.case.task_class), "explained", None)
     if explained is None or not before or not item.published:
         return UNEXPLAINED
@@ -109,21 +109,22 @@ def _by_task_class(item: DifferingDialogue, before: Mapping[int, ScoredEvaluatio
 
 def cause(
     before: Mapping[int, ScoredEvaluation],
-    now: Sequence[Verdict],
-    other: Sequence[Verdict],
+    verdicts: Sequence[Verdict],
+    other_verdicts: Sequence[Verdict],
     *,
     engines: tuple[str, str] = ("Oxigraph", "rdflib"),
     new: Collection[str] = (),
     published: bool = True,
 ) -> str:
-    """The cause why ``now`` differs from ``before`` (evaluations by round, scores by short name).
+    """Return the cause of the differences between ``verdicts`` and ``before``.
 
-    ``now`` and ``other`` are the verdicts of the two ``engines``; metrics in ``new`` are ignored;
+    ``before`` has evaluations by round, with scores by short name. ``verdicts`` and
+    ``other_verdicts`` are those of the two ``engines``; metrics in ``new`` are ignored;
     ``published`` is true if others published ``before``. The text begins with one of the constants
     of this module, followed by details after a colon. It is ``"unexplained"`` if the engines do not
     explain the difference: then the answer, the case or the rule has changed.
     """
-    for k, (ours, theirs) in enumerate(zip(now, other, strict=True)):
+    for k, (ours, theirs) in enumerate(zip(verdicts, other_verdicts, strict=True)):
         earlier = before.get(k)
         if _agrees(ours, earlier, new):
             continue

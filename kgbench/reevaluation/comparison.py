@@ -123,13 +123,16 @@ class Comparison:
             mine.changes += change.changes
 
     def causes(self) -> dict[str, int]:
-        """Numbers of differing dialogues by kind of cause: unexplained first, then by frequency."""
+        """Return numbers of differing dialogues by kind of cause.
+
+        Unexplained differences come first; the other kinds are sorted by frequency.
+        """
         counts = Counter(str(entry["cause"]).partition(":")[0] for entry in self.differing)
         order = sorted(counts.items(), key=lambda item: (item[0] != UNEXPLAINED, -item[1], item[0]))
         return dict(order)
 
     def report(self) -> dict[str, Json]:
-        """The comparison as JSON, in the common form of all comparisons of passes."""
+        """Return the comparison as JSON, in the common form of all comparisons of passes."""
         return {
             "dialogues_compared": self.dialogues,
             "dialogues_differing": self.differing,
@@ -149,7 +152,7 @@ class Comparison:
 
 
 def is_same_value(before: float, after: float, decimals: int | None = None) -> bool:
-    """Whether two values are equal, or equal when rounded to the ``decimals`` of ``before``.
+    """Return whether two values are equal, or equal when rounded to the ``decimals`` of ``before``.
 
     >>> is_same_value(0.33, 1 / 3), is_same_value(0.33, 1 / 3, decimals=2)
     (False, True)
@@ -160,7 +163,7 @@ def is_same_value(before: float, after: float, decimals: int | None = None) -> b
 
 
 def rename_metrics(scores: DialogueScores, names: Mapping[str, str]) -> DialogueScores:
-    """``scores`` with metrics renamed by ``names``."""
+    """Return ``scores`` with metrics renamed by ``names``."""
     if not names:
         return scores
     return {
@@ -170,7 +173,7 @@ def rename_metrics(scores: DialogueScores, names: Mapping[str, str]) -> Dialogue
 
 
 def select_metrics(scores: DialogueScores, metrics: Collection[str]) -> DialogueScores:
-    """The ``scores`` of these ``metrics`` only."""
+    """Return the ``scores`` of these ``metrics`` only."""
     return {
         k: seen._replace(scores={m: value for m, value in seen.scores.items() if m in metrics})
         for k, seen in scores.items()
@@ -178,15 +181,15 @@ def select_metrics(scores: DialogueScores, metrics: Collection[str]) -> Dialogue
 
 
 def missing_metrics(
-    task: Collection[str], held: Collection[str], *, is_evaluated: bool
+    task_metrics: Collection[str], pass_metrics: Collection[str], *, is_evaluated: bool
 ) -> frozenset[str]:
-    """The metrics of a ``task`` that a pass lacks, if it has values of the metrics ``held``.
+    """Return the metrics of a ``task`` that a pass lacks, if it has values of the metrics ``held``.
 
     Empty if the pass has no value of the task although it evaluated the dialogue
     (``is_evaluated``): then its judge failed, which is a difference.
     """
-    missing = frozenset(task) - frozenset(held)
-    return frozenset() if is_evaluated and len(missing) == len(task) else missing
+    missing = frozenset(task_metrics) - frozenset(pass_metrics)
+    return frozenset() if is_evaluated and len(missing) == len(task_metrics) else missing
 
 
 def _count(
@@ -215,31 +218,31 @@ class ReevaluationResult:
     on_variants: list[AnswerOnVariants] = field(default_factory=list)
 
 
-def merge_comparisons(done: Iterable[ReevaluationResult]) -> Comparison:
+def merge_comparisons(results: Iterable[ReevaluationResult]) -> Comparison:
     """Merge the comparisons of several re-evaluations."""
     merged = Comparison()
-    for reevaluated in done:
+    for reevaluated in results:
         merged.extend(reevaluated.comparison)
     return merged
 
 
-def passed_over(done: Iterable[ReevaluationResult]) -> dict[str, int]:
-    """Numbers of dialogues that were not judged again, by reason."""
+def passed_over(results: Iterable[ReevaluationResult]) -> dict[str, int]:
+    """Return numbers of dialogues that were not judged again, by reason."""
     counts: Counter[str] = Counter()
-    for reevaluated in done:
+    for reevaluated in results:
         counts.update(reevaluated.passed_over)
     return dict(counts)
 
 
-def report(done: Sequence[ReevaluationResult]) -> dict[str, Json]:
-    """The JSON output of ``kgbench reevaluate --json``."""
-    answers = [answer for reevaluated in done for answer in reevaluated.on_variants]
+def report(results: Sequence[ReevaluationResult]) -> dict[str, Json]:
+    """Return the JSON output of ``kgbench reevaluate --json``."""
+    answers = [answer for reevaluated in results for answer in reevaluated.on_variants]
     return {
-        **merge_comparisons(done).report(),
+        **merge_comparisons(results).report(),
         **(on_variants(answers) if answers else {}),
         "passes": [
             {"pass": reevaluated.evaluation_pass, "against": reevaluated.against}
-            for reevaluated in done
+            for reevaluated in results
         ],
-        "passed_over": passed_over(done),
+        "passed_over": passed_over(results),
     }

@@ -52,7 +52,7 @@ _JudgedPart: TypeAlias = "tuple[_Progress, Part, list[list[Verdict]]]"
 
 
 def first_pass(store: Store, run: RunInfo) -> PassInfo:
-    """The pass that judged ``run`` when it was recorded or published."""
+    """Return the pass that judged ``run`` when it was recorded or published."""
     for info in reading.passes(store, run):
         if info.kind in reading.ORIGINAL:
             return info
@@ -181,8 +181,8 @@ def _parts_of(stream: Iterator[_JudgedPart]) -> Iterator[tuple[Task, Part, list[
         yield task, part, verdicts
 
 
-def _report_progress(watch: Callable[[int], None], before: int, done: int) -> None:
-    watch(before + done)
+def _report_progress(watch: Callable[[int], None], before: int, count: int) -> None:
+    watch(before + count)
 
 
 class _Work:
@@ -268,7 +268,7 @@ class _Work:
                 yield from self.aggregates.evaluated(revised, dialogue)
 
     def _published_with(self, task: Task, dialogue: Dialogue) -> Mapping[str, Json]:
-        """The data published with the scores of a dialogue; empty unless a policy judges it."""
+        """Return the data published with a dialogue's scores; empty unless a policy judges."""
         if self._policy is None:
             return {}
         execution = Execution("", dialogue.model, task.iri)  # the query needs no IRI
@@ -278,7 +278,7 @@ class _Work:
         return self._noted[execution].get(dialogue.iri, {})
 
     def closing(self, limits: JudgeLimits, endpoint: str | None) -> list[Block]:
-        """The description of the pass, with software and replaced metrics; makes it visible."""
+        """Return the description of the pass, with its software, which makes the pass visible."""
         software = this_software()
         blocks = self.recorder.pass_blocks(
             kind="reevaluation" if self._policy is None else reading.POLICY,
@@ -298,25 +298,25 @@ class _Work:
         return [Block(self._store.iris.catalogue, software.entry(self._store.iris)), *blocks]
 
     def parts(self, selection: Selection) -> Iterator[tuple[Task, Part]]:
-        """The selected dialogues with their cases, in parts of one task each."""
+        """Yield the selected dialogues with their cases, in parts of one task each."""
         for execution, recorded in self._executions(selection):
-            todo = self._with_results(execution, self._judgeable(execution, recorded))
+            items = self._with_results(execution, self._judgeable(execution, recorded))
             if self._policy is not None:
-                todo = typed_answers.judgeable(self._policy, todo, self._pass_over)
+                items = typed_answers.judgeable(self._policy, items, self._pass_over)
             if self._variants is not None:
-                todo = self._variants.with_variants(todo)
-            for part in split_parts(todo):
+                items = self._variants.with_variants(items)
+            for part in split_parts(items):
                 yield recorded, part
 
     def _with_results(
-        self, execution: Execution, todo: Sequence[tuple[Dialogue, Case]]
+        self, execution: Execution, items: Sequence[tuple[Dialogue, Case]]
     ) -> list[tuple[Dialogue, Case]]:
         if self._asking is None:
-            return as_recorded(self._store, self._originals, execution, todo)
+            return as_recorded(self._store, self._originals, execution, items)
         ask = self._asking.with_results
         if self._policy:
-            todo = as_recorded(self._store, self._originals, execution, todo)
-        return [(dialogue, ask(dialogue.iri, case, dialogue.answers)) for dialogue, case in todo]
+            items = as_recorded(self._store, self._originals, execution, items)
+        return [(dialogue, ask(dialogue.iri, case, dialogue.answers)) for dialogue, case in items]
 
     def _note(self, scores: DialogueScores, renamed: Mapping[str, str]) -> None:
         """Record the metrics that replace those of ``scores``."""
@@ -385,7 +385,7 @@ class _Work:
         return todo
 
     def _unfit(self, case: Case) -> str | None:
-        """The reason why answers to ``case`` cannot be judged by class or policy, or ``None``."""
+        """Return the reason why class or policy cannot judge answers to ``case``, or ``None``."""
         if self._policy is None:
             return catalogue.obstacle(case)
         module = catalogue.module(case.task_class)

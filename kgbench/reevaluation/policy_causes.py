@@ -29,7 +29,7 @@ def proven_cause(
     before: Mapping[int, ScoredEvaluation],
     noted: Mapping[str, Json],
 ) -> str | None:
-    """The cause shown by an engine's error or by a LIMIT that cuts through ties; else ``None``.
+    """Return the cause shown by an engine's error or a LIMIT that cuts through ties, or ``None``.
 
     ``before`` are the published scores by round, and ``noted`` is the data published with them.
     """
@@ -54,7 +54,7 @@ def likely_cause(
     before: Mapping[int, ScoredEvaluation],
     noted: Mapping[str, Json],
 ) -> str | None:
-    """The cause suggested by the texts of queries and the numbers of rows; else ``None``."""
+    """Return the cause suggested by the texts of queries and the numbers of rows; else ``None``."""
     verdict = verdicts[-1]
     sizes = _sizes(verdict, noted)
     if traits := _traits(case, verdict):
@@ -70,19 +70,19 @@ def likely_cause(
 
 
 def _traits(case: Case, verdict: Verdict) -> list[str]:
-    """Features of the queries that engines treat differently."""
+    """Return the features of the queries that engines treat differently."""
     traits_by_query = [query_traits.traits(text) for _, text in _queries(case, verdict)]
     return [trait for of_query in traits_by_query for trait in of_query]
 
 
 def _queries(case: Case, verdict: Verdict) -> Iterator[tuple[str, str]]:
-    """The query of the answer and the reference query, as far as they exist."""
+    """Yield the query of the answer and the reference query, as far as they exist."""
     texts = (("answer", verdict.infos.get("sparql")), ("reference", case.data.get("refSparql")))
     return ((name, text) for name, text in texts if text)
 
 
 def _sizes(verdict: Verdict, noted: Mapping[str, Json]) -> str:
-    """A text about published numbers of rows that differ from those found here."""
+    """Return a text about published numbers of rows that differ from those found here."""
     texts = []
     sides = (("answer", "prediction", "resultLength"), ("reference", "target", "referenceLength"))
     for name, side, length in sides:
@@ -93,14 +93,14 @@ def _sizes(verdict: Verdict, noted: Mapping[str, Json]) -> str:
 
 
 def _published(noted: Mapping[str, Json], side: str) -> Mapping[str, Json]:
-    """The entry about one of the two results in GRASP's evaluation files."""
+    """Return the entry about one of the two results in GRASP's evaluation files."""
     published = noted.get("published")
     entry = published.get(side) if isinstance(published, Mapping) else None
     return entry if isinstance(entry, Mapping) else {}
 
 
 def _line(message: Json) -> str:
-    """The first line of a message, shortened to a readable length."""
+    """Return the first line of a message, shortened to a readable length."""
     lines = str(message).strip().splitlines() or ["no message"]
     return lines[0] if len(lines[0]) <= _LONGEST else f"{lines[0][:_LONGEST]}…"
 

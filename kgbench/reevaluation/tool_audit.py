@@ -59,7 +59,7 @@ class Audit:
     aside: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     def report(self) -> dict[str, Json]:
-        """The audit as a JSON object."""
+        """Return the audit as a JSON object."""
         aside = [
             {"tool": tool, "reason": reason, "calls": times}
             for (tool, reason), times in sorted(self.aside.items())
@@ -143,7 +143,7 @@ def _recorded(store: Store, run: str | None, selection: Selection) -> Iterator[R
 
 
 def _request(case: Case, use: ToolUse, prompt: str) -> ToolRequest | str:
-    """The request that executes a call again, or the obstacle as a text."""
+    """Return the request that executes a call again, or the obstacle as a text."""
     if use.result.fault is not None:
         return f"the call was not passed to any tool: {use.result.fault}"
     if (foreign := _foreign(case)) is not None:
@@ -163,16 +163,16 @@ def _request(case: Case, use: ToolUse, prompt: str) -> ToolRequest | str:
 
 
 def _foreign(case: Case) -> RecordedTools | None:
-    """The module of a case whose recorded dialogues used another benchmark's tools, or ``None``."""
+    """Return the module of a case recorded with another benchmark's tools, otherwise ``None``."""
     module = catalogue.module(case.task_class)
     return cast("RecordedTools", module) if hasattr(module, "again") else None
 
 
-def _agree(recorded: RecordedCall, now: ToolResult) -> bool:
+def _agree(recorded: RecordedCall, new_result: ToolResult) -> bool:
     request, before = recorded.request, recorded.use.result
     assert isinstance(request, ToolRequest)
     foreign = _foreign(request.case)
-    return now == before if foreign is None else foreign.agree(before, now)
+    return new_result == before if foreign is None else foreign.agree(before, new_result)
 
 
 def _hit_a_limit(result: ToolResult) -> bool:
@@ -181,13 +181,13 @@ def _hit_a_limit(result: ToolResult) -> bool:
 
 
 def _difference(
-    recorded: RecordedCall, request: ToolRequest, now: ToolResult, other: ToolResult
+    recorded: RecordedCall, request: ToolRequest, new_result: ToolResult, other: ToolResult
 ) -> dict[str, Json]:
     use, case = recorded.use, request.case
     foreign = _foreign(case)
     rebuilt = catalogue.make_case(case.suite, case.task_class, case.parameters, case.data, case.uid)
-    foreign_cause = None if foreign is None else foreign.why_different(use.result, now)
-    if _hit_a_limit(use.result) or _hit_a_limit(now):
+    foreign_cause = None if foreign is None else foreign.why_different(use.result, new_result)
+    if _hit_a_limit(use.result) or _hit_a_limit(new_result):
         kind = "time"
     elif rebuilt.digest != case.digest:
         kind = "changed-graph"
@@ -204,11 +204,14 @@ def _difference(
         "tool": use.call.name,
         "class": kind,
         "recorded": _summary(use.result, foreign),
-        "now": _summary(now, foreign),
+        "now": _summary(new_result, foreign),
     }
 
 
 def _summary(result: ToolResult, foreign: RecordedTools | None) -> str:
-    """The outcome of a call; for another benchmark's tool also the first line of the result."""
+    """Return the outcome of a call.
+
+    For another benchmark's tool, the first line of the result follows.
+    """
     first = result.text.partition("\n")[0][:100]
     return str(result.outcome) if foreign is None else f"{result.outcome}: {first}"

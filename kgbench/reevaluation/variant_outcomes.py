@@ -66,10 +66,11 @@ def answer_on_variants(
 
 
 def suspects(answers: Iterable[AnswerOnVariants]) -> dict[str, list[tuple[str, str, str]]]:
-    """The pairs of answers that make a reference suspect, by case: two dialogues and a variant.
+    """Return the pairs of answers that make a reference suspect, by case.
 
-    Both are right on the published graph, come from different models with different queries, and
-    neither is a constant or names an entity; on the variant they share as many columns as expected.
+    A pair is given by two dialogues and a variant. Both answers are right on the published graph,
+    come from different models with different queries, and neither is a constant or names an entity;
+    on the variant they share as many columns as expected.
     """
     by_case: dict[str, list[AnswerOnVariants]] = defaultdict(list)
     for answer in answers:
@@ -87,7 +88,7 @@ def suspects(answers: Iterable[AnswerOnVariants]) -> dict[str, list[tuple[str, s
 
 
 def mark_suspects(answers: Sequence[AnswerOnVariants]) -> list[AnswerOnVariants]:
-    """``answers`` with the outcome :data:`SUSPECT` for those that agree against a reference."""
+    """Return ``answers``, with outcome :data:`SUSPECT` for those that agree against a reference."""
     agreeing = {
         dialogue
         for pairs in suspects(answers).values()
@@ -101,7 +102,7 @@ def mark_suspects(answers: Sequence[AnswerOnVariants]) -> list[AnswerOnVariants]
 
 
 def counts(answers: Sequence[AnswerOnVariants]) -> dict[str, dict[str, int]]:
-    """Numbers of answers by model: exact on the published graph, failing, and by outcome."""
+    """Return numbers of answers by model: exact on the published graph, failing, and by outcome."""
     counted: dict[str, dict[str, int]] = {}
     by_model: dict[str, Counter[str]] = defaultdict(Counter)
     for answer in mark_suspects(answers):
@@ -117,7 +118,7 @@ def counts(answers: Sequence[AnswerOnVariants]) -> dict[str, dict[str, int]]:
 
 
 def report(answers: Sequence[AnswerOnVariants]) -> dict[str, Json]:
-    """The part of ``reevaluate --json`` about variants: counts by model, and each witness."""
+    """Return the part of ``reevaluate --json`` about variants: counts by model, and witnesses."""
     witnesses = [
         {
             "dialogue": answer.dialogue,
@@ -135,7 +136,7 @@ def report(answers: Sequence[AnswerOnVariants]) -> dict[str, Json]:
 
 
 def command(answer: AnswerOnVariants) -> str:
-    """The command that judges the dialogue of an answer on the same variants again."""
+    """Return the command that judges the dialogue of an answer on the same variants again."""
     run = answer.dialogue.split("/run/")[-1].split("/")[0]
     words = ["kgbench", "reevaluate", run, "--task", answer.task, "--model", answer.model]
     words += ["--variants", str(answer.number), "--seed", str(answer.seed)]

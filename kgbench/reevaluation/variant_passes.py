@@ -32,26 +32,28 @@ class VariantPass:
     All cases of the run about one graph share its variants; instances that any case names are kept.
     """
 
-    def __init__(self, store: Store, run: RunInfo, asked: Variants) -> None:
+    def __init__(self, store: Store, run: RunInfo, variants: Variants) -> None:
         self._store = store
         self._run = run
-        self._asked = asked
+        self._variants = variants
         self._named: dict[tuple[str, str], frozenset[str]] = {}
 
-    def with_variants(self, todo: Sequence[tuple[Dialogue, Case]]) -> list[tuple[Dialogue, Case]]:
-        """``todo`` with the variants to judge on in the data of each case."""
+    def with_variants(
+        self, dialogues: Sequence[tuple[Dialogue, Case]]
+    ) -> list[tuple[Dialogue, Case]]:
+        """Return ``dialogues`` with the variants to judge on in the data of each case."""
         prepared: dict[tuple[str, str], Case] = {}
-        for _, case in todo:
+        for _, case in dialogues:
             key = (case.iri, case.digest)
             if key not in prepared:
                 prepared[key] = self._with_variants(case)
-        return [(dialogue, prepared[case.iri, case.digest]) for dialogue, case in todo]
+        return [(dialogue, prepared[case.iri, case.digest]) for dialogue, case in dialogues]
 
     def described(self, recorder: Recorder) -> Block:
-        """The description of the variants of the pass, each as an entity."""
+        """Return the description of the variants of the pass, each as an entity."""
         node = f"<{recorder.evaluation_pass}>"
         lines = []
-        for recipe in self._asked.recipes(()):
+        for recipe in self._variants.recipes(()):
             kind, seed = recipe.kind.value, recipe.seed
             variant = variant_iri(recorder.evaluation_pass, f"{kind}-{seed}")
             lines += [
@@ -67,7 +69,10 @@ class VariantPass:
     def last_outcome(
         self, dialogue: Dialogue, model: str, task: str, verdicts: Sequence[Verdict]
     ) -> AnswerOnVariants:
-        """The outcome of the last answer of a dialogue; ``model`` and ``task`` are labels."""
+        """Return the outcome of the last answer of a dialogue.
+
+        ``model`` and ``task`` are labels.
+        """
         return answer_on_variants(
             dialogue.iri,
             dialogue.case,
@@ -80,16 +85,16 @@ class VariantPass:
         rules_found = rules_of(case.task_class)
         named = self._named_with(case, rules_found)
         variants = Variants(
-            self._asked.count,
-            self._asked.seed,
-            self._asked.kinds,
+            self._variants.count,
+            self._variants.seed,
+            self._variants.kinds,
             tuple(sorted(named)),
             rules_found,
         )
         return with_variants(case, variants)
 
     def _named_with(self, case: Case, rules_found: Rules) -> frozenset[str]:
-        """The IRIs named by all cases of the run with the same graph."""
+        """Return the IRIs named by all cases of the run with the same graph."""
         graph = _graph(case)
         key = (case.task_class, graph)
         if key not in self._named:
@@ -101,7 +106,7 @@ class VariantPass:
         return self._named[key]
 
     def _cases(self, task_class: str) -> list[Case]:
-        """All cases of a task class with dialogues in the run, selected or not."""
+        """Return all cases of a task class with dialogues in the run, selected or not."""
         iris = set()
         for execution in reading.executions(self._store, self._run.graph):
             task = successors.as_successor_task(reading.task(self._store, execution.task))
@@ -116,7 +121,7 @@ class VariantPass:
 
 
 def variants_obstacle(case: Case) -> str | None:
-    """The reason why answers to ``case`` cannot be judged on variants, or ``None``."""
+    """Return the reason why answers to ``case`` cannot be judged on variants, or ``None``."""
     if not case.data.get("refSparql"):
         return f"cases of {case.task_class} without a reference query"
     try:
@@ -127,13 +132,13 @@ def variants_obstacle(case: Case) -> str | None:
 
 
 def variant_iri(evaluation_pass: str, name: str) -> str:
-    """The IRI of a variant of a pass; ``name`` is ``KIND-SEED``."""
+    """Return the IRI of a variant of a pass; ``name`` is ``KIND-SEED``."""
     return f"{evaluation_pass}/variant/{name}"
 
 
 @cache
 def rules_of(task_class: str) -> Rules:
-    """The declared rules for the graphs of a task class, or :data:`NO_RULES`."""
+    """Return the declared rules for the graphs of a task class, or :data:`NO_RULES`."""
     source = shipped(*_RULES)
     for node in source.instances(KGB.VariantRules):
         if task_class in source.texts(node, KGB.taskClassName):

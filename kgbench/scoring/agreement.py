@@ -15,7 +15,7 @@ class Agreement(NamedTuple):
     f1: float
 
     def named(self, prefix: str = "", f1: str = "f1") -> dict[str, float]:
-        """The three values under score names: ``named("list", f1="F1")`` has ``listPrecision``.
+        """Return the three values under score names built from ``prefix`` and ``f1``.
 
         >>> Agreement(1.0, 0.5, 0.6).named("list", f1="F1")
         {'listPrecision': 1.0, 'listRecall': 0.5, 'listF1': 0.6}
@@ -32,17 +32,19 @@ def harmonic(precision: float, recall: float) -> float:
     return 2 * precision * recall / total if total else 0.0
 
 
-def agreement(hits: int, given: int, expected: int, *, precision_of_nothing: float) -> Agreement:
-    """Agreement of ``given`` items, ``hits`` of which are among the ``expected`` ones.
+def agreement(
+    hits: int, answer_count: int, expected_count: int, *, precision_of_nothing: float
+) -> Agreement:
+    """Agreement of the items of an answer, ``hits`` of which are expected.
 
     ``precision_of_nothing`` is the precision if nothing is given; the published scores differ
     in it (1 for sets and lists, 0 for persons named in a text). Recall of nothing expected is 1.
     """
-    precision = hits / given if given else precision_of_nothing
-    recall = hits / expected if expected else 1.0
+    precision = hits / answer_count if answer_count else precision_of_nothing
+    recall = hits / expected_count if expected_count else 1.0
     return Agreement(precision, recall, harmonic(precision, recall))
 
 
-def compare_sets(expected: AbstractSet[str], given: AbstractSet[str]) -> Agreement:
-    """Agreement of two sets; an empty ``given`` has precision 1 (and recall 0)."""
-    return agreement(len(expected & given), len(given), len(expected), precision_of_nothing=1.0)
+def compare_sets(expected: AbstractSet[str], answer: AbstractSet[str]) -> Agreement:
+    """Agreement of two sets; an empty ``answer`` has precision 1 (and recall 0)."""
+    return agreement(len(expected & answer), len(answer), len(expected), precision_of_nothing=1.0)

@@ -19,12 +19,15 @@ _NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?")
 
 
 def lines(answer: str) -> list[str]:
-    """The unchanged lines of ``answer`` that are not blank; only line feeds separate lines."""
+    """Return the unchanged lines of ``answer`` that are not blank.
+
+    Only line feeds separate lines.
+    """
     return [line for line in answer.split("\n") if line.strip()]
 
 
 def repaired(value: str) -> str:
-    """``value`` in the requested form: prefix ``:`` for the namespace, no quotation marks.
+    """Return ``value`` in the requested form: prefix ``:`` for the namespace, no quotation marks.
 
     >>> repaired(' <https://abc.def/ghi/anne> '), repaired('0:bob'), repaired('"UK"')
     (':anne', ':bob', 'UK')
@@ -37,24 +40,24 @@ def repaired(value: str) -> str:
 
 
 def relaxed(value: str) -> str:
-    """``value`` without notation: repaired, without a leading colon, in lower case."""
+    """Return ``value`` without notation: repaired, without a leading colon, in lower case."""
     value = repaired(value)
     return value.removeprefix(":0:").removeprefix(":").lower()
 
 
 def is_number(value: str) -> bool:
-    """Whether a trimmed value is a decimal number."""
+    """Return whether a trimmed value is a decimal number."""
     return _NUMBER.fullmatch(value.strip()) is not None
 
 
 def expects_number(expected: Iterable[str]) -> bool:
-    """Whether the only expected value is a number."""
+    """Return whether the only expected value is a number."""
     values = list(expected)
     return len(values) == 1 and is_number(values[0])
 
 
 def comparisons(expected: Iterable[str], answer: str) -> dict[str, Agreement]:
-    """The agreements called ``""`` (exact), ``trim``, ``fixed`` and ``relaxed``, in this order."""
+    """Return agreements ``""`` (exact), ``trim``, ``fixed`` and ``relaxed``, in this order."""
     values, given = list(expected), lines(answer)
 
     def compare_by(form: Callable[[str], str]) -> Agreement:
@@ -68,9 +71,12 @@ def comparisons(expected: Iterable[str], answer: str) -> dict[str, Agreement]:
     }
 
 
-def _relaxed_set(expected: list[str], answer: str, given: list[str]) -> set[str]:
-    """The relaxed answer set; a list of names is counted if the expected value is a number."""
-    values = set(map(relaxed, given))
+def _relaxed_set(expected: list[str], answer: str, items: list[str]) -> set[str]:
+    """Return the relaxed answer set.
+
+    A list of names is counted if the expected value is a number.
+    """
+    values = set(map(relaxed, items))
     if expects_number(expected) and not (len(values) == 1 and is_number(next(iter(values)))):
         return {str(answer.count(":"))}
     return values

@@ -5,22 +5,26 @@ from __future__ import annotations
 
 
 def by_length(needed: int, answer: str) -> float:
-    """``needed`` characters divided by the length of ``answer``, at most 1; 1 if it is empty."""
+    """Return ``needed`` characters divided by the length of ``answer``, at most 1.
+
+    The result is 1 if ``answer`` is empty.
+    """
     return min(1.0, needed / len(answer)) if answer else 1.0
 
 
 def by_blanks(expected: str, answer: str) -> float:
-    """Spaces (U+0020) in ``expected`` plus 1, divided by those in ``answer`` plus 1, at most 1.
+    """Return the spaces in ``expected`` plus 1, divided by those in ``answer`` plus 1, at most 1.
 
-    Line breaks and fences do not count.
+    Spaces are U+0020: line breaks and fences do not count.
     """
     return min(1.0, (expected.count(" ") + 1) / (answer.count(" ") + 1))
 
 
 def by_block(block: str | None, answer: str) -> float:
-    """The share of ``block``, with its fences, in the length of ``answer``; 0 without a block.
+    """Return the share of ``block``, with its fences, in the length of ``answer``.
 
-    White space around the block does not count if the answer has no other text.
+    The share is 0 without a block. White space around the block does not count if the answer has no
+    other text.
     """
     if block is None:
         return 0.0

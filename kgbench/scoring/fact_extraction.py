@@ -64,14 +64,14 @@ def fact_agreement(triples: Sequence[Triple], truth: Sequence[Fact]) -> dict[str
 
 
 def key(subject: str, relation: str, object_: str) -> str:
-    """A key that is equal for facts that count as the same."""
+    """Return a key that is equal for facts that count as the same."""
     return folded(subject) + folded(relation) + folded(object_)
 
 
 def mention_context(
     sentence: str, ontology: Ontology, stems: Callable[[str], str] = stemmed
 ) -> str:
-    """The stems of the sentence and the concept labels, which follow it without a space."""
+    """Return the stems of the sentence and the concept labels, which follow it without a space."""
     return _context(sentence + " ".join(c.label for c in ontology.concepts), stems)
 
 
@@ -81,5 +81,5 @@ def _context(text: str, stems: Callable[[str], str]) -> str:
 
 
 def is_mentioned(entity: str, context: str, stems: Callable[[str], str] = stemmed) -> bool:
-    """Whether the stems of ``entity`` are a substring of ``context``."""
+    """Return whether the stems of ``entity`` are a substring of ``context``."""
     return stems(entity).replace(_FILLER, "") in context

@@ -49,7 +49,10 @@ def own_scores(
 
 
 def known_types(truth: Sequence[Fact], ontology: Ontology) -> dict[str, set[str]]:
-    """The classes of a reference's entities: domains and ranges of the relations that they have."""
+    """Return the classes of a reference's entities.
+
+    These are the domains and ranges of the relations that the entities have.
+    """
     types: dict[str, set[str]] = {}
     for fact in truth:
         for relation in ontology.relations_named.get(fact.relation.replace(" ", "_"), ()):
@@ -76,7 +79,7 @@ class _Mentioned:
 
 
 def _conforms(triple: Triple, ontology: Ontology, types: Types, stated: Types) -> bool:
-    """Whether a fact fits a relation of its name, domain and range included."""
+    """Return whether a fact fits a relation of its name, domain and range included."""
     subject, name, object_ = triple
     return any(
         _fits(relation, subject, object_, ontology, types)
@@ -86,7 +89,10 @@ def _conforms(triple: Triple, ontology: Ontology, types: Types, stated: Types) -
 
 
 def _fits(relation: Relation, subject: str, object_: str, ontology: Ontology, types: Types) -> bool:
-    """Whether dates and numbers occur only in the range of suitable relations, not reversed."""
+    """Return whether dates and numbers occur only in the range of suitable relations.
+
+    Subject and object must not be reversed.
+    """
     if is_date(subject) or is_number(subject):
         return False
     range_label = ontology.concept_labels.get(relation.range, relation.range).lower()
@@ -101,7 +107,7 @@ def _fits(relation: Relation, subject: str, object_: str, ontology: Ontology, ty
 def _reversed(
     relation: Relation, subject: AbstractSet[str] | tuple[()], object_: AbstractSet[str] | tuple[()]
 ) -> bool:
-    """Whether the known classes of subject and object show that they are swapped."""
+    """Return whether the known classes of subject and object show that they are swapped."""
     if relation.domain == relation.range:
         return False
     is_right_way = relation.domain in subject or relation.range in object_
@@ -111,7 +117,7 @@ def _reversed(
 def _as_stated(
     relation: Relation, subject: str, object_: str, ontology: Ontology, stated: Types
 ) -> bool:
-    """Whether the classes that an answer states agree with domain and range of the relation."""
+    """Return whether classes stated by an answer agree with domain and range of the relation."""
     for entity, concept in ((subject, relation.domain), (object_, relation.range)):
         types = stated.get(folded(entity))
         if types and concept in ontology.concept_labels and concept not in types:

@@ -148,7 +148,7 @@ def _candidates(lines: list[str]) -> Iterator[_Candidate]:
 
 
 def _mark(number: int, line: str) -> _Fence | Block | None:
-    """The fence in a line, the block that consists of this line, or ``None``."""
+    """Return the fence in a line, the block that consists of this line, or ``None``."""
     if "```" not in line and "~~~" not in line:
         return None
     line = line.rstrip()
@@ -170,7 +170,7 @@ def _mark(number: int, line: str) -> _Fence | Block | None:
 
 
 def _info(after: str) -> tuple[str | None, str]:
-    """The info string and the content after a fence; ``None`` and "" if that is prose."""
+    """Return the info string and the content after a fence; ``None`` and "" if that is prose."""
     first, _, rest = after.partition(" ")
     if first.rstrip(":").casefold() in _LANGUAGES:
         return (first, rest.strip()) if _CODE & set(rest) else (after, "")
@@ -227,7 +227,7 @@ def _block(lines: list[str], opening: _Fence, closing: _Fence) -> Block:
 
 
 def _unclosed(lines: list[str], opening: _Fence, end: int) -> Iterator[_Candidate]:
-    """The block from ``opening`` to the line before ``end``, unless it is blank."""
+    """Yield the block from ``opening`` to the line before ``end``, unless it is blank."""
     body = _body(opening, lines[opening.line + 1 : end])
     if body.strip():
         source = _source(lines, opening, end - 1, lines[end - 1])
@@ -235,7 +235,7 @@ def _unclosed(lines: list[str], opening: _Fence, end: int) -> Iterator[_Candidat
 
 
 def _body(opening: _Fence, inner: list[str]) -> str:
-    """The content without the margin that all lines share."""
+    """Return the content without the margin that all lines share."""
     quotations = opening.margin.count(">")
     lines = [_unquoted(line, quotations).removesuffix("\r") for line in inner]
     indentation = (len(line) - len(line.lstrip(" \t")) for line in lines if line.strip())

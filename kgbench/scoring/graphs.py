@@ -24,7 +24,7 @@ def with_uniform_blank_nodes(line: str) -> str:
 
 
 def line_set(triples: Iterable[str]) -> frozenset[str]:
-    """The set by which graphs are compared: the lines with uniform blank nodes, and one empty line.
+    """Return the lines with uniform blank nodes and one empty line, by which graphs are compared.
 
     The empty line comes from the published scores, which split a serialised graph at line breaks:
     even an empty graph shares it with every other.
@@ -32,9 +32,9 @@ def line_set(triples: Iterable[str]) -> frozenset[str]:
     return frozenset({"", *map(with_uniform_blank_nodes, triples)})
 
 
-def compare_graphs(expected: Iterable[str], given: Iterable[str]) -> Agreement:
+def compare_graphs(expected: Iterable[str], answer: Iterable[str]) -> Agreement:
     """Agreement of two graphs, each as N-Triples lines without line breaks (see :func:`line_set`).
 
     Two graphs that differ only in which blank node has which value count as equal.
     """
-    return compare_sets(line_set(expected), line_set(given))
+    return compare_sets(line_set(expected), line_set(answer))

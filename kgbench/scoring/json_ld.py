@@ -27,7 +27,7 @@ class IllFormedJsonLd(KgbenchError):
 
 
 def rows(document: Mapping[str, Any]) -> frozenset[str]:
-    """The triples of a JSON-LD document, as N-Triples without the full stop.
+    """Return the triples of a JSON-LD document, as N-Triples without the full stop.
 
     The name of a named graph follows its triples. Raises :class:`IllFormedJsonLd` for a document
     that the processor refuses, for example because of a remote context.
@@ -54,7 +54,7 @@ def framed(nodes: Sequence[Any], frame: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def leaves(tree: Any, node: str = "", path: str = "") -> Iterator[str]:
-    """The values of a framed tree, each with the identifier of its node and the path to it.
+    """Yield the values of a framed tree, each with the identifier of its node and the path to it.
 
     Positions in arrays are left out, so that their order does not matter.
     """
@@ -139,7 +139,7 @@ _OPTIONS: Final = {"documentLoader": _refuse, "base": ""}
 
 
 def _error_message(error: BaseException) -> str:
-    """The message of the innermost cause, with the term or keyword that it concerns."""
+    """Return the message of the innermost cause, with the term or keyword that it concerns."""
     cause = error
     while cause.__cause__ is not None:
         cause = cause.__cause__

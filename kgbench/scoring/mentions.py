@@ -48,7 +48,7 @@ class MentionedIn:
     sentence: str
 
     def mentions(self, entity: str) -> bool:
-        """Whether the sentence mentions ``entity`` as an acronym, another name, a date, a number.
+        """Return whether the sentence mentions ``entity``, a date, number, acronym or other name.
 
         * A date is mentioned if its year is and, unless it is 1 January (the data's filler for a
           whole year), also its day and month.
@@ -106,12 +106,12 @@ class MentionedIn:
         return len(last) >= _LEAST_NAME and last[0].isupper() and last in self._words
 
     def _has_acronym(self, entity: str) -> bool:
-        """Whether the sentence writes out what ``entity`` abbreviates."""
+        """Return whether the sentence writes out what ``entity`` abbreviates."""
         letters = entity.strip().replace(".", "")
         return letters.isupper() and letters in self._initials
 
     def _has_expansion(self, entity: str) -> bool:
-        """Whether the sentence abbreviates what ``entity`` writes out."""
+        """Return whether the sentence abbreviates what ``entity`` writes out."""
         words = _WORD.findall(_without_accents(entity))
         for candidate in (words, [word for word in words if word.lower() not in _SMALL]):
             letters = "".join(word[0] for word in candidate).upper()
@@ -126,7 +126,7 @@ class MentionedIn:
 
 
 def is_date(text: str) -> bool:
-    """Whether ``text`` is a calendar date in one of the forms of the data.
+    """Return whether ``text`` is a calendar date in one of the forms of the data.
 
     >>> is_date("01 January 2010"), is_date("1944-07-28"), is_date("2010 films")
     (True, True, False)
@@ -135,7 +135,7 @@ def is_date(text: str) -> bool:
 
 
 def is_number(text: str) -> bool:
-    """Whether ``text`` is a number, with or without separators of thousands."""
+    """Return whether ``text`` is a number, with or without separators of thousands."""
     return _NUMBER.fullmatch(_plain_number(text)) is not None
 
 
@@ -156,7 +156,7 @@ def _date(text: str) -> tuple[int, int, int] | None:
 
 
 def _without_accents(text: str) -> str:
-    """``text`` without the marks of accented letters."""
+    """Return ``text`` without the marks of accented letters."""
     if text.isascii():
         return text
     # One character at a time, because normalising a long run of marks takes quadratic time.

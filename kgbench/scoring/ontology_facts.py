@@ -70,7 +70,7 @@ class Ontology:
         return by_name
 
     def as_json(self) -> dict[str, Json]:
-        """The ontology as case data hold it."""
+        """Return the ontology as case data hold it."""
         return {
             "id": self.id,
             "title": self.title,
@@ -80,7 +80,7 @@ class Ontology:
 
 
 def ontology_from(data: Mapping[str, Json]) -> Ontology:
-    """The ontology that :meth:`Ontology.as_json` wrote."""
+    """Return the ontology that :meth:`Ontology.as_json` wrote."""
     return Ontology(
         data["id"],
         data["title"],
@@ -90,10 +90,10 @@ def ontology_from(data: Mapping[str, Json]) -> Ontology:
 
 
 def facts_from(data: Sequence[Json]) -> tuple[Fact, ...]:
-    """Facts from ``[[subject, relation, object], ...]``."""
+    """Return facts from ``[[subject, relation, object], ...]``."""
     return tuple(Fact(*item) for item in data)
 
 
 def facts_json(facts: Sequence[Fact]) -> list[Json]:
-    """Facts as ``[[subject, relation, object], ...]``."""
+    """Return facts as ``[[subject, relation, object], ...]``."""
     return [[fact.subject, fact.relation, fact.object] for fact in facts]

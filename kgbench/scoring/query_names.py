@@ -23,9 +23,10 @@ _STRINGS = {
 
 
 def names(query: str, prefixes: Mapping[str, str]) -> set[str]:
-    """The prefixed names as written, ``a`` as ``rdf:type``, full IRIs shortened by ``prefixes``.
+    """Return the names in a query, with full IRIs shortened by ``prefixes``.
 
-    Prefix declarations and strings are ignored; an IRI that no prefix fits stays ``<iri>``.
+    Prefixed names are as written, and ``a`` is ``rdf:type``. Prefix declarations and strings are
+    ignored; an IRI that no prefix fits stays ``<iri>``.
     """
     used = set()
     for match in _tokens(_PREFIX.sub(" ", query)):
@@ -39,7 +40,10 @@ def names(query: str, prefixes: Mapping[str, str]) -> set[str]:
 
 
 def _tokens(text: str) -> Iterator[re.Match[str]]:
-    """The names in ``text`` outside of strings; an unclosed quotation mark begins no string."""
+    """Yield the names in ``text`` outside of strings.
+
+    An unclosed quotation mark begins no string.
+    """
     position = 0
     unclosed = dict.fromkeys(_STRINGS, 0)
     while (match := _TOKEN.search(text, position)) is not None:

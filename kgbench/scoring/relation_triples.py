@@ -65,7 +65,7 @@ def parse(answer: str, cleaning: str = "none") -> ParsedFacts:
 
 
 def cleanings_of(answer: str, triples: Sequence[Triple]) -> tuple[str, ...]:
-    """The cleanings (names in :data:`CLEANINGS`) that parse ``answer`` into exactly ``triples``.
+    """Return the names in :data:`CLEANINGS` that parse ``answer`` into exactly ``triples``.
 
     >>> cleanings_of("director(Psycho, Hitchcock)", [("Psycho", "director", "Hitchcock")])
     ('strip', 'strip-quotes')
@@ -82,7 +82,7 @@ def cleanings_of(answer: str, triples: Sequence[Triple]) -> tuple[str, ...]:
 
 
 def _matches(text: str) -> Iterator[tuple[int, int, str, str, str]]:
-    """Positions of first and last character, relation, subject and object of each fact."""
+    """Yield positions of first and last character, relation, subject and object of each fact."""
     position = comma = close = 0
     while (opening := _OPENING.search(text, position)) is not None:
         start = opening.end()
@@ -101,7 +101,7 @@ def _matches(text: str) -> Iterator[tuple[int, int, str, str, str]]:
 
 
 def _lines(text: str, spans: list[tuple[int, int]]) -> tuple[int, int]:
-    """The number of lines that are not blank, and of those that touch none of ``spans``."""
+    """Return the number of lines that are not blank, and of those that touch none of ``spans``."""
     lines = text.split("\n")
     ends = list(accumulate(len(line) + 1 for line in lines))
     touched = {

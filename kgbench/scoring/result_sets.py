@@ -14,12 +14,12 @@ Row = tuple[str | None, ...]
 
 
 def values(rows: Iterable[Row], prefixes: Mapping[str, str]) -> set[str]:
-    """All bound values of all rows and columns, each as :func:`term_value` writes it."""
+    """Return all bound values of all rows and columns, each as :func:`term_value` writes it."""
     return {term_value(term, prefixes) for row in rows for term in row if term is not None}
 
 
 def bound_rows(rows: Iterable[Row]) -> int:
-    """The number of rows with at least one bound value."""
+    """Return the number of rows with at least one bound value."""
     return sum(any(term is not None for term in row) for row in rows)
 
 
@@ -38,7 +38,7 @@ def term_value(term: str, prefixes: Mapping[str, str]) -> str:
 
 
 def shorten_iri(iri: str, prefixes: Mapping[str, str]) -> str:
-    """``prefix:local`` by the longest namespace that fits, else ``<iri>``."""
+    """Return ``prefix:local`` by the longest namespace that fits, else ``<iri>``."""
     best = max(
         (item for item in prefixes.items() if item[1] and iri.startswith(item[1])),
         key=lambda item: len(item[1]),

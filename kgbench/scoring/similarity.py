@@ -12,7 +12,7 @@ TIMES: Final = 50
 
 @lru_cache(maxsize=256)  # models often repeat an answer to the same question
 def ratio(text: str, reference: str) -> float:
-    """The ratio of :class:`difflib.SequenceMatcher`, from 0 to 1.
+    """Return the ratio of :class:`difflib.SequenceMatcher`, from 0 to 1.
 
     The ratio is not symmetric: the order of the arguments matters. The popularity heuristic stays
     on, so that near-identical texts of more than 200 characters may reach only 0.9. A text more
@@ -25,7 +25,7 @@ def ratio(text: str, reference: str) -> float:
 
 
 def improvement(ratio: float, baseline: float) -> float:
-    """The improvement of ``ratio`` over ``baseline``, the similarity before the change.
+    """Return the improvement of ``ratio`` over ``baseline``, the similarity before the change.
 
     It is 0.2 ratio/baseline up to the baseline, then linear to 1. Not clamped: rounding can give
     1.0000000000000002. Source: Meyer et al., LLM-KG-Bench 3.0, ESWC 2025, section 3.4.1.

@@ -42,7 +42,7 @@ _loading = threading.Lock()
 
 
 def folded(text: str) -> str:
-    """``text`` in lower case without underscores and white space.
+    """Return ``text`` in lower case without underscores and white space.
 
     >>> folded("Cast_Member of")
     'castmemberof'
@@ -51,14 +51,15 @@ def folded(text: str) -> str:
 
 
 def stemmed(text: str) -> str:
-    """The stems of all tokens of ``text``, joined and :func:`folded`."""
+    """Return the stems of all tokens of ``text``, joined and :func:`folded`."""
     return _short(text) if len(text) <= _LONGEST_CACHED else _stemmed(text)
 
 
 def stemmed_by_sentence(text: str) -> str:
-    """As :func:`stemmed`, but each part that ends in a mark and white space is tokenised alone.
+    """Return the stems of ``text`` as :func:`stemmed`, but with each sentence tokenised alone.
 
-    This imitates a sentence splitter that takes every such mark as the end of a sentence.
+    A sentence is a part that ends in a mark and white space. This imitates a sentence splitter that
+    takes every such mark as the end of a sentence.
     """
     return "".join(map(stemmed, _SENTENCE_END.split(text)))
 
@@ -90,7 +91,10 @@ def _short(text: str) -> str:
 
 
 def _chunk_stems(chunk: str, *, first: bool, last: bool = False) -> str:
-    """The stems of a chunk between spaces; ``first`` and ``last`` mark the ends of the text."""
+    """Return the stems of a chunk between spaces.
+
+    ``first`` and ``last`` mark the ends of the text.
+    """
     if chunk.isalnum() and chunk.lower() not in _SPLIT_WORDS:
         return _stem(chunk)
     if len(chunk) > _LONGEST_CACHED:
@@ -110,7 +114,10 @@ def _cached_stems(chunk: str, first: bool, last: bool) -> str:
 
 
 def _stems_between(chunk: str, *, first: bool, last: bool) -> str:
-    """The stems of a chunk, tokenised with a token before and after it unless it is at an end."""
+    """Return the stems of a chunk that is tokenised with a token before and after it.
+
+    There is no such token at an end of the text.
+    """
     tokenise, _ = _tools()
     before, behind = "" if first else "0 ", "" if last else " 0"
     tokens = tokenise(f"{before}{chunk}{behind}")

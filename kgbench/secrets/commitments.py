@@ -116,9 +116,9 @@ class Commitments:
             self.record[opening.commitment] = opening
         return opening.commitment
 
-    def tag(self, what: str, value: str) -> str:
+    def tag(self, purpose: str, value: str) -> str:
         """Return keyed digits that stand for a value that is never disclosed."""
-        return self._mac(f"tag {what}", _encoded(value)).hex()
+        return self._mac(f"tag {purpose}", _encoded(value)).hex()
 
     def veil(self, digits: str) -> str:
         """Encrypt an even number of hexadecimal digits into as many others.

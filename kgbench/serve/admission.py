@@ -49,37 +49,37 @@ class Admitted(NamedTuple):
     shape: str
 
 
-def admit(query: str, most: int = TOKENS) -> Admitted:
+def admit(query: str, max_tokens: int = TOKENS) -> Admitted:
     """Classify ``query``, in time linear in its length.
 
     Raises :class:`~kgbench.serve.refusals.Refused` for queries that are never executed, and
-    :class:`~kgbench.execution.lexer.TooManyTokens` beyond ``most`` tokens.
+    :class:`~kgbench.execution.lexer.TooManyTokens` beyond ``max_tokens``.
     """
     if len(query) > LONGEST:
         raise Refused(413, f"the query is longer than {LONGEST:,} characters")
     # Clients repeat queries with other IRIs: the result is cached by the text without IRIs.
     shape = query if "\\" in query else _PLAIN_IRI.sub("<>", query)
     if len(shape) > LONGEST_LOOKUP:
-        return _admit(query, most)
+        return _admit(query, max_tokens)
     try:
-        known = _admit_shape(shape, most)
+        known = _admit_shape(shape, max_tokens)
     except Refused:
-        return _admit(query, most)  # the message must be about the query, not about its shape
+        return _admit(query, max_tokens)  # the message must be about the query, not about its shape
     if known.lookup is None:
         return known
     if len(query) > LONGEST_LOOKUP:
-        return _admit(query, most)._replace(lookup=None)
+        return _admit(query, max_tokens)._replace(lookup=None)
     return known._replace(lookup=query + known.lookup.removeprefix(shape))
 
 
 @lru_cache(maxsize=1024)
-def _admit_shape(shape: str, most: int) -> Admitted:
-    return _admit(shape, most)
+def _admit_shape(shape: str, max_tokens: int) -> Admitted:
+    return _admit(shape, max_tokens)
 
 
-def _admit(query: str, most: int = TOKENS) -> Admitted:
-    all_tokens = list(lexer.tokens(query, most))
-    if lexer.refusal(query, all_tokens, most) == lexer.ASKS_ELSEWHERE:
+def _admit(query: str, max_tokens: int = TOKENS) -> Admitted:
+    all_tokens = list(lexer.tokens(query, max_tokens))
+    if lexer.refusal(query, all_tokens, max_tokens) == lexer.ASKS_ELSEWHERE:
         raise Refused(400, f"{lexer.ASKS_ELSEWHERE} here")
     if lexer.is_deeper(query, DEEPEST, all_tokens):
         raise Refused(400, f"the query is nested deeper than {DEEPEST} levels")
@@ -133,7 +133,7 @@ def _lookup(query: str, tokens: Sequence[Token]) -> str | None:
         tokens[index].kind is Kind.VARIABLE or tokens[index].text == "*"
     ):
         index += 1
-    shown = {token.text[1:] for token in tokens[1:index]}
+    projection = {token.text[1:] for token in tokens[1:index]}
     remaining = [token for token in tokens[index:] if token.text.upper() != "WHERE"]
     texts = [token.text.upper() for token in remaining]
     if texts[:1] != ["{"] or index == 1:
@@ -147,7 +147,7 @@ def _lookup(query: str, tokens: Sequence[Token]) -> str | None:
     pattern = remaining[inner : inner + 3]
     closing = [text for text in texts[inner + 3 :] if text != "."]
     depth = 2 if graph else 1
-    if closing[:depth] != ["}"] * depth or not _is_bounded(pattern, graph, shown):
+    if closing[:depth] != ["}"] * depth or not _is_bounded(pattern, graph, projection):
         return None
     tail = closing[depth:]
     if not tail:
@@ -157,16 +157,17 @@ def _lookup(query: str, tokens: Sequence[Token]) -> str | None:
     return None
 
 
-def _is_bounded(pattern: Sequence[Token], graph: Sequence[Token], shown: set[str]) -> bool:
+def _is_bounded(pattern: Sequence[Token], graph: Sequence[Token], projection: set[str]) -> bool:
     """Return whether each index step yields a row.
 
     ``pattern`` is subject, predicate and object. No variable may occur twice, the subject or the
-    graph must be given, and the ``shown`` variables must be in the pattern (``""`` is ``*``).
+    graph must be given, and the variables of the ``projection`` must be in the pattern (``""`` is
+    ``*``).
     """
     for position, token in enumerate(pattern):
         if token.kind not in _TERMS and not (position == 1 and token.text == "a"):
             return False
     names = [t.text[1:] for t in (*pattern, *graph) if t.kind is Kind.VARIABLE]
-    if len(names) != len(set(names)) or not names or not shown - {""} <= set(names):
+    if len(names) != len(set(names)) or not names or not projection - {""} <= set(names):
         return False
     return bool(graph) or pattern[0].kind is not Kind.VARIABLE

@@ -102,20 +102,22 @@ def _thing(view: View, iri: str, reveal: bool) -> dict[str, Any]:
     return {} if build is None else build(view, iri, reveal=reveal)
 
 
-def example(view: View, asked: Mapping[str, str]) -> str:
-    """Return the text of the declared query ``asked["name"]`` with values for its parameters.
+def example(view: View, parameters: Mapping[str, str]) -> str:
+    """Return the text of the declared query ``parameters["name"]`` with values for its parameters.
 
-    Values are taken from ``asked``. Missing ones are filled from the store: the graphs of the
+    Values are taken from ``parameters``. Missing ones are filled from the store: the graphs of the
     suite's first passes, the first dialogue, the first observation.
     """
-    query = queries.load(asked["name"])
+    query = queries.load(parameters["name"])
     values: dict[str, Any] = {
-        p.name: asked[p.name] for p in query.parameters if p.name in asked and p.name != "name"
+        p.name: parameters[p.name]
+        for p in query.parameters
+        if p.name in parameters and p.name != "name"
     }
     needed = {p.name for p in query.parameters if not p.optional} - set(values)
     to_fill = needed | ({p.name for p in query.parameters} & {"passGraph", "runGraph"})
     for name in to_fill - set(values):
-        values[name] = _filled(view, name, asked.get("suite"))
+        values[name] = _filled(view, name, parameters.get("suite"))
     if "suite" in values and not values["suite"].startswith("http"):
         del values["suite"]
     lines = queries.bind(query, **values).splitlines(keepends=True)

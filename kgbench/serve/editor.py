@@ -58,7 +58,7 @@ class Editor:
             parameters = {
                 name[:_LONGEST_VALUE]: value[:_LONGEST_VALUE] for name, value in parameters.items()
             }
-            text = await self._computing.get(view, "example", asked=parameters)
+            text = await self._computing.get(view, "example", parameters=parameters)
         context: dict[str, Any] = {
             "query": text or _FIRST,
             "examples": _examples(),

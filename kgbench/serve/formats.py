@@ -14,7 +14,7 @@ class Format(NamedTuple):
 
     name: str
     media: str
-    asked: tuple[str, ...]
+    accepted_types: tuple[str, ...]
 
     @property
     def content_type(self) -> str:
@@ -60,11 +60,11 @@ def _negotiate(accept: str | None, offered: tuple[Format, ...]) -> Format | None
     known = [
         media_type
         for form in offered
-        for media_type in form.asked
+        for media_type in form.accepted_types
         if media_type == form.media or media_type in header
     ]
     media = choose(accept, known)
-    return next((form for form in offered if media in form.asked), None)
+    return next((form for form in offered if media in form.accepted_types), None)
 
 
 def negotiate(
@@ -75,7 +75,7 @@ def negotiate(
     ``wanted`` is the name or media type in a ``format`` parameter. It takes precedence over the
     Accept header, unless it is unknown.
     """
-    matching = (f for f in offered if wanted and (wanted == f.name or wanted in f.asked))
+    matching = (f for f in offered if wanted and (wanted == f.name or wanted in f.accepted_types))
     if form := next(matching, None):
         return form
     return _negotiate(None if accept is None else accept[:LONGEST], offered)

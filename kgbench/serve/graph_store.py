@@ -104,7 +104,7 @@ class GraphStore:
         job = self._service.job(view, chosen.name, graph=graph)
         quick = self._service.settings.limits.quick_seconds
         return await stream_response(
-            request, self._service.pool.run(job, held=view), headers, quick
+            request, self._service.pool.run(job, resource=view), headers, quick
         )
 
     async def write(self, request: Request, graph: str | None) -> Response:

@@ -176,7 +176,7 @@ class Pages:
         if wanted:
             text = queries.bind(queries.load("search-answers"), text=wanted)
             answer = await self._service.pool.run(
-                self._service.job(view, "json", query=text), held=view
+                self._service.job(view, "json", query=text), resource=view
             )
             rows = json.loads(await answer.whole())["results"]["bindings"]
         hits = [_hit(row, wanted) for row in rows]

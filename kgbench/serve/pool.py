@@ -42,12 +42,12 @@ _LONGEST_QUICK = 5  # maximum wall-clock time of a quick job, as a multiple of t
 class RemainingChunks:
     """The remaining chunks of a heavy answer, until its time limit; must be closed.
 
-    At the time limit the slot is freed even if the client does not read. ``held`` is kept alive
+    At the time limit the slot is freed even if the client does not read. ``resource`` is kept alive
     until then, such as the snapshot that the answer is read from.
     """
 
-    def __init__(self, pool: Pool, worker: Worker, end: float, held: object) -> None:
-        self._pool, self._worker, self._end, self._held = pool, worker, end, held
+    def __init__(self, pool: Pool, worker: Worker, end: float, resource: object) -> None:
+        self._pool, self._worker, self._end, self._resource = pool, worker, end, resource
         self._open = True
         # __anext__ checks the time limit; the timer ends the job if the client stops reading and
         # never asks for the next chunk.
@@ -122,15 +122,17 @@ class Pool:
         """Kill all workers."""
         await self.seats.close()
 
-    async def run(self, job: dict[str, Any], key: Key | None = None, held: object = None) -> Answer:
+    async def run(
+        self, job: dict[str, Any], key: Key | None = None, resource: object = None
+    ) -> Answer:
         """Run ``job`` and return its answer; raises :class:`~kgbench.serve.refusals.Refused`.
 
-        ``key`` identifies its cost; ``held`` is kept alive until the answer is complete.
+        ``key`` identifies its cost; ``resource`` is kept alive until the answer is complete.
         """
         job = {**job, "rows": self.limits.rows, "bytes": self.limits.answer_bytes}
         expected = await self._expected(key)
         if expected is Cost.HEAVY:
-            return await self._run_heavy(job, key, held)
+            return await self._run_heavy(job, key, resource)
         end = time.monotonic() + self.limits.seconds
         async with contextlib.AsyncExitStack() as slots:
             if key is not None and expected is Cost.UNKNOWN:
@@ -155,9 +157,9 @@ class Pool:
                 await self._heavy.acquire()
                 self.seats.refill()
                 worker.step_back()
-                return Answer(b"".join(pieces), RemainingChunks(self, worker, end, held))
+                return Answer(b"".join(pieces), RemainingChunks(self, worker, end, resource))
             await self.seats.replace(worker)
-        return await self._run_heavy(job, None, held)
+        return await self._run_heavy(job, None, resource)
 
     async def _expected(self, key: Key | None) -> Cost:
         """Return the expected cost of a query, after a running trial of its shape.
@@ -215,7 +217,7 @@ class Pool:
         else:
             await self.seats.replace(worker)
 
-    async def _run_heavy(self, job: dict[str, Any], key: Key | None, held: object) -> Answer:
+    async def _run_heavy(self, job: dict[str, Any], key: Key | None, resource: object) -> Answer:
         """Run a job that was heavy before, when a heavy slot is free.
 
         If the job is quick this time, because the data have changed, it counts as light from now
@@ -239,7 +241,7 @@ class Pool:
             self.costs.note(key, light=True)
             await self.finish(worker)
             return Answer(b"".join(pieces))
-        return Answer(b"".join(pieces), RemainingChunks(self, worker, end, held))
+        return Answer(b"".join(pieces), RemainingChunks(self, worker, end, resource))
 
     async def finish(self, worker: Worker) -> None:
         """Kill the worker of a heavy job and free its slot."""

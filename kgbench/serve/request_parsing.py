@@ -41,20 +41,20 @@ class PreparedOperation(NamedTuple):
     admitted: Admitted | None
 
 
-def operation(sent: RawRequest, base: str, most: int = TOKENS) -> PreparedOperation | None:
+def operation(sent: RawRequest, base: str, max_tokens: int = TOKENS) -> PreparedOperation | None:
     """Parse the operation of a request; ``None`` if a GET has no query.
 
     If the client may write, an update gets ``base`` for relative IRIs and is tried on an empty
     store, so that hostile text meets the engine's parser in this process first. Raises
     :class:`~kgbench.serve.refusals.Refused`, and
-    :class:`~kgbench.execution.lexer.TooManyTokens` if a query has more than ``most`` tokens.
+    :class:`~kgbench.execution.lexer.TooManyTokens` if a query has more than ``max_tokens``.
     """
     _check_type(sent.content_type)
     parsed = protocol.parse_request(sent.method, sent.url_query, sent.content_type, sent.body)
     if parsed is None:
         return None
     if parsed.kind == "query":
-        return PreparedOperation(parsed, admit(parsed.text, most))
+        return PreparedOperation(parsed, admit(parsed.text, max_tokens))
     if not sent.may_write:
         return PreparedOperation(parsed, None)
     text = updates.prepare_update(parsed, base)
@@ -90,7 +90,7 @@ def _check_type(content_type: str | None) -> None:
 
 def _form(media: str) -> formats.Format:
     """Return the graph format of a media type, or raise 415."""
-    form = next((f for f in GRAPHS if media in f.asked), None)
+    form = next((f for f in GRAPHS if media in f.accepted_types), None)
     if form is None:
         known = ", ".join(graph_format.media for graph_format in GRAPHS)
         raise Refused(415, f"send one graph as the request body, with its Content-Type: {known}")

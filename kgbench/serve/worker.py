@@ -178,9 +178,9 @@ def _write_graph(triples: Iterable[Any], job: Mapping[str, Any], stream: BinaryI
     output.flush()
 
 
-def _counted(triples: Iterable[Any], most: int) -> Iterator[Any]:
+def _counted(triples: Iterable[Any], limit: int) -> Iterator[Any]:
     for count, triple in enumerate(triples):
-        if count >= most:
+        if count >= limit:
             raise LimitReached
         yield triple
 

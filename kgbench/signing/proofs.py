@@ -180,10 +180,12 @@ def parse_time(text: object) -> datetime:
     return parsed
 
 
-def _signed_bytes(unsigned: Document, said: Mapping[str, Any]) -> bytes:
+def _signed_bytes(unsigned: Document, proof_options: Mapping[str, Any]) -> bytes:
     """Return the bytes that are signed (section 3.2.4)."""
-    options = {"@context": unsigned["@context"], **said}
-    return b"".join(hashlib.sha256(canonical(quads(part))).digest() for part in (options, unsigned))
+    all_options = {"@context": unsigned["@context"], **proof_options}
+    return b"".join(
+        hashlib.sha256(canonical(quads(part))).digest() for part in (all_options, unsigned)
+    )
 
 
 def _refuse_nested(value: Any, levels: int) -> None:

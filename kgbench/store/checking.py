@@ -30,12 +30,12 @@ class Part:
 
     name: str
     folder: Path
-    found: Examination = field(default_factory=Examination)
+    examination: Examination = field(default_factory=Examination)
 
     @property
     def readable(self) -> bool:
         """Whether all of it can be read."""
-        return not self.found.damage
+        return not self.examination.damage
 
 
 def check(path: Path) -> CheckResult:
@@ -81,8 +81,8 @@ def examined_parts(path: Path, *, with_owner: bool) -> list[Part]:
             faults = list(checksums.faults(snapshot))
             sums = checksums.read(snapshot) or {}
             sure = checksums.is_proof(snapshot) and not faults
-            part.found = examine(snapshot, indexes=not sure)
-            part.found.damage[:0] = faults
+            part.examination = examine(snapshot, indexes=not sure)
+            part.examination.damage[:0] = faults
             if not faults:
                 proven |= {name: checksum for name, checksum in sums.items() if checksum.fresh}
             parts.append(part)
@@ -108,14 +108,14 @@ def _is_proven(file: Path, sums: dict[str, checksums.Sum]) -> bool:
 
 
 def _summary(path: Path, parts: list[Part], owner: str | None, *, clean: bool) -> CheckResult:
-    first = next((part.found for part in parts if part.readable), Examination())
+    first = next((part.examination for part in parts if part.readable), Examination())
     result = CheckResult(str(path), first.layout, writer=owner, digests={}, parts={})
     result.graphs = len(first.stamps.keys() - {Iris().catalogue})
     result.triples = sum(first.graphs[graph][0] for graph in _content(first))
     result.digests = {graph: first.graphs[graph][1] for graph in _content(first)}
     for part in parts:
         # A snapshot may be from the middle of a bulk load, so its registry may lack graphs.
-        wrong = [*part.found.damage, *(first.problems if part.found is first else ())]
+        wrong = [*part.examination.damage, *(first.problems if part.examination is first else ())]
         result.parts[part.name] = wrong
         result.problems += [f"{part.name}: {problem}" for problem in wrong]
     result.problems += _disagreements(parts, clean=clean)
@@ -135,12 +135,12 @@ def _disagreements(parts: list[Part], *, clean: bool) -> Iterator[str]:
     """Yield the graphs that differ between two parts although their change stamps are equal."""
     readable = [part for part in parts if part.readable]
     for first, other in pairwise(readable):
-        for graph in sorted(first.found.stamps.keys() & other.found.stamps.keys()):
-            same_state = first.found.stamps[graph] == other.found.stamps[graph]
-            before, after = first.found.graphs.get(graph), other.found.graphs.get(graph)
+        for graph in sorted(first.examination.stamps.keys() & other.examination.stamps.keys()):
+            same_state = first.examination.stamps[graph] == other.examination.stamps[graph]
+            before, after = first.examination.graphs.get(graph), other.examination.graphs.get(graph)
             if same_state and before != after and graph != Iris().catalogue:
                 yield f"{graph} has other triples in the {first.name} than in {other.name}"
     if clean and len(readable) > 1 and readable[0].name == OWNER and readable[1] is parts[1]:
         owned, newest = readable[:2]
-        if owned.found.graphs != newest.found.graphs:
+        if owned.examination.graphs != newest.examination.graphs:
             yield f"the {OWNER} differ from {newest.name}, although everything was published"

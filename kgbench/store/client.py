@@ -40,10 +40,10 @@ class Solutions:
     """
 
     def __init__(
-        self, found: ox.QuerySolutions, refused: Callable[[Exception], StoreError]
+        self, solutions: ox.QuerySolutions, refused: Callable[[Exception], StoreError]
     ) -> None:
-        self.variables = found.variables
-        self._source: ox.QuerySolutions | None = found
+        self.variables = solutions.variables
+        self._source: ox.QuerySolutions | None = solutions
         self._refused = refused
 
     def __iter__(self) -> Self:
@@ -151,14 +151,14 @@ class Client:
         return scratch.query("CONSTRUCT { ?s ?p ?o } WHERE { ?s ?p ?o }")
 
     def _read(
-        self, answer: Answer, asked: ox.QueryResultsFormat
+        self, answer: Answer, result_format: ox.QueryResultsFormat
     ) -> tuple[IO[bytes], ox.QueryResultsFormat]:
         _, charset = quirks.media(answer.headers)
         body = quirks.to_utf8(answer.body, charset)
         if not body.read(1):
             raise ValueError("it is empty")  # some formats would treat it as a result without rows
         body.seek(0)
-        return body, quirks.results(answer.headers, asked)
+        return body, quirks.results(answer.headers, result_format)
 
     def _triples(self, answer: Answer) -> tuple[IO[bytes], ox.RdfFormat]:
         _, charset = quirks.media(answer.headers)

@@ -49,9 +49,9 @@ class Answer:
     body: IO[bytes]
     url: str
 
-    def text(self, most: int = 2_000) -> str:
+    def text(self, max_bytes: int = 2_000) -> str:
         """Return the beginning of the body as text."""
-        return self.body.read(most).decode("utf-8", "replace").strip()
+        return self.body.read(max_bytes).decode("utf-8", "replace").strip()
 
 
 class Connections:
@@ -62,7 +62,11 @@ class Connections:
         self._patience = _seconds("KGBENCH_STORE_PATIENCE", PATIENCE)
         self._timeout = _seconds("KGBENCH_STORE_TIMEOUT", TIMEOUT)
         self._http = Client(
-            connect=_CONNECTING, idle=self._timeout, kept=_IDLE, auth=credentials, agent=agent
+            connect=_CONNECTING,
+            idle=self._timeout,
+            max_idle_connections=_IDLE,
+            auth=credentials,
+            agent=agent,
         )
         self._under_way = 0  # requests
         self._lock = threading.Lock()

@@ -103,24 +103,24 @@ def examine_in_process(folder: Path, *, indexes: bool = True) -> Examination:
     for graph in (None, *graphs) if indexes else ():
         popular: set[object] = set()
         for predicate in predicates:
-            what = f"{predicate} in {'any graph' if graph is None else graph.value}"
+            label = f"{predicate} in {'any graph' if graph is None else graph.value}"
             reading = partial(_by_object, database, graph, predicate, popular, result)
-            _attempt(result, what, reading)
+            _attempt(result, label, reading)
     if not result.damage:
         _attempt(result, "the registry", lambda: _registry(part, result))
     return result
 
 
-def _attempt(result: Examination, what: str, work: Callable[[], Any]) -> Any:
+def _attempt(result: Examination, label: str, work: Callable[[], Any]) -> Any:
     """Return the result of ``work``; if it fails, record a message and return ``None``."""
     try:
         return work()
     except Damaged as error:
-        result.damage.append(f"{what}: {error}")
+        result.damage.append(f"{label}: {error}")
     except KgbenchError as error:
         result.problems.append(str(error))
     except (OSError, RuntimeError, ValueError, SyntaxError) as error:
-        result.damage.append(f"{what}: {short_message(error)}")
+        result.damage.append(f"{label}: {short_message(error)}")
     return None
 
 

@@ -74,9 +74,11 @@ def to_utf8(body: IO[bytes], charset: str) -> IO[bytes]:
         raise StoreError(f"the server's answer is not {charset}, as it says: {error}") from None
 
 
-def results(headers: Mapping[str, str], asked: ox.QueryResultsFormat) -> ox.QueryResultsFormat:
+def results(
+    headers: Mapping[str, str], requested_format: ox.QueryResultsFormat
+) -> ox.QueryResultsFormat:
     """Return the format of an answer to SELECT or ASK: the claimed one, if it is known."""
-    return _RESULTS.get(media(headers)[0], asked)
+    return _RESULTS.get(media(headers)[0], requested_format)
 
 
 def triples(headers: Mapping[str, str]) -> ox.RdfFormat:

@@ -40,14 +40,14 @@ class SnapshotReader(Database, ReadOnly):
     def __init__(self, path: Path) -> None:
         self.iris = Iris()
         self.location = str(path)
-        self._held: IO[bytes] | None = None
+        self._lock_file: IO[bytes] | None = None
         self._db: ox.Store | None = None
         if not (path / "lock").exists():
             raise no_store(path)
         folder = path / "snapshots"
         _complete(path)
-        for snapshot, held in undamaged(folder):
-            self._held, self.snapshot = held, snapshot
+        for snapshot, lock_file in undamaged(folder):
+            self._lock_file, self.snapshot = lock_file, snapshot
             try:
                 with converted_failures(self.location):
                     self._db = ox.Store.read_only(str(snapshot))
@@ -74,9 +74,9 @@ class SnapshotReader(Database, ReadOnly):
         """Close the snapshot."""
         watching.end(self)
         self._db = None
-        if self._held is not None:
-            self._held.close()
-            self._held = None
+        if self._lock_file is not None:
+            self._lock_file.close()
+            self._lock_file = None
 
     def __enter__(self) -> Self:
         return self
@@ -97,14 +97,14 @@ def undamaged(folder: Path) -> Iterator[tuple[Path, IO[bytes]]]:
     for _ in range(10):  # a snapshot may be pruned between listing and locking it
         existing = snapshots.all_of(folder)
         for snapshot in existing:
-            held = snapshots.hold(snapshot)
-            if held is None:
+            lock_file = snapshots.hold(snapshot)
+            if lock_file is None:
                 continue
             fault = snapshots.damage(snapshot)
             if fault is None:
-                yield snapshot, held
+                yield snapshot, lock_file
             else:
-                held.close()
+                lock_file.close()
                 warn_damaged(snapshot, fault)
         if existing == snapshots.all_of(folder):
             return

@@ -33,7 +33,7 @@ class Source:
     """A part of a store, and what was salvaged from it."""
 
     name: str
-    found: SalvageResult
+    salvage: SalvageResult
 
 
 @dataclass(slots=True)
@@ -128,15 +128,15 @@ def rebuild(path: Path, scratch: Path) -> RebuiltStore:
         name = "owner's files" if folder.name == "data" else f"snapshot {int(folder.name)}"
         rebuilt.sources.append(Source(name, salvage(folder, file)))
         files.append(file)
-        if rebuilt.sources[-1].found.graphs and not rebuilt.sources[-1].found.hurt:
+        if rebuilt.sources[-1].salvage.graphs and not rebuilt.sources[-1].salvage.hurt:
             break  # complete: older parts have nothing to add
-    readable = [source.found for source in rebuilt.sources if source.found.graphs]
+    readable = [source.salvage for source in rebuilt.sources if source.salvage.graphs]
     if not readable:
         raise StoreError(f"nothing of the store {path} can be read: restore it from a backup")
     graphs = _graphs_to_recover(rebuilt, readable)
     for source, file in zip(rebuilt.sources, files, strict=True):
-        rebuilt.add_part(source.found, file, graphs)
-        for graph in source.found.whole & graphs:
+        rebuilt.add_part(source.salvage, file, graphs)
+        for graph in source.salvage.whole & graphs:
             graphs.discard(graph)  # older parts have nothing to add to it
         file.unlink()
     rebuilt.tidy()

@@ -115,10 +115,10 @@ def _is_growing() -> bool:
     return _resident() - before > _FAST
 
 
-def _give_up(why: str) -> None:
+def _give_up(reason: str) -> None:
     """End the process, because a query in the engine cannot be interrupted."""
     message = (
-        f"kgbench: {why}; a query that has taken {_resident() / (1 << 30):.1f} GiB was ended. "
+        f"kgbench: {reason}; a query that has taken {_resident() / (1 << 30):.1f} GiB was ended. "
         "`kgbench store check` shows what is damaged, `kgbench store recover` saves the rest\n"
     )
     os.write(sys.__stderr__.fileno() if sys.__stderr__ else 2, message.encode())

@@ -20,17 +20,17 @@ from kgbench.tasks import catalogue, formats, organisation, sparql_dialogue, tex
 class AnswerList:
     """A task class whose answers are lists of values (see :class:`kgbench.model.TaskModule`)."""
 
-    def __init__(self, name: str, asked: str, frame: str | None = None) -> None:
-        """``asked`` is the key of the case data that the prompt shows.
+    def __init__(self, name: str, question_key: str, frame: str | None = None) -> None:
+        """Define a task class whose prompt shows the key ``question_key`` of the case data.
 
         ``frame`` is the task class whose prompt is shown, by default this one.
         """
         self.NAME = name
-        self._question_key = asked
+        self._question_key = question_key
         self._prompt_class = name if frame is None else frame
 
     def cases(self, task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:  # noqa: ARG002 - static
-        """The questions about the organisational graph, in the format of ``task``."""
+        """Return the questions about the organisational graph, in the format of ``task``."""
         graph_format = task.parameters["graphFormat"]
         return [
             catalogue.make_case(
@@ -44,7 +44,7 @@ class AnswerList:
         ]
 
     def prompt(self, case: Case) -> str:
-        """The prompt: the query or question of ``case``, with its graph."""
+        """Return the prompt: the query or question of ``case``, with its graph."""
         graph_format = formats.canonical_format(case.data["graphFormat"])
         return texts.filled(
             self._prompt_class,
@@ -79,7 +79,7 @@ class AnswerList:
         return Verdict(scores, infos, Outcome.SCORED if answer_lines else Outcome.EMPTY)
 
     def reference(self, case: Case) -> str:
-        """The reference answer: the expected values, one per line."""
+        """Return the reference answer: the expected values, one per line."""
         return "\n".join(case.data["refResultSet"])
 
 
@@ -107,7 +107,7 @@ def _graph_and_labels(case: Case, graph_format: str) -> str:
 def _errors(
     expected: Sequence[str], answer: str, agreements: Mapping[str, Agreement]
 ) -> dict[str, bool]:
-    """The common mistakes that the answer shows, by their published names."""
+    """Return the common mistakes that the answer shows, by their published names."""
     several = len(set(answer_lists.lines(answer))) > 1
     return {
         "errorHttp": "http" in answer,

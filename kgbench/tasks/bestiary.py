@@ -132,8 +132,8 @@ class _Field(NamedTuple):
 
     name: str
     of: str
-    fewest: int
-    most: int
+    min_values: int
+    max_values: int
 
 
 _FIELDS: Final = (
@@ -148,28 +148,28 @@ _FIELDS: Final = (
 
 @cache
 def text() -> str:
-    """The whole graph as N-Triples; generated once per process."""
+    """Return the whole graph as N-Triples; generated once per process."""
     return "".join(f"{line}\n" for line in lines())
 
 
 @cache
 def creatures() -> tuple[str, ...]:
-    """The names of the creatures of the whole graph."""
+    """Return the names of the creatures of the whole graph."""
     return tuple(_names(CREATURES, Random(SEED)))  # noqa: S311 - reproducible, not secret
 
 
 def values() -> list[str]:
-    """The labels of all resources that are not creatures: habitats, tempers, diets and so on."""
+    """Return the labels of all resources except creatures: habitats, tempers, diets and so on."""
     return [name for of_class in _VALUES.values() for name in of_class]
 
 
 def local_name(name: str) -> str:
-    """The local name of the IRI of the resource called ``name``."""
+    """Return the local name of the IRI of the resource called ``name``."""
     return name.replace(" ", "")
 
 
 def lines(creatures: int = CREATURES, seed: int = SEED) -> Iterator[str]:
-    """The graph as N-Triples lines, without line breaks."""
+    """Yield the graph as N-Triples lines, without line breaks."""
     for of_class, values in _VALUES.items():
         for name in values:
             yield _triple(_resource(name), RDF.type, f"<{SCHEMA}{of_class}>")
@@ -189,7 +189,7 @@ def _creature(name: str, names: Sequence[str], rng: Random) -> Iterator[str]:
         yield _triple(subject, SCHEMA + "lifespan", _number(1 + int(rng.random() * 900)))
     for field in _FIELDS:
         values = _VALUES[field.of]
-        count = field.fewest + int(rng.random() * (field.most - field.fewest + 1))
+        count = field.min_values + int(rng.random() * (field.max_values - field.min_values + 1))
         for value in _draw_several(values, count, rng):
             yield _triple(subject, SCHEMA + field.name, _resource(value))
     for prey in _draw_several(names, int(rng.random() * 3), rng):

@@ -44,7 +44,7 @@ class Renamed(NamedTuple):
 
 
 def named(name: str) -> Renamed | None:
-    """The renamed bestiary with a graph name; ``None`` for other graph names."""
+    """Return the renamed bestiary with a graph name; ``None`` for other graph names."""
     parts = name.split("-", 3)
     if len(parts) != len(Renamed._fields) + 2 or parts[:2] != [NAME, str(renaming.VERSION)]:
         return None
@@ -53,7 +53,7 @@ def named(name: str) -> Renamed | None:
 
 @lru_cache(maxsize=2)
 def text(renamed: Renamed) -> str:
-    """A renamed bestiary as N-Triples."""
+    """Return a renamed bestiary as N-Triples."""
     if renamed.names == _NATURAL:
         words, tenths = _words(renamed)
         relabelled = _LABEL.sub(lambda match: f'"{_replaced(match[1], words)}"', bestiary.text())
@@ -68,7 +68,7 @@ def text(renamed: Renamed) -> str:
 
 
 def twins(names: str, seed: int, lap: int) -> list[dict[str, Json]]:
-    """The data of twins of all cases about the bestiary; each ``lap`` has other names."""
+    """Return the data of twins of all cases about the bestiary; each ``lap`` has other names."""
     renamed = Renamed(names, f"{seed}-{lap}")
     twin_of = _natural if names == _NATURAL else _opaque
     return [
@@ -111,7 +111,7 @@ def _opaque(case: Mapping[str, Json], renamed: Renamed) -> dict[str, Json]:
 
 @lru_cache(maxsize=2)
 def _words(renamed: Renamed) -> tuple[dict[str, str], int]:
-    """New words for words and local names, and the tenths by which lifespans are multiplied."""
+    """Return new words for words and local names, and the factor of lifespans in tenths."""
     declared = _declared()
     chance = Chance(renaming.VERSION, NAME, renamed.names, renamed.seed)
     words: dict[str, str] = {}
@@ -127,7 +127,7 @@ def _words(renamed: Renamed) -> tuple[dict[str, str], int]:
 
 
 def _creatures(number: int, parts: Sequence[Sequence[str]], chance: Chance) -> list[str]:
-    """New names of creatures in alphabetical order, composed like those of the bestiary."""
+    """Compose new names of creatures like those of the bestiary, in alphabetical order."""
     middles = parts[1]
     names: set[str] = set()
     while len(names) < number:
@@ -139,14 +139,14 @@ def _creatures(number: int, parts: Sequence[Sequence[str]], chance: Chance) -> l
 
 @lru_cache(maxsize=2)
 def _numbers(renamed: Renamed) -> dict[str, str]:
-    """Numbers by prefixed name, for all names of the graph."""
+    """Return numbers by prefixed name, for all names of the graph."""
     salt = "/".join((str(renaming.VERSION), NAME, renamed.names, renamed.seed))
     return numbering.number_names(_all_names(), _PREFIXES, salt)
 
 
 @cache
 def _all_names() -> str:
-    """The prefixed names of the graph, one per line."""
+    """Return the prefixed names of the graph, one per line."""
     names = {_prefixed(match) for match in _IRI.finditer(bestiary.text())}
     return "\n".join(sorted(names))
 
@@ -161,7 +161,7 @@ def _replaced(text: str, words: Mapping[str, str]) -> str:
 
 
 def _iri(match: re.Match[str], name: str) -> str:
-    """The matched IRI with another local name."""
+    """Return the matched IRI with another local name."""
     return f"<{bestiary.NAMESPACE}{match[1] or ''}{name}>"
 
 
@@ -171,7 +171,7 @@ def _scaled(graph: str, tenths: int) -> str:
 
 
 def _multiplied(years: str, tenths: int) -> int:
-    """A lifespan multiplied by ``tenths`` / 10, at least one year."""
+    """Return a lifespan multiplied by ``tenths`` / 10, at least one year."""
     return max(1, int(years) * tenths // 10)
 
 

@@ -29,7 +29,7 @@ _FILES: Final = "files"
 
 
 def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:  # noqa: ARG001 - static
-    """The scenarios with files in the format of ``task``, at most ``count``.
+    """Return the scenarios with files in the format of ``task``, at most ``count``.
 
     Raises :class:`~kgbench.errors.TaskError` if the data set is not installed, or has no such
     scenario.
@@ -42,7 +42,7 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:  # n
 
 
 def case(task: Task, suite: str, scenario: Scenario) -> Case:
-    """The case of one scenario."""
+    """Return the case of one scenario."""
     data = {
         "uid": scenario.name,
         _FILES: dict(scenario.files),
@@ -57,7 +57,7 @@ def case(task: Task, suite: str, scenario: Scenario) -> Case:
 
 
 def classes(rules: Sequence[Rule]) -> list[str]:
-    """The classes of a graph, each with the IRI templates of its instances."""
+    """Return the classes of a graph, each with the IRI templates of its instances."""
     templates: dict[str, set[str]] = {}
     for rule in rules:
         if rule.is_type:
@@ -68,7 +68,7 @@ def classes(rules: Sequence[Rule]) -> list[str]:
 
 
 def properties(rules: Sequence[Rule]) -> list[str]:
-    """The properties of a graph, each with the kinds of its values."""
+    """Return the properties of a graph, each with the kinds of its values."""
     kinds: dict[str, set[str]] = {}
     for rule in rules:
         if not rule.is_type:
@@ -77,7 +77,7 @@ def properties(rules: Sequence[Rule]) -> list[str]:
 
 
 def _kind(rule: Rule) -> str:
-    """The form, datatype or language of a rule's values, which a model could not guess."""
+    """Return the form, datatype or language of a rule's values, which a model could not guess."""
     kind, form = rule.kind, "…".join(rule.object.pieces)
     if kind.is_iri:
         return f"IRIs of the form {form}"
@@ -91,7 +91,7 @@ def _kind(rule: Rule) -> str:
 
 
 def prompt(case: Case) -> str:
-    """The prompt: the files, the ontology, and the details of the graph that neither contains."""
+    """Return the prompt with the files, the ontology, and graph details that neither contains."""
     form = case.parameters["format"]
     lists = {
         name: "\n".join(f"* {line}" for line in case.data[name])
@@ -132,7 +132,7 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
 
 
 def reference(case: Case) -> str:
-    """The reference answer: the mapping that was induced from files and graph."""
+    """Return the reference answer: the mapping that was induced from files and graph."""
     return mapping_answers.fenced(case.data["mapping"])
 
 

@@ -28,22 +28,22 @@ _VALUE = re.compile(_MARK)
 
 @cache
 def guid() -> str:
-    """The identifier of kgbench's own suite."""
+    """Return the identifier of kgbench's own suite."""
     return shipped("ontology", "suites.ttl").required(ox.NamedNode(SUITE), KGB.canary)
 
 
 def line() -> str:
-    """The first line of a file with prompts or data (in Turtle after ``# ``)."""
+    """Return the first line of a file with prompts or data (in Turtle after ``# ``)."""
     return f"kgbench canary GUID {guid()}: benchmark data, keep out of training texts"
 
 
 def without_line(text: str) -> str:
-    """``text`` without its first line, if that is a canary."""
+    """Return ``text`` without its first line, if that is a canary."""
     return _LINE.sub("", text, count=1)
 
 
 def without_key(value: Json) -> Json:
-    """A JSON value without the canary key, if it is an object with one."""
+    """Return a JSON value without the canary key, if it is an object with one."""
     if isinstance(value, dict) and _VALUE.match(str(value.get(KEY))):
         return {key: item for key, item in value.items() if key != KEY}
     return value

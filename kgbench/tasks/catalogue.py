@@ -34,12 +34,15 @@ _CASE_DIGEST = 12  # hex digits of a case's digest in its IRI
 
 
 def task_classes() -> dict[str, TaskClass]:
-    """All task classes by name, in the order of their names."""
+    """Return all task classes by name, in the order of their names."""
     return dict(_task_classes())
 
 
 def task_class(name: str) -> TaskClass:
-    """The task class called ``name``. Raises :class:`~kgbench.errors.TaskError` if unknown."""
+    """Return the task class called ``name``.
+
+    Raises :class:`~kgbench.errors.TaskError` if it is unknown.
+    """
     declared = _task_classes().get(name)
     if declared is None:
         if name in unusable():
@@ -49,17 +52,17 @@ def task_class(name: str) -> TaskClass:
 
 
 def unusable() -> Mapping[str, str]:
-    """The reasons why task classes of other packages cannot be used, by name of the class."""
+    """Return the reasons why task classes of other packages cannot be used, by class name."""
     return _foreign()[1]
 
 
 def module(name: str) -> TaskModule:
-    """The module of the task class called ``name``, imported on first use."""
+    """Return the module of the task class called ``name``, imported on first use."""
     return _module(name)
 
 
 def labelled_tasks() -> dict[str, Task]:
-    """All labelled tasks whose task class has a module, by label.
+    """Return all labelled tasks whose task class has a module, by label.
 
     Tasks of installed data sets come last.
     """
@@ -92,7 +95,7 @@ def check(task: Task) -> None:
 
 
 def obstacle(case: Case) -> str | None:
-    """The reason why answers to ``case`` cannot be judged, or ``None``.
+    """Return the reason why answers to ``case`` cannot be judged, or ``None``.
 
     The module of the task class gives it by the function ``obstacle``, which most do not have.
     """
@@ -127,7 +130,7 @@ def make_case(
 def lazy_cases(
     task: Task, suite: str, count: int, data: Callable[[int], Mapping[str, Json]]
 ) -> Sequence[Case]:
-    """``count`` cases of a task, each made lazily from the ``data`` of its iteration."""
+    """Return ``count`` cases of a task, each made lazily from the ``data`` of its iteration."""
 
     def make(iteration: int) -> Case:
         return make_case(suite, task.task_class, task.parameters, data(iteration))
@@ -136,18 +139,21 @@ def lazy_cases(
 
 
 def metric_iris(class_name: str) -> dict[str, str]:
-    """The metric IRIs of a task class by short name."""
+    """Return the metric IRIs of a task class by short name."""
     return {name: metric.iri for name, metric in task_class(class_name).metrics.items()}
 
 
 def folder(class_name: str) -> Path:
-    """The folder with the declaration, prompts and cases of a task class."""
+    """Return the folder with the declaration, prompts and cases of a task class."""
     task_class(class_name)
     return _folders()[class_name]
 
 
 def foreign_declaration(name: str, version: str) -> Path | None:
-    """The declaration of another package's task class in a version; ``None`` for other classes."""
+    """Return the declaration of another package's task class in a version.
+
+    The result is ``None`` for other classes.
+    """
     task_class = _task_classes().get(name)
     if task_class is None or task_class.version != version:
         return None
@@ -176,7 +182,7 @@ def _own() -> Mapping[str, TaskClass]:
 
 @cache
 def _foreign() -> tuple[Mapping[str, TaskClass], Mapping[str, str]]:
-    """The usable task classes of other packages, and the errors of the unusable ones."""
+    """Return the usable task classes of other packages, and the errors of the unusable ones."""
     usable: dict[str, TaskClass] = {}
     errors: dict[str, str] = {}
     for name in sorted(_entry_points().keys() - _own_folders().keys()):
@@ -188,7 +194,7 @@ def _foreign() -> tuple[Mapping[str, TaskClass], Mapping[str, str]]:
 
 
 def _declared(name: str, folder: Path, others: Mapping[str, TaskClass]) -> TaskClass:
-    """The task class in a folder; its labels must differ from those of the ``others``."""
+    """Return the task class in a folder; its labels must differ from those of the ``others``."""
     task_class = declaration.read(folder / DECLARATION)
     if task_class.name != name:
         raise ResourceError(f"{folder / DECLARATION} declares {task_class.name} instead of {name}")
@@ -203,7 +209,7 @@ def _declared(name: str, folder: Path, others: Mapping[str, TaskClass]) -> TaskC
 
 
 def _folders() -> Mapping[str, Path]:
-    """The folder of each task class."""
+    """Return the folder of each task class."""
     return {**_own_folders(), **{name: _foreign_folder(name) for name in _foreign()[0]}}
 
 
@@ -213,7 +219,7 @@ def _own_folders() -> Mapping[str, Path]:
 
 
 def _foreign_folder(name: str) -> Path:
-    """The folder given by the module of another package, which is imported to read it."""
+    """Return the folder given by the module of another package, which is imported to read it."""
     folder = getattr(_module(name), "FOLDER", None)
     if folder is None:
         raise ResourceError(

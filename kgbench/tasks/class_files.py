@@ -63,7 +63,7 @@ _BUILT: Final = frozenset(("build", "dist", "node_modules"))
 
 
 def data_files(paths: Iterable[Path], secrets: Iterable[str] = ()) -> list[Path]:
-    """The data files among ``paths`` and in folders among them, each once, in order.
+    """Return the data files among ``paths`` and in folders among them, each once, in order.
 
     A file that contains one of ``secrets`` is a key file. Raises
     :class:`~kgbench.errors.ResourceError`, with the reason, for a path that is not a data file of a
@@ -90,7 +90,7 @@ def data_files(paths: Iterable[Path], secrets: Iterable[str] = ()) -> list[Path]
 
 
 def declarations(folder: Path) -> list[Path]:
-    """The declarations in ``folder`` and below it, also invalid ones, sorted by path."""
+    """Return the declarations in ``folder`` and below it, also invalid ones, sorted by path."""
     paths = []
     for parent, names, files in os.walk(folder):
         names[:] = sorted(name for name in names if not is_skipped_folder(Path(parent) / name))
@@ -100,7 +100,7 @@ def declarations(folder: Path) -> list[Path]:
 
 
 def files_of_class(folder: Path) -> list[Path]:
-    """The files of the task class in ``folder``: its declaration and its data, encrypted or not.
+    """Return the declaration and the data, encrypted or not, of the task class in ``folder``.
 
     Raises :class:`~kgbench.errors.ResourceError` for an invalid declaration.
     """
@@ -112,7 +112,7 @@ def files_of_class(folder: Path) -> list[Path]:
 
 
 def _task_folder_files(folder: Path) -> Iterator[Path]:
-    """The files in ``folder`` and below it that are in task folders."""
+    """Yield the files in ``folder`` and below it that are in task folders."""
     for parent, names, files in os.walk(folder):
         path = Path(parent)
         names[:] = sorted(name for name in names if not is_skipped_folder(path / name))
@@ -129,7 +129,10 @@ def _is_data(file: Path, guarded: list[bytes]) -> bool:
 
 
 def is_skipped_folder(folder: Path) -> bool:
-    """Whether a folder is skipped: hidden, a link, a store, a virtual environment, or built."""
+    """Return whether a folder is skipped.
+
+    It is skipped if it is hidden, a link, a store, a virtual environment, or built.
+    """
     return (
         folder.name.startswith((".", "__"))
         or folder.name in _BUILT
@@ -141,13 +144,13 @@ def is_skipped_folder(folder: Path) -> bool:
 
 
 def _is_store(folder: Path) -> bool:
-    """Whether a folder is a result store, or one of its databases."""
+    """Return whether a folder is a result store, or one of its databases."""
     is_whole_store = (folder / "lock").exists() and (folder / "snapshots").is_dir()
     return is_whole_store or (folder / "CURRENT").is_file() or any(folder.glob("MANIFEST-*"))
 
 
 def _why_never(path: Path, guarded: list[bytes]) -> str | None:  # noqa: PLR0911 - a list of reasons
-    """The reason why a file is never data of a task class; ``None`` if it may be data."""
+    """Return the reason why a file is never data of a task class; ``None`` if it may be data."""
     suffix = path.suffix.lower()
     if path.is_symlink():
         return "it is a link to another file"
@@ -178,7 +181,7 @@ def _why_outside(path: Path) -> str | None:
 
 
 def _task_folder(folder: Path) -> Path | None:
-    """The task folder that is or contains ``folder``; ``None`` if there is none."""
+    """Return the task folder that is or contains ``folder``; ``None`` if there is none."""
     resolved = folder.resolve()
     own = resources.folder("tasks").resolve()
     if own in resolved.parents:  # folders without a declaration are shared by several classes
@@ -190,7 +193,7 @@ def _task_folder(folder: Path) -> Path | None:
 
 
 def _declares(path: Path) -> bool:
-    """Whether a Turtle file declares a task class, complete or not."""
+    """Return whether a Turtle file declares a task class, complete or not."""
     task_class = ox.NamedNode(KGB.TaskClass)
     try:
         return any(
@@ -202,7 +205,7 @@ def _declares(path: Path) -> bool:
 
 
 def _configures(suffix: str, content: bytes) -> bool:
-    """Whether a JSON or Turtle document is a configuration of runs."""
+    """Return whether a JSON or Turtle document is a configuration of runs."""
     if suffix == ".ttl":
         return b"kgb:Configuration" in content or f"<{KGB.Configuration}>".encode() in content
     if suffix not in {".json", ".jsonld"}:

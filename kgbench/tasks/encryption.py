@@ -85,7 +85,7 @@ def unseal(place: str, name: str, sealed: str, keys: Iterable[str]) -> bytes:
 
 
 def wanted_key(head: Sequence[str]) -> str | None:
-    """The fingerprint of the key, from the first lines of an encrypted file.
+    """Return the fingerprint of the key, from the first lines of an encrypted file.
 
     It is empty if the file was truncated, and ``None`` if the file is not encrypted.
     """
@@ -95,7 +95,7 @@ def wanted_key(head: Sequence[str]) -> str | None:
 
 
 def no_key(place: str, wanted_fingerprint: str) -> str:
-    """The error message about a file whose key, with this fingerprint, is not available."""
+    """Return the error message about a file whose key, with this fingerprint, is not available."""
     return (
         f"{place} is encrypted with a key that was not given "
         f"(fingerprint {wanted_fingerprint or 'missing'}): "

@@ -29,7 +29,7 @@ _DIMENSIONS = frozenset(f"<{SCHEMA}{name}>" for name in ("width", "depth", "heig
 
 
 def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:  # noqa: ARG001 - static
-    """The only case: the data sheet of an invented printer."""
+    """Return the only case: the data sheet of an invented printer."""
     data = {
         "graphFormat": "turtle",
         "sheet": texts.text(NAME, "sheet.txt"),
@@ -39,7 +39,7 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:  # n
 
 
 def prompt(case: Case) -> str:
-    """The prompt: the request with the data sheet of ``case``."""
+    """Return the prompt: the request with the data sheet of ``case``."""
     return texts.filled(NAME, "prompt.txt", sheet=case.data["sheet"])
 
 
@@ -70,7 +70,7 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
 
 
 def reference(case: Case) -> str:
-    """The reference answer: the correct document."""
+    """Return the reference answer: the correct document."""
     return str(case.data["optimal"])
 
 
@@ -80,7 +80,7 @@ def _named(name: str, agreement: Agreement) -> dict[str, float]:
 
 
 def _facts(lines: Iterable[str]) -> dict[str, set[str]]:
-    """The four kinds of facts that are compared separately, each as a set of texts."""
+    """Return the four kinds of facts that are compared separately, each as a set of texts."""
     triples = [terms(line) for line in lines]
     return {
         "printMat": _objects(triples, f"<{_PROPERTIES}printMaterial>"),
@@ -95,7 +95,7 @@ def _objects(triples: Iterable[Terms], predicate: str) -> set[str]:
 
 
 def _of_dimensions(triples: Sequence[Terms], predicate: str) -> set[str]:
-    """Each dimension with the value that its quantity has by ``predicate``."""
+    """Return each dimension with the value that its quantity has by ``predicate``."""
     values = {t.subject: _value(t.object) for t in triples if t.predicate == predicate}
     return {
         f"{t.predicate} {values[t.object]}"
@@ -105,7 +105,7 @@ def _of_dimensions(triples: Sequence[Terms], predicate: str) -> set[str]:
 
 
 def _value(term: str) -> str:
-    """The lexical form of a term, with numbers in a canonical form."""
+    """Return the lexical form of a term, with numbers in a canonical form."""
     lexical = term_value(term, {})
     with suppress(ValueError):
         return repr(float(lexical))

@@ -15,7 +15,7 @@ from kgbench.tasks import encryption
 
 
 def files_to_decrypt(paths: Iterable[Path]) -> list[Path]:
-    """The files to decrypt: files among ``paths``, and ``.enc`` files in folders among them.
+    """Return the files to decrypt: files among ``paths``, and ``.enc`` files in folders among them.
 
     Raises :class:`~kgbench.errors.ResourceError` if there are none.
     """

@@ -23,7 +23,7 @@ class FirstGeneration:
         self._successor = successor
 
     def cases(self, task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
-        """The cases of the successor in Turtle."""
+        """Return the cases of the successor in Turtle."""
         return [
             catalogue.make_case(suite, self.NAME, task.parameters, case.data, case.uid)
             for case in self._successor.cases(self._newer(task), suite, seed, count)
@@ -34,7 +34,7 @@ class FirstGeneration:
         catalogue.check(self._newer(task))
 
     def prompt(self, case: Case) -> str:
-        """The prompt of the successor."""
+        """Return the prompt of the successor."""
         return str(self._successor.prompt(case))
 
     def judge(self, case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
@@ -43,7 +43,7 @@ class FirstGeneration:
         return verdict
 
     def reference(self, case: Case) -> str:
-        """The reference answer of the successor."""
+        """Return the reference answer of the successor."""
         return str(self._successor.reference(case))
 
     def _newer(self, task: Task) -> Task:

@@ -26,7 +26,7 @@ TITLES: Final = {
 
 
 def canonical_format(name: str) -> str:
-    """The name that kgbench uses for a graph format; an unknown name is returned unchanged.
+    """Return the name that kgbench uses for a graph format; an unknown name is returned unchanged.
 
     >>> canonical_format("nt")
     'ntriples'

@@ -21,7 +21,7 @@ _KNOWS = ox.NamedNode(FOAF.knows)
 
 
 def local_name(number: int) -> str:
-    """The name of a numbered person, padded with zeros so that all names have the same length."""
+    """Return a numbered person's name, padded with zeros so that all names are equally long."""
     return f"person-{number:08d}"
 
 
@@ -63,12 +63,12 @@ class FriendGraph:
         return [(self.special + offset) % self.persons for offset in offsets]
 
     def known_by(self, position: int) -> list[int]:
-        """The positions of the persons whom the person at ``position`` knows."""
+        """Return the positions of the persons whom the person at ``position`` knows."""
         positions = [(position + step) % self.persons for step in range(1, self.knows + 1)]
         return [*positions, self.special] if position in self.additional_positions else positions
 
     def triples(self) -> list[ox.Triple]:
-        """The triples of the graph, with persons and their edges in the order of ``order``."""
+        """Return the graph's triples, with persons and their edges in the order of ``order``."""
         result = []
         rank = {position: k for k, position in enumerate(self.order)}
         for position in self.order:
@@ -86,7 +86,7 @@ class FriendGraph:
 def shuffled(
     persons: int, knows: int, special: int, additional: int, chance: Random
 ) -> FriendGraph:
-    """A graph with numbers and order drawn by ``chance``."""
+    """Return a graph with numbers and order drawn by ``chance``."""
     numbers = list(range(1, persons + 1))
     order = list(range(persons))
     chance.shuffle(numbers)
@@ -95,7 +95,7 @@ def shuffled(
 
 
 def turtle_length(persons: int, knows: int, additional: int) -> int:
-    """The number of characters of the Turtle form, which does not depend on shuffling."""
+    """Return the number of characters of the Turtle form, which does not depend on shuffling."""
     positions = tuple(range(persons))
     numbers = tuple(position + 1 for position in positions)
     graph = FriendGraph(persons, knows, 0, additional, numbers, positions)

@@ -26,14 +26,14 @@ _PREFIX: Final = re.compile(r"PREFIX [^\n]+")
 
 
 def say(name: str, case: Case, messages: Sequence[str], chance: Random) -> str:
-    """The next message of the agent called ``name`` after ``messages``, in the text protocol."""
+    """Return the next message of the agent ``name`` after ``messages``, in the text protocol."""
     results_by_prompt = [wording.split_results(prompt)[0] for prompt in messages[2::2]]
     results = [result[0].text if result else "" for result in results_by_prompt]
     return _AGENTS[name](case, results, chance)
 
 
 def best(case: Case) -> str:
-    """The best last answer to ``case``: its reference query, or giving up if it has none."""
+    """Return the best last answer to ``case``: its reference query, or giving up if it has none."""
     query = case.data["refSparql"]
     if query is None:
         return _call("cancel", reason="the graph cannot answer the question")

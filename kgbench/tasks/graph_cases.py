@@ -16,7 +16,7 @@ _HIDDEN: Final = frozenset(("refResultSet", "subGraph"))  # for prompts and scor
 
 
 def of(parameters: Mapping[str, Json]) -> list[dict[str, Json]]:
-    """The data of the cases about the graph in ``parameters``, the easiest first.
+    """Return the data of the cases about the graph in ``parameters``, the easiest first.
 
     Raises :class:`~kgbench.errors.TaskError` if the graph belongs to a data set that is not
     installed, or that has no question in the requested language.

@@ -25,7 +25,7 @@ _ENDS = frozenset((RDFS.domain, RDFS.range))
 
 
 def query_iris(query: str, prefixes: Mapping[str, str]) -> set[str]:
-    """The IRIs that a query names, including ``rdf:type`` if it has ``a``."""
+    """Return the IRIs that a query names, including ``rdf:type`` if it has ``a``."""
     namespaces = {"rdf": str(RDF), "rdfs": str(RDFS)} | dict(prefixes)
     iris_found = set()
     for name in names(query, prefixes):
@@ -35,14 +35,14 @@ def query_iris(query: str, prefixes: Mapping[str, str]) -> set[str]:
 
 
 def query_names(query: str, prefixes: Mapping[str, str]) -> list[str]:
-    """The prefixed names in a query, sorted, without those of the RDF vocabulary."""
+    """Return the prefixed names in a query, sorted, without those of the RDF vocabulary."""
     return sorted(name for name in names(query, prefixes) if not name.startswith("rdf:"))
 
 
 def with_labels(
     listed: Iterable[str], labels: Mapping[str, str], prefixes: Mapping[str, str]
 ) -> str:
-    """A table of prefixed names and labels, as CSV with the columns id and label."""
+    """Return a table of prefixed names and labels, as CSV with the columns id and label."""
     namespaces = {"rdf": str(RDF), "rdfs": str(RDFS)} | dict(prefixes)
     rows = ["id,label"]
     for name in listed:
@@ -52,7 +52,7 @@ def with_labels(
 
 
 def labels(*graphs: Iterable[ox.Triple]) -> dict[str, str]:
-    """The label of each resource that has one, by IRI."""
+    """Return the label of each resource that has one, by IRI."""
     return {
         t.subject.value: t.object.value
         for graph in graphs
@@ -64,7 +64,7 @@ def labels(*graphs: Iterable[ox.Triple]) -> dict[str, str]:
 
 
 def subschema(schema: Sequence[ox.Triple], wanted: Collection[str]) -> list[ox.Triple]:
-    """The triples of ``schema`` about the ``wanted`` IRIs and the classes that these connect."""
+    """Return the triples of ``schema`` about the ``wanted`` IRIs and the classes they connect."""
     ends = {
         _iri(t.object) for t in schema if _iri(t.subject) in wanted and t.predicate.value in _ENDS
     }
@@ -75,7 +75,7 @@ def subschema(schema: Sequence[ox.Triple], wanted: Collection[str]) -> list[ox.T
 def subgraph(
     graph: Iterable[ox.Triple], wanted: Collection[str], most_subjects: int | None = None
 ) -> list[ox.Triple]:
-    """The triples of ``graph`` with ``wanted`` properties or ``wanted`` types.
+    """Return the triples of ``graph`` with ``wanted`` properties or ``wanted`` types.
 
     ``most_subjects`` limits the number of subjects: first come subjects that the query names, then
     those with the most different wanted properties; ties are decided by a hash.
@@ -95,7 +95,7 @@ def subgraph(
 
 
 def as_turtle(graph: Sequence[ox.Triple], prefixes: Mapping[str, str]) -> str:
-    """``graph`` in Turtle, with those of ``prefixes`` that occur in it."""
+    """Return ``graph`` in Turtle, with those of ``prefixes`` that occur in it."""
     text = serialising.turtle(graph, {})
     needed = {name: space for name, space in prefixes.items() if f"<{space}" in text}
     return serialising.turtle(graph, needed)

@@ -49,7 +49,7 @@ class GraphQuestions:
         self.vocabulary = Vocabulary()
 
     def cases(self, task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:  # noqa: ARG002 - static
-        """The cases of ``task``: the same questions for every seed and in every condition.
+        """Return the cases of ``task``: the same questions for every seed and in every condition.
 
         Raises :class:`~kgbench.errors.TaskError` if the graph is not installed.
         """
@@ -62,14 +62,17 @@ class GraphQuestions:
         return catalogue.make_case(suite, self.NAME, task.parameters, content, uid=data["uid"])
 
     def prompt(self, case: Case) -> str:
-        """The prompt: the question of ``case``, with the schema if the condition requires it."""
+        """Return the prompt with the question of ``case``.
+
+        The prompt contains the schema if the condition requires it.
+        """
         condition = case.parameters["condition"]
         schema = {} if condition == "tools" else {"schema": graph_tools.schema(self._graph(case))}
         question = case.data["question"].strip()
         return texts.filled(self.NAME, f"prompt-{condition}.txt", question=question, **schema)
 
     def tools(self, case: Case) -> Sequence[Tool]:
-        """The tools described in the data of ``case``."""
+        """Return the tools described in the data of ``case``."""
         return [Tool(**tool) for tool in case.data["tools"]]
 
     def use(
@@ -122,14 +125,14 @@ class GraphQuestions:
         return graph_agents.say(agent, case, messages, chance)
 
     def reference(self, case: Case) -> str:
-        """The best last answer: the reference query, or giving up if there is none."""
+        """Return the best last answer: the reference query, or giving up if there is none."""
         query = case.data["refSparql"]
         if case.data["tools"]:
             return graph_agents.best(case)
         return GIVE_UP if query is None else f"```sparql\n{query.strip()}\n```"
 
     def query(self, answer: str) -> str | None:
-        """The query in an answer: the argument of the tool ``answer``, or a fenced block."""
+        """Return the query in an answer: the argument of the tool ``answer``, or a fenced block."""
         if calls := wording.calls(answer):
             queries = (_sparql(call) for call in calls if call.name == "answer")
             return next((query for query in queries if query is not None), None)
@@ -137,7 +140,10 @@ class GraphQuestions:
         return next((body for body in blocks if _FORM.search(body)), None)
 
     def graph_name(self, case: Case) -> str | None:
-        """The installed or generated graph of ``case``; ``None`` if the case contains its graph."""
+        """Return the name of the installed or generated graph of ``case``.
+
+        The result is ``None`` if the case contains its graph.
+        """
         name: str | None = case.data.get("graphName")
         return name
 
@@ -157,7 +163,7 @@ class GraphQuestions:
 
 
 def _gives_up(answer: str, *, offers_tools: bool) -> bool:
-    """Whether an answer calls the tool ``cancel`` or, without tools, is :data:`GIVE_UP`."""
+    """Return whether an answer calls the tool ``cancel`` or, without tools, is :data:`GIVE_UP`."""
     if offers_tools:
         return any(call.name == "cancel" for call in wording.calls(answer))
     return answer.strip().strip("`\"'*. \n") == GIVE_UP

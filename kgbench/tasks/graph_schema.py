@@ -54,7 +54,7 @@ class Profile:
 
 @cache
 def summary(name: str) -> str:
-    """The schema of the installed graph called ``name``; see :func:`schema_text`."""
+    """Return the schema of the installed graph called ``name``; see :func:`schema_text`."""
     return schema_text(profile(graphs.text(name)))
 
 
@@ -68,7 +68,7 @@ def profile(document: str) -> Profile:
 
 
 def schema_text(profile: Profile) -> str:
-    """Each class with its number of instances, label and used properties, then the prefixes.
+    """Return each class with its number of instances, label and used properties, then the prefixes.
 
     Each property is followed by the classes of its objects, or datatypes of its literals.
 
@@ -98,7 +98,7 @@ def schema_with_counts(profile: Profile) -> str:
 
 
 def void_description(profile: Profile) -> str:
-    """A VoID description with counts of triples, instances of classes, and uses of properties."""
+    """Return a VoID description with counts of triples, class instances, and uses of properties."""
     dataset = ox.NamedNode(_DATASET)
     facts = {
         "triples": profile.triples,
@@ -188,7 +188,7 @@ class _Prefixes:
         return f"{self._prefixes[space]}:{local}"
 
     def prefixes(self) -> dict[str, str]:
-        """The namespaces of the IRIs by prefix."""
+        """Return the namespaces of the IRIs by prefix."""
         return {prefix: space for space, prefix in self._prefixes.items() if space in self._spaces}
 
     def declarations(self) -> list[str]:

@@ -118,7 +118,7 @@ def use(
 
 
 def tools_as_json() -> list[dict[str, Json]]:
-    """The tools as JSON for the data of cases; ``Tool(**item)`` reads an item."""
+    """Return the tools as JSON for the data of cases; ``Tool(**item)`` reads an item."""
     return [
         {
             "name": tool.name,
@@ -131,7 +131,10 @@ def tools_as_json() -> list[dict[str, Json]]:
 
 
 def schema(graph: str) -> str:
-    """The schema of a graph (Turtle); see :func:`kgbench.tasks.graph_schema.schema_with_counts`."""
+    """Return the schema of a graph in Turtle.
+
+    See :func:`kgbench.tasks.graph_schema.schema_with_counts`.
+    """
     return graph_schema.schema_with_counts(_open_graph(graph).profile)
 
 
@@ -210,7 +213,7 @@ def _describe(resource: str, limit: int, graph: str, executor: Executor) -> Tool
 
 
 def _inner(predicate: str | None, value: str) -> str:
-    """A statement about a blank node, or an empty text without one."""
+    """Return a statement about a blank node, or an empty text without one."""
     return "" if predicate is None else f" [ {predicate} {_anonymous(value)} ]"
 
 
@@ -237,7 +240,7 @@ def _run_query(
 
 
 def _list_result(lines: Sequence[str], total: int, nothing: str, at_least: str = "") -> ToolResult:
-    """The result with as many ``lines`` as fit, of a total of (``at_least``) ``found``."""
+    """Return the result with as many ``lines`` as fit, of a total of (``at_least``) ``found``."""
     if not lines:
         return ToolResult(f"({nothing})", ToolOutcome.EMPTY)
     fitting = _fitting_count(lines)
@@ -248,7 +251,7 @@ def _list_result(lines: Sequence[str], total: int, nothing: str, at_least: str =
 
 
 def _fitting_count(lines: Sequence[str]) -> int:
-    """The number of first lines that together have at most :data:`_MOST_TEXT` characters."""
+    """Return the number of first lines that together have at most :data:`_MOST_TEXT` characters."""
     characters = 0
     for number, line in enumerate(lines):
         characters += len(line) + 1
@@ -268,12 +271,12 @@ def _query_text(name: str, node: str = "") -> str:
 
 
 def _sort_key(row: Sequence[str | None]) -> list[str]:
-    """The sort key of rows without ORDER BY, in which all blank nodes are equal."""
+    """Return the sort key of rows without ORDER BY, in which all blank nodes are equal."""
     return ["" if term is None else "_:" if term.startswith("_:") else term for term in row]
 
 
 def _term_text(term: str | None, labels: dict[str, str]) -> str:
-    """A term of a result, with blank nodes numbered in order of occurrence."""
+    """Return a term of a result, with blank nodes numbered in order of occurrence."""
     if term is None:
         return ""
     if term.startswith("_:"):

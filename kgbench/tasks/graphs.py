@@ -38,7 +38,7 @@ _opened: dict[Path, int] = {}
 
 
 def text(name: str) -> str:
-    """The graph called ``name`` as N-Triples.
+    """Return the graph called ``name`` as N-Triples.
 
     Raises :class:`~kgbench.errors.EvaluationError`, with instructions, if it is not installed.
     """
@@ -107,7 +107,7 @@ def install(source: Path) -> Path:
 
 
 def _names() -> tuple[str, ...]:
-    """The names of published graphs, installed or not."""
+    """Return the names of published graphs, installed or not."""
     return (PUBLISHED, *text2sparql.WITH_GRAPH)
 
 

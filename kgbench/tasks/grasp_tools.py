@@ -50,7 +50,7 @@ class UnreadableError(ValueError):
 
 
 def outcome(text: str) -> ToolOutcome:
-    """The outcome of a call, by the text of its result."""
+    """Return the outcome of a call, by the text of its result."""
     if text.startswith(_NOT_DONE):
         return ToolOutcome.REFUSED
     if text == NOT_PUBLISHED or _FAILED.match(text):
@@ -75,7 +75,7 @@ def parse_result(text: str) -> ParsedResult:
 
 
 def again(call: ToolCall, result: ToolResult, prompt: str) -> Mapping[str, Json] | str:
-    """The arguments for :func:`use` to execute a recorded call again, or the obstacle as a text.
+    """Return the arguments for :func:`use` to repeat a recorded call, or the obstacle as a text.
 
     ``prompt`` is the first prompt of the dialogue, which lists the prefixes that queries may use.
     """
@@ -107,18 +107,18 @@ def use(recorded: Mapping[str, Any], graph: str, executor: Executor) -> ToolResu
     return ToolResult(text, outcome(text))
 
 
-def agree(recorded: ToolResult, now: ToolResult) -> bool:
-    """Whether two results state the same about a query."""
-    before, after = parse_result(recorded.text), parse_result(now.text)
+def agree(recorded: ToolResult, new_result: ToolResult) -> bool:
+    """Return whether two results state the same about a query."""
+    before, after = parse_result(recorded.text), parse_result(new_result.text)
     return before == after and isinstance(before, bool) == isinstance(after, bool)
 
 
-def why_different(recorded: ToolResult, now: ToolResult) -> str | None:
-    """The reason why results of different engines differ, or ``None`` if it is unknown.
+def why_different(recorded: ToolResult, new_result: ToolResult) -> str | None:
+    """Return the reason why results of different engines differ, or ``None`` if it is unknown.
 
     ``time``: the recorded query timed out. ``engine``: only one of the engines executes the query.
     """
-    before, after = parse_result(recorded.text), parse_result(now.text)
+    before, after = parse_result(recorded.text), parse_result(new_result.text)
     if before is None and _TIME.search(recorded.text):
         return "time"
     return "engine" if (before is None) != (after is None) else None

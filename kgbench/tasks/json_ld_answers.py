@@ -40,7 +40,7 @@ def read(answer: str) -> JsonAnswer:
 
 
 def feedback(answer: JsonAnswer, error: str) -> tuple[str, str]:
-    """The feedback on an answer that is unusable because of ``error``, and its kind."""
+    """Return the feedback on an answer that is unusable because of ``error``, and its kind."""
     if answer.text is None:
         return texts.shared(FOLDER, "feedback-no-block.txt"), "format"
     return texts.shared_filled(FOLDER, "feedback-error.txt", message=error), "syntax"

@@ -20,7 +20,10 @@ _VERDICT = re.compile(r"[*_`#> \t]*VERDICT[*_`]*[ \t]*:[*_` \t]*([A-Za-z-]{1,40}
 
 
 def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:  # noqa: ARG001 - none
-    """No cases: they are made from dialogues in a store, which a configuration cannot select."""
+    """Return no cases.
+
+    Cases are made from dialogues in a store, which a configuration cannot select.
+    """
     return ()
 
 
@@ -49,7 +52,7 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:  #
 
 
 def stated_verdict(answer: str) -> str | None:
-    r"""The verdict in the last line of an answer, in lower case; ``None`` if there is none.
+    r"""Return the verdict in the last line of an answer, in lower case; ``None`` if there is none.
 
     >>> stated_verdict("The answer says VERDICT: right, but it is not.\n**VERDICT: wrong**\n")
     'wrong'
@@ -60,11 +63,14 @@ def stated_verdict(answer: str) -> str | None:
 
 
 def reference(case: Case) -> str:
-    """The reference answer: the verdict that executing the judged answer implies, or undecided."""
+    """Return the reference answer.
+
+    This is the verdict that executing the judged answer implies, or undecided.
+    """
     return f"VERDICT: {case.data['executed'] or case.data['undecided']}"
 
 
 def _grouping_data(case: Case) -> dict[str, object]:
-    """Data recorded with the verdict, so that verdicts can be grouped without their cases."""
+    """Return data to record with a verdict, so that grouping verdicts needs no cases."""
     names = ("rubric", "options", "order", "executed", "items", "calibration")
     return {name: case.data[name] for name in names if name in case.data}

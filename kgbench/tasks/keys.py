@@ -21,13 +21,13 @@ _handed: list[str] = []  # the key that a command set in this process
 
 
 def available_keys() -> list[str]:
-    """All available keys: that of :func:`set_key`, that of the environment, the published one."""
+    """Return all available keys: of :func:`set_key`, of the environment, and the published one."""
     user_key = os.environ.get(VARIABLE)
     return [*_handed, *([user_key] if user_key else []), published_key()]
 
 
 def user_key() -> str | None:
-    """The key set by :func:`set_key`, else the one in the environment, else ``None``."""
+    """Return the key set by :func:`set_key`, else the one in the environment, else ``None``."""
     return _handed[0] if _handed else os.environ.get(VARIABLE) or None
 
 
@@ -38,7 +38,7 @@ def set_key(key: str | None) -> None:
 
 @cache
 def published_key() -> str:
-    """The key of kgbench's own encrypted files."""
+    """Return the key of kgbench's own encrypted files."""
     return read_key_file(resources.path("tasks", "published.key"))
 
 

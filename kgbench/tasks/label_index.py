@@ -78,7 +78,7 @@ class LabelIndex:
             raw.close()
 
     def search(self, text: str, kind: str | None, limit: int) -> tuple[list[IndexedResource], int]:
-        """The first ``limit`` resources that share words with ``text``, and their total number.
+        """Return the first ``limit`` resources sharing words with ``text``, and their total number.
 
         Resources that share most words come first, among them those with fewest other words, then
         by IRI. Only the first 64 different words of a text count.
@@ -98,7 +98,7 @@ class LabelIndex:
         return resources, rows[0][3] if rows else 0
 
     def _fill(self, raw: sqlite3.Connection, classes: set[str], properties: set[str]) -> None:
-        """Number all resources in the order of their IRIs, and index their words."""
+        """Write all resources, numbered in the order of their IRIs, and index their words."""
         resources: list[tuple[int, str, int, str, int]] = []
         postings: list[tuple[str, int]] = []
         rows = raw.execute("SELECT iri, name FROM raw ORDER BY iri, name")
@@ -127,7 +127,7 @@ _Row = tuple[str, int]
 
 
 def words(names: Iterable[str]) -> set[str]:
-    """The words of names, ignoring case and accents; ``marketingManager`` has two words."""
+    """Return the words of names, ignoring case and accents; ``marketingManager`` has two words."""
     return {word for name in names for word in _words(name)}
 
 
@@ -185,7 +185,7 @@ def _write_raw(raw: sqlite3.Connection, rows: list[tuple[str, str]]) -> None:
 
 
 def _database(tables: str) -> sqlite3.Connection:
-    """A database in memory that never opens a file, not even for sorting."""
+    """Return a database in memory that never opens a file, not even for sorting."""
     database = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
     database.executescript(f"PRAGMA temp_store = MEMORY; PRAGMA journal_mode = OFF; {tables}")
     return database

@@ -9,7 +9,7 @@ from kgbench.tasks import catalogue, encryption, keys
 
 
 def missing_key(class_name: str) -> str | None:
-    """A message about the missing key of a task class; ``None`` if all its files are readable."""
+    """Return a message about a task class's missing key, or ``None`` if all files are readable."""
     known_fingerprints = {encryption.fingerprint(key) for key in keys.available_keys()}
     for path in sorted(catalogue.folder(class_name).rglob(f"*{encryption.SUFFIX}")):
         fingerprint = _fingerprint(path)
@@ -19,6 +19,6 @@ def missing_key(class_name: str) -> str | None:
 
 
 def _fingerprint(path: Path) -> str | None:
-    """The fingerprint of the key with which a file was encrypted."""
+    """Return the fingerprint of the key with which a file was encrypted."""
     with path.open(encoding="utf-8", errors="replace") as file:
         return encryption.wanted_key([file.readline().rstrip("\n") for _ in range(2)])

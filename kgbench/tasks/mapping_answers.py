@@ -42,7 +42,7 @@ class ExecutedMapping(NamedTuple):
         }
 
     def infos(self, compared: RowComparison) -> dict[str, Json]:
-        """Errors, and triples that are missing or too many."""
+        """Return errors, and triples that are missing or too many."""
         return {
             "parseError": self.read.error,
             "engineError": None if self.read.triples is None else self.error,
@@ -71,7 +71,7 @@ def verdict(
     infos: Mapping[str, Json],
     differences: Callable[[], str] | None,
 ) -> Verdict:
-    """The verdict on the last answer, with feedback unless it is right or the last one allowed.
+    """Return the verdict on the last answer, with feedback unless it is right or the last allowed.
 
     ``differences`` writes the feedback on a wrong graph; it is ``None`` if the graph is right.
     """
@@ -87,7 +87,7 @@ def verdict(
 
 
 def differences(compared: RowComparison) -> str:
-    """The feedback on a mapping that makes a wrong graph, with some of the wrong triples."""
+    """Return the feedback on a mapping that makes a wrong graph, with some of the wrong triples."""
     _, missing, surplus = compared
     lines = [
         f"* {kind}: {line}"
@@ -102,7 +102,7 @@ def differences(compared: RowComparison) -> str:
 
 
 def counts(compared: RowComparison) -> dict[str, str]:
-    """The numbers of missing and surplus triples, for feedback."""
+    """Return the numbers of missing and surplus triples, for feedback."""
     return {"missing": str(len(compared.missing)), "surplus": str(len(compared.surplus))}
 
 
@@ -111,12 +111,12 @@ def _lines(rows: Iterable[Row]) -> list[str]:
 
 
 def file_block(name: str, form: str, text: str) -> str:
-    """A file in the form that prompts show."""
+    """Return a file in the form that prompts show."""
     return f"{name}:\n```{form}\n{text.removesuffix(chr(10))}\n```"
 
 
 def fenced(mapping: str) -> str:
-    """A mapping in the form of an answer."""
+    """Return a mapping in the form of an answer."""
     return f"```turtle\n{mapping}\n```"
 
 

@@ -12,7 +12,7 @@ from kgbench.scoring.similarity import ratio
 
 
 def expected_triples(case: Case, executor: Executor) -> tuple[str, ...]:
-    """The triples of the ``optimal`` document in the data of ``case``.
+    """Return the triples of the ``optimal`` document in the data of ``case``.
 
     Raises :class:`~kgbench.errors.EvaluationError` if the case has none, like some published cases
     of 2023, or if it does not parse.
@@ -30,9 +30,9 @@ def expected_triples(case: Case, executor: Executor) -> tuple[str, ...]:
     return parsed.triples
 
 
-def text_similarity(given: Iterable[str], expected_triples: Iterable[str]) -> float:
+def text_similarity(answer_triples: Iterable[str], expected_triples: Iterable[str]) -> float:
     """Similarity of two graphs as texts: sorted lines with uniform blank nodes; 0 if empty."""
-    lines = sorted(map(with_uniform_blank_nodes, given))
+    lines = sorted(map(with_uniform_blank_nodes, answer_triples))
     return (
         ratio("\n".join(lines), "\n".join(sorted(map(with_uniform_blank_nodes, expected_triples))))
         if lines

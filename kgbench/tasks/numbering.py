@@ -35,7 +35,7 @@ def translate_names(text: str, numbers: Mapping[str, str]) -> str:
 def number_names(
     turtle: str, prefixes: tuple[str, ...] = _PREFIXES, salt: str = ""
 ) -> dict[str, str]:
-    """A number of four digits for each prefixed name of a Turtle text, by name.
+    """Return a number of four digits for each prefixed name of a Turtle text, by name.
 
     Only names with one of the ``prefixes`` get one. The number is a hash of ``salt`` and the name;
     if two names collide, the later one in alphabetical order gets the next free number.
@@ -57,6 +57,6 @@ def number_names(
 
 
 def table(numbers: Mapping[str, str]) -> str:
-    """The numbers with the names that they replace, as CSV with the columns id and label."""
+    """Return the numbers with the names that they replace, as CSV with the columns id and label."""
     rows = [f"{number},{name.partition(':')[2]}" for name, number in numbers.items()]
     return "\n".join(["id,label", *sorted(rows, key=lambda row: row.partition(",")[2].lower())])

@@ -29,12 +29,12 @@ _ROUNDS: Final = 16  # depth of nested class expressions that are distinguished
 class AnswerAxioms(NamedTuple):
     """The axioms of a case in an answer, as lines of Turtle, and the number of other axioms."""
 
-    given: tuple[str, ...]
+    axioms: tuple[str, ...]
     others: int
 
 
 def answer_axioms(case: Case, triples: Iterable[ox.Triple]) -> AnswerAxioms:
-    """The axioms of a case that ``triples`` state."""
+    """Return the axioms of a case that ``triples`` state."""
     case_axioms = {
         label: line for line in case.data["axioms"] for label in axiom_labels(parse_lines([line]))
     }
@@ -53,17 +53,17 @@ def parse_lines(lines: Sequence[str]) -> list[ox.Triple]:
 
 
 def fenced(lines: Iterable[str]) -> str:
-    """Lines of Turtle in the form of an answer."""
+    """Return lines of Turtle in the form of an answer."""
     return "\n".join(["```turtle", PREFIX_LINES, *lines, "```"])
 
 
 def has_axioms(triples: Iterable[ox.Triple]) -> bool:
-    """Whether triples contain more than declarations."""
+    """Return whether triples contain more than declarations."""
     return not all(map(_declares, triples))
 
 
 def axiom_labels(triples: Iterable[ox.Triple]) -> set[str]:
-    """A canonical text for each axiom in triples; equal axioms have equal texts."""
+    """Return a canonical text for each axiom in triples; equal axioms have equal texts."""
     axioms = [triple for triple in triples if not _declares(triple)]
     nodes = _node_labels(axioms)
     texts: set[str] = set()
@@ -87,7 +87,7 @@ def _declares(triple: ox.Triple) -> bool:
 
 
 def _node_labels(triples: Sequence[ox.Triple]) -> dict[str, str]:
-    """A canonical text for each described blank node, equal for equal descriptions."""
+    """Return a canonical text for each described blank node, equal for equal descriptions."""
     descriptions: dict[str, list[tuple[str, str]]] = {}
     for triple in triples:
         if isinstance(triple.subject, ox.BlankNode):

@@ -14,12 +14,12 @@ _FOLDER = "organisation"
 
 
 def turtle() -> str:
-    """The graph as Turtle."""
+    """Return the graph as Turtle."""
     return texts.shared(_FOLDER, "graph.ttl")
 
 
 def questions() -> list[dict[str, Json]]:
-    """The questions, with uid, question, reference query and its result set, and LSQ features."""
+    """Return questions with uid, question, reference query, its result set, and LSQ features."""
     loaded: list[dict[str, Json]] = texts.shared_structure(_FOLDER, "questions.json")
     return loaded
 
@@ -35,7 +35,7 @@ def in_format(turtle_text: str, graph_format: str) -> str:
 
 @cache
 def prefixes(turtle_text: str) -> dict[str, str]:
-    """The prefixes that a Turtle document declares, in the order of their names."""
+    """Return the prefixes that a Turtle document declares, in the order of their names."""
     parser = ox.parse(turtle_text.encode("utf-8"), ox.RdfFormat.TURTLE)
     for _ in parser:  # the parser knows all prefixes at the end of the document
         pass

@@ -27,13 +27,16 @@ Data = dict[str, Json]
 
 
 def organizational(parameters: Mapping[str, Json]) -> list[Data]:  # noqa: ARG001 - there are none
-    """Questions about the organisational graph, which each case contains."""
+    """Return questions about the organisational graph, which each case contains."""
     graph = organisation.turtle()
     return [{**question, "graphTurtle": graph} for question in organisation.questions()]
 
 
 def organizational_numerical(parameters: Mapping[str, Json]) -> list[Data]:  # noqa: ARG001 - none
-    """The same questions with numbers for names in the graph, and the table of the numbers."""
+    """Return questions about the organisational graph with numbers for names in the graph.
+
+    Each case also contains the table of the numbers.
+    """
     numbers = numbering.number_names(organisation.turtle())
     graph = numbering.translate_names(organisation.turtle(), numbers)
     return [
@@ -49,7 +52,7 @@ def organizational_numerical(parameters: Mapping[str, Json]) -> list[Data]:  # n
 
 
 def economy(parameters: Mapping[str, Json]) -> list[Data]:
-    """Questions about the economic graph, which each case contains."""
+    """Return questions about the economic graph, which each case contains."""
     graph = texts.shared("economy", "graph.ttl")
     prefixes = {**organisation.prefixes(_schema("economy")), **organisation.prefixes(graph)}
     return [
@@ -65,7 +68,7 @@ def economy(parameters: Mapping[str, Json]) -> list[Data]:
 
 
 def bestiary_cases(parameters: Mapping[str, Json]) -> list[Data]:
-    """Questions about the bestiary, which is an installed graph."""
+    """Return questions about the bestiary, which is an installed graph."""
     prefixes = {**organisation.prefixes(_schema("bestiary")), **bestiary.PREFIXES}
     return [
         {
@@ -79,7 +82,7 @@ def bestiary_cases(parameters: Mapping[str, Json]) -> list[Data]:
 
 
 def faulty_queries(parameters: Mapping[str, Json]) -> list[Data]:  # noqa: ARG001 - there are none
-    """Reference queries about the economic graph, each with one syntax error."""
+    """Return reference queries about the economic graph, each with one syntax error."""
     questions = {item["uid"]: item for item in texts.shared_structure("economy", "questions.json")}
     graph = texts.shared("economy", "graph.ttl")
     cases = []
@@ -106,7 +109,7 @@ def _shown_parts(
     prefixes: Mapping[str, str],
     graph: tuple[ox.Triple, ...],
 ) -> Data:
-    """The parts of graph or schema that the prompt shows, and the parameters that select them."""
+    """Return the parts of graph or schema in the prompt, and the parameters that select them."""
     kind: str = parameters["kgInfoType"]
     query: str = question["refSparql"]
     data: Data = {"kgInfoType": kind, "kgInfoFormat": parameters["kgInfoFormat"]}

@@ -47,7 +47,7 @@ def labelled_task(task_class: TaskClass, label: str, parameters: Mapping[str, Js
 
 
 def task_iri(task_class: TaskClass, label: str, parameters: Mapping[str, Json]) -> str:
-    """The IRI of a task of ``task_class`` with all its ``parameters``."""
+    """Return the IRI of a task of ``task_class`` with all its ``parameters``."""
     return Iris().mint(
         "task",
         task_class=task_class.name,
@@ -80,7 +80,7 @@ def normalised(parameter: Parameter, value: Json, label: str) -> Json:
 
 
 def range_of(parameter: Parameter) -> str:
-    """The declared range in words, with the unit; empty if there is no range.
+    """Return the declared range in words, with the unit; empty if there is no range.
 
     >>> range_of(Parameter("size", int, 10, minimum=3, maximum=2000, unit="persons"))
     'at least 3 and at most 2,000 persons'
@@ -94,7 +94,7 @@ _KIND_NAMES = {str: "text", int: "a whole number", float: "a number", bool: "tru
 
 
 def _convert(parameter: Parameter, value: Json) -> Json:
-    """``value`` converted to the parameter's kind, or ``None`` if that is impossible."""
+    """Return ``value`` converted to the parameter's kind, or ``None`` if that is impossible."""
     if parameter.kind is str:
         return _as_text(parameter, value)
     if parameter.kind is bool:

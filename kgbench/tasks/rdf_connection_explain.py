@@ -32,7 +32,7 @@ _ANYWHERE = re.compile(rf"{re.escape(_NAMESPACE)}\w+")
 
 
 def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:  # noqa: ARG001 - static
-    """The only case: the organisational graph in the format of ``task``."""
+    """Return the only case: the organisational graph in the format of ``task``."""
     graph_format = task.parameters["graphFormat"]
     graph = organisation.in_format(organisation.turtle(), graph_format)
     data = {"graphFormat": graph_format, "graph": graph}
@@ -41,7 +41,10 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:  # n
 
 
 def prompt(case: Case) -> str:
-    """The prompt: the question with the graph of ``case``; ``TaskError`` if it has no graph."""
+    """Return the question with the graph of ``case`` as a prompt.
+
+    Raises :class:`~kgbench.errors.TaskError` if the case has no graph.
+    """
     if "graph" not in case.data:
         raise TaskError(f"the case {case.iri} has no graph, so nothing can be asked about it")
     title = formats.TITLES[formats.canonical_format(case.data["graphFormat"])]
@@ -64,7 +67,7 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:  #
 
 
 def verdict(answer: str, *, precision_of_no_names: float, path: Sequence[str] = PATH) -> Verdict:
-    """The verdict on an answer; ``precision_of_no_names`` differs between versions."""
+    """Return the verdict on an answer; ``precision_of_no_names`` differs between versions."""
     expected = {_NAMESPACE + name for name in path}
     lines = len(answer.splitlines())
     listed: list[str] = _LIST_LINE.findall(answer)
@@ -100,12 +103,12 @@ def verdict(answer: str, *, precision_of_no_names: float, path: Sequence[str] = 
 
 
 def reference(case: Case) -> str:
-    """The reference answer: the path, one IRI per line."""
+    """Return the reference answer: the path, one IRI per line."""
     return "\n".join(_NAMESPACE + name for name in _path(case))
 
 
 def _path(case: Case) -> Sequence[str]:
-    """The names of the path of a case; published cases omit it because all have the same."""
+    """Return the names of the path of a case; published cases omit it because all have the same."""
     path: Sequence[str] = case.data.get("path", PATH)
     return path
 

@@ -27,7 +27,7 @@ _PERSON = re.compile(r"person-0*(\w+)")
 
 
 def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
-    """``count`` generated cases, one for each iteration, the same for every model.
+    """Return ``count`` generated cases, one for each iteration, the same for every model.
 
     Cases are generated lazily, so that many of them need no memory.
     """
@@ -53,7 +53,7 @@ def check(task: Task) -> None:
 
 
 def person_count(task: Task) -> int:
-    """The greatest number of persons for which the Turtle prompt fits into the size of ``task``.
+    """Return the greatest number of persons whose Turtle prompt fits into the size of ``task``.
 
     Raises :class:`~kgbench.errors.TaskError` if even the smallest possible graph does not fit.
     """
@@ -74,7 +74,10 @@ def person_count(task: Task) -> int:
 
 
 def prompt(case: Case) -> str:
-    """The prompt: the question with the graph of ``case``; ``TaskError`` if it has no graph."""
+    """Return the question with the graph of ``case`` as a prompt.
+
+    Raises :class:`~kgbench.errors.TaskError` if the case has no graph.
+    """
     if "graph" not in case.data:
         raise TaskError(f"the case {case.iri} has no graph, so nothing can be asked about it")
     return _question(case.data["graphFormat"], case.data["graph"])
@@ -107,7 +110,7 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:  #
 
 
 def reference(case: Case) -> str:
-    """The reference answer: the IRI of the person whom most others know."""
+    """Return the reference answer: the IRI of the person whom most others know."""
     return str(case.data["specialNodeIri"])
 
 

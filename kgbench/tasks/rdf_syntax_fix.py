@@ -30,7 +30,7 @@ _NO_BLOCK: Final = "There is no fenced code block in the answer."
 
 
 def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:  # noqa: ARG001 - static
-    """The cases of the task's format: its document with the faults of ``faults.json``."""
+    """Return the cases of the task's format: its document with the faults of ``faults.json``."""
     graph_format = task.parameters["graphFormat"]
     optimal = texts.text(NAME, _DOCUMENTS[graph_format])
     faulty_cases = []
@@ -47,7 +47,7 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:  # n
 
 
 def prompt(case: Case) -> str:
-    """The prompt: the request to correct the faulty document of ``case``."""
+    """Return the prompt: the request to correct the faulty document of ``case``."""
     graph_format = _format(case)
     return texts.filled(
         NAME,
@@ -98,7 +98,7 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
 
 
 def reference(case: Case) -> str:
-    """The reference answer: the correct document in a fenced block."""
+    """Return the reference answer: the correct document in a fenced block."""
     return f"```{_INFO_STRINGS[_format(case)]}\n{case.data['optimal'].strip()}\n```"
 
 

@@ -36,30 +36,30 @@ class RecordedQuestions:
         raise TaskError(f"{task.label} has no cases of its own: they come with imported answers")
 
     def prompt(self, case: Case) -> str:
-        """The prompt: the question only."""
+        """Return the prompt: the question only."""
         question: str = case.data["question"]
         return question
 
     def judge(self, case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
-        """The verdict of the policy; see :func:`kgbench.tasks.typed_answers.judge`."""
+        """Return the verdict of the policy; see :func:`kgbench.tasks.typed_answers.judge`."""
         return typed_answers.judge(policies()[self._policy], case, answers, executor, self)
 
     def reference(self, case: Case) -> str:
-        """The reference answer: the reference query in a fenced block."""
+        """Return the reference answer: the reference query in a fenced block."""
         return f"```sparql\n{case.data['refSparql'].strip()}\n```"
 
     def query(self, answer: str) -> str | None:
-        """The first fenced block with a query, else the whole answer if it is a query."""
+        """Return the first fenced block with a query, else the whole answer if it is a query."""
         candidates = [block.body.strip() for block in fenced_blocks(answer)] or [answer.strip()]
         return next((body for body in candidates if _FORM.search(body)), None)
 
     def graph_name(self, case: Case) -> str | None:
-        """The graph for queries about ``case``; ``None`` if their results are recorded."""
+        """Return the graph for queries about ``case``; ``None`` if their results are recorded."""
         name: str | None = case.data.get("graphName")
         return name
 
     def needs_recorded_results(self, case: Case) -> bool:
-        """Whether queries about ``case`` have no graph, so that recorded results are needed."""
+        """Return whether queries about ``case`` need recorded results because there is no graph."""
         return self.graph_name(case) is None
 
     def prepare(self) -> None:
@@ -77,7 +77,7 @@ class GraspQuestions(RecordedQuestions):
         answers: Sequence[str],
         executor: Executor,
     ) -> Verdict:
-        """The verdict on the final query; see :meth:`judge`."""
+        """Return the verdict on the final query; see :meth:`judge`."""
         return self.judge(case, answers, executor)
 
     def again(
@@ -98,13 +98,13 @@ class GraspQuestions(RecordedQuestions):
         """See :func:`kgbench.tasks.grasp_tools.use`."""
         return grasp_tools.use(arguments, typed_answers.graph_of(case, self), executor)
 
-    def agree(self, recorded: ToolResult, now: ToolResult) -> bool:
+    def agree(self, recorded: ToolResult, new_result: ToolResult) -> bool:
         """See :func:`kgbench.tasks.grasp_tools.agree`."""
-        return grasp_tools.agree(recorded, now)
+        return grasp_tools.agree(recorded, new_result)
 
-    def why_different(self, recorded: ToolResult, now: ToolResult) -> str | None:
+    def why_different(self, recorded: ToolResult, new_result: ToolResult) -> str | None:
         """See :func:`kgbench.tasks.grasp_tools.why_different`."""
-        return grasp_tools.why_different(recorded, now)
+        return grasp_tools.why_different(recorded, new_result)
 
 
 SPINACH: Final = RecordedQuestions("SpinachQuestions", "spinach")

@@ -54,7 +54,7 @@ class Source:
 
 
 def natural(source: Source, *seed: object) -> list[dict[str, Json]]:
-    """The data of all cases of a source, with names replaced by other words.
+    """Return the data of all cases of a source, with names replaced by other words.
 
     The names of a kind keep their alphabetical order. A draw is accepted only if the reference
     queries find the renamed values in the renamed graph. Raises
@@ -82,7 +82,7 @@ def natural(source: Source, *seed: object) -> list[dict[str, Json]]:
 
 
 def opaque(source: Source, *seed: object) -> list[dict[str, Json]]:
-    """The data of all cases of a source, with names replaced by numbers.
+    """Return the data of all cases of a source, with names replaced by numbers.
 
     Cases with a question also contain the table of the numbers.
     """
@@ -151,7 +151,7 @@ def _with_variables(
 
 
 def _moved_message(case: Mapping[str, Json], replace: Callable[[str], str]) -> str:
-    """The parser's message about a one-line query, with the position of the renamed fault."""
+    """Return the parser's message about a one-line query, with the renamed fault's position."""
 
     def new_position(match: re.Match[str]) -> str:
         position = len(replace(case["testSparql"][: int(match[1])]))
@@ -212,7 +212,7 @@ def _scaled(value: str, tenths: int) -> str:
 
 
 def _queries_agree(graph: str, cases: Sequence[Mapping[str, Json]]) -> bool:
-    """Whether each reference query finds the values that its case expects."""
+    """Return whether each reference query finds the values that its case expects."""
     if not any("refSparql" in case for case in cases):
         return True
     store = ox.Store()

@@ -61,7 +61,7 @@ class _Schema:
 
 
 def next_call(question: str, results: Sequence[str]) -> Call:
-    """The next tool to call after the ``results`` of earlier calls, with its arguments."""
+    """Return the next tool to call after the ``results`` of earlier calls, with its arguments."""
     if not results:
         return "schema", {}
     if len(results) == 1:
@@ -88,7 +88,7 @@ class _Thing(NamedTuple):
 
 
 def _things(question: str, search_result: str) -> list[_Thing]:
-    """The first search results whose full names are in the question, in its order."""
+    """Return the first search results whose full names are in the question, in its order."""
     question_words = f" {' '.join(_ordered_words(question))} "
     matches: list[tuple[int, int, _Thing]] = []
     for match in filter(None, map(_SEARCH_RESULT.fullmatch, search_result.split("\n"))):
@@ -103,7 +103,7 @@ def _things(question: str, search_result: str) -> list[_Thing]:
 
 
 def _unknown(question: str, things: Sequence[_Thing]) -> str | None:
-    """A name of two words or more in the question that no search result has."""
+    """Return a name of two words or more in the question that no search result has."""
     known_names = {thing.name for thing in things}
     names = [match.group() for match in _NAME.finditer(question) if match.start() > 0]
     return next(
@@ -165,7 +165,7 @@ def _filter(match: re.Match[str]) -> str:
 
 
 def _class(question: str, schema: _Schema) -> str | None:
-    """The class whose name comes first in the question."""
+    """Return the class whose name comes first in the question."""
     stems = [_stem(word) for word in _ordered_words(question)]
     positions = {
         term: min((stems.index(stem) for stem in sounds if stem in stems), default=len(stems))
@@ -176,7 +176,10 @@ def _class(question: str, schema: _Schema) -> str | None:
 
 
 def _best(stems: set[str], candidates: Sequence[_Property]) -> _Property | None:
-    """The property that shares most stems with the words near a thing; ``None`` without any."""
+    """Return the property that shares most stems with the words near a thing.
+
+    The result is ``None`` if no property shares a stem.
+    """
     best = max(
         candidates,
         key=lambda property_: (len(property_.stems & stems), property_.term),
@@ -186,7 +189,7 @@ def _best(stems: set[str], candidates: Sequence[_Property]) -> _Property | None:
 
 
 def _value(question: str, thing: _Thing, described: str) -> str | None:
-    """A query for the value of a described thing whose property best matches the question."""
+    """Return a query for a described thing's value whose property best matches the question."""
     question_stems = _stems(question)
     patterns = [
         (len(_stems(sounds) & question_stems), pattern)
@@ -201,7 +204,7 @@ def _statements(described: str) -> list[re.Match[str]]:
 
 
 def _pattern(statement: re.Match[str], node: str) -> tuple[str, str]:
-    """A graph pattern for the value in a statement, and the name of its property."""
+    """Return a graph pattern for the value in a statement, and the name of its property."""
     s, p, p2 = statement["s"], statement["p"], statement["p2"]
     property_name = re.split(r"[/#]", p2 or p)[-1]
     if s == node:
@@ -237,7 +240,7 @@ def _local(term: str) -> str:
 
 
 def _ordered_words(text: str) -> list[str]:
-    """The words of a text, in order."""
+    """Return the words of a text, in order."""
     return [word for piece in text.split() for word in sorted(words([piece]))]
 
 

@@ -33,7 +33,7 @@ _LOCAL_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 
 
 def triples(turtle_text: str) -> list[ox.Triple]:
-    """The triples of a Turtle document in order, with blank nodes named b0, b1 and so on."""
+    """Return the triples of a Turtle document in order, with blank nodes named b0, b1 and so on."""
     names: dict[ox.BlankNode, ox.BlankNode] = {}
 
     def named(term: object) -> object:
@@ -56,7 +56,7 @@ def serialise(graph: Sequence[ox.Triple], graph_format: str, prefixes: Prefixes)
 
 
 def ntriples(graph: Iterable[ox.Triple], prefixes: Prefixes) -> str:  # noqa: ARG001 - one signature
-    """N-Triples, one line for each triple."""
+    """Return N-Triples with one line for each triple."""
     return "\n".join(f"{triple} ." for triple in graph)
 
 
@@ -91,7 +91,7 @@ def rdf_xml(graph: Iterable[ox.Triple], prefixes: Prefixes) -> str:
 
 
 def json_ld(graph: Iterable[ox.Triple], prefixes: Prefixes) -> str:  # noqa: ARG001 - one signature
-    """Expanded JSON-LD: a list of nodes with full IRIs, no context."""
+    """Write expanded JSON-LD: a list of nodes with full IRIs, without a context."""
     nodes: list[Json] = []
     for subject, properties in _grouped(graph).items():
         node: dict[str, Json] = {"@id": _json_id(subject)}
@@ -122,7 +122,7 @@ def _grouped(graph: Iterable[ox.Triple]) -> Grouped:
 
 
 def _short(term: Term, prefixes: Prefixes) -> str:
-    """A term in Turtle syntax, with a prefix if one fits."""
+    """Return a term in Turtle syntax, with a prefix if one fits."""
     if isinstance(term, ox.NamedNode):
         for name, namespace in prefixes.items():
             local = term.value.removeprefix(namespace)

@@ -45,14 +45,14 @@ class Vocabulary:
     undeclared: tuple[str, ...] = ()
 
     def of(self, case: Case) -> dict[str, str]:
-        """The prefixes that shorten the values of ``case``."""
+        """Return the prefixes that shorten the values of ``case``."""
         usual = {"rdf": str(RDF), "rdfs": str(RDFS), "owl": str(OWL), "xsd": str(XSD)}
         text = graph_text(case)
         declared = organisation.prefixes(text) if text else dict(case.data.get("prefixes") or {})
         return usual | dict(self.prefixes) | declared
 
     def for_queries(self, case: Case) -> dict[str, str]:
-        """The prefixes with which queries about ``case`` are executed."""
+        """Return the prefixes with which queries about ``case`` are executed."""
         prefixes = self.of(case)
         if case.suite.startswith(_PUBLISHED_SUITES):
             prefixes |= {prefix: f"{_ABSENT}{prefix}#" for prefix in self.undeclared}
@@ -110,13 +110,13 @@ def judge(
 
 
 def extract_query(answer: str) -> str | None:
-    """The query in an answer: the first fenced block with ``SELECT``, trimmed."""
+    """Return the query in an answer: the first fenced block with ``SELECT``, trimmed."""
     blocks = (block.body.strip() for block in fenced_blocks(answer))
     return next((body for body in blocks if "SELECT" in body), None)
 
 
 def result_infos(case: Case, query: str, vocabulary: Vocabulary, select: Select) -> dict[str, Json]:
-    """The infos to record about the result of ``query``, which ``select`` executes.
+    """Return the infos to record about the result of ``query``, which ``select`` executes.
 
     :func:`judge` reads them from the ``recordedResults`` of a case, by query.
     """
@@ -126,7 +126,7 @@ def result_infos(case: Case, query: str, vocabulary: Vocabulary, select: Select)
 
 
 def reference(case: Case) -> str:
-    """The reference answer: the reference query in a fenced block."""
+    """Return the reference answer: the reference query in a fenced block."""
     return f"```sparql\n{case.data['refSparql'].strip()}\n```"
 
 
@@ -138,7 +138,7 @@ def prepare() -> None:
 
 
 def graph_text(case: Case) -> str | None:
-    """The graph in the data of a case, as Turtle; ``None`` if it has none."""
+    """Return the graph in the data of a case, as Turtle; ``None`` if it has none."""
     text: str | None = case.data.get("graphTurtle") or case.data.get("graph")
     return text
 
@@ -157,7 +157,7 @@ def _graph(case: Case, graph_name: str | None) -> str:
 
 
 def _result_infos(result: QueryResult, distinct_values: AbstractSet[str]) -> dict[str, Json]:
-    """The infos about a result; all values, too, if the published infos cut them off."""
+    """Return the infos about a result; all values, too, if the published infos cut them off."""
     values = sorted(distinct_values)
     infos: dict[str, Json] = {
         "answerResultLength": result_sets.bound_rows(result.rows),
@@ -174,7 +174,7 @@ def _result_infos(result: QueryResult, distinct_values: AbstractSet[str]) -> dic
 
 
 def _name_infos(case: Case, query: str, prefixes: Mapping[str, str]) -> dict[str, Json]:
-    """The agreement of the names in the query with those in the reference query."""
+    """Return the agreement of the names in the query with those in the reference query."""
     names, suffix = compare_names(case.data["refSparql"], query, prefixes)
     return _named("sparqlIris", names) | _named("sparqlIrisSuffix", suffix)
 
@@ -187,7 +187,7 @@ _NONE: Final = (None, None)
 
 
 def syntax_feedback(query: str | None, message: str | None) -> tuple[str, str]:
-    """The feedback on a query that does not parse, or on an answer without a query; its kind."""
+    """Return feedback on a query that does not parse, or on an answer without one, and its kind."""
     if query is None:
         return texts.shared(FOLDER, "feedback-no-query.txt"), "syntax"
     filled = texts.shared_filled(FOLDER, "feedback-syntax.txt", message=message or "", query=query)
@@ -195,5 +195,5 @@ def syntax_feedback(query: str | None, message: str | None) -> tuple[str, str]:
 
 
 def empty_feedback() -> tuple[str, str]:
-    """The feedback on a query without a result, and its kind."""
+    """Return the feedback on a query without a result, and its kind."""
     return texts.shared(FOLDER, "feedback-empty-result.txt"), "empty-result"

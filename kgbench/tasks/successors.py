@@ -17,7 +17,10 @@ from kgbench.tasks.parameters import task_iri
 
 
 def successor(name: str) -> str:
-    """The name of the task class that judges records of ``name``; usually ``name`` itself."""
+    """Return the name of the task class that judges records of ``name``.
+
+    This is usually ``name`` itself.
+    """
     classes = catalogue.task_classes()
     if name in classes:
         return name
@@ -28,13 +31,13 @@ def successor(name: str) -> str:
 
 
 def as_successor_task(task: Task) -> Task:
-    """``task``, with its label and parameters, as a task of its successor class."""
+    """Return ``task``, with its label and parameters, as a task of its successor class."""
     successor_class = catalogue.task_class(successor(task.task_class))
     return replace(task, task_class=successor_class.name, version=successor_class.version)
 
 
 def as_new_task(task: Task) -> Task:
-    """``task`` as a task of its successor class, with an IRI of its own, for new runs.
+    """Return ``task`` as a task of its successor class, with an IRI of its own, for new runs.
 
     A task of an undeclared class is returned unchanged.
     """
@@ -50,7 +53,7 @@ def as_new_task(task: Task) -> Task:
 
 
 def as_successor_case(case: Case) -> Case:
-    """``case``, with its identity and data, as a case of its successor class."""
+    """Return ``case``, with its identity and data, as a case of its successor class."""
     name = successor(case.task_class)
     return case if name == case.task_class else replace(case, task_class=name)
 
@@ -72,7 +75,7 @@ def renamed_metrics(task: Task, iris: Iris) -> dict[str, str]:
 
 
 def missing_data_key(case: Case) -> str | None:
-    """The first key of required data that ``case`` lacks, or ``None``.
+    """Return the first key of required data that ``case`` lacks, or ``None``.
 
     A task module lists required keys in the attribute ``NEEDED``.
     """

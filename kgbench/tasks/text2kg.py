@@ -35,12 +35,12 @@ _MOST_RECORDED = 200  # facts of one answer that the infos list; all are scored
 
 
 def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
-    """The sentences of the data set and split of ``task``, at most ``count``."""
+    """Return the sentences of the data set and split of ``task``, at most ``count``."""
     return text2kg_cases.cases(task, suite, seed, count)
 
 
 def prompt(case: Case) -> str:
-    """The prompt: instruction, verbalised ontology, examples and test sentence of ``case``.
+    """Return the prompt: instruction, verbalised ontology, examples and test sentence of ``case``.
 
     Raises :class:`~kgbench.errors.TaskError` if the task uses the published prompts and the
     installed data set does not contain their wording.
@@ -53,9 +53,10 @@ def prompt(case: Case) -> str:
     return texts.filled(
         FOLDER,
         "prompt.txt",
-        concepts=", ".join(concept.label for concept in content.shown.concepts),
+        concepts=", ".join(concept.label for concept in content.prompt_ontology.concepts),
         relations="\n".join(
-            verbalised_relation(content.ontology, relation) for relation in content.shown.relations
+            verbalised_relation(content.ontology, relation)
+            for relation in content.prompt_ontology.relations
         ),
         examples="".join(_example(*example) for example in content.examples),
         sentence=content.sentence,
@@ -63,7 +64,7 @@ def prompt(case: Case) -> str:
 
 
 def as_published(case: Case, wording: Wording) -> str:
-    """The prompt for ``case`` that was used for the published baselines.
+    """Return the prompt for ``case`` that was used for the published baselines.
 
     Raises :class:`~kgbench.errors.TaskError` if the case has no example.
     """
@@ -97,7 +98,7 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:  #
 
 
 def recorded_case(case: Case, infos: Sequence[Mapping[str, Json]]) -> Case:
-    """``case`` with the cleaning that an evaluation pass recorded in the ``infos`` of the answer.
+    """Return ``case`` with the cleaning that an evaluation pass recorded in the answer's ``infos``.
 
     Published facts were cleaned in different ways, even within one set of responses.
     """
@@ -110,13 +111,13 @@ def recorded_case(case: Case, infos: Sequence[Mapping[str, Json]]) -> Case:
 
 
 def cleaned_case(case: Case, cleaning: str) -> Case:
-    """``case`` with another ``cleaning`` of answers; only for judging."""
+    """Return ``case`` with another ``cleaning`` of answers; only for judging."""
     parameters = {**case.parameters, "cleaning": cleaning}
     return replace(case, parameters=parameters, digest=digest(case.digest + cleaning))
 
 
 def explained(case: Case, answer: str, before: Mapping[str, float]) -> str | None:
-    """The rule that reproduces published values ``before`` that differ from the judge's."""
+    """Return the rule that reproduces published values ``before`` that differ from the judge's."""
     content = content_of(case)
     own_cleaning = case.parameters.get("cleaning", "none")
 
@@ -141,14 +142,14 @@ def explained(case: Case, answer: str, before: Mapping[str, float]) -> str | Non
 
 
 def outcome(answer: str, triples: Sequence[Triple]) -> Outcome:
-    """The outcome of an answer: empty, without any fact, or scored."""
+    """Return the outcome of an answer: empty, without any fact, or scored."""
     if not answer.strip():
         return Outcome.EMPTY
     return Outcome.SCORED if triples else Outcome.UNPARSABLE
 
 
 def reference(case: Case) -> str:
-    """The reference answer: the expected facts, one per line."""
+    """Return the reference answer: the expected facts, one per line."""
     return _written(content_of(case).truth)
 
 

@@ -42,11 +42,11 @@ class CaseContent:
     truth: tuple[Fact, ...]
     ontology: Ontology
     examples: tuple[tuple[str, tuple[Fact, ...]], ...]
-    shown: Ontology
+    prompt_ontology: Ontology
 
 
 def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
-    """The sentences of the split of ``task``, in the order of the data, at most ``count``."""
+    """Return at most ``count`` sentences of the split of ``task``, in the order of the data."""
     part = _part(task)
     return part_cases(task, suite, part, seed, count)
 
@@ -54,7 +54,7 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
 def part_cases(
     task: Task, suite: str, part: Part, seed: int = 0, count: int | None = None
 ) -> Sequence[Case]:
-    """Cases from loaded data, made lazily.
+    """Return cases from loaded data, made lazily.
 
     Raises :class:`~kgbench.errors.TaskError` if a sentence has no examples to choose from.
     """
@@ -128,15 +128,15 @@ def _check_published(task: Task) -> None:
 
 
 def _as_published(part: Part, sentence: Sentence) -> dict[str, Json]:
-    """Example and sentence of the published prompt, which may differ from those of kgbench."""
+    """Return example and sentence of the published prompt; those of kgbench may differ."""
     example = example_of(part, sentence)
     shown = [] if example is None else [[example.text, facts_json(example.facts)]]
-    text = part.asked.get(sentence.id, sentence.text)
+    text = part.test_texts.get(sentence.id, sentence.text)
     return {"examples": shown} | ({} if text == sentence.text else {"askedSentence": text})
 
 
 def _shown_ontology(ontology: Ontology, relations: Sequence[int] | None) -> Ontology:
-    """The ontology reduced to the numbered relations and the concepts in them."""
+    """Return the ontology reduced to the numbered relations and the concepts in them."""
     if relations is None:
         return ontology
     kept = tuple(ontology.relations[k] for k in relations)
@@ -154,7 +154,7 @@ def _part(task: Task) -> Part:
 
 @cache
 def _sample() -> Part:
-    """The small data set that is shipped with kgbench."""
+    """Return the small data set that is shipped with kgbench."""
     content = texts.structure(FOLDER, "sample.json")
     ontology = ontology_from(content["ontology"])
     return Part(

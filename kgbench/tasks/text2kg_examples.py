@@ -47,7 +47,7 @@ class Chooser:
                 self._listed(sentence)
 
     def examples(self, sentence: Sentence) -> list[Sentence]:
-        """The examples for ``sentence``, best first; fewer if there are not enough."""
+        """Return the examples for ``sentence``, best first; fewer if there are not enough."""
         if not self._count:
             return []
         test_words = _words_only(sentence.text)
@@ -93,7 +93,7 @@ class LexicalIndex:
                 self._postings.setdefault(word, []).append((k, value / length))
 
     def nearest(self, text: str) -> list[Sentence]:
-        """All training sentences, the most similar first."""
+        """Return all training sentences, the most similar first."""
         scores = [0.0] * len(self._sentences)
         for word, times in sorted(_words(text).items()):
             for k, value in self._postings.get(word, ()):
@@ -107,5 +107,5 @@ def _words(text: str) -> Counter[str]:
 
 
 def _words_only(text: str) -> str:
-    """A key that is equal for texts with the same words, ignoring case and punctuation."""
+    """Return a key that is equal for texts with the same words, ignoring case and punctuation."""
     return "".join(_WORD.findall(text.lower()))

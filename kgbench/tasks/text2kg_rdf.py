@@ -26,12 +26,12 @@ _LONGEST_MESSAGE = 500
 
 
 def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
-    """The sentences of the data set and split of ``task``, at most ``count``."""
+    """Return the sentences of the data set and split of ``task``, at most ``count``."""
     return text2kg_cases.cases(task, suite, seed, count)
 
 
 def prompt(case: Case) -> str:
-    """The prompt: instruction, ontology, examples and test sentence of ``case``."""
+    """Return the prompt: instruction, ontology, examples and test sentence of ``case``."""
     content = content_of(case)
     examples = [
         f"# Example\n\n{sentence}\n\n```turtle\n{written_facts(facts, content.ontology)}\n```\n\n"
@@ -40,7 +40,7 @@ def prompt(case: Case) -> str:
     return texts.filled(
         FOLDER,
         "prompt-rdf.txt",
-        ontology=written_ontology(content.shown),
+        ontology=written_ontology(content.prompt_ontology),
         examples="".join(examples),
         sentence=content.sentence,
     )
@@ -70,7 +70,7 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
 
 
 def reference(case: Case) -> str:
-    """The reference answer: the expected facts that the ontology can express, in Turtle."""
+    """Return the reference answer: the expected facts that the ontology can express, in Turtle."""
     content = content_of(case)
     return f"```turtle\n{written_facts(content.truth, content.ontology)}\n```"
 

@@ -23,7 +23,7 @@ _WORD = re.compile(r"[^\W_]+")
 def shown_relations(
     ontology: Ontology, sentence: str, budget: int, seed: int = 0
 ) -> list[int] | None:
-    """The numbers of the relations to show, ascending; ``None`` if all fit or budget is 0.
+    """Return the numbers of the relations to show, ascending; ``None`` if all fit or budget is 0.
 
     ``budget`` is in characters of ``verbalised_relation``. At least one relation is shown.
     """
@@ -53,7 +53,7 @@ def shown_relations(
 
 
 def verbalised_relation(ontology: Ontology, relation: Relation) -> str:
-    """``name(domain, range)`` with the labels of the concepts.
+    """Return ``name(domain, range)`` with the labels of the concepts.
 
     A domain or range that is not a concept of the ontology is left empty, except for a range that
     is a word (``string``, ``number``) and not a Wikidata identifier, which is shown as it is.

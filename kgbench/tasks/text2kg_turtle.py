@@ -28,17 +28,17 @@ ENTITY = "http://example.org/entity/"
 
 
 def class_iri(ontology: str, concept: str) -> str:
-    """The IRI of a concept, from the ids of the ontology and the concept."""
+    """Return the IRI of a concept, from the ids of the ontology and the concept."""
     return f"{BASE}{_encoded(ontology)}/concepts#{_encoded(concept)}"
 
 
 def property_iri(ontology: str, relation: str) -> str:
-    """The IRI of a relation, from the ids of the ontology and the relation."""
+    """Return the IRI of a relation, from the ids of the ontology and the relation."""
     return f"{BASE}{_encoded(ontology)}/relations#{_encoded(relation)}"
 
 
 def written_ontology(ontology: Ontology) -> str:
-    """The ontology as Turtle, in its order, without domains and ranges that are not concepts."""
+    """Return the ontology as Turtle in its order, without domains or ranges other than concepts."""
     lines = [
         f"@prefix owl: <{OWL}> .",
         f"@prefix rdfs: <{RDFS}> .",
@@ -61,7 +61,10 @@ def written_ontology(ontology: Ontology) -> str:
 
 
 def written_facts(facts: Sequence[Fact], ontology: Ontology) -> str:
-    """Facts as Turtle with labelled and typed entities; facts outside the ontology are left out."""
+    """Return facts as Turtle with labelled and typed entities.
+
+    Facts outside the ontology are left out.
+    """
     lines = [
         f"@prefix rdfs: <{RDFS}> .",
         f"@prefix concept: <{BASE}{_encoded(ontology.id)}/concepts#> .",
@@ -139,7 +142,7 @@ def _concept(ontology: Ontology, concept: str) -> set[str]:
 
 
 def storable_facts(facts: Sequence[Fact]) -> tuple[Fact, ...]:
-    """Facts with subjects and objects in the form that a Turtle answer can express."""
+    """Return facts with subjects and objects in the form that a Turtle answer can express."""
     return tuple(
         Fact(storable(fact.subject).value, fact.relation, storable(fact.object).value)
         for fact in facts
@@ -155,7 +158,7 @@ def _encoded(text: str) -> str:
 
 
 def _named(prefix: str, local: str) -> str:
-    """A prefixed name; Turtle allows the percent signs of the encoded local name."""
+    """Return a prefixed name; Turtle allows the percent signs of the encoded local name."""
     return f"{prefix}:{_escaped(_encoded(local))}"
 
 

@@ -31,7 +31,7 @@ _FORM: Final = re.compile(r"\b(?:SELECT|ASK|CONSTRUCT|DESCRIBE)\b", re.IGNORECAS
 
 
 def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:  # noqa: ARG001 - static
-    """The questions of the installed data set in the language of ``task``, at most ``count``.
+    """Return at most ``count`` questions of the installed data set in the language of ``task``.
 
     Raises :class:`~kgbench.errors.TaskError` if the data set is not installed or has no question
     in that language.
@@ -46,7 +46,7 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:  # n
 
 
 def task(dataset: str, language: str, prompt: str = BARE) -> Task:
-    """The task about a data set in one language, with one form of its prompts."""
+    """Return the task about a data set in one language, with one form of its prompts."""
     suffix = "" if prompt == BARE else f"-{prompt}"
     return catalogue.make_task(
         NAME,
@@ -62,7 +62,10 @@ def case(
     question: Question,
     published: Mapping[str, int] | None = None,
 ) -> Case:
-    """One question in the language of ``task``; ``published`` is the reference's result set."""
+    """Return one question in the language of ``task``.
+
+    ``published`` is the reference's result set.
+    """
     language = task.parameters["language"]
     key = questions.key(question, language)
     data: dict[str, Json] = {
@@ -80,7 +83,7 @@ def case(
 
 
 def prompt(case: Case) -> str:
-    """The prompt: the bare question, or instructions with schema and question."""
+    """Return the prompt: the bare question, or instructions with schema and question."""
     if case.parameters["prompt"] == BARE:
         question: str = case.data["question"]
         return question
@@ -91,7 +94,7 @@ def prompt(case: Case) -> str:
 
 
 def prompt_about(name: str, question: str) -> str:
-    """The prompt for any ``question`` about the installed graph called ``name``."""
+    """Return the prompt for any ``question`` about the installed graph called ``name``."""
     return texts.filled(
         NAME, "prompt.txt", question=question.strip(), schema=graph_schema.summary(name)
     )
@@ -107,7 +110,7 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
 
 
 def query(answer: str) -> str | None:
-    """The query in an answer: the first fenced block with a query, else the whole answer.
+    """Return the query in an answer: the first fenced block with a query, else the whole answer.
 
     Question-answering systems answer with a bare query.
     """
@@ -117,23 +120,23 @@ def query(answer: str) -> str | None:
 
 
 def reference(case: Case) -> str:
-    """The reference answer: the reference query in a fenced block."""
+    """Return the reference answer: the reference query in a fenced block."""
     return f"```sparql\n{case.data['refSparql'].strip()}\n```"
 
 
 def graph_name(case: Case) -> str | None:
-    """The installed graph for queries about ``case``; ``None`` if there is none."""
+    """Return the installed graph for queries about ``case``; ``None`` if there is none."""
     name: str | None = case.data.get("graphName")
     return name
 
 
 def needs_recorded_results(case: Case) -> bool:
-    """Whether queries about ``case`` cannot be executed, so that recorded results are needed."""
+    """Return whether queries about ``case`` cannot be executed and need recorded results."""
     return graph_name(case) is None
 
 
 def obstacle(case: Case) -> str | None:
-    """The reason why answers to ``case`` cannot be judged by executing them, or ``None``."""
+    """Return the reason why answers to ``case`` cannot be judged by executing them, or ``None``."""
     if graph_name(case) is not None:
         return None
     name = case.parameters["dataset"]

@@ -73,14 +73,14 @@ class QueryTask:
         self._graph_name = graph_name
 
     def cases(self, task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:  # noqa: ARG002 - static
-        """The cases of ``task``: the same questions for every seed."""
+        """Return the cases of ``task``: the same questions for every seed."""
         return [
             catalogue.make_case(suite, self.NAME, task.parameters, data, uid=data["uid"])
             for data in self._data_of(task.parameters)[:count]
         ]
 
     def prompt(self, case: Case) -> str:
-        """The prompt: the question of ``case``, with the part of its graph by ``kgInfoType``."""
+        """Return a prompt with the question and the part of the graph chosen by ``kgInfoType``."""
         kinds = [case.data.get("kgInfoType") or "graph"]
         if "entityHelpCsv" in case.data:
             kinds.append("labels")
@@ -101,26 +101,35 @@ class QueryTask:
         )
 
     def reference(self, case: Case) -> str:
-        """The reference answer: the reference query in a fenced block."""
+        """Return the reference answer: the reference query in a fenced block."""
         return sparql_dialogue.reference(case)
 
     def graph_name(self, case: Case) -> str | None:
-        """The installed graph for queries about ``case``; ``None`` if the case contains one."""
+        """Return the name of the installed graph for queries about ``case``.
+
+        The result is ``None`` if the case contains a graph.
+        """
         if sparql_dialogue.graph_text(case):
             return None
         name: str | None = case.data.get("graphName", self._graph_name)
         return name
 
     def needs_recorded_results(self, case: Case) -> bool:
-        """Whether queries about ``case`` ran on an endpoint whose state is no longer available."""
+        """Return whether queries about ``case`` need recorded results.
+
+        They do if the queries ran on an endpoint whose state is no longer available.
+        """
         return not sparql_dialogue.graph_text(case) and self.graph_name(case) is None
 
     def query(self, answer: str) -> str | None:
-        """The query in an answer; ``None`` if there is none."""
+        """Return the query in an answer; ``None`` if there is none."""
         return sparql_dialogue.extract_query(answer)
 
     def ask(self, case: Case, query: str, select: Select) -> dict[str, Json]:
-        """The infos to record about the result of ``query`` from ``select`` (an endpoint)."""
+        """Return the infos to record about the result of ``query``.
+
+        ``select`` runs the query on an endpoint.
+        """
         return sparql_dialogue.result_infos(case, query, self.vocabulary, select)
 
     def prepare(self) -> None:
@@ -132,7 +141,7 @@ class QueryFixTask(QueryTask):
     """A task class in which a query must be corrected."""
 
     def prompt(self, case: Case) -> str:
-        """The prompt: the faulty query of ``case``, with the parser's message."""
+        """Return the prompt: the faulty query of ``case``, with the parser's message."""
         return texts.filled(
             self._prompt_class,
             "prompt.txt",

@@ -21,32 +21,35 @@ from kgbench.tasks import canary, catalogue, encryption, keys
 
 
 def text(class_name: str, name: str) -> str:
-    """The file called ``name`` in the folder of a task class, without its final line break."""
+    """Return the file ``name`` in the folder of a task class, without its final line break."""
     return _read(catalogue.folder(class_name) / name)
 
 
 def shared(folder: str, name: str) -> str:
-    """The file called ``name`` in a folder that task classes share, without final line break."""
+    """Return the file ``name`` in a folder that task classes share, without final line break."""
     return _read(resources.path("tasks", folder) / name)
 
 
 def filled(class_name: str, name: str, **values: str) -> str:
-    """A prompt template (:class:`string.Template`) with its ``$names`` replaced by ``values``."""
+    """Return a prompt template with its ``$names`` replaced by ``values``.
+
+    The template is a :class:`string.Template`.
+    """
     return _filled(catalogue.folder(class_name) / name, values)
 
 
 def shared_filled(folder: str, name: str, **values: str) -> str:
-    """A shared prompt template with its ``$names`` replaced by ``values``."""
+    """Return a shared prompt template with its ``$names`` replaced by ``values``."""
     return _filled(resources.path("tasks", folder) / name, values)
 
 
 def structure(class_name: str, name: str) -> Json:
-    """The JSON file called ``name`` in the folder of a task class."""
+    """Return the JSON file called ``name`` in the folder of a task class."""
     return _structure(catalogue.folder(class_name) / name)
 
 
 def shared_structure(folder: str, name: str) -> Json:
-    """The JSON file called ``name`` in a folder that task classes share."""
+    """Return the JSON file called ``name`` in a folder that task classes share."""
     return _structure(resources.path("tasks", folder) / name)
 
 

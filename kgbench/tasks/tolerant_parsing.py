@@ -54,7 +54,10 @@ def parse(text: str, executor: Executor) -> RepairedTurtle:
 
 
 def _reported_line(message: str, lines: list[str]) -> int | None:
-    """The index of the reported line, or of the nearest line with text, preferably before it."""
+    """Return the index of the reported line, or of the nearest line with text.
+
+    A line before the reported line is preferred.
+    """
     match = _LINE.search(message)
     number = min(int(match[1]), len(lines)) - 1 if match else len(lines) - 1
     before = (k for k in range(number, -1, -1) if lines[k].strip(_BLANKS))

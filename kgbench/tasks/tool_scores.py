@@ -26,7 +26,7 @@ _STANDARD: Final = tuple(str(one) for one in (RDF, RDFS, OWL, XSD))
 def usage(
     prompts: Sequence[str], answers: Sequence[str], query: str | None, prefixes: Mapping[str, str]
 ) -> dict[str, float]:
-    """Counts of calls, errors, empty results and repeats, and the shares of IRIs that were shown.
+    """Return counts of calls, errors, empty results and repeats, and the shares of shown IRIs.
 
     ``prompts`` come before each of ``answers``; ``prefixes`` are those that the query may use
     undeclared. ``grounded`` is the share of IRIs in ``query`` that results showed, ``shown`` that
@@ -58,12 +58,15 @@ def usage(
 
 
 def is_out_of_budget(prompts: Sequence[str], answer: str) -> bool:
-    """Whether the budget was used up before ``answer``, which has no query and does not give up."""
+    """Return whether the budget was used up before ``answer``.
+
+    ``answer`` has no query and does not give up.
+    """
     return bool(answer.strip()) and len(prompts) > 1 and "Left: " not in prompts[-1]
 
 
 def _query_iris(query: str, prefixes: Mapping[str, str]) -> set[str]:
-    """The IRIs that a query names, in full or by a prefix that is known or declared."""
+    """Return the IRIs that a query names, in full or by a prefix that is known or declared."""
     namespaces = {**prefixes, "rdf": str(RDF), **dict(_PREFIX.findall(query))}
     iris = set()
     for name in query_names.names(query, {}):
@@ -76,7 +79,7 @@ def _query_iris(query: str, prefixes: Mapping[str, str]) -> set[str]:
 
 
 def _shown_iris(text: str) -> set[str]:
-    """The IRIs in a prompt or result, in full or by a prefix that the text declares."""
+    """Return the IRIs in a prompt or result, in full or by a prefix that the text declares."""
     namespaces = dict(_PREFIX.findall(text))
     body = _PREFIX.sub(" ", text)
     iris = set(_IRI.findall(body))

@@ -53,7 +53,7 @@ def triples(lines: tuple[str, ...]) -> tuple[ox.Triple, ...]:
 
 
 def outcome(answer: str, *, usable: bool) -> Outcome:
-    """The outcome of an answer, by whether its document is usable."""
+    """Return the outcome of an answer, by whether its document is usable."""
     if usable:
         return Outcome.SCORED
     return Outcome.UNPARSABLE if answer.strip() else Outcome.EMPTY

@@ -26,7 +26,7 @@ _FAULTS = (
 
 
 def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:  # noqa: ARG001 - static
-    """The only case: the organisational graph with a missing dot and a missing semicolon."""
+    """Return the only case: the organisational graph with a missing dot and a missing semicolon."""
     optimal = organisation.turtle()
     faulty = optimal
     for find, put in _FAULTS:
@@ -37,7 +37,7 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:  # n
 
 
 def prompt(case: Case) -> str:
-    """The prompt: the request to correct the faulty document of ``case``."""
+    """Return the prompt: the request to correct the faulty document of ``case``."""
     return texts.filled(NAME, "prompt.txt", document=case.data["task"].strip())
 
 
@@ -69,12 +69,12 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
 
 
 def reference(case: Case) -> str:
-    """The reference answer: the correct document."""
+    """Return the reference answer: the correct document."""
     return str(case.data["optimal"])
 
 
 def outcome(answer: str, repaired: tolerant_parsing.RepairedTurtle) -> Outcome:
-    """The outcome of an answer: empty, without triples, or scored."""
+    """Return the outcome of an answer: empty, without triples, or scored."""
     if not answer.strip():
         return Outcome.EMPTY
     return Outcome.SCORED if repaired.triples else Outcome.UNPARSABLE

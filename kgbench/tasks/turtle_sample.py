@@ -22,13 +22,13 @@ _TYPE, _PERSON, _KNOWS = f"<{RDF.type}>", f"<{FOAF.Person}>", f"<{FOAF.knows}>"
 
 
 def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:  # noqa: ARG001 - static
-    """The only case: the number of persons in the parameters of ``task``."""
+    """Return the only case: the number of persons in the parameters of ``task``."""
     data = {"graphFormat": "turtle", "n": task.parameters["size"]}
     return [catalogue.make_case(suite, NAME, task.parameters, data)][:count]
 
 
 def prompt(case: Case) -> str:
-    """The prompt: the request for a graph with the number of persons of ``case``."""
+    """Return the prompt: the request for a graph with the number of persons of ``case``."""
     n: int = case.data["n"]
     return texts.filled(NAME, "prompt.txt", persons=str(n), fewest=str(_FEWEST), most=str(n - 1))
 
@@ -64,7 +64,7 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
 
 
 def reference(case: Case) -> str:
-    """The reference answer: a ring of persons, each of whom knows the next two."""
+    """Return the reference answer: a ring of persons, each of whom knows the next two."""
     n: int = case.data["n"]
     lines = ["@prefix : <http://example.org/people/> .", f"@prefix foaf: <{FOAF}> .", ""]
     for k in range(n):

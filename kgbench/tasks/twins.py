@@ -40,20 +40,20 @@ _FAULTY: Final = ("uid", "refSparql", "refResultSet", "testSparql", "errorMessag
 
 @cache
 def questions(name: str) -> Source:
-    """The published questions about the graph called ``name``."""
+    """Return the published questions about the graph called ``name``."""
     published = texts.shared_structure(name, "questions.json")
     return _source(name, [{key: question[key] for key in _ASKED} for question in published])
 
 
 @cache
 def faulty_queries() -> Source:
-    """The published faulty queries, which are about the economic graph."""
+    """Return the published faulty queries, which are about the economic graph."""
     return _source("economy", [{k: d[k] for k in _FAULTY} for d in own_cases.faulty_queries({})])
 
 
 @cache
 def connection() -> Source:
-    """The published path through the organisational graph, and the persons at its ends."""
+    """Return the published path through the organisational graph, and the persons at its ends."""
     path = {"path": list(rdf_connection_explain.PATH), "ends": list(rdf_connection_explain.ENDS)}
     return _source("organisation", [{"uid": "organisation", **path}])
 
@@ -65,7 +65,7 @@ def _source(name: str, cases: Sequence[Mapping[str, Json]]) -> Source:
 
 @lru_cache(maxsize=8)
 def twins(key: str, names: str, seed: int, lap: int) -> Sequence[Mapping[str, Json]]:
-    """The data of twins of all cases of a source, in their order.
+    """Return the data of twins of all cases of a source, in their order.
 
     ``names`` is ``natural`` or ``opaque``; each ``lap`` through the cases has other names.
     """
@@ -75,7 +75,7 @@ def twins(key: str, names: str, seed: int, lap: int) -> Sequence[Mapping[str, Js
 
 
 def source(key: str) -> Source:
-    """The originals of twins, by the name of their graph or the kind of cases."""
+    """Return the originals of twins, by the name of their graph or the kind of cases."""
     return _SOURCES[key]() if key in _SOURCES else questions(key)
 
 
@@ -83,14 +83,14 @@ _SOURCES: Final = {"faulty-queries": faulty_queries, "connection": connection}
 
 
 def _number(key: str) -> int:
-    """The number of originals."""
+    """Return the number of originals."""
     if key == bestiary_twins.NAME:
         return len(own_cases.bestiary_cases(bestiary_twins.SHOWN))
     return len(source(key).cases)
 
 
 def _cases(task: Task, suite: str, seed: int, count: int, key: str) -> Sequence[Case]:
-    """``count`` twins of the cases of a source."""
+    """Return ``count`` twins of the cases of a source."""
     number, parameters = _number(key), task.parameters
 
     def make(iteration: int) -> Case:
@@ -107,7 +107,7 @@ class TwinQueries(QueryTask):
     """The task class of questions about renamed graphs, answered with a query."""
 
     def cases(self, task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
-        """Twins of the questions about the graph in the parameters of ``task``."""
+        """Return twins of the questions about the graph in the parameters of ``task``."""
         return _cases(task, suite, seed, count, task.parameters["graph"])
 
     def prepare(self) -> None:
@@ -120,7 +120,7 @@ class TwinFaults(QueryFixTask):
     """The task class of renamed faulty queries, to be corrected."""
 
     def cases(self, task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
-        """Twins of the faulty queries."""
+        """Return twins of the faulty queries."""
         return _cases(task, suite, seed, count, "faulty-queries")
 
 
@@ -128,7 +128,7 @@ class TwinAnswers(AnswerList):
     """A task class about the renamed organisational graph, answered with values."""
 
     def cases(self, task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
-        """Twins of the questions about the organisational graph, in the format of ``task``."""
+        """Return twins of questions about the organisational graph, in the format of ``task``."""
         return _cases(task, suite, seed, count, "organisation")
 
 
@@ -141,7 +141,7 @@ class DelegatingClass:
         self._published = published
 
     def prompt(self, case: Case) -> str:
-        """The prompt of the published class."""
+        """Return the prompt of the published class."""
         return str(self._published.prompt(case))
 
     def judge(self, case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
@@ -150,7 +150,7 @@ class DelegatingClass:
         return verdict
 
     def reference(self, case: Case) -> str:
-        """The reference answer of the published class."""
+        """Return the reference answer of the published class."""
         return str(self._published.reference(case))
 
 
@@ -158,7 +158,7 @@ class TwinConnection(DelegatingClass):
     """The task class about the connection of two persons in the renamed organisational graph."""
 
     def cases(self, task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
-        """Twins of the only case, in the format of ``task``."""
+        """Return twins of the only case, in the format of ``task``."""
         parameters = task.parameters
 
         def make(iteration: int) -> Case:
@@ -171,14 +171,17 @@ class TwinConnection(DelegatingClass):
 
 
 class TwinDocuments(DelegatingClass):
-    """A task class of renamed documents; ``about`` is the key of their kinds of names."""
+    """A task class of renamed documents; ``names_key`` is the key of their kinds of names."""
 
-    def __init__(self, name: str, published: ModuleType, about: str) -> None:
+    def __init__(self, name: str, published: ModuleType, names_key: str) -> None:
         super().__init__(name, published)
-        self._about = about
+        self._names_key = names_key
 
     def cases(self, task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
-        """Twins of the published documents, in the format of ``task`` if it has that parameter."""
+        """Return twins of the published documents.
+
+        They are in the format of ``task`` if it has that parameter.
+        """
         parameters = {key: value for key, value in task.parameters.items() if key != "names"}
         published_task = catalogue.make_task(self._published.NAME, task.label, parameters)
         originals: Sequence[Case] = self._published.cases(published_task, suite, seed, _ALL)
@@ -186,7 +189,7 @@ class TwinDocuments(DelegatingClass):
         def make(iteration: int) -> Case:
             lap, index = divmod(iteration, len(originals))
             original = originals[index]
-            document = Source(self._about, original.data["optimal"], [original.data])
+            document = Source(self._names_key, original.data["optimal"], [original.data])
             data = renaming.natural(document, seed, lap)[0]
             return catalogue.make_case(suite, self.NAME, task.parameters, data, uid=original.uid)
 

@@ -35,18 +35,18 @@ class AnswersWithQueries(Protocol):
     """The interface of task modules whose answers are judged by the results of queries."""
 
     def query(self, answer: str) -> str | None:
-        """The query in an answer; ``None`` if there is none."""
+        """Return the query in an answer; ``None`` if there is none."""
         ...
 
     def graph_name(self, case: Case) -> str | None:
-        """The installed graph for queries; ``None`` if the case contains its graph."""
+        """Return the installed graph for queries; ``None`` if the case contains its graph."""
         ...
 
 
 def policy_obstacle(
     case: Case, module: TaskModule, *, has_endpoint: bool = False, on_variants: bool = False
 ) -> str | None:
-    """The reason why answers to ``case`` cannot be judged under a policy, or ``None``.
+    """Return the reason why answers to ``case`` cannot be judged under a policy, or ``None``.
 
     With ``has_endpoint``, an endpoint executes queries about graphs that are not available; with
     ``on_variants``, answers are judged on variants of their graph.
@@ -68,23 +68,24 @@ def policy_obstacle(
 
 
 def writes_triples(module: object) -> bool:
-    """Whether answers write triples, so that these are compared instead of rows."""
+    """Return whether answers write triples, so that these are compared instead of rows."""
     return bool(getattr(module, "WRITES", False))
 
 
 def judgeable(
     policy: Policy,
-    todo: Sequence[tuple[Dialogue, Case]],
+    dialogues: Sequence[tuple[Dialogue, Case]],
     pass_over: Callable[[str, int], None],
 ) -> list[tuple[Dialogue, Case]]:
-    """The items of ``todo`` that ``policy`` can judge; ``pass_over`` gets reasons for the others.
+    """Return the items of ``dialogues`` that ``policy`` can judge.
 
-    A policy needs a graph to run queries on, or recorded results of answer and reference.
+    ``pass_over`` gets reasons for the others. A policy needs a graph to run queries on, or recorded
+    results of answer and reference.
     """
-    obstacles = [_obstacle(policy, case, dialogue.answers) for dialogue, case in todo]
+    obstacles = [_obstacle(policy, case, dialogue.answers) for dialogue, case in dialogues]
     for reason in filter(None, obstacles):
         pass_over(reason, 1)
-    return [item for item, obstacle in zip(todo, obstacles, strict=True) if obstacle is None]
+    return [item for item, obstacle in zip(dialogues, obstacles, strict=True) if obstacle is None]
 
 
 def _obstacle(policy: Policy, case: Case, answers: Sequence[str]) -> str | None:
@@ -183,12 +184,12 @@ def _expected(
 
 
 def is_published(policy: Policy, case: Case) -> bool:
-    """Whether ``policy`` compares with the result that was published for ``case``."""
+    """Return whether ``policy`` compares with the result that was published for ``case``."""
     return policy.reference == "published" and case.data.get("publishedResultSet") is not None
 
 
 def _groups(policy: Policy, case: Case) -> tuple[TieGroup, ...] | None:
-    """The tie groups of a recorded result; ``None`` if they are not recorded or not needed."""
+    """Return the tie groups of a recorded result, or ``None`` if not recorded or not needed."""
     recorded = case.data.get("refTies")
     if recorded is None or policy.order != "demanded":
         return None
@@ -220,7 +221,7 @@ def _tied_queries(  # noqa: PLR0917 - what queries run on
     prefixes: Mapping[str, str],
     ties: Ties | None,
 ) -> list[str]:
-    """The queries, ``reference`` or ``answer``, whose LIMIT cuts through rows that tie."""
+    """Return the queries, ``reference`` or ``answer``, whose LIMIT cuts through rows that tie."""
     tied_queries: list[str] = []
     ordered = True  # makes `ties` look for ties
     for name, text in (("reference", case.data.get("refSparql")), ("answer", query)):
@@ -234,14 +235,14 @@ def _tied_queries(  # noqa: PLR0917 - what queries run on
 
 
 def from_weights(weights: Mapping[str, int]) -> QueryResult:
-    """A published result set of TEXT2SPARQL as one column of texts, or as a truth value."""
+    """Return a published result set of TEXT2SPARQL as one column of texts, or as a truth value."""
     if set(weights) == {_TRUE}:
         return QueryResult(boolean=bool(weights[_TRUE]))
     return QueryResult(("value",), tuple((format_term(Term("literal", text)),) for text in weights))
 
 
 def has_graph(case: Case, module: TaskModule) -> bool:
-    """Whether the graph for queries about ``case`` is available."""
+    """Return whether the graph for queries about ``case`` is available."""
     try:
         graph_of(case, cast("AnswersWithQueries", module))
     except EvaluationError:
@@ -250,7 +251,7 @@ def has_graph(case: Case, module: TaskModule) -> bool:
 
 
 def graph_of(case: Case, module: AnswersWithQueries) -> str:
-    """The graph for queries about ``case``, as Turtle.
+    """Return the graph for queries about ``case``, as Turtle.
 
     Raises :class:`~kgbench.errors.EvaluationError` if it is not available.
     """
@@ -265,13 +266,13 @@ def graph_of(case: Case, module: AnswersWithQueries) -> str:
     return graphs.text(name)
 
 
-def prefixes_of(case: Case, module: object, which: str = "for_queries") -> dict[str, str]:
-    """The prefixes that queries about ``case`` may use undeclared.
+def prefixes_of(case: Case, module: object, method: str = "for_queries") -> dict[str, str]:
+    """Return the prefixes that queries about ``case`` may use undeclared.
 
-    ``which`` is ``for_queries``, or ``of`` for the prefixes that shorten values.
+    ``method`` is ``for_queries``, or ``of`` for the prefixes that shorten values.
     """
     vocabulary = getattr(module, "vocabulary", None)
-    return {} if vocabulary is None else getattr(vocabulary, which)(case)
+    return {} if vocabulary is None else getattr(vocabulary, method)(case)
 
 
 def _truncated(result: QueryResult) -> QueryResult:

@@ -47,7 +47,7 @@ class ParsedAnswer(NamedTuple):
 
 
 def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:  # noqa: ARG001 - static
-    """The tests of the kind and the language of ``task``, at most ``count``.
+    """Return the tests of the kind and the language of ``task``, at most ``count``.
 
     Raises :class:`~kgbench.errors.TaskError` if the data set is not installed, or has no such test.
     """
@@ -61,7 +61,7 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:  # n
 
 
 def case(task: Task, suite: str, test: W3cTest) -> Case:
-    """The case of one test."""
+    """Return the case of one test."""
     data: dict[str, Json] = {"uid": test.name, "text": test.text, "expected": test.expected}
     if test.kind == EVALUATION:
         data["base"] = test.base
@@ -72,7 +72,7 @@ def case(task: Task, suite: str, test: W3cTest) -> Case:
 
 
 def prompt(case: Case) -> str:
-    """The prompt: the question about the text of the test."""
+    """Return the prompt: the question about the text of the test."""
     language, text = case.parameters["language"], case.data["text"].strip("\n")
     if case.parameters["kind"] == SYNTAX:
         return texts.filled(NAME, "prompt-syntax.txt", language=_NAMES[language], text=text)
@@ -126,7 +126,7 @@ def _differences(compared: RowComparison) -> dict[str, Json]:
 
 
 def answer_text(answer: str) -> str:
-    """The first fenced block of an answer, or all of an answer that has none."""
+    """Return the first fenced block of an answer, or all of an answer that has none."""
     return next((block.body for block in fenced_blocks(answer)), answer)
 
 
@@ -145,7 +145,7 @@ def read(form: str, text: str) -> ParsedAnswer:
 
 
 def _is_too_deep(text: str) -> bool:
-    """Whether brackets are nested so deeply that a parser would exhaust its stack.
+    """Return whether brackets are nested so deeply that a parser would exhaust its stack.
 
     Brackets within strings count, too, so the limit is far above the depth of any test.
     """
@@ -158,15 +158,15 @@ def _is_too_deep(text: str) -> bool:
 
 
 def rows(quads: Iterable[ox.Quad]) -> Iterator[Row]:
-    """Quads as rows of terms, with a separate cell for each part of a triple term."""
+    """Yield quads as rows of terms, with a separate cell for each part of a triple term."""
     return (tuple(cells(*quad.triple, quad.graph_name)) for quad in quads)
 
 
 def solutions(result: ox.QuerySolutions | ox.QueryBoolean | ox.QueryTriples) -> Iterator[Row]:
-    """The solutions of a result as rows: variables and terms, and the number of the duplicate.
+    """Yield the solutions of a result as rows.
 
-    The truth value of an ASK becomes a single row; the triples of a CONSTRUCT become rows as in
-    :func:`rows`.
+    A row has variables and terms, and the number of the duplicate. The truth value of an ASK
+    becomes a single row; the triples of a CONSTRUCT become rows as in :func:`rows`.
     """
     if isinstance(result, ox.QueryBoolean):
         yield (str(bool(result)).lower(),)
@@ -186,7 +186,10 @@ def solutions(result: ox.QuerySolutions | ox.QueryBoolean | ox.QueryTriples) -> 
 
 
 def reference(case: Case) -> str:
-    """The reference answer: the right word, or the expected graph or result in a fenced block."""
+    """Return the reference answer.
+
+    This is the right word, or the expected graph or result in a fenced block.
+    """
     if case.parameters["kind"] == SYNTAX:
         return str(case.data["expected"])
     return f"```\n{case.data['expected'].strip()}\n```"

@@ -74,7 +74,7 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
 
 
 def prompt(case: Case) -> str:
-    """The prompt: the two ontologies."""
+    """Return the prompt: the two ontologies."""
     shown = {name: case.data[name] for name in ("first", "second")}
     return texts.filled(NAME, "prompt.txt", **shown)
 
@@ -83,14 +83,15 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
     """Compare the correspondences in the last answer with the right ones; check coherence."""
     answer = answers[-1]
     read = turtle_answers.read(answer, executor)
-    given = _correspondences(case, read.triples or ())
+    correspondences = _correspondences(case, read.triples or ())
     expected = set(case.data["axioms"])
-    hits, given_count = len(expected & given.axioms), len(given.axioms) + len(given.others)
-    agreed = agreement(hits, given_count, len(expected), precision_of_nothing=0.0)
-    repeated = _repeated_names(given.axioms)
-    clash, too_much = _incoherence(case, given.axioms)
-    usable = bool(given.axioms)
-    exact = given.axioms == expected and not given.others
+    hits = len(expected & correspondences.axioms)
+    answer_count = len(correspondences.axioms) + len(correspondences.others)
+    agreed = agreement(hits, answer_count, len(expected), precision_of_nothing=0.0)
+    repeated = _repeated_names(correspondences.axioms)
+    clash, too_much = _incoherence(case, correspondences.axioms)
+    usable = bool(correspondences.axioms)
+    exact = correspondences.axioms == expected and not correspondences.others
     scores = {
         "answerParse": float(read.triples is not None),
         **agreed.named(),
@@ -98,12 +99,11 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
         "coherent": float(usable and clash is None and not too_much),
         "exact": float(exact),
     }
+    invented = (correspondences.axioms - expected) | correspondences.others
     infos: dict[str, Json] = {
         "parseError": read.error,
-        "missed": sorted(expected - given.axioms)[:_LISTED],
-        "invented": [
-            row[:_LONGEST] for row in sorted((given.axioms - expected) | given.others)[:_LISTED]
-        ],
+        "missed": sorted(expected - correspondences.axioms)[:_LISTED],
+        "invented": [row[:_LONGEST] for row in sorted(invented)[:_LISTED]],
         "clash": None if clash is None else clash[0],
     }
     verdict = Verdict(scores, infos, turtle_answers.outcome(answer, usable=usable))
@@ -111,9 +111,11 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
         return verdict
     if read.triples is None:
         feedback = read.feedback
-    elif not given_count:
+    elif not answer_count:
         feedback = texts.text(NAME, "feedback-no-correspondences.txt"), "format"
-    elif (fault_feedback := _fault_feedback(given, repeated, clash, too_much=too_much)) is not None:
+    elif (
+        fault_feedback := _fault_feedback(correspondences, repeated, clash, too_much=too_much)
+    ) is not None:
         feedback = fault_feedback, "content"
     else:
         return verdict
@@ -121,7 +123,7 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
 
 
 def reference(case: Case) -> str:
-    """The reference answer: the correspondences."""
+    """Return the reference answer: the correspondences."""
     return "\n".join(["```turtle", *(f"{row} ." for row in case.data["axioms"]), "```"])
 
 
@@ -155,7 +157,7 @@ def _correspondences(case: Case, triples: Iterable[ox.Triple]) -> AnswerCorrespo
 
 
 def _sorts(rows: Sequence[str]) -> dict[str, str]:
-    """The sorts of the classes and properties of an ontology, by name in N-Triples syntax."""
+    """Return the sorts of an ontology's classes and properties, by name in N-Triples syntax."""
     sorts = {}
     for row in rows:
         subject, predicate, value = row.split(" ", 2)
@@ -165,7 +167,7 @@ def _sorts(rows: Sequence[str]) -> dict[str, str]:
 
 
 def _repeated_names(axioms: Iterable[str]) -> list[str]:
-    """The names that occur in more than one correspondence."""
+    """Return the names that occur in more than one correspondence."""
     counts = Counter(name for row in axioms for name in row.split(" ")[::2])
     return sorted(name for name, number in counts.items() if number > 1)
 
@@ -173,7 +175,10 @@ def _repeated_names(axioms: Iterable[str]) -> list[str]:
 def _incoherence(
     case: Case, axioms: frozenset[str]
 ) -> tuple[tuple[str, tuple[Atom, ...]] | None, bool]:
-    """The reason why the ontologies with ``axioms`` are incoherent; whether this takes too long."""
+    """Return the reason why the ontologies with ``axioms`` are incoherent.
+
+    The second value states whether the search takes too long.
+    """
     if not axioms:
         return None, False
     lines = [*case.data["triples"][0], *case.data["triples"][1], *sorted(axioms)]
@@ -184,15 +189,15 @@ def _incoherence(
 
 
 def _fault_feedback(
-    given: AnswerCorrespondences,
+    correspondences: AnswerCorrespondences,
     repeated: Sequence[str],
     clash: tuple[str, tuple[Atom, ...]] | None,
     *,
     too_much: bool,
 ) -> str | None:
-    """The feedback on faults that an engine can find; ``None`` if there are none."""
-    if given.others:
-        quoted = _quoted([item[:_LONGEST] for item in sorted(given.others)])
+    """Return the feedback on faults that an engine can find; ``None`` if there are none."""
+    if correspondences.others:
+        quoted = _quoted([item[:_LONGEST] for item in sorted(correspondences.others)])
         return texts.filled(NAME, "feedback-unknown.txt", triples=quoted)
     if repeated:
         quoted = _quoted([_readable(name) for name in repeated])
@@ -210,7 +215,7 @@ def _quoted(lines: Sequence[str]) -> str:
 
 
 def _readable(term: str) -> str:
-    """A term in readable form, with prefixes."""
+    """Return a term in readable form, with prefixes."""
     for iri, prefix in _SHORT.items():
         if term.startswith(f"<{iri}"):
             return prefix + term[len(iri) + 1 : -1]

@@ -40,7 +40,7 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
             "axioms": [item.turtle for item in exercise.axioms],
             "probes": [
                 {
-                    "about": item.about,
+                    "about": item.kind,
                     "facts": [fact.turtle for fact in item.facts],
                     "goal": None if item.goal is None else item.goal.turtle,
                     "follows": item.follows,
@@ -53,7 +53,7 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
 
 
 def prompt(case: Case) -> str:
-    """The prompt: the names with their labels, and the sentences."""
+    """Return the prompt: the names with their labels, and the sentences."""
     sentences = "\n".join(f"{n}. {words}" for n, words in enumerate(case.data["sentences"], 1))
     shown = {
         "labels": "\n".join(case.data["labels"]),
@@ -101,7 +101,7 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
 
 
 def reference(case: Case) -> str:
-    """The reference answer: the axioms that express the sentences."""
+    """Return the reference answer: the axioms that express the sentences."""
     return ontology_answers.fenced([*case.data["declarations"], *case.data["axioms"]])
 
 

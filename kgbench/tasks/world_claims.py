@@ -34,7 +34,7 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
 
     def data(iteration: int) -> Mapping[str, Json]:
         claim = claims.draw_claim(world, parameters["level"], iteration, parameters["things"])
-        lines = "\n".join([*generator.schema(generator.build_graph(world)), *claim.shown])
+        lines = "\n".join([*generator.schema(generator.build_graph(world)), *claim.graph])
         triples = [quad.triple for quad in ox.parse(lines, ox.RdfFormat.N_TRIPLES)]
         return {
             "graph": serialising.serialise(triples, "turtle", _PREFIXES),
@@ -47,7 +47,7 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
 
 
 def prompt(case: Case) -> str:
-    """The prompt: the claim, with its part of the world."""
+    """Return the prompt: the claim, with its part of the world."""
     return texts.filled(NAME, "prompt.txt", claim=case.data["claim"], graph=case.data["graph"])
 
 
@@ -69,5 +69,5 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:  #
 
 
 def reference(case: Case) -> str:
-    """The reference answer: the right word."""
+    """Return the reference answer: the right word."""
     return str(case.data["verdict"])

@@ -41,7 +41,7 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
 
 
 def prompt(case: Case) -> str:
-    """The prompt: the ontology."""
+    """Return the prompt: the ontology."""
     return texts.filled(NAME, "prompt.txt", ontology=case.data["ontology"])
 
 
@@ -80,7 +80,7 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
 
 
 def reference(case: Case) -> str:
-    """The reference answer: the ontology made consistent by the fewest removals."""
+    """Return the reference answer: the ontology made consistent by the fewest removals."""
     kept = [line for line in case.data["axioms"] if line not in case.data["removed"]]
     return ontology_answers.fenced(reversed(kept))
 
@@ -91,7 +91,7 @@ def prepare() -> None:
 
 
 def _inconsistency_feedback(closure: Closure) -> str:
-    """The feedback on an inconsistency."""
+    """Return the feedback on an inconsistency."""
     assert closure.clash is not None
     rule, premises = closure.clash
     lines = "\n".join(f"* {' '.join(map(_readable, premise))}" for premise in premises)
@@ -99,7 +99,7 @@ def _inconsistency_feedback(closure: Closure) -> str:
 
 
 def _readable(term: str) -> str:
-    """A term of a closure in readable form, with prefixes; blank nodes without labels."""
+    """Return a term of a closure in readable form, with prefixes; blank nodes without labels."""
     if term.startswith("_:"):
         return "[]"
     for iri, prefix in _SHORT.items():

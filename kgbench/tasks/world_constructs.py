@@ -39,7 +39,7 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
 
 
 def query(answer: str) -> str | None:
-    """The SPARQL text in an answer; ``None`` if there is none."""
+    """Return the SPARQL text in an answer; ``None`` if there is none."""
     return world_writing.extract_sparql(answer, _WORD)
 
 

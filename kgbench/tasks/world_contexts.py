@@ -59,7 +59,7 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
 
 
 def prompt(case: Case) -> str:
-    """The prompt: the document and the graph."""
+    """Return the prompt: the document and the graph."""
     shown = {name: case.data[name] for name in ("document", "graph")}
     return texts.filled(NAME, "prompt.txt", **shown)
 
@@ -101,7 +101,7 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:  #
 
 
 def reference(case: Case) -> str:
-    """The reference answer: the context."""
+    """Return the reference answer: the context."""
     return f"```json\n{case.data['context']}\n```"
 
 
@@ -115,7 +115,7 @@ def _document_triples(case: Case, context: Json) -> frozenset[str]:
 
 
 def _differences(missing: Sequence[str], surplus: Sequence[str]) -> str:
-    """The feedback on a context with which the document means another graph."""
+    """Return the feedback on a context with which the document means another graph."""
     lines = [
         f"* {kind}: {row[:_LONGEST]}"
         for kind, rows in (("missing", missing), ("should not be there", surplus))

@@ -75,7 +75,7 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
 
 
 def prompt(case: Case) -> str:
-    """The prompt: the two graphs."""
+    """Return the prompt: the two graphs."""
     shown = {name: case.data[name] for name in ("first", "second")}
     return texts.filled(NAME, "prompt.txt", **shown)
 
@@ -117,7 +117,7 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
 
 
 def reference(case: Case) -> str:
-    """The reference answer: the changed triples."""
+    """Return the reference answer: the changed triples."""
     lines = [f"- {row} ." for row in case.data["removed"]]
     lines += [f"+ {row} ." for row in case.data["added"]]
     return "\n".join(["```diff", *(lines or [SAME]), "```"])
@@ -159,7 +159,7 @@ def _parse_lines(lines: Sequence[str], executor: Executor) -> Change:
 
 
 def _with_sign(sign: str, lines: Sequence[str], executor: Executor) -> frozenset[str]:
-    """The triples in lines with a sign. Raises :class:`_UnreadableError`."""
+    """Return the triples in lines with a sign. Raises :class:`_UnreadableError`."""
     # Other lines are replaced by empty ones, so that error messages have the right line numbers.
     text = "\n".join(
         f" {line[1:]}" if line[:1] == sign else line if _DIRECTIVE.match(line) else ""
@@ -176,7 +176,7 @@ def _as_iri(match: re.Match[str]) -> str:
 
 
 def _canonical(rows: Sequence[str]) -> frozenset[str]:
-    """Triples in a canonical form, with IRIs for blank nodes."""
+    """Return triples in a canonical form, with IRIs for blank nodes."""
     text = "\n".join(f"{_TOKEN.sub(_as_iri, row)} ." for row in rows)
     return frozenset(str(quad.triple) for quad in ox.parse(text, ox.RdfFormat.N_TRIPLES))
 
@@ -187,7 +187,7 @@ def _signed(removed: frozenset[str], added: frozenset[str]) -> frozenset[str]:
 
 
 def _equal(first: frozenset[str], second: frozenset[str]) -> bool:
-    """Whether two sets of triples are isomorphic."""
+    """Return whether two sets of triples are isomorphic."""
     return is_isomorphic(*(frozenset(map(_row, rows)) for rows in (first, second))) is True
 
 
@@ -201,7 +201,7 @@ def _row(line: str) -> Row:
 
 
 def _feedback(change: Change, unknown: Sequence[str], *, leads: bool) -> tuple[str, str]:
-    """The feedback on a wrong answer, and its kind."""
+    """Return the feedback on a wrong answer, and its kind."""
     if not change.has_block:
         return texts.text(NAME, "feedback-no-block.txt"), "format"
     if change.error is not None:

@@ -45,7 +45,7 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
 
 
 def prompt(case: Case) -> str:
-    """The prompt: the ontology and the statements."""
+    """Return the prompt: the ontology and the statements."""
     statements = "\n".join(case.data["statements"])
     shown = {"ontology": case.data["ontology"], "statements": statements}
     return texts.filled(NAME, "prompt.txt", **shown)
@@ -84,7 +84,7 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
 
 
 def reference(case: Case) -> str:
-    """The reference answer: the entailed statements."""
+    """Return the reference answer: the entailed statements."""
     return ontology_answers.fenced(reversed(case.data["entailed"]))
 
 

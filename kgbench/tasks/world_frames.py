@@ -51,7 +51,7 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
 
 
 def prompt(case: Case) -> str:
-    """The prompt: the graph, the context, and the expected tree."""
+    """Return the prompt: the graph, the context, and the expected tree."""
     shown = {name: case.data[name] for name in ("graph", "context", "tree")}
     return texts.filled(NAME, "prompt.txt", **shown)
 
@@ -90,7 +90,7 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:  #
 
 
 def reference(case: Case) -> str:
-    """The reference answer: the frame."""
+    """Return the reference answer: the frame."""
     return f"```json\n{case.data['frame']}\n```"
 
 

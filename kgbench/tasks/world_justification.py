@@ -42,7 +42,7 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
 
 
 def prompt(case: Case) -> str:
-    """The prompt: the ontology and the statement."""
+    """Return the prompt: the ontology and the statement."""
     shown = {name: case.data[name] for name in ("ontology", "statement")}
     return texts.filled(NAME, "prompt.txt", **shown)
 
@@ -78,7 +78,7 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
 
 
 def reference(case: Case) -> str:
-    """The reference answer: a justification."""
+    """Return the reference answer: a justification."""
     return ontology_answers.fenced(reversed(case.data["justification"]))
 
 
@@ -93,7 +93,7 @@ def _entails(case: Case, axioms: Sequence[str]) -> bool:
 
 
 def _minimal_axioms(case: Case, axioms: Sequence[str]) -> tuple[str, ...]:
-    """The axioms that remain when needless ones are removed one by one."""
+    """Return the axioms that remain when needless ones are removed one by one."""
     kept = list(axioms)
     for axiom in axioms:
         remaining = [other for other in kept if other != axiom]

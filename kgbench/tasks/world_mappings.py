@@ -61,8 +61,8 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
         return {
             "words": list(exercise.words),
             "schema": _schema(world, tuple(exercise.extra.items())),
-            SHOWN: exercise.shown,
-            HIDDEN: exercise.hidden,
+            SHOWN: exercise.shown_sources,
+            HIDDEN: exercise.hidden_sources,
             "expected": {SHOWN: [list(row) for row in shown], HIDDEN: [list(r) for r in hidden]},
             "mapping": exercise.mapping,
             "features": list(exercise.features),
@@ -73,7 +73,7 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
 
 @lru_cache(maxsize=4)
 def _schema(world: World, extra: tuple[tuple[str, str], ...]) -> str:
-    """The schema of a world with further properties, as Turtle."""
+    """Return the schema of a world with further properties, as Turtle."""
     lines = list(generator.schema(generator.build_graph(world)))
     for iri, label in extra:
         lines.append(f"<{iri}> <{RDF.type}> <{RDF.Property}> .")
@@ -82,7 +82,7 @@ def _schema(world: World, extra: tuple[tuple[str, str], ...]) -> str:
 
 
 def prompt(case: Case) -> str:
-    """The prompt: the sources, the description of the graph, and the schema."""
+    """Return the prompt: the sources, the description of the graph, and the schema."""
     form = case.parameters["format"]
     shown = {
         "words": "\n".join(f"* {line}" for line in case.data["words"]),
@@ -125,7 +125,7 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
 
 
 def _data(case: Case, name: str) -> Data:
-    """The sources of a case, in the form for executing mappings."""
+    """Return the sources of a case, in the form for executing mappings."""
     sources = case.data[name]
     if case.parameters["format"] != TABLE:
         return Data(sources, {})
@@ -140,14 +140,14 @@ def _table(content: Mapping[str, Any]) -> Table:
 
 
 def _differences(compared: Mapping[str, RowComparison]) -> str:
-    """The feedback on a mapping that produces a wrong graph."""
+    """Return the feedback on a mapping that produces a wrong graph."""
     if compared[SHOWN].missing or compared[SHOWN].surplus:
         return mapping_answers.differences(compared[SHOWN])
     return texts.filled(NAME, "feedback-hidden.txt", **mapping_answers.counts(compared[HIDDEN]))
 
 
 def reference(case: Case) -> str:
-    """The reference answer: the complete mapping."""
+    """Return the reference answer: the complete mapping."""
     return mapping_answers.fenced(case.data["mapping"])
 
 

@@ -39,7 +39,7 @@ class Vocabulary:
     prefixes: Mapping[str, str]
 
     def of(self, case: Case) -> Mapping[str, str]:  # noqa: ARG002 - the same for all
-        """The prefixes by name."""
+        """Return the prefixes by name."""
         return self.prefixes
 
     for_queries = of
@@ -72,7 +72,7 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
 
 
 def world_of(task: Task, seed: int) -> World:
-    """The world of a plan's seed, with the size and the kind of names in the task's parameters."""
+    """Return the world of a plan's seed, with size and kind of names from the task's parameters."""
     source = hashlib.sha256(str(seed).encode()).hexdigest()[:_SEED]
     return World(source, task.parameters["instances"], task.parameters["names"])
 
@@ -84,7 +84,7 @@ def check(task: Task) -> None:
 
 
 def prompt(case: Case, **prefixes: str) -> str:
-    """The prompt: the question, with the schema of its world and further ``prefixes``.
+    """Return the prompt: the question, with the schema of its world and further ``prefixes``.
 
     Raises :class:`~kgbench.errors.TaskError` if the world is of another version of the generator.
     """
@@ -100,7 +100,7 @@ def prompt(case: Case, **prefixes: str) -> str:
 
 @lru_cache(maxsize=4)
 def schema(world: World, **prefixes: str) -> str:
-    """The schema of a world in Turtle, which also declares further ``prefixes``."""
+    """Return the schema of a world in Turtle, which also declares further ``prefixes``."""
     lines = "\n".join(generator.schema(generator.build_graph(world)))
     triples = [quad.triple for quad in ox.parse(lines, ox.RdfFormat.N_TRIPLES)]
     all_prefixes = {**questions.PREFIXES, **prefixes, "owl": str(OWL)}
@@ -128,7 +128,7 @@ reference = sparql_dialogue.reference
 
 
 def graph_name(case: Case) -> str:
-    """The name of the world that ``case`` is about."""
+    """Return the name of the world that ``case`` is about."""
     return str(case.data["graphName"])
 
 

@@ -86,7 +86,7 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
 
 
 def reference(case: Case) -> str:
-    """The reference answer: the graph with the fewest changes that make it conform."""
+    """Return the reference answer: the graph with the fewest changes that make it conform."""
     return f"```turtle\n{case.data['repaired']}\n```"
 
 
@@ -96,9 +96,9 @@ def prepare() -> None:
     load_core()
 
 
-def _needless(case: Case, given: Sequence[ox.Triple], executor: Executor) -> int:
-    """The number of changed triples beyond those that the faults require."""
-    changed = set(given) ^ set(_parsed(case, "graph", executor))
+def _needless(case: Case, triples: Sequence[ox.Triple], executor: Executor) -> int:
+    """Return the number of changed triples beyond those that the faults require."""
+    changed = set(triples) ^ set(_parsed(case, "graph", executor))
     sites = {
         (subject, predicate): number
         for number, fault in enumerate(case.data["faults"])
@@ -138,7 +138,7 @@ def _pair(finding: Finding) -> tuple[str, str]:
 
 
 def _violation_feedback(findings: Sequence[Finding]) -> str:
-    """The feedback on remaining violations."""
+    """Return the feedback on remaining violations."""
     lines = sorted(
         f"* {finding.focus}{'' if finding.path is None else f', {finding.path}'}: "
         f"{finding.message} "

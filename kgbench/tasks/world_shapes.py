@@ -55,7 +55,7 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
 
 
 def prompt(case: Case) -> str:
-    """The prompt: the schema of the world, and the rules in words."""
+    """Return the prompt: the schema of the world, and the rules in words."""
     rules = "\n".join(f"{number}. {words}" for number, words in enumerate(case.data["rules"], 1))
     return texts.filled(NAME, "prompt.txt", schema=schema(_world(case)), rules=rules)
 
@@ -102,7 +102,7 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
 
 
 def reference(case: Case) -> str:
-    """The reference answer: the shapes that express the rules."""
+    """Return the reference answer: the shapes that express the rules."""
     return f"```turtle\n{case.data['refShapes']}\n```"
 
 

@@ -50,7 +50,7 @@ class _Queries(NamedTuple):
     vocabulary: Vocabulary
 
     def query(self, answer: str) -> str | None:
-        """The query in an answer."""
+        """Return the query in an answer."""
         return sparql_dialogue.extract_query(answer)
 
     def graph_name(self, case: Case) -> None:
@@ -61,7 +61,7 @@ _QUERIES: Final = cast("TaskModule", _Queries(Vocabulary(statements.PREFIXES)))
 
 
 def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
-    """``count`` cases of a skill and a level, about statements of the seed's world."""
+    """Return ``count`` cases of a skill and a level, about statements of the seed's world."""
     level, data_of = task.parameters["level"], _DATA[task.parameters["skill"]]
     world = world_of(task, seed)
     return catalogue.lazy_cases(task, suite, count, lambda k: data_of(world, level, k))
@@ -117,7 +117,7 @@ _DATA: Final[dict[str, Callable[[World, int, int], dict[str, Json]]]] = {
 
 
 def prompt(case: Case) -> str:
-    """The prompt: the exercise, with the names and data that it needs."""
+    """Return the prompt: the exercise, with the names and data that it needs."""
     shown = {key: case.data[key] for key in ("asked", "names", "question") if key in case.data}
     return texts.filled(NAME, f"prompt-{case.parameters['skill']}.txt", **shown)
 
@@ -140,11 +140,15 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
     scores = {"answerParse": float(read.triples is not None)}
     infos: dict[str, Json] = {"parseError": read.error}
     if usable:
-        given = [row(triple) for triple in read.triples or ()]
+        answer_rows = [row(triple) for triple in read.triples or ()]
         gold = [row(triple) for triple in turtle_answers.triples(tuple(case.data["gold"]))]
-        compared = compare_rows(gold, given)
+        compared = compare_rows(gold, answer_rows)
         exact = float(not compared.missing and not compared.surplus)
-        scores |= {**compared.agreement.named(), "exact": exact, **_traps(gold, given, compared)}
+        scores |= {
+            **compared.agreement.named(),
+            "exact": exact,
+            **_traps(gold, answer_rows, compared),
+        }
         infos |= {"missing": _listed(compared.missing), "surplus": _listed(compared.surplus)}
     else:
         scores |= dict.fromkeys(("precision", "recall", "f1", "exact", *_TRAPS), 0.0)
@@ -174,12 +178,14 @@ def _judged_query(case: Case, answers: Sequence[str], executor: Executor) -> Ver
 
 
 def row(triple: ox.Triple) -> Row:
-    """A triple as a row of terms, with a separate cell for each part of a triple term."""
+    """Return a triple as a row of terms, with a separate cell for each part of a triple term."""
     return tuple(cells(*triple))
 
 
-def _traps(gold: Iterable[Row], given: Iterable[Row], compared: RowComparison) -> dict[str, float]:
-    """Counts of typical mistakes from RDF-star and RDF 1.1."""
+def _traps(
+    gold: Iterable[Row], answer_rows: Iterable[Row], compared: RowComparison
+) -> dict[str, float]:
+    """Return counts of typical mistakes from RDF-star and RDF 1.1."""
     expected = set(gold)
     reported = {item[3:-1] for item in expected if len(item) > 3 and item[2] == OPENS}  # noqa: PLR2004 - after subject and predicate
     undirected = {_undirected(item) for item in compared.surplus}
@@ -187,7 +193,7 @@ def _traps(gold: Iterable[Row], given: Iterable[Row], compared: RowComparison) -
         "asserted": len((reported - expected) & compared.surplus),
         "unasserted": len((reported & expected) & compared.missing),
         "misdirected": sum(_undirected(item) in undirected for item in compared.missing),
-        "outdated": sum(_is_outdated(item) for item in set(given)),
+        "outdated": sum(_is_outdated(item) for item in set(answer_rows)),
     }
     return {name: float(count) for name, count in counts.items()}
 
@@ -207,7 +213,7 @@ def _is_outdated(row: Row) -> bool:
 
 
 def reference(case: Case) -> str:
-    """The reference answer: the expected graph, or the reference query, in a fenced block."""
+    """Return the reference answer: the expected graph or the reference query in a fenced block."""
     if case.parameters["skill"] == QUERY:
         return sparql_dialogue.reference(case)
     return f"```turtle\n{statements.abbreviate(chr(10).join(case.data['gold']))}\n```"

@@ -43,7 +43,7 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
 
 
 def prompt(case: Case) -> str:
-    """The prompt: the shapes and the graph."""
+    """Return the prompt: the shapes and the graph."""
     shown = {name: case.data[name] for name in ("shapes", "graph")}
     return texts.filled(case.task_class, "prompt.txt", **shown)
 
@@ -95,7 +95,7 @@ def reported_violations(triples: Iterable[ox.Triple]) -> set[str]:
 
 
 def reference(case: Case) -> str:
-    """The reference answer: the complete validation report."""
+    """Return the reference answer: the complete validation report."""
     results = [
         f"[] a sh:ValidationResult ; sh:focusNode {focus} ; "
         f"sh:sourceConstraintComponent sh:{component}{_SUFFIX} ."

@@ -67,12 +67,15 @@ def cases(task: Task, suite: str, seed: int, count: int, sheet_of: SheetOf) -> S
 
 
 def prompt(case: Case) -> str:
-    """The prompt: the exercise, with the schema of its world (:func:`world_questions.prompt`)."""
+    """Return the prompt: the exercise with the schema of its world.
+
+    See :func:`world_questions.prompt`.
+    """
     return world_questions.prompt(case, t=TARGET)
 
 
 def extract_sparql(answer: str, word: re.Pattern[str]) -> str | None:
-    """The text of the first fenced block that contains ``word``, trimmed."""
+    """Return the text of the first fenced block that contains ``word``, trimmed."""
     blocks = (block.body.strip() for block in fenced_blocks(answer))
     return next((body for body in blocks if word.search(body)), None)
 
@@ -112,9 +115,9 @@ vocabulary: Final = world_questions.Vocabulary(PREFIXES)
 
 
 def writing_feedback(comparison: WritingResult) -> tuple[str, str] | None:
-    """The feedback on a text that does not parse, cannot be executed or writes nothing; its kind.
+    """Return the feedback and its kind, or ``None`` if the text writes something.
 
-    ``None`` if the text writes something.
+    The feedback concerns a text that does not parse, cannot be executed or writes nothing.
     """
     if comparison.text is None:
         return texts.shared(FOLDER, "feedback-no-text.txt"), "syntax"
@@ -128,7 +131,7 @@ def writing_feedback(comparison: WritingResult) -> tuple[str, str] | None:
 
 
 def reference(case: Case) -> str:
-    """The reference answer: the reference text in a fenced block."""
+    """Return the reference answer: the reference text in a fenced block."""
     return f"```sparql\n{case.data['refSparql']}\n```"
 
 

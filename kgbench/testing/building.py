@@ -35,7 +35,7 @@ def build_wheel(project: str, folder: str) -> dict[str, str | list[str]]:
 
 
 def _message(error: Exception) -> str:
-    """The error message in one line: the output of the back end, if there is any."""
+    """Return the error message in one line: the output of the back end, if there is any."""
     cause = error.exception if isinstance(error, BuildBackendException) else error
     output = cause.output if isinstance(cause, CalledProcessError) else str(cause)
     text = output.decode("utf-8", "replace") if isinstance(output, bytes) else str(output)

@@ -103,7 +103,7 @@ def _checks(source: Source, limits: JudgeLimits, wheel: Check | None) -> Iterato
 
 
 def _code(source: Source) -> tuple[TaskModule | None, tuple[Fault, ...], str | None]:
-    """The module of a class, its faults, and the reason for not checking it."""
+    """Return the module of a class, its faults, and the reason for not checking it."""
     name, project = source.name, source.project
     try:
         task_class, module = catalogue.task_class(name), catalogue.module(name)
@@ -134,7 +134,7 @@ def _code(source: Source) -> tuple[TaskModule | None, tuple[Fault, ...], str | N
 
 
 def _build_wheel(project: Path) -> Mapping[str, bytes] | Fault | str:
-    """The files of a project's wheel, a fault of the project, or the reason for not building."""
+    """Return a project's wheel as files, the project's fault, or the reason for not building."""
     try:
         return wheels.contents(project)
     except wheels.FaultyPackageError as error:
@@ -248,12 +248,15 @@ def _hostile_faults(
 
 
 def _differ(first: Verdict, second: Verdict) -> bool:
-    """Whether two verdicts differ, unless one hit a time limit, which depends on the machine."""
+    """Return whether two verdicts differ.
+
+    They do not if one hit a time limit, which depends on the machine.
+    """
     return first != second and Outcome.TIMEOUT not in {first.outcome, second.outcome}
 
 
 def _collected(faults: Iterator[str]) -> tuple[Fault, ...]:
-    """The distinct faults, and as the last one an exception that ended the search."""
+    """Return the distinct faults, and as the last one an exception that ended the search."""
     messages: list[str] = []
     try:
         messages.extend(faults)
@@ -263,7 +266,7 @@ def _collected(faults: Iterator[str]) -> tuple[Fault, ...]:
 
 
 def _raised_message(raiser: str, error: Exception) -> str:
-    """A message about an exception in an author's code, with file and line."""
+    """Return a message about an exception in an author's code, with file and line."""
     frames = traceback.extract_tb(error.__traceback__)
     location = f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
     return f"{raiser} raises {type(error).__name__}: {error}{location}"

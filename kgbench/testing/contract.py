@@ -31,12 +31,12 @@ _TOLERANCE = 1e-9  # for scores that are rounded sums of weights
 
 
 def all_cases(task_class: TaskClass, module: TaskModule, count: int = 20) -> list[Case]:
-    """The cases of all labelled tasks of a class, at most ``count`` of each task."""
+    """Return the cases of all labelled tasks of a class, at most ``count`` of each task."""
     return [case for task in tasks(task_class) for case in module.cases(task, SUITE, 7, count)]
 
 
 def tasks(task_class: TaskClass) -> Sequence[Task]:
-    """The labelled tasks of a class; if it has none, a task with the default parameters."""
+    """Return the labelled tasks of a class; if it has none, a task with the default parameters."""
     return task_class.tasks or [labelled_task(task_class, task_class.name, {})]
 
 
@@ -125,7 +125,10 @@ def faults_of_echo(
 
 
 def main_score(task_class: TaskClass, verdict: Verdict) -> float | None:
-    """The main score of a dialogue that ends with its first answer; ``None`` if undefined."""
+    """Return the main score of a dialogue that ends with its first answer.
+
+    The result is ``None`` if the score is undefined.
+    """
     names = [task_class.main_metric] if task_class.max_rounds > 1 else []
     try:
         scores = dict(verdict.scores) | aggregate([verdict.scores], names, task_class.max_rounds)
@@ -135,7 +138,10 @@ def main_score(task_class: TaskClass, verdict: Verdict) -> float | None:
 
 
 def is_best(metric: Metric, score: float) -> bool:
-    """Whether no value of the metric is better; true if its range is unbounded on that side."""
+    """Return whether no value of the metric is better than ``score``.
+
+    The result is true if the metric's range is unbounded on the better side.
+    """
     bound = metric.maximum if metric.higher_is_better else metric.minimum
     return bound is None or abs(score - bound) < _TOLERANCE
 

@@ -74,14 +74,14 @@ def check_declaration(path: Path) -> DeclarationFaults:
 
 @cache
 def terms() -> frozenset[str]:
-    """The IRIs of all terms that the vocabulary declares."""
+    """Return the IRIs of all terms that the vocabulary declares."""
     vocabulary = shipped("ontology", "kgbench.ttl")
     return frozenset(node.value for node in vocabulary.subjects(RDFS.isDefinedBy))
 
 
 @cache
 def _allowed_values() -> Mapping[str, tuple[str, ...]]:
-    """The allowed values of each kgbench property for which the shapes list them."""
+    """Return the allowed values of each kgbench property for which the shapes list them."""
     import rdflib
     from rdflib import SH
     from rdflib.collection import Collection
@@ -116,14 +116,14 @@ def _disallowed_value(violation: Violation, allowed: Sequence[str], text: str) -
     return Fault(f"{violation.path} cannot be {value}: {hint}", _line_of(text, value.strip('"')))
 
 
-def _line_of(text: str, shown: str) -> int | None:
-    """The first line that contains a term as a whole word."""
-    match = re.search(rf"(?<![\w-]){re.escape(shown)}(?![\w-])", text)
+def _line_of(text: str, term: str) -> int | None:
+    """Return the first line that contains a term as a whole word."""
+    match = re.search(rf"(?<![\w-]){re.escape(term)}(?![\w-])", text)
     return None if match is None else text.count("\n", 0, match.start()) + 1
 
 
 def _node_name(focus: str, triples: Sequence[ox.Triple]) -> str:
-    """A node's class and name; its IRI if it has no name."""
+    """Return a node's class and name; its IRI if it has no name."""
     triples_of_node = [
         triple for triple in triples if getattr(triple.subject, "value", None) == focus
     ]
@@ -143,7 +143,10 @@ def _node_name(focus: str, triples: Sequence[ox.Triple]) -> str:
 
 
 def _violation_message(violation: Violation) -> str:
-    """A message for a violation; some of the validator's own messages contain whole shapes."""
+    """Return a message for a violation.
+
+    Some of the validator's own messages contain whole shapes.
+    """
     if violation.component == "sh:XoneConstraintComponent":
         return "it fits none, or more than one, of the alternatives that shapes/tasks.ttl allows"
     if violation.component == "sh:ClosedConstraintComponent":

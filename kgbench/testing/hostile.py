@@ -106,7 +106,7 @@ def _endless(references: Sequence[str], rng: random.Random, url: str) -> Iterato
 
 
 def attacks(url: str) -> tuple[str, ...]:
-    """Queries and documents that run very long, nest very deeply, or fetch ``url``."""
+    """Return queries and documents that run very long, nest very deeply, or fetch ``url``."""
     return (
         f"```sparql\nSELECT * {{ SERVICE <{url}> {{ ?s ?p ?o }} }}\n```",
         f"```sparql\nLOAD <{url}>\n```",

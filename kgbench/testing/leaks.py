@@ -27,7 +27,7 @@ _SEPARATORS = re.compile(r"[\s,;.*•-]*")  # between the values of a list
 
 
 def prompt_leak(module: TaskModule, case: Case) -> str | None:
-    """How the prompt of ``case`` reveals the reference answer; ``None`` if it does not."""
+    """Return how the prompt of ``case`` reveals the reference answer; ``None`` if it does not."""
     prompt, reference = module.prompt(case), _unfenced(module.reference(case))
     if not reference:
         return None
@@ -42,19 +42,19 @@ def prompt_leak(module: TaskModule, case: Case) -> str | None:
 
 
 def reveals_reference(module: TaskModule, case: Case, feedback: str) -> bool:
-    """Whether feedback contains the reference answer, if that is long or has several lines."""
+    """Return whether feedback contains a reference answer that is long or has several lines."""
     reference = _unfenced(module.reference(case))
     return ("\n" in reference or len(reference) >= _LONG) and reference in feedback
 
 
 def _unfenced(reference: str) -> str:
-    """A reference answer without surrounding white space and fences."""
+    """Return a reference answer without surrounding white space and fences."""
     blocks = list(fenced_blocks(reference))
     return (blocks[0].body if len(blocks) == 1 else reference).strip()
 
 
 def _without_texts(prompt: str, case: Case, reference: str) -> str:
-    """The prompt without those texts of the case that contain the reference answer and more."""
+    """Return the prompt without texts of the case that contain the reference answer and more."""
     for text in sorted(map(str.strip, _texts(case.data)), key=len, reverse=True):
         if reference in text and text != reference:
             prompt = prompt.replace(text, "\0")
@@ -73,7 +73,7 @@ def _texts(value: Json) -> Iterator[str]:
 
 
 def _is_whole_answer(value: Json, reference: str) -> bool:
-    """Whether the value or values of a field make up the whole reference answer."""
+    """Return whether the value or values of a field make up the whole reference answer."""
     remaining = reference
     for part in sorted(map(str, _values(value)), key=len, reverse=True):
         if not part.strip() or part.strip() not in remaining:
@@ -83,14 +83,14 @@ def _is_whole_answer(value: Json, reference: str) -> bool:
 
 
 def _values(value: Json) -> list[Json]:
-    """The values of a scalar or a list of scalars; empty for other structures."""
+    """Return the values of a scalar or a list of scalars; empty for other structures."""
     values = value if isinstance(value, list) else [value]
     are_scalars = all(isinstance(item, str | int | float) for item in values)
     return values if are_scalars and not isinstance(value, bool) else []
 
 
 def _fields(data: Mapping[str, Json]) -> Iterator[tuple[tuple[str, ...], Json]]:
-    """The fields of a case with their paths, nested fields included."""
+    """Yield the fields of a case with their paths, nested fields included."""
     for name, value in data.items():
         if isinstance(value, Mapping):
             yield from (((name, *path), inner) for path, inner in _fields(value))
@@ -104,7 +104,7 @@ def _with_value(data: Mapping[str, Json], path: tuple[str, ...], value: Json) ->
 
 
 def _is_copied(module: TaskModule, case: Case, path: tuple[str, ...], old: Json) -> bool:
-    """Whether a replaced value of a field appears in both the answer and the prompt."""
+    """Return whether a replaced value of a field appears in both the answer and the prompt."""
     replacements = [f"{_MARKER}{number}" for number, _ in enumerate(_values(old))]
     data = _with_value(case.data, path, replacements if isinstance(old, list) else replacements[0])
     changed = catalogue.make_case(case.suite, case.task_class, case.parameters, data, case.uid)

@@ -58,7 +58,7 @@ _OF_ANSWERS: Final[Mapping[Answers, Mapping[str, str]]] = {
 
 
 def module_name(name: str) -> str:
-    """The name of the Python package of a task class.
+    """Return the name of the Python package of a task class.
 
     >>> module_name("TurtleObjectList"), module_name("RDFLists2")
     ('turtle_object_list', 'rdf_lists2')
@@ -106,7 +106,10 @@ def _check_name(name: str, module: str) -> None:
 
 
 def _is_module(name: str) -> bool:
-    """Whether a module or package is installed; a folder without ``__init__.py`` does not count."""
+    """Return whether a module or package is installed.
+
+    A folder without ``__init__.py`` does not count.
+    """
     spec = find_spec(name)
     return spec is not None and spec.origin is not None
 

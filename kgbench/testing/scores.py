@@ -102,5 +102,5 @@ def _task(label: str) -> Task:
 
 
 def _dialogue_metrics(task_class: TaskClass) -> set[str]:
-    """The short names of the metrics of whole dialogues."""
+    """Return the short names of the metrics of whole dialogues."""
     return {name for name, m in task_class.metrics.items() if m.aggregation is not None}

@@ -36,7 +36,7 @@ class Source(NamedTuple):
 
 
 def sources(folder: Path) -> list[Source]:
-    """The task classes declared in ``folder`` or below it, in the order of their paths.
+    """Return the task classes declared in ``folder`` or below it, in the order of their paths.
 
     ``folder`` may also be a ``task.ttl``. Raises :class:`~kgbench.errors.ResourceError` if no task
     class is declared.
@@ -54,7 +54,7 @@ def sources(folder: Path) -> list[Source]:
 
 
 def entry_points(project: Path) -> Mapping[str, str]:
-    """The modules of task classes in a project's entry points, by name of the class."""
+    """Return the modules of task classes in a project's entry points, by name of the class."""
     return _entry_point_groups(project).get(catalogue.GROUP, {})
 
 
@@ -119,7 +119,7 @@ def _project_folder(folder: Path) -> Path | None:
 
 
 def _entry_point_groups(project: Path) -> Mapping[str, Mapping[str, str]]:
-    """The entry points of a project by group; entries of a wrong type are left out."""
+    """Return the entry points of a project by group; entries of a wrong type are left out."""
     groups = _project_table(project).get("entry-points", {})
     if not isinstance(groups, dict):
         return {}
@@ -127,7 +127,7 @@ def _entry_point_groups(project: Path) -> Mapping[str, Mapping[str, str]]:
 
 
 def _project_table(project: Path) -> Mapping[str, Any]:
-    """The ``project`` table of a ``pyproject.toml``."""
+    """Return the ``project`` table of a ``pyproject.toml``."""
     path = project / PROJECT
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8")).get("project", {})
@@ -137,7 +137,10 @@ def _project_table(project: Path) -> Mapping[str, Any]:
 
 
 def _name(folder: Path) -> str:
-    """The name of the task class declared in a folder; the folder's name if that is unreadable."""
+    """Return the name of the task class declared in a folder.
+
+    The result is the folder's name if the declaration is unreadable.
+    """
     try:
         declared = Declared(folder / catalogue.DECLARATION)
         names = [declared.text(node, SKOS.notation) for node in declared.instances(KGB.TaskClass)]

@@ -82,7 +82,7 @@ def _build(project: Path, out: Path, seconds: float) -> Mapping[str, Any]:
 
 
 def missing_files(source: Source, wheel: Mapping[str, bytes]) -> Iterator[str]:
-    """The paths of files of a task class that are missing from a ``wheel`` (:func:`contents`).
+    """Yield the paths of a task class's files that are missing from a ``wheel`` (:func:`contents`).
 
     A wheel needs the module that the entry point names, the declaration, and the data in the
     folder of the class, encrypted or not: prompts and cases.
@@ -99,7 +99,7 @@ def missing_files(source: Source, wheel: Mapping[str, bytes]) -> Iterator[str]:
 
 
 def _folder_in_wheel(source: Source, wheel: Mapping[str, bytes]) -> str:
-    """The folder of the task class in the wheel, which has or should have its declaration."""
+    """Return the folder in the wheel that has or should have the task class's declaration."""
     name = catalogue.DECLARATION
     declaration = (source.folder / name).read_bytes()
     for path, content in wheel.items():
@@ -113,7 +113,7 @@ def _folder_in_wheel(source: Source, wheel: Mapping[str, bytes]) -> str:
 
 
 def _skipped(folder: str, names: list[str]) -> list[str]:
-    """Folders to skip: hidden ones, virtual environments, result stores, and build output."""
+    """Return folders to skip: hidden ones, virtual environments, result stores and build output."""
     parent = Path(folder)
     return [
         name

@@ -206,8 +206,8 @@ def _is_closed(error: Exception) -> bool:
     return getattr(getattr(error, "error", None), "code", None) == CONNECTION_CLOSED
 
 
-def _failed(why: str) -> ToolResult:
-    return ToolResult(f"error: {why}", ToolOutcome.ERROR)
+def _failed(message: str) -> ToolResult:
+    return ToolResult(f"error: {message}", ToolOutcome.ERROR)
 
 
 def _quiet() -> None:

@@ -66,10 +66,10 @@ class RecordedTools(Protocol):
         """Execute a call again with the arguments from :meth:`again`."""
         ...
 
-    def agree(self, recorded: ToolResult, now: ToolResult) -> bool:
+    def agree(self, recorded: ToolResult, new_result: ToolResult) -> bool:
         """Return whether two results are equivalent, whatever their wording."""
         ...
 
-    def why_different(self, recorded: ToolResult, now: ToolResult) -> str | None:
+    def why_different(self, recorded: ToolResult, new_result: ToolResult) -> str | None:
         """Return the class of the difference if the two results explain it, otherwise ``None``."""
         ...

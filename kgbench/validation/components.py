@@ -295,13 +295,13 @@ def _at_least(shape: Shape, least: int) -> Constraint:
     return Constraint("QualifiedMinCount", check)
 
 
-def _at_most(shape: Shape, most: int) -> Constraint:
+def _at_most(shape: Shape, max_count: int) -> Constraint:
     """Require at most a given number of values to conform to a shape."""
 
     def check(data: Data, _: Term, values: list[Term]) -> Broken:
         count = sum(_conforms(shape, data, value) for value in values)
-        if count > most:
-            yield None, f"has {count} values as described, may have at most {most}"
+        if count > max_count:
+            yield None, f"has {count} values as described, may have at most {max_count}"
 
     return Constraint("QualifiedMaxCount", check)
 

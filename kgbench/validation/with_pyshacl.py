@@ -65,23 +65,23 @@ class Violation(NamedTuple):
         return f"{subject}: {self.message}{value}"
 
 
-def report(data: Iterable[ox.Quad | ox.Triple], which: str) -> list[str]:
-    """The violations in ``data``, one sentence each; empty if it conforms.
+def report(data: Iterable[ox.Quad | ox.Triple], shape_set: str) -> list[str]:
+    """Return the violations in ``data``, one sentence each; empty if it conforms.
 
     ``data`` (a store, a dataset, or any quads or triples) is validated as one graph; names of
-    graphs are ignored. ``which`` names the shapes, a key of :data:`SHAPE_FILES`.
+    graphs are ignored. ``shape_set`` names the shapes, a key of :data:`SHAPE_FILES`.
     """
-    return [str(violation) for violation in validate(rdflib_graph(data), which)]
+    return [str(violation) for violation in validate(rdflib_graph(data), shape_set)]
 
 
-def validate(data: rdflib.Graph, which: str) -> list[Violation]:
-    """The violations in ``data``, sorted; see :func:`report`."""
-    shapes = shapes_for(data, which)
+def validate(data: rdflib.Graph, shape_set: str) -> list[Violation]:
+    """Return the violations in ``data``, sorted; see :func:`report`."""
+    shapes = shapes_for(data, shape_set)
     try:
-        return _run_pyshacl(data, shapes, which)
+        return _run_pyshacl(data, shapes, shape_set)
     except (TypeError, DeprecationWarning):
         # Raised if sh:lessThanOrEquals compares values that have no order.
-        return [_UNORDERED, *_run_pyshacl(data, _without_order(shapes), which)]
+        return [_UNORDERED, *_run_pyshacl(data, _without_order(shapes), shape_set)]
 
 
 _UNORDERED = Violation(
@@ -93,7 +93,7 @@ _UNORDERED = Violation(
 )
 
 
-def _run_pyshacl(data: rdflib.Graph, shapes: rdflib.Graph, which: str) -> list[Violation]:
+def _run_pyshacl(data: rdflib.Graph, shapes: rdflib.Graph, shape_set: str) -> list[Violation]:
     import pyshacl
     import rdflib
     from pyshacl.errors import ReportableRuntimeError
@@ -109,7 +109,7 @@ def _run_pyshacl(data: rdflib.Graph, shapes: rdflib.Graph, which: str) -> list[V
     if conforms:
         return []
     if not isinstance(results, rdflib.Graph):
-        raise ResourceError(f"the shapes '{which}' cannot be used: {results}")
+        raise ResourceError(f"the shapes '{shape_set}' cannot be used: {results}")
     return sorted(set(_violations(results)), key=str)
 
 
@@ -121,10 +121,13 @@ def _without_order(shapes: rdflib.Graph) -> rdflib.Graph:
     return copy
 
 
-def shapes_for(data: rdflib.Graph, which: str) -> rdflib.Graph:
-    """The declared shapes ``which``; for results also the shapes of the metrics in ``data``."""
-    declared = _declared(which)
-    if which != "results":
+def shapes_for(data: rdflib.Graph, shape_set: str) -> rdflib.Graph:
+    """Return the declared shapes of ``shape_set``.
+
+    For results, they include those of the metrics in ``data``.
+    """
+    declared = _declared(shape_set)
+    if shape_set != "results":
         return declared
     metrics = _metric_ranges(data)
     if not metrics:
@@ -135,7 +138,7 @@ def shapes_for(data: rdflib.Graph, which: str) -> rdflib.Graph:
 
 
 def rdflib_graph(data: Iterable[ox.Quad | ox.Triple]) -> rdflib.Graph:
-    """``data`` as one rdflib graph; literals keep their lexical forms."""
+    """Return ``data`` as one rdflib graph; literals keep their lexical forms."""
     import rdflib
 
     nodes: dict[Any, rdflib.term.Node] = {}
@@ -171,11 +174,11 @@ def _rdflib_term(value: Any) -> rdflib.term.Node:
 
 
 @cache
-def _declared(which: str) -> rdflib.Graph:
+def _declared(shape_set: str) -> rdflib.Graph:
     import rdflib
 
     graph = rdflib.Graph(bind_namespaces="none")
-    for name in SHAPE_FILES[which]:
+    for name in SHAPE_FILES[shape_set]:
         graph.parse(data=resources.text("shapes", name), format="turtle")
     return graph
 
@@ -190,7 +193,7 @@ def _copy(graph: rdflib.Graph) -> rdflib.Graph:
 
 
 def _metric_ranges(data: rdflib.Graph) -> list[tuple[str, list[str]]]:
-    """Every metric declared in ``data`` with its range as SHACL constraints, sorted."""
+    """Return every metric declared in ``data`` with its range as SHACL constraints, sorted."""
     import rdflib
 
     ranges = []

@@ -41,12 +41,12 @@ class Recipe:
 
 @lru_cache(maxsize=_CACHED)
 def variant(text: str, media: str, recipe: Recipe) -> str:
-    """The variant of a document as N-Triples, with sorted lines."""
+    """Return the variant of a document as N-Triples, with sorted lines."""
     return as_ntriples(sorted(variant_triples(read(text, media), recipe)))
 
 
 def variant_triples(triples: tuple[Triple, ...], recipe: Recipe) -> Iterable[Triple]:
-    """The triples of a variant, each once."""
+    """Return the triples of a variant, each once."""
     plan = make_plan(triples, recipe.rules)
     named = {f"<{iri}>" for iri in recipe.named}
     if recipe.kind in _EXCHANGING:
@@ -65,7 +65,7 @@ def variant_triples(triples: tuple[Triple, ...], recipe: Recipe) -> Iterable[Tri
 
 @lru_cache(maxsize=_CACHED)
 def opaque_codes(triples: tuple[Triple, ...], recipe: Recipe) -> Mapping[str, str]:
-    """The codes for instances and properties in an opaque variant, as N-Triples terms."""
+    """Return the codes for instances and properties in an opaque variant, as N-Triples terms."""
     plan = make_plan(triples, recipe.rules)
     draw = _Draw(recipe.seed)
     standard = tuple(f"<{namespace}" for namespace in (RDF, RDFS, OWL))
@@ -76,7 +76,7 @@ def opaque_codes(triples: tuple[Triple, ...], recipe: Recipe) -> Mapping[str, st
 
 @lru_cache(maxsize=4)
 def _plan_twins(triples: tuple[Triple, ...], rules: Rules) -> Plan:
-    """The plan for the graph with twins, the same for all seeds."""
+    """Return the plan for the graph with twins, the same for all seeds."""
     draw = _Draw(0)
     return plan_with_twins(make_plan(triples, rules), triples, lambda term: _opaque(term, draw))
 
@@ -93,11 +93,11 @@ class _Draw:
         return blake2b(content, digest_size=8, key=self._seed).digest()
 
     def order(self, terms: Iterable[str], *names: str) -> list[str]:
-        """``terms`` in an order drawn for ``names``."""
+        """Return ``terms`` in an order drawn for ``names``."""
         return sorted(terms, key=lambda term: self.digest(*names, term))
 
     def fraction(self, *names: str) -> float:
-        """A number from 0 to below 1."""
+        """Return a number from 0 to below 1."""
         return int.from_bytes(self.digest(*names)) / 2**64
 
 
@@ -135,7 +135,7 @@ def _shuffled(plan: Plan, draw: _Draw) -> Iterator[Triple]:
 
 
 def _distractors(plan: Plan, triples: Sequence[Triple], draw: _Draw) -> Iterator[Triple]:
-    """Copies of instances with other names, and copies of the parts that belong only to them.
+    """Yield copies of instances with other names, and of the parts that belong only to them.
 
     A copy has the attributes of its instance and links to other copies; it links to other instances
     only by properties with one value, and if such an instance links back, it also links to the
@@ -173,7 +173,7 @@ def _distractors(plan: Plan, triples: Sequence[Triple], draw: _Draw) -> Iterator
 
 
 def _copies(plan: Plan, facts: Mapping[str, Sequence[Triple]], draw: _Draw) -> dict[str, str]:
-    """The terms of copies by copied instance.
+    """Return the terms of copies by copied instance.
 
     Kinds are not copied if every instance must be the object of a link, or has several links to
     instances that are not its parts, because only the copies would lack such links.
@@ -205,7 +205,7 @@ def _copies(plan: Plan, facts: Mapping[str, Sequence[Triple]], draw: _Draw) -> d
 def _without_property(
     plan: Plan, triples: Sequence[Triple], named: Collection[str], draw: _Draw
 ) -> list[Triple]:
-    """The graph without the facts of one of the ``named`` properties and redundant ones.
+    """Return the graph without the facts of one of the ``named`` properties and redundant ones.
 
     Properties that repeat in names are chosen only if there are no others.
     """
@@ -225,7 +225,7 @@ def _without_property(
 
 
 def _opaque(term: str, draw: _Draw) -> str:
-    """An opaque IRI in the namespace of ``term``; for a blank node, another blank node."""
+    """Return an opaque IRI in the namespace of ``term``; for a blank node, another blank node."""
     code = draw.digest("code", term).hex()
     if term.startswith("_:"):
         return f"_:n{code}"
@@ -234,7 +234,7 @@ def _opaque(term: str, draw: _Draw) -> str:
 
 
 def _renamed(term: str, copy: str) -> str:
-    """A name with a code at the end; a value that is not a text is kept."""
+    """Return a name with a code at the end; a value that is not a text is kept."""
     parsed = literal(term)
     if parsed is None or not parsed.is_text:
         return term

@@ -18,7 +18,7 @@ _MOST = 10  # instances with a name; a text that more instances have is not a na
 def names_to_instances(
     triples: tuple[Triple, ...], rules: Rules = NO_RULES
 ) -> Mapping[str, frozenset[str]]:
-    """Instances (N-Triples terms) by the words of each of their names (see ``words``)."""
+    """Return instances (N-Triples terms) by the words of each of their names (see ``words``)."""
     plan = make_plan(triples, rules)
     instances_by_name: dict[str, set[str]] = defaultdict(set)
     for facet in sorted(plan.named):
@@ -36,7 +36,7 @@ def instances_in_question(
     question: str,
     rules: Rules = NO_RULES,
 ) -> set[str]:
-    """The instances that a question names, as N-Triples terms.
+    """Return the instances that a question names, as N-Triples terms.
 
     ``iris`` and ``texts`` are those in its reference query. An instance is named by its IRI, by a
     name in the question, or by a text that is one of its names or part of one.
@@ -53,10 +53,10 @@ def instances_in_question(
 
 
 def _meant(
-    by_name: Mapping[str, frozenset[str]], asked: str, sought: Collection[str]
+    by_name: Mapping[str, frozenset[str]], question: str, sought: Collection[str]
 ) -> Iterator[frozenset[str]]:
     for name, instances in by_name.items():
-        if len(name.strip()) >= _SHORTEST and name in asked:
+        if len(name.strip()) >= _SHORTEST and name in question:
             yield instances
     for text in sorted(sought):
         part = text.strip()

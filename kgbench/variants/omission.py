@@ -20,7 +20,7 @@ def omit_instances(
     order: Order,
     fraction: Callable[..., float],
 ) -> list[Triple]:
-    """``triples`` without a share of the instances of each kind, drawn by ``order``.
+    """Return ``triples`` without a share of the instances of each kind, drawn by ``order``.
 
     An instance that would lose a property that all instances of its kind have, or the last
     reference to it if all instances of its kind have one, is also omitted. If this would omit a

@@ -48,11 +48,11 @@ class Profile:
     anchored: frozenset[str]
 
     def facets(self) -> Iterator[Facet]:
-        """All facets, sorted."""
+        """Yield all facets, sorted."""
         yield from sorted({*self.links, *self.attributes})
 
     def values(self, facet: Facet) -> dict[str, list[str]]:
-        """The objects of a facet by subject."""
+        """Return the objects of a facet by subject."""
         values_by_subject: dict[str, list[str]] = defaultdict(list)
         for pairs in (self.links, self.attributes):
             for subject, value in pairs.get(facet, ()):
@@ -98,7 +98,7 @@ def compute_profile(triples: tuple[Triple, ...]) -> Profile:
 
 
 def _kinds(triples: tuple[Triple, ...]) -> dict[str, str]:
-    """The kind of every instance: its classes, or its properties if it has no class."""
+    """Return the kind of every instance: its classes, or its properties if it has no class."""
     classes: dict[str, set[str]] = defaultdict(set)
     used: dict[str, set[str]] = defaultdict(set)
     schema: set[str] = set()

@@ -31,7 +31,7 @@ _Number: TypeAlias = tuple[str, Any]  # "number" or "time", and the sort key
 
 
 def naming_facets(profile: Profile) -> set[Facet]:
-    """The facets that identify instances: names, labels, e-mail addresses, identifiers.
+    """Return the facets that identify instances: names, labels, e-mail addresses, identifiers.
 
     These are the properties whose values are texts (or IRIs that the graph does not describe) and
     rarely equal for two instances of a kind, and well-known naming properties.
@@ -50,28 +50,32 @@ def naming_facets(profile: Profile) -> set[Facet]:
 
 
 def components(
-    profile: Profile, kept: Collection[Facet], together: Iterable[Collection[str]] = ()
+    profile: Profile, kept_facets: Collection[Facet], together: Iterable[Collection[str]] = ()
 ) -> dict[Facet, int | None]:
-    """The number of the component of each facet; ``None`` for facets that do not move.
+    """Return the number of the component of each facet; ``None`` for facets that do not move.
 
-    Facets of one component are redundant and move together. ``kept`` facets and all facets that are
+    Facets of one component are redundant and move together. ``kept_facets`` and all that are
     redundant with them do not move. ``together`` are sets of properties declared to be redundant.
     """
     ties = _Ties(profile.facets())
-    for facet in kept:
+    for facet in kept_facets:
         ties.fix(facet)
-    for facet in _repeated(profile, kept):
+    for facet in _repeated(profile, kept_facets):
         ties.fix(facet)
     for properties in together:
         ties.tie([facet for facet in profile.facets() if facet.property in properties])
-    for tied in _redundant_facets(profile, kept):
+    for tied in _redundant_facets(profile, kept_facets):
         ties.tie(tied)
     return ties.numbers()
 
 
-def _redundant_facets(profile: Profile, kept: Collection[Facet]) -> Iterator[tuple[Facet, ...]]:
+def _redundant_facets(
+    profile: Profile, kept_facets: Collection[Facet]
+) -> Iterator[tuple[Facet, ...]]:
     """Yield groups of facets that are redundant by any of the rules."""
-    single = {facet: _single(profile, facet) for facet in profile.facets() if facet not in kept}
+    single = {
+        facet: _single(profile, facet) for facet in profile.facets() if facet not in kept_facets
+    }
     by_kind: dict[str, list[Facet]] = defaultdict(list)
     for facet, values in single.items():
         if values:
@@ -130,7 +134,7 @@ def _is_textual(value: str) -> bool:
 
 
 def _single(profile: Profile, facet: Facet) -> Values:
-    """The values of a sample of subjects; empty if a subject has more than one value."""
+    """Return the values of a sample of subjects; empty if a subject has more than one value."""
     values = profile.values(facet)
     if any(len(objects) > 1 for objects in values.values()) or len(values) < 2:  # noqa: PLR2004 - a pair
         return {}
@@ -138,14 +142,14 @@ def _single(profile: Profile, facet: Facet) -> Values:
 
 
 def _coincident(times: int, values: Collection[str]) -> bool:
-    """Whether ``times`` agreements of draws from ``values`` may be a coincidence."""
+    """Return whether ``times`` agreements of draws from ``values`` may be a coincidence."""
     total = len(values)
     alike = sum((n / total) ** 2 for n in Counter(values).values())
     return times * log(alike) > log(COINCIDENCE)
 
 
 def _determines(determining: Values, dependent: Values) -> bool:
-    """Whether equal ``determining`` values imply equal ``dependent`` ones, not by coincidence."""
+    """Return whether equal ``determining`` values imply equal ``dependent`` ones, not by chance."""
     value_of: dict[str, str] = {}
     agreed = 0
     for subject in determining.keys() & dependent.keys():
@@ -157,7 +161,7 @@ def _determines(determining: Values, dependent: Values) -> bool:
 
 
 def _ordered(left: Values, right: Values) -> bool:
-    """Whether numbers or times of one side are never greater, and not by coincidence."""
+    """Return whether numbers or times of one side are never greater, and not by coincidence."""
     both = sorted(left.keys() & right.keys())
     pairs = [(_number(left[s]), _number(right[s])) for s in both]
     comparable = [(a, b) for a, b in pairs if a is not None and b is not None]
@@ -175,7 +179,7 @@ def _below(pairs: Sequence[tuple[_Number, _Number]]) -> bool:
 
 
 def _number(term: str) -> _Number | None:
-    """The sort key of a number or a time; ``None`` for other terms."""
+    """Return the sort key of a number or a time; ``None`` for other terms."""
     parsed = literal(term)
     if parsed is None or parsed.is_text:
         return None
@@ -185,14 +189,14 @@ def _number(term: str) -> _Number | None:
         return ("time", parsed.lexical) if "date" in parsed.datatype.lower() else None
 
 
-def _repeated(profile: Profile, kept: Collection[Facet]) -> Iterator[Facet]:
+def _repeated(profile: Profile, kept_facets: Collection[Facet]) -> Iterator[Facet]:
     """Yield facets whose values are repeated in kept texts, at either end of a link."""
     texts: dict[str, list[str]] = defaultdict(list)
-    for facet in kept:
+    for facet in kept_facets:
         for subject, value in profile.attributes.get(facet, ()):
             texts[subject].append(_words(value))
     for facet, pairs in profile.attributes.items():
-        if facet not in kept:
+        if facet not in kept_facets:
             sample = [(texts[s], [_words(v)]) for s, v in pairs[:_SAMPLE]]
             if _repeats(sample):
                 yield facet
@@ -205,7 +209,7 @@ def _repeated(profile: Profile, kept: Collection[Facet]) -> Iterator[Facet]:
 
 
 def _repeats(pairs: Sequence[tuple[Sequence[str], Sequence[str]]]) -> bool:
-    """Whether texts contain the values of their own pair more often than those of other pairs."""
+    """Return whether texts contain their own pair's values more often than those of other pairs."""
 
     def share(shift: int) -> Fraction:
         moved = [*pairs[shift:], *pairs[:shift]]

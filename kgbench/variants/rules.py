@@ -79,7 +79,7 @@ def make_plan(triples: tuple[Triple, ...], rules: Rules = NO_RULES) -> Plan:
 
 
 def read(source: Declared, node: Any) -> Rules:
-    """The rules that ``source`` declares at ``node`` (a ``kgb:VariantRules``)."""
+    """Return the rules that ``source`` declares at ``node`` (a ``kgb:VariantRules``)."""
     return Rules(
         kept=tuple(source.texts(node, KGB.keptProperty)),
         moved=tuple(source.texts(node, KGB.movedProperty)),
@@ -95,7 +95,7 @@ def read(source: Declared, node: Any) -> Rules:
 
 
 def _required_properties(profile: Profile) -> tuple[frozenset[tuple[str, str]], frozenset[str]]:
-    """Properties that refer to every instance of a kind, and kinds of parts.
+    """Return properties that refer to every instance of a kind, and kinds of parts.
 
     Many links reach a few instances anyway, so a property counts only if random links would
     probably miss an instance (the expected number of missed instances is at most that of empty

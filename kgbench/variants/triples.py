@@ -35,7 +35,7 @@ class TypedLiteral(NamedTuple):
 
 @lru_cache(maxsize=8)
 def read(text: str, media: str = "turtle") -> tuple[Triple, ...]:
-    """The triples of a document's default graph, sorted, each once.
+    """Return the triples of a document's default graph, sorted, each once.
 
     ``media`` is ``turtle`` (N-Triples included), ``xml`` or ``json-ld``. Blank nodes are labelled
     in the order in which they occur, because parsers label them at random.
@@ -59,7 +59,7 @@ def read(text: str, media: str = "turtle") -> tuple[Triple, ...]:
 
 
 def as_ntriples(triples: Iterable[Triple]) -> str:
-    """``triples`` as an N-Triples document."""
+    """Return ``triples`` as an N-Triples document."""
     return "".join([f"{s} {p} {o} .\n" for s, p, o in triples])
 
 
@@ -77,7 +77,7 @@ def literal(term: str) -> TypedLiteral | None:
 
 
 def words(text: str) -> str:
-    """The words of a text in lower case, between single spaces, with a space at either end.
+    """Return the words of a text in lower case, between single spaces, with a space at either end.
 
     ``words(part) in words(whole)`` tests whether ``whole`` contains the words of ``part`` in a row.
 

@@ -26,7 +26,7 @@ _PIECE = re.compile(r"\\(?:u.{4}|U.{8}|.)|[^\W_]+", re.DOTALL)
 
 
 def plan_with_twins(plan: Plan, triples: tuple[Triple, ...], coded: Callable[[str], str]) -> Plan:
-    """``plan`` for ``triples`` and their twins; the components of properties do not change.
+    """Return ``plan`` for ``triples`` and their twins; the components of properties do not change.
 
     ``coded`` gives the twin of an instance. Names of twins have letters and digits replaced
     consistently, so that texts which repeat a name repeat that of its twin. Words that twins share
@@ -54,7 +54,7 @@ def plan_with_twins(plan: Plan, triples: tuple[Triple, ...], coded: Callable[[st
 
 
 def _identifies(plan: Plan, facet: Facet) -> bool:
-    """Whether a property has names, or texts that stay with their instance and rarely repeat."""
+    """Return whether a property has names, or texts that stay with instances and rarely repeat."""
     if plan.components.get(facet, 0) is not None:
         return False
     values = [value for _, value in plan.profile.attributes[facet]]
@@ -66,7 +66,7 @@ def _identifies(plan: Plan, facet: Facet) -> bool:
 def _shared_words(
     plan: Plan, triples: Sequence[Triple], twins: Mapping[str, str], naming: Collection[Facet]
 ) -> Iterator[str]:
-    """The words of values that instances share with their twins, which names may repeat."""
+    """Yield the words of values that instances share with their twins, which names may repeat."""
     kinds = plan.profile.kinds
     common = {o for s, _, o in triples if s in twins and o not in twins}
     for term in common:
@@ -81,7 +81,7 @@ def _shared_words(
 
 
 def _renamed(term: str, twin: str, kept_words: Collection[str], names: Collection[str]) -> str:
-    """A text with other letters and digits; with a code at the end if it is in ``names``."""
+    """Return a text with other letters and digits; with a code at the end if it is in ``names``."""
     parsed = literal(term)
     if parsed is None or not parsed.is_text:
         return term

@@ -25,14 +25,14 @@ _FOCUS: Final = 4  # starting points; a claim may be about them or things near t
 class Claim(NamedTuple):
     """A claim in words and as N-Triples, with its verdict and the part of the world shown with it.
 
-    In ``triples``, ``_:some`` is a thing whose existence is claimed. ``shown`` is the graph without
+    In ``triples``, ``_:some`` is a thing whose existence is claimed. ``graph`` is that part without
     its schema, as lines of N-Triples.
     """
 
     words: str
     triples: tuple[str, ...]
     verdict: str
-    shown: tuple[str, ...]
+    graph: tuple[str, ...]
 
 
 class Part(NamedTuple):
@@ -55,7 +55,7 @@ class Part(NamedTuple):
             (instance, prop)
             for instance in self.members
             for prop in self.graph.model.has(instance.kind)
-            if prop.links and not prop.transitive and single in {None, prop.most == 1}
+            if prop.links and not prop.transitive and single in {None, prop.max_count == 1}
         ]
         yield from self.chance.shuffled(pairs)
 
@@ -133,7 +133,7 @@ def _fact(part: Part, verdict: str) -> ClaimParts:
             return _link(part, instance, prop, part.chance.one(values))
         if verdict == CONTRADICTED and values:
             return _link(part, instance, prop, part.other(prop.range, [instance, *values]))
-        if verdict == UNKNOWN and (prop.most > 1 or not values):
+        if verdict == UNKNOWN and (prop.max_count > 1 or not values):
             return _link(part, instance, prop, part.other(prop.range, [instance, *values]))
     return None
 
@@ -180,10 +180,10 @@ def _two_steps(part: Part, verdict: str) -> ClaimParts:
                 values = target.links.get(second.iri, []) if part.shows(target) else []
                 if verdict == ENTAILED and values:
                     return _two_links(part, instance, prop, second, part.chance.one(values))
-                if verdict == CONTRADICTED and values and second.most == 1:
+                if verdict == CONTRADICTED and values and second.max_count == 1:
                     wrong = part.other(second.range, [target, *values])
                     return _two_links(part, instance, prop, second, wrong)
-                if verdict == UNKNOWN and (not values or second.most > 1):
+                if verdict == UNKNOWN and (not values or second.max_count > 1):
                     wrong = part.other(second.range, [target, *values])
                     return _two_links(part, instance, prop, second, wrong)
     return None

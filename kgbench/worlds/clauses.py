@@ -23,7 +23,7 @@ class Clause(NamedTuple):
 
     words: str
     pattern: str
-    about: str
+    property_iri: str
 
 
 class ClauseContext(NamedTuple):
@@ -114,7 +114,7 @@ def absent(context: ClauseContext) -> Clause | None:
     has = {*context.witness.links, *context.witness.values}
     own = context.graph.model.has(context.witness.kind)
     for prop in context.chance.shuffled(
-        [prop for prop in own if not prop.least and prop.iri not in has]
+        [prop for prop in own if not prop.min_count and prop.iri not in has]
     ):
         pattern = f"FILTER NOT EXISTS {{ ?x {context.term(prop)} ?v{context.number} }}"
         return Clause(f"of which no {prop.label} is known", pattern, prop.iri)
@@ -161,7 +161,9 @@ def alternative(context: ClauseContext) -> Clause | None:
         return None
     pattern = f"{{ {first.pattern} }} UNION {{ {second.pattern} }}"
     words = f"for which at least one of the following holds: they are among those {first.words}, or"
-    return Clause(f"{words} their {second.words.removeprefix('whose ')}", pattern, first.about)
+    return Clause(
+        f"{words} their {second.words.removeprefix('whose ')}", pattern, first.property_iri
+    )
 
 
 def in_language(context: ClauseContext) -> Clause | None:

@@ -61,8 +61,8 @@ class Constructs(WritingSheet):
 
     # Forms of exercises
 
-    def _copy(self, kind: str, used: set[str]) -> Form | None:
-        for prop in self._free(kind, used):
+    def _copy(self, kind: str, used_properties: set[str]) -> Form | None:
+        for prop in self._free(kind, used_properties):
             return Form(
                 f"State every {prop.label}, with the property t:value, of the",
                 ".",
@@ -71,7 +71,7 @@ class Constructs(WritingSheet):
             )
         return None
 
-    def _type(self, kind: str, used: set[str]) -> Form:  # noqa: ARG002 - one of several
+    def _type(self, kind: str, used_properties: set[str]) -> Form:  # noqa: ARG002 - one of several
         return Form(
             "State the class t:Chosen and the name (rdfs:label) of each of the",
             ".",
@@ -79,8 +79,8 @@ class Constructs(WritingSheet):
             "?x rdfs:label ?name .",
         )
 
-    def _reverse(self, kind: str, used: set[str]) -> Form | None:
-        for prop in self._links(kind, used):
+    def _reverse(self, kind: str, used_properties: set[str]) -> Form | None:
+        for prop in self._links(kind, used_properties):
             return Form(
                 f"Link every {prop.label}, with the property t:of, to that whose {prop.label} it "
                 "is, for the",
@@ -90,9 +90,9 @@ class Constructs(WritingSheet):
             )
         return None
 
-    def _shortcut(self, kind: str, used: set[str]) -> Form | None:
-        for prop in self._links(kind, used):
-            for other in self._free(prop.range, used):
+    def _shortcut(self, kind: str, used_properties: set[str]) -> Form | None:
+        for prop in self._links(kind, used_properties):
+            for other in self._free(prop.range, used_properties):
                 if prop.range != other.domain or other.transitive:
                     continue
                 return Form(
@@ -104,9 +104,9 @@ class Constructs(WritingSheet):
                 )
         return None
 
-    def _optional(self, kind: str, used: set[str]) -> Form | None:
-        for prop in self._free(kind, used):
-            if prop.least == 0:
+    def _optional(self, kind: str, used_properties: set[str]) -> Form | None:
+        for prop in self._free(kind, used_properties):
+            if prop.min_count == 0:
                 return Form(
                     "State the name, with the property t:name, and, where it is known, every "
                     f"{prop.label}, with the property t:value, of each of the",
@@ -116,8 +116,8 @@ class Constructs(WritingSheet):
                 )
         return None
 
-    def _year(self, kind: str, used: set[str]) -> Form | None:
-        for prop in self._free(kind, used):
+    def _year(self, kind: str, used_properties: set[str]) -> Form | None:
+        for prop in self._free(kind, used_properties):
             if prop.range == XSD.date:
                 return Form(
                     f"State the year of the {prop.label} as a number, with the property t:year, of "
@@ -128,8 +128,8 @@ class Constructs(WritingSheet):
                 )
         return None
 
-    def _node(self, kind: str, used: set[str]) -> Form | None:
-        for prop in self._free(kind, used):
+    def _node(self, kind: str, used_properties: set[str]) -> Form | None:
+        for prop in self._free(kind, used_properties):
             return Form(
                 f"Describe every {prop.label} by a new blank node of the class t:Statement, one "
                 "for each pair of a thing and a value, that has the thing as t:about and the value "
@@ -141,8 +141,8 @@ class Constructs(WritingSheet):
             )
         return None
 
-    def _group(self, kind: str, used: set[str]) -> Form | None:
-        for prop in self._links(kind, used):
+    def _group(self, kind: str, used_properties: set[str]) -> Form | None:
+        for prop in self._links(kind, used_properties):
             return Form(
                 f"Group by {prop.label}: state for each {prop.label} that occurs, with the "
                 "property t:number, how many there are of the",
@@ -154,8 +154,8 @@ class Constructs(WritingSheet):
             )
         return None
 
-    def _pairs(self, kind: str, used: set[str]) -> Form | None:
-        for prop in self._links(kind, used):
+    def _pairs(self, kind: str, used_properties: set[str]) -> Form | None:
+        for prop in self._links(kind, used_properties):
             term = self._term(prop)
             return Form(
                 "Link, in both directions and with the property t:together, all pairs of different "

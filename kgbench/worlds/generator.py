@@ -141,7 +141,7 @@ def schema(graph: Graph) -> Iterator[str]:
         kinds = [OWL.ObjectProperty if prop.links else OWL.DatatypeProperty]
         if prop.transitive:
             kinds.append(OWL.TransitiveProperty)
-        elif prop.most == 1:
+        elif prop.max_count == 1:
             kinds.append(OWL.FunctionalProperty)
         for term_type in kinds:
             yield f"<{terms[prop.iri]}> <{RDF.type}> <{term_type}> ."
@@ -192,9 +192,9 @@ def _terms(model: Model, world: World) -> dict[str, str]:
 def _give(
     instance: Instance, index: int, prop: Property, targets: list[Instance], chance: Chance
 ) -> None:
-    count = chance.between(prop.least, prop.most)
+    count = chance.between(prop.min_count, prop.max_count)
     if prop.transitive:  # link to earlier things only: no cycles, long paths
-        targets, count = targets[: index // 3], prop.most
+        targets, count = targets[: index // 3], prop.max_count
     if prop.links:
         chosen = [target for target in chance.some(targets, count) if target is not instance]
         if chosen:

@@ -97,7 +97,7 @@ class UnanswerableSheet(Sheet):
             else _unknown_property(kind, context)
         )
         parts[self._chance.between(0, len(parts) - 1)] = part
-        return None if len({clause.about for clause in parts}) < len(parts) else parts
+        return None if len({clause.property_iri for clause in parts}) < len(parts) else parts
 
     def _unknown_thing(self, kind: str, context: ClauseContext) -> Clause:
         """Require a link to a thing that does not exist."""

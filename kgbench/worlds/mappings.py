@@ -97,8 +97,8 @@ class Exercise(NamedTuple):
     """
 
     form: str
-    shown: dict[str, Any]
-    hidden: dict[str, Any]
+    shown_sources: dict[str, Any]
+    hidden_sources: dict[str, Any]
     expected: tuple[tuple[Triple, ...], tuple[Triple, ...]]
     mapping: str
     words: tuple[str, ...]
@@ -131,8 +131,8 @@ class Exercises:
         for _ in range(_TRIES):
             draft = _Draft(self._setting(), self._level)
             exercise = draft.exercise()
-            if exercise is not None and repr(exercise.shown) not in self._known_sources:
-                self._known_sources.add(repr(exercise.shown))
+            if exercise is not None and repr(exercise.shown_sources) not in self._known_sources:
+                self._known_sources.add(repr(exercise.shown_sources))
                 return exercise
         raise TaskError(
             f"a world of {self._graph.world.instances} instances is too small for more than "
@@ -323,7 +323,7 @@ def _suits(prop: Property, feature: str) -> bool:
     if feature == "blank":
         return not prop.links and prop.high > 0
     if feature in {"nested", "pairs", "several"}:
-        return prop.links and prop.most > 1
+        return prop.links and prop.max_count > 1
     return prop.links
 
 

@@ -28,13 +28,15 @@ class Difference(NamedTuple):
     added: frozenset[Row]
 
 
-def only_difference(first: frozenset[Row], second: frozenset[Row], most: int) -> Difference | None:
-    """Return the unique smallest difference of two graphs that removes up to ``most`` triples.
+def only_difference(
+    first: frozenset[Row], second: frozenset[Row], max_removed: int
+) -> Difference | None:
+    """Return the unique smallest difference of two graphs; removes up to ``max_removed`` triples.
 
     ``None`` if there are two smallest differences, if all are larger, or if the search takes too
     many steps.
     """
-    search = _searched(first, second, most)
+    search = _searched(first, second, max_removed)
     return search.found if search is not None and search.unique else None
 
 
@@ -71,9 +73,9 @@ class _TooManySteps(Exception):
     """The search has used up its steps."""
 
 
-def _searched(first: frozenset[Row], second: frozenset[Row], most: int) -> _Search | None:
+def _searched(first: frozenset[Row], second: frozenset[Row], max_removed: int) -> _Search | None:
     """Run a search; return ``None`` if it takes too many steps."""
-    search = _Search(first, second, most)
+    search = _Search(first, second, max_removed)
     try:
         search.explore(0, sum(row not in second for row in first if not blank_nodes(row)))
     except _TooManySteps:
@@ -88,9 +90,9 @@ class _Search:
     difference ``found``.
     """
 
-    def __init__(self, first: frozenset[Row], second: frozenset[Row], most: int) -> None:
+    def __init__(self, first: frozenset[Row], second: frozenset[Row], max_removed: int) -> None:
         self._first, self._second = first, second
-        self._most = most
+        self._max_removed = max_removed
         self._order = _order(first)
         positions = {node: position for position, node in enumerate(self._order)}
         self._rows: list[list[Row]] = [[] for _ in self._order]
@@ -110,7 +112,7 @@ class _Search:
         if self._steps_left < 0:
             raise _TooManySteps
         # Two pairings that remove nothing settle the answer; more cannot change it.
-        if removed > self._most or (self._most == 0 and self.pairings > 1):
+        if removed > self._max_removed or (self._max_removed == 0 and self.pairings > 1):
             return
         if position == len(self._order):
             self._keep(removed)
@@ -135,7 +137,7 @@ class _Search:
         lost = frozenset(row for row, image in images.items() if image not in self._second)
         difference = Difference(lost, self._second - frozenset(filter(None, images.values())))
         if self.found is None or removed < len(self.found.removed):
-            self.found, self._most, self.pairings = difference, removed, 1
+            self.found, self._max_removed, self.pairings = difference, removed, 1
             self.unique = True
         else:
             self.pairings += 1

@@ -31,7 +31,7 @@ class Kind:
 
 @dataclass(frozen=True, slots=True)
 class Property:
-    """A property of the instances of a class, with ``least`` to ``most`` values of its range.
+    """A property of the instances of a class, with ``min_count`` to ``max_count`` values.
 
     ``low`` and ``high`` bound numbers, and dates as days since 0001-01-01. ``phrase`` is the plural
     verb phrase for "have a link by this property"; ``""`` for properties with literals.
@@ -42,8 +42,8 @@ class Property:
     phrase: str
     domain: str
     range: str
-    least: int
-    most: int
+    min_count: int
+    max_count: int
     low: int = 0
     high: int = 0
     transitive: bool = False

@@ -78,9 +78,9 @@ class Chance:
         source = hashlib.sha256(text.encode()).digest()
         self._draw = Random(source).random  # noqa: S311 - reproducible, not secret
 
-    def between(self, least: int, most: int) -> int:
-        """Draw a whole number from ``least`` to ``most``, both included."""
-        return least + int(self._draw() * (most - least + 1))
+    def between(self, low: int, high: int) -> int:
+        """Draw a whole number from ``low`` to ``high``, both included."""
+        return low + int(self._draw() * (high - low + 1))
 
     def one(self, among: Sequence[T]) -> T:
         """Draw one item of ``among``; all are equally likely."""

@@ -24,7 +24,7 @@ RECIPES: Final = {
     1: Recipe(2, open=1),
     2: Recipe(3, open=1),
     3: Recipe(4, named=1, open=2, wording=2),
-    4: Recipe(6, named=3, open=3, wording=2, about=1),
+    4: Recipe(6, named=3, open=3, wording=2, about_reports=1),
 }
 _DIRECTED: Final = re.compile(r'"([^"]*)"@([A-Za-z-]+)--(ltr|rtl)')
 _TEXTS: Final = {1: 3, 2: 4, 3: 5, 4: 7}
@@ -82,7 +82,7 @@ def _i18n(term: Term, level: int) -> Term:
 class Motto(NamedTuple):
     """A text about a thing, with its language and base direction if they are known."""
 
-    one: Instance
+    thing: Instance
     text: str
     tag: str | None
     direction: str | None
@@ -92,7 +92,7 @@ class Motto(NamedTuple):
         """The triple, as a line of N-Triples 1.2."""
         suffix = "" if self.tag is None else f"@{self.tag}"
         suffix += "" if self.direction is None else f"--{self.direction}"
-        return f'<{self.one.iri}> {MOTTO} "{self.text}"{suffix} .'
+        return f'<{self.thing.iri}> {MOTTO} "{self.text}"{suffix} .'
 
 
 def mottos(graph: Graph, level: int, chance: Chance) -> list[Motto]:
@@ -132,7 +132,7 @@ def write_mottos(texts: Sequence[Motto], level: int) -> str:
 
 
 def _in_words(motto: Motto) -> str:
-    start = f"The motto of {motto.one.label} is "
+    start = f"The motto of {motto.thing.label} is "
     if motto.tag is None:
         return f'{start}"{motto.text}" (neither language nor base direction known).'
     if motto.direction is None:
@@ -149,7 +149,7 @@ def _html(motto: Motto, known: Mapping[str, str | None]) -> str:
         for name, value in own.items()
         if value != known.get(name)
     )
-    return f'<p title="{escape(motto.one.label)}"{attributes}>{escape(motto.text)}</p>'
+    return f'<p title="{escape(motto.thing.label)}"{attributes}>{escape(motto.text)}</p>'
 
 
 def _inherited(texts: Sequence[Motto]) -> Iterator[str]:

@@ -30,10 +30,10 @@ Probes = list[tuple[tuple[Axiom, ...], Claim]]
 class Probe(NamedTuple):
     """Facts and a conclusion that follows or does not; ``None`` stands for an inconsistency.
 
-    ``about`` is the kind of the axiom under test.
+    ``kind`` is that of the axiom under test.
     """
 
-    about: str
+    kind: str
     facts: tuple[Axiom, ...]
     goal: Claim
     follows: bool

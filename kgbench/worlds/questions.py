@@ -105,9 +105,9 @@ class Sheet:
             "world with more instances"
         )
 
-    def _key(self, found: Question) -> object:
+    def _key(self, question: Question) -> object:
         """Return a key that equivalent questions share, such as those with equivalent bounds."""
-        return _NUMBER.sub("", found.query), tuple(self._rows(found.query))
+        return _NUMBER.sub("", question.query), tuple(self._rows(question.query))
 
     def _recipe(self) -> tuple[tuple[tuple[str, ...], ...], tuple[str, ...]]:
         """Return the groups of features (one is drawn from each), and the forms of questions."""
@@ -125,7 +125,7 @@ class Sheet:
         if parts is None:
             return None
         name = chance.one(forms)
-        form = getattr(self, f"_{name}")(kind, {part.about for part in parts})
+        form = getattr(self, f"_{name}")(kind, {part.property_iri for part in parts})
         if form is None:
             return None
         has_subclasses = model.below(kind) != [kind]
@@ -145,8 +145,12 @@ class Sheet:
         for number, feature in enumerate(features):
             part = self._clause(feature, ClauseContext(self._graph, witness, self._chance, number))
             own = self._graph.model.has(kind)
-            fits = part is not None and any(prop.iri == part.about for prop in own)
-            if part is None or not fits or part.about in {other.about for other in parts}:
+            fits = part is not None and any(prop.iri == part.property_iri for prop in own)
+            if (
+                part is None
+                or not fits
+                or part.property_iri in {other.property_iri for other in parts}
+            ):
                 return None
             parts.append(part)
         return parts
@@ -205,15 +209,15 @@ class Sheet:
 
     # Forms of questions
 
-    def _names(self, kind: str, used: set[str]) -> Form:  # noqa: ARG002 - one of several
+    def _names(self, kind: str, used_properties: set[str]) -> Form:  # noqa: ARG002 - one of several
         return Form("What are the names of the", "?", "DISTINCT ?name", "?x rdfs:label ?name .")
 
-    def _count(self, kind: str, used: set[str]) -> Form:  # noqa: ARG002 - one of several
+    def _count(self, kind: str, used_properties: set[str]) -> Form:  # noqa: ARG002 - one of several
         return Form("How many are there of the", "?", "(COUNT(DISTINCT ?x) AS ?number)")
 
-    def _optional(self, kind: str, used: set[str]) -> Form | None:
-        for prop in self._free(kind, used):
-            if prop.least == 0 and prop.most == 1:
+    def _optional(self, kind: str, used_properties: set[str]) -> Form | None:
+        for prop in self._free(kind, used_properties):
+            if prop.min_count == 0 and prop.max_count == 1:
                 value = "?value" if not prop.links else "?other"
                 end = "" if not prop.links else " ?other rdfs:label ?value ."
                 predicate = prefixed_name(self._graph, prop.iri)
@@ -225,8 +229,8 @@ class Sheet:
                 )
         return None
 
-    def _grouped(self, kind: str, used: set[str]) -> Form | None:
-        for prop in self._free(kind, used):
+    def _grouped(self, kind: str, used_properties: set[str]) -> Form | None:
+        for prop in self._free(kind, used_properties):
             if prop.links:
                 return Form(
                     f"Group by {prop.label}, and count for each that occurs: how many are there "
@@ -238,8 +242,8 @@ class Sheet:
                 )
         return None
 
-    def _extreme(self, kind: str, used: set[str]) -> Form | None:
-        for prop in self._measures(kind, used):
+    def _extreme(self, kind: str, used_properties: set[str]) -> Form | None:
+        for prop in self._measures(kind, used_properties):
             predicate = prefixed_name(self._graph, prop.iri)
             return Form(
                 f"Which have the greatest {prop.label} (name all that share it) of the",
@@ -250,8 +254,8 @@ class Sheet:
             )
         return None
 
-    def _sorted(self, kind: str, used: set[str]) -> Form | None:
-        for prop in self._measures(kind, used):
+    def _sorted(self, kind: str, used_properties: set[str]) -> Form | None:
+        for prop in self._measures(kind, used_properties):
             number = self._chance.between(2, 5)
             return Form(
                 f"Sort by {prop.label}, the greatest first: what are the names of the first "
@@ -264,8 +268,8 @@ class Sheet:
             )
         return None
 
-    def _total(self, kind: str, used: set[str]) -> Form | None:
-        for prop in self._measures(kind, used):
+    def _total(self, kind: str, used_properties: set[str]) -> Form | None:
+        for prop in self._measures(kind, used_properties):
             predicate = prefixed_name(self._graph, prop.iri)
             return Form(
                 f"What is the {prop.label} in total of the",
@@ -276,12 +280,12 @@ class Sheet:
             )
         return None
 
-    def _free(self, kind: str, used: set[str]) -> list[Any]:
-        own = [prop for prop in self._graph.model.has(kind) if prop.iri not in used]
+    def _free(self, kind: str, used_properties: set[str]) -> list[Any]:
+        own = [prop for prop in self._graph.model.has(kind) if prop.iri not in used_properties]
         return self._chance.shuffled(own)
 
-    def _measures(self, kind: str, used: set[str]) -> list[Any]:
-        return [prop for prop in self._free(kind, used) if prop.range == XSD.integer]
+    def _measures(self, kind: str, used_properties: set[str]) -> list[Any]:
+        return [prop for prop in self._free(kind, used_properties) if prop.range == XSD.integer]
 
 
 @lru_cache(maxsize=16)

@@ -50,17 +50,17 @@ def change_name(of: ThingChange, kind: str) -> Change:
     return _somewhere(kind, of)
 
 
-def fewer(kind: str, prop: Property, least: int) -> Change:
-    """Remove values until there is one fewer than ``least``."""
+def fewer(kind: str, prop: Property, minimum: int) -> Change:
+    """Remove values until there is one fewer than ``minimum``."""
     return _somewhere(
-        kind, lambda scene, chance, thing: _resized(scene, chance, thing, prop, least - 1)
+        kind, lambda scene, chance, thing: _resized(scene, chance, thing, prop, minimum - 1)
     )
 
 
-def more(kind: str, prop: Property, most: int) -> Change:
-    """Add values until there is one more than ``most``."""
+def more(kind: str, prop: Property, maximum: int) -> Change:
+    """Add values until there is one more than ``maximum``."""
     return _somewhere(
-        kind, lambda scene, chance, thing: _resized(scene, chance, thing, prop, most + 1)
+        kind, lambda scene, chance, thing: _resized(scene, chance, thing, prop, maximum + 1)
     )
 
 

@@ -89,7 +89,7 @@ def draw_conforming_scene(
     while open_:
         instance = open_.pop(0)
         for prop in graph.model.has(instance.kind):
-            if prop.links and (prop.least or (prop.iri in followed and len(members) < _MOST)):
+            if prop.links and (prop.min_count or (prop.iri in followed and len(members) < _MOST)):
                 fresh = [
                     target
                     for target in instance.links.get(prop.iri, ())

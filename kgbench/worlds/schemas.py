@@ -109,7 +109,7 @@ class Schema:
         if prop.transitive:
             self._add(prop.iri, TYPE, OWL.TransitiveProperty)
             return
-        if prop.most == 1 and self._chance.between(0, 2):
+        if prop.max_count == 1 and self._chance.between(0, 2):
             self._add(prop.iri, TYPE, OWL.FunctionalProperty)
         if prop.links and prop.domain == prop.range:
             if self._chance.between(0, 1):

@@ -88,8 +88,8 @@ class Recipe(NamedTuple):
 
     ``reports`` is the number of reports about facts. Of those, some have IRIs (``named``), are open
     (``open``), repeat the statement of another report (``again``), have two statements (``double``)
-    or have a text with a base direction (``wording``). ``about`` is the number of further reports
-    about other reports.
+    or have a text with a base direction (``wording``). ``about_reports`` is the number of further
+    reports about other reports.
     """
 
     reports: int
@@ -98,14 +98,14 @@ class Recipe(NamedTuple):
     again: int = 0
     double: int = 0
     wording: int = 0
-    about: int = 0
+    about_reports: int = 0
 
 
 RECIPES: Final = {
     1: Recipe(2),
     2: Recipe(3, named=1, open=2),
     3: Recipe(4, named=2, open=2, again=1, wording=2),
-    4: Recipe(5, named=2, open=3, again=1, double=1, wording=2, about=2),
+    4: Recipe(5, named=2, open=3, again=1, double=1, wording=2, about_reports=2),
 }
 
 
@@ -127,15 +127,15 @@ def draw_reports(graph: Graph, recipe: Recipe, chance: Chance) -> list[Report]:
             content = (*content, facts[recipe.reports])
         notes = draw_notes(graph, chance, worded=index in worded)
         result.append(Report(node(index, named=index in named), content, accepted, notes))
-    for index in range(recipe.reports, recipe.reports + recipe.about):
-        about = chance.some(result[: recipe.reports], recipe.about)[index - recipe.reports]
-        number = result.index(about) + 1
+    for index in range(recipe.reports, recipe.reports + recipe.about_reports):
+        report = chance.some(result[: recipe.reports], recipe.about_reports)[index - recipe.reports]
+        number = result.index(report) + 1
         value = confidence(chance)
         wrong = Statement(
             f"report {number} has the confidence {value}",
-            (about.node, CONFIDENCE, decimal(value)),
+            (report.node, CONFIDENCE, decimal(value)),
         )
-        known = any(term == decimal(value) for _, _, term in about.notes)
+        known = any(term == decimal(value) for _, _, term in report.notes)
         notes = draw_notes(graph, chance, worded=False)
         result.append(Report(node(index, named=False), (wrong,), known, notes))
     return result

@@ -57,7 +57,7 @@ def _subjects_or_objects(context: RuleContext, *, subjects: bool) -> Rule | None
 
 def inverse(context: RuleContext) -> Rule | None:
     """Draw a limit on the number of things that share a value."""
-    prop = context.one(lambda prop: prop.links and prop.most == 1)
+    prop = context.one(lambda prop: prop.links and prop.max_count == 1)
     if prop is None:
         return None
     most = context.chance.between(1, 2)
@@ -83,7 +83,7 @@ def inverse(context: RuleContext) -> Rule | None:
 
 def _logical(component: str) -> RuleDrawer:
     def draw(context: RuleContext) -> Rule | None:
-        optional = [prop for prop in context.graph.model.has(context.kind) if not prop.least]
+        optional = [prop for prop in context.graph.model.has(context.kind) if not prop.min_count]
         if len(optional) < 2:  # noqa: PLR2004 - alternatives
             return None
         first, second = context.chance.some(optional, 2)
@@ -116,7 +116,7 @@ def _logical(component: str) -> RuleDrawer:
 
 def negated(context: RuleContext) -> Rule | None:
     """Draw a property that may have no value."""
-    prop = context.one(lambda prop: not prop.least)
+    prop = context.one(lambda prop: not prop.min_count)
     if prop is None:
         return None
     words = f'No {context.label} has a value of "{prop.label}".'
@@ -132,7 +132,7 @@ def negated(context: RuleContext) -> Rule | None:
 def _qualified(context: RuleContext, *, least: bool) -> Rule | None:
     model = context.graph.model
     prop = context.one(
-        lambda prop: prop.links and prop.most > 1 and len(model.below(prop.range)) > 1
+        lambda prop: prop.links and prop.max_count > 1 and len(model.below(prop.range)) > 1
     )
     if prop is None:
         return None

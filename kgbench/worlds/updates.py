@@ -37,9 +37,9 @@ class Updates(WritingSheet):
 
     # Forms of exercises
 
-    def _set(self, kind: str, used: set[str]) -> Form | None:
-        for prop in self._free(kind, used):
-            if prop.links or prop.most != 1 or prop.range == RDF.langString:
+    def _set(self, kind: str, used_properties: set[str]) -> Form | None:
+        for prop in self._free(kind, used_properties):
+            if prop.links or prop.max_count != 1 or prop.range == RDF.langString:
                 continue
             value = self._chance.between(prop.low, prop.high)
             text = literal(prop, value).partition("^^")[0].strip('"')
@@ -52,9 +52,9 @@ class Updates(WritingSheet):
             )
         return None
 
-    def _remove(self, kind: str, used: set[str]) -> Form | None:
-        for prop in self._free(kind, used):
-            if not prop.least:
+    def _remove(self, kind: str, used_properties: set[str]) -> Form | None:
+        for prop in self._free(kind, used_properties):
+            if not prop.min_count:
                 term = self._term(prop)
                 return Form(
                     f"Remove all that is stated as {prop.label} of the",
@@ -64,10 +64,10 @@ class Updates(WritingSheet):
                 )
         return None
 
-    def _add(self, kind: str, used: set[str]) -> Form | None:
-        for prop in self._links(kind, used):
+    def _add(self, kind: str, used_properties: set[str]) -> Form | None:
+        for prop in self._links(kind, used_properties):
             new = self._other(prop.range, [])
-            if prop.most > 1 and new is not None:
+            if prop.max_count > 1 and new is not None:
                 return Form(
                     f"Add {new.label} as {prop.label}, beside those that there may be, to each of "
                     "the",
@@ -77,8 +77,8 @@ class Updates(WritingSheet):
                 )
         return None
 
-    def _replace(self, kind: str, used: set[str]) -> Form | None:
-        for prop in self._links(kind, used):
+    def _replace(self, kind: str, used_properties: set[str]) -> Form | None:
+        for prop in self._links(kind, used_properties):
             values = self._witness.links.get(prop.iri, [])
             if not values:
                 continue
@@ -96,8 +96,8 @@ class Updates(WritingSheet):
                 )
         return None
 
-    def _raise(self, kind: str, used: set[str]) -> Form | None:
-        for prop in self._measures(kind, used):
+    def _raise(self, kind: str, used_properties: set[str]) -> Form | None:
+        for prop in self._measures(kind, used_properties):
             term, more = self._term(prop), self._chance.between(2, 99)
             return Form(
                 f"Raise the {prop.label}, where one is known, by {more} for each of the",
@@ -107,8 +107,8 @@ class Updates(WritingSheet):
             )
         return None
 
-    def _reverse(self, kind: str, used: set[str]) -> Form | None:
-        for prop in self._links(kind, used):
+    def _reverse(self, kind: str, used_properties: set[str]) -> Form | None:
+        for prop in self._links(kind, used_properties):
             term = self._term(prop)
             return Form(
                 f"Replace every statement of the {prop.label} by one the other way round (its "
@@ -119,7 +119,7 @@ class Updates(WritingSheet):
             )
         return None
 
-    def _delete(self, kind: str, used: set[str]) -> Form:  # noqa: ARG002 - one of several
+    def _delete(self, kind: str, used_properties: set[str]) -> Form:  # noqa: ARG002 - one of several
         return Form(
             "Remove every statement whose subject or object is one of the",
             ".",
@@ -127,9 +127,9 @@ class Updates(WritingSheet):
             "{ ?x ?p ?o . BIND(?x AS ?s) } UNION { ?s ?p ?x . BIND(?x AS ?o) }",
         )
 
-    def _derive(self, kind: str, used: set[str]) -> Form | None:
-        for prop in self._links(kind, used):
-            for other in self._free(prop.range, used):
+    def _derive(self, kind: str, used_properties: set[str]) -> Form | None:
+        for prop in self._links(kind, used_properties):
+            for other in self._free(prop.range, used_properties):
                 if prop.range != other.domain or other.transitive:
                     continue
                 return Form(
@@ -141,8 +141,8 @@ class Updates(WritingSheet):
                 )
         return None
 
-    def _describe(self, kind: str, used: set[str]) -> Form | None:
-        for prop in self._free(kind, used):
+    def _describe(self, kind: str, used_properties: set[str]) -> Form | None:
+        for prop in self._free(kind, used_properties):
             term = self._term(prop)
             return Form(
                 f"Replace every value of the {prop.label} by a new blank node, one for each "
@@ -156,7 +156,7 @@ class Updates(WritingSheet):
             )
         return None
 
-    def _archive(self, kind: str, used: set[str]) -> Form:  # noqa: ARG002 - one of several
+    def _archive(self, kind: str, used_properties: set[str]) -> Form:  # noqa: ARG002 - one of several
         return Form(
             "Move every statement, out of the default graph and into the named graph t:archive, "
             "whose subject is one of the",
@@ -165,8 +165,8 @@ class Updates(WritingSheet):
             "?x ?p ?o .",
         )
 
-    def _tally(self, kind: str, used: set[str]) -> Form | None:
-        for prop in self._links(kind, used):
+    def _tally(self, kind: str, used_properties: set[str]) -> Form | None:
+        for prop in self._links(kind, used_properties):
             return Form(
                 f"Add, with the property t:number, how many different values of the {prop.label} "
                 "are stated (0 where none is), to each of the",

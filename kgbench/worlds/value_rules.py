@@ -34,7 +34,7 @@ def min_count(context: RuleContext) -> Rule | None:
     prop = context.one()
     if prop is None:
         return None
-    least = 1 if prop.most == 1 or context.chance.between(0, 2) else 2
+    least = 1 if prop.max_count == 1 or context.chance.between(0, 2) else 2
     words = f'Every {context.label} has at least {values(least)} of "{prop.label}".'
     rule = context.on("MinCount", prop, words, f"sh:minCount {least}")
     return rule(
@@ -48,7 +48,7 @@ def max_count(context: RuleContext) -> Rule | None:
     prop = context.one()
     if prop is None:
         return None
-    most = context.chance.between(1, prop.most)
+    most = context.chance.between(1, prop.max_count)
     words = f'Every {context.label} has at most {values(most)} of "{prop.label}".'
     rule = context.on("MaxCount", prop, words, f"sh:maxCount {most}")
     return rule(

@@ -100,9 +100,11 @@ class WritingSheet(Sheet):
     def _term(self, prop: Property) -> str:
         return prefixed_name(self._graph, prop.iri)
 
-    def _links(self, kind: str, used: set[str]) -> list[Property]:
+    def _links(self, kind: str, used_properties: set[str]) -> list[Property]:
         """Return the unused, non-transitive link properties of a class, in random order."""
-        return [prop for prop in self._free(kind, used) if prop.links and not prop.transitive]
+        return [
+            prop for prop in self._free(kind, used_properties) if prop.links and not prop.transitive
+        ]
 
     def _other(self, kind: str, but: Sequence[str]) -> Instance | None:
         """Draw a thing of a class with a label that is not in ``but``."""

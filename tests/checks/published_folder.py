@@ -42,7 +42,7 @@ def publish_sample(folder: Path) -> Path:
         out=folder / "site",
         base=BASE,
         level=RedactionLevel.PROMPTS,
-        about=about,
+        metadata=about,
         endpoint="https://example.org/sparql",
         processes=1,
     )

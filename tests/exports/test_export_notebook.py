@@ -63,7 +63,11 @@ def test_a_notebook_asks_published_data(small, tmp_path):
     """With --data, the notebook queries a published dump under any base and contains no data."""
     site = tmp_path / "site"
     settings = Settings(
-        str(small), site, base="https://example.org/bench/", about=DatasetDescription(), processes=1
+        str(small),
+        site,
+        base="https://example.org/bench/",
+        metadata=DatasetDescription(),
+        processes=1,
     )
     publish(settings, lambda *_: None)
     out = tmp_path / "notebook"

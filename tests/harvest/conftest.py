@@ -72,7 +72,7 @@ def groups(originals, tmp_path):
 
 def harvested(addresses, folder, keys=(), **how):
     """Harvest with sufficient limits and return the outcomes."""
-    given = {"most": 1 << 28, "seconds": 300.0, **how}
+    given = {"max_bytes": 1 << 28, "seconds": 300.0, **how}
     return list(harvest([str(one) for one in addresses], folder, keys, **given))
 
 

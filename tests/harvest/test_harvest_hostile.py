@@ -29,7 +29,7 @@ from tests.store.scripted import Scripted, said
 def test_addresses_that_are_none_are_refused(address, tmp_path):
     """Invalid addresses are refused before any request."""
     with pytest.raises(ImportRefused):
-        list(harvest([address], tmp_path / "s", most=1, seconds=1.0))
+        list(harvest([address], tmp_path / "s", max_bytes=1, seconds=1.0))
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_no_redirect_is_followed(tmp_path):
 def test_bytes_and_seconds_of_a_source_are_limited(groups, tmp_path):
     """A source above the limit of bytes or seconds is refused."""
     site = groups["ada"].site
-    [large] = harvested([site], tmp_path / "s", most=30_000)
+    [large] = harvested([site], tmp_path / "s", max_bytes=30_000)
     [slow] = harvested([site], tmp_path / "s", seconds=0.0)
 
     assert "larger than" in large.refused

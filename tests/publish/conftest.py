@@ -39,7 +39,7 @@ def command(*arguments, env=None, code=0):
 
 def publish(location, out, **settings):
     """Publish in this process and return the report."""
-    given = {"about": ABOUT, "base": BASE, "processes": 1, **settings}
+    given = {"metadata": ABOUT, "base": BASE, "processes": 1, **settings}
     return publish_site(Settings(str(location), out, **given), lambda *_: None)
 
 

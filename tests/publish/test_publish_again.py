@@ -232,7 +232,7 @@ def test_an_interruption_ends_all_processes(growing, monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    settings = Settings(str(place), out, BASE, about=ABOUT, processes=2)
+    settings = Settings(str(place), out, BASE, metadata=ABOUT, processes=2)
     with pytest.raises(KeyboardInterrupt):
         publish_site(settings, interrupted)
     assert set(multiprocessing.active_children()) <= before

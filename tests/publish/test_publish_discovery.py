@@ -131,7 +131,7 @@ def derived(recorded, tmp_path_factory):
         sources=(SOURCE, "https://example.org/earlier"),
     )
     out = tmp_path_factory.mktemp("derived") / "bench"
-    publish(recorded, out, about=about, level=RedactionLevel.PROMPTS)
+    publish(recorded, out, metadata=about, level=RedactionLevel.PROMPTS)
     return out
 
 

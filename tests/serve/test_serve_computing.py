@@ -43,7 +43,7 @@ ARGUMENTS = {
     "thing": {"iri": f"{BASE}model/oracle", "reveal": False},
     "standings": {"suite": SUITE, "model": None, "task": None},
     "transcript": {"iri": "run/1/oracle/Spell-10/0-d1d1d1d1"},
-    "example": {"asked": {"name": "list-models"}},
+    "example": {"parameters": {"name": "list-models"}},
 }
 
 
@@ -153,9 +153,9 @@ def test_what_is_asked_for_twice_is_computed_once(view):
         jobs = []
         run = pool.run
 
-        async def counted(job, *, held):
+        async def counted(job, *, resource):
             jobs.append(job)
-            return await run(job, held=held)
+            return await run(job, resource=resource)
 
         pool.run = counted
         tasks = [asyncio.create_task(computing.get(view, "overview")) for _ in range(5)]
@@ -177,7 +177,7 @@ def test_missing_and_broken_are_told_apart(view):
     async def work(computing, _):
         statuses = []
         for analysis, given in (
-            ("example", {"asked": {"name": "nonesuch"}}),
+            ("example", {"parameters": {"name": "nonesuch"}}),
             ("comparison", {"suite": SUITE, "names": ["x", "y"]}),
             ("leaderboard", {"unknown": 1}),
         ):

@@ -207,7 +207,7 @@ def test_a_verdict_is_taken_and_the_next_item_is_shown(store):
     assert send(owl, place, page, option="right", why=" first\r\nsecond ").status_code == 303
     assert following(owl)[0] != place
     one = record.reviews(store)[-1]
-    assert (one.reviewer, one.why) == ("owl-1", "first\nsecond")
+    assert (one.reviewer, one.reason) == ("owl-1", "first\nsecond")
     assert one.seconds is not None
     assert one.seconds >= 0
 

@@ -103,7 +103,7 @@ def test_a_review_needs_only_keys(browser, folder):
     with open_reader(str(folder)) as store:
         found = record.reviews(store)
     assert [one.reviewer for one in found] == ["owl", "owl", "fox", "fox"]
-    assert found[0].why == "It says so.\nTwice."
+    assert found[0].reason == "It says so.\nTwice."
     assert found[1].revises == found[0].iri
     assert set(found[3].adjudicates) == {found[1].iri, found[2].iri}
 

@@ -177,7 +177,7 @@ def test_analyses_are_answered(answers):
     found = answers(
         analyst._handler(),
         {"analysis": "models", "arguments": {}},
-        {"analysis": "example", "arguments": {"asked": {"name": "nonesuch"}}},
+        {"analysis": "example", "arguments": {"parameters": {"name": "nonesuch"}}},
         {"analysis": "leaderboard", "arguments": {"unknown": 1}},
         {"analysis": "models", "arguments": {}, "snapshot": "/nowhere/at/all"},
     )

@@ -188,7 +188,7 @@ def controller(history, key, now=NOW):
 
 def test_a_key_vouches_for_those_that_follow_it():
     """Trust in the first key extends to the second; trust in a foreign key does not."""
-    history = KeyHistory.begun(KEY.public, NOW).followed(KEY, NEXT.public, NOW)
+    history = KeyHistory.start(KEY.public, NOW).with_successor(KEY, NEXT.public, NOW)
     made = controller(history, NEXT)
 
     assert set(KeyHistory.trusted(made, IRI, [KEY.public]).entries) == {KEY.public, NEXT.public}
@@ -200,9 +200,9 @@ def test_a_key_vouches_for_those_that_follow_it():
 @pytest.mark.parametrize("endorsement", [None, "z111", "other"])
 def test_nobody_follows_without_endorsement(endorsement):
     """A key that claims to succeed another, without a proof by that one, is not trusted."""
-    history = KeyHistory.begun(KEY.public, NOW).followed(KEY, NEXT.public, NOW)
+    history = KeyHistory.start(KEY.public, NOW).with_successor(KEY, NEXT.public, NOW)
     if endorsement == "other":
-        forged = KeyHistory.begun(KEY.public, NOW).followed(OTHER, NEXT.public, NOW)
+        forged = KeyHistory.start(KEY.public, NOW).with_successor(OTHER, NEXT.public, NOW)
         endorsement = forged.entries[NEXT.public].endorsement
     entry = replace(history.entries[NEXT.public], endorsement=endorsement)
     made = controller(KeyHistory([history.entries[KEY.public], entry]), NEXT)
@@ -213,7 +213,7 @@ def test_nobody_follows_without_endorsement(endorsement):
 
 def test_old_signatures_of_a_revoked_key_stay_valid():
     """A revoked key signs nothing more; signatures made before its revocation stay valid."""
-    history = KeyHistory.begun(KEY.public, NOW).followed(KEY, NEXT.public, NOW)
+    history = KeyHistory.start(KEY.public, NOW).with_successor(KEY, NEXT.public, NOW)
     revoked = history.revoking(KEY.public, "stolen", NOW + timedelta(days=1))
     found = KeyHistory.trusted(controller(revoked, NEXT), IRI, [NEXT.public])
 
@@ -227,7 +227,7 @@ def test_old_signatures_of_a_revoked_key_stay_valid():
 
 def test_the_newest_key_is_not_revoked():
     """The newest key cannot be revoked; unknown and revoked keys are refused, too."""
-    history = KeyHistory.begun(KEY.public, NOW).followed(KEY, NEXT.public, NOW)
+    history = KeyHistory.start(KEY.public, NOW).with_successor(KEY, NEXT.public, NOW)
 
     with pytest.raises(SignatureError, match="newest"):
         history.revoking(NEXT.public, "x", NOW)
@@ -239,7 +239,7 @@ def test_the_newest_key_is_not_revoked():
 
 def test_a_history_is_kept_beside_its_key(tmp_path):
     """A stored history is read back unchanged; a damaged one is refused."""
-    history = KeyHistory.begun(KEY.public, NOW).followed(KEY, NEXT.public, NOW)
+    history = KeyHistory.start(KEY.public, NOW).with_successor(KEY, NEXT.public, NOW)
     history.keep(tmp_path / "k")
 
     assert KeyHistory.read(tmp_path / "k").entries == history.entries

@@ -233,19 +233,19 @@ def validate(
     new = {target.activity for target in additions.graphs}
     graphs = {target.graph for target in additions.graphs}
     subjects = set(described)
-    shown: list[str] = []
+    messages: list[str] = []
     count = 0
     for complaint in complaints(data, result_shapes(data)):
         focus = str(getattr(complaint.focus, "value", complaint.focus))
         target = contents.target(focus)
         if (target is not None and target.activity in new) or focus in graphs or focus in subjects:
             count += 1
-            if len(shown) < _MAX_COMPLAINTS:
-                shown.append(_shortened(complaint, 300))
-    if shown:
-        more = f" (and {count - len(shown)} more)" if count > len(shown) else ""
+            if len(messages) < _MAX_COMPLAINTS:
+                messages.append(_shortened(complaint, 300))
+    if messages:
+        more = f" (and {count - len(messages)} more)" if count > len(messages) else ""
         raise ImportRefused(
-            f"the data do not conform to the shapes of results: {'; '.join(shown)}{more}"
+            f"the data do not conform to the shapes of results: {'; '.join(messages)}{more}"
         )
 
 
@@ -286,6 +286,6 @@ def _quads_in(graph: ox.NamedNode, triples: Iterable[ox.Triple]) -> Iterator[ox.
         yield ox.Quad(triple.subject, triple.predicate, triple.object, graph)
 
 
-def _shortened(term: object, most: int) -> str:
+def _shortened(term: object, max_length: int) -> str:
     line = " ".join(str(term).split())
-    return line if len(line) <= most else f"{line[:most]}..."
+    return line if len(line) <= max_length else f"{line[:max_length]}..."

@@ -175,12 +175,12 @@ def _check_registry(contents: Contents) -> None:
 
 
 def is_graph_name(iri: str) -> bool:
-    """Whether an IRI has the form of a graph name; the data set need not have that graph."""
+    """Return whether an IRI has the form of a graph name; the data set need not have that graph."""
     return _GRAPH.fullmatch(iri) is not None
 
 
 def is_kgbench_class(term: Any) -> bool:
-    """Whether a term is a class of kgbench's own vocabulary."""
+    """Return whether a term is a class of kgbench's own vocabulary."""
     return isinstance(term, ox.NamedNode) and term.value.startswith(KGB)
 
 
@@ -196,7 +196,7 @@ def _shape_terms() -> frozenset[str]:
 
 
 def is_covered_by_shapes(quad: ox.Quad) -> bool:
-    """Whether the result shapes cover a statement about a recorded resource.
+    """Return whether the result shapes cover a statement about a recorded resource.
 
     Other statements about it use foreign terms; they are not checked, and are kept separately.
     """
@@ -274,7 +274,7 @@ def _with_recorded_as(quad: ox.Quad) -> ox.Quad:
 
 
 def is_recorded(contents: Contents, quad: ox.Quad) -> bool:
-    """Whether a statement about a recorded resource is part of the record, not foreign."""
+    """Return whether a statement about a recorded resource is part of the record, not foreign."""
     if quad.predicate.value == PROV.wasInvalidatedBy:
         return target_of(contents, quad) is not None
     return is_covered_by_shapes(quad)

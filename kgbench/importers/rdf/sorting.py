@@ -130,7 +130,7 @@ class _Sorter:
             )
 
     def _is_in_place(self, quad: ox.Quad, target: TargetGraph) -> bool:
-        """Whether a statement is in its graph or in the default graph, perhaps in others too."""
+        """Return whether a statement is in its own or the default graph, perhaps in others too."""
         graph = quad.graph_name
         if isinstance(graph, ox.DefaultGraph) or graph.value == target.graph:
             return True
@@ -172,7 +172,10 @@ class _Sorter:
             self.result.catalogue.setdefault(subject, []).append(quad.triple)
 
     def _is_declaration(self, subject: str) -> bool:
-        """Whether a subject's IRI has the form of resources that only files of kgbench declare."""
+        """Return whether the IRI of a subject has a reserved form.
+
+        Only files of kgbench declare resources with such IRIs.
+        """
         if not subject.startswith(BASE):
             return False
         return subject[len(BASE) :].split("/", 1)[0].split("#", 1)[0] in self._declared_segments
@@ -196,7 +199,7 @@ def _object_iri(quad: ox.Quad) -> str:
 
 
 def _specialises_kgbench_term(quad: ox.Quad) -> bool:
-    """Whether a statement makes its subject a subclass or subproperty of a kgbench term."""
+    """Return whether a statement makes its subject a subclass or subproperty of a kgbench term."""
     return (
         quad.predicate.value in (RDFS.subClassOf, RDFS.subPropertyOf)
         and isinstance(quad.object, ox.NamedNode)

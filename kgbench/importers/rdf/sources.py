@@ -93,8 +93,8 @@ def fetch_documents(source: str, scratch: Path, password: str | None = None) -> 
     path = Path(source)
     if path.is_dir():
 
-        def fetch_file(relative: str, target: Path, most: int) -> None:
-            _copy(path / relative, target, most)
+        def fetch_file(relative: str, target: Path, max_bytes: int) -> None:
+            _copy(path / relative, target, max_bytes)
 
         return _site(path.name or "folder", fetch_file, scratch, password)
     if not path.exists():
@@ -107,11 +107,11 @@ def _from_file(path: Path, name: str, scratch: Path, password: str | None) -> Do
     return Documents(documents, [Origin(name, sha256(path))])
 
 
-def _copy(path: Path, target: Path, most: int) -> None:
+def _copy(path: Path, target: Path, max_bytes: int) -> None:
     if not path.is_file():
         raise FileNotFoundError(path)
-    if path.stat().st_size > most:
-        raise ImportRefused(f"{path.name}: larger than {most} bytes, the most that is read")
+    if path.stat().st_size > max_bytes:
+        raise ImportRefused(f"{path.name}: larger than {max_bytes} bytes, the most that is read")
     target.write_bytes(path.read_bytes())
 
 
@@ -202,20 +202,22 @@ def _from_web(url: str, scratch: Path, password: str | None) -> Documents:
         return _from_file(path, _public_url(url), scratch, password)
     root = url if parts.path.endswith("/") else f"{url}/"
 
-    def fetch_file(relative: str, target: Path, most: int) -> None:
-        fetch(urljoin(root, quote(relative)), target, most, follow=True)
+    def fetch_file(relative: str, target: Path, max_bytes: int) -> None:
+        fetch(urljoin(root, quote(relative)), target, max_bytes, follow=True)
 
     return _site(_public_url(root).rstrip("/"), fetch_file, scratch, password)
 
 
-def fetch(url: str, target: Path, most: int, *, follow: bool, patience: float = _PATIENCE) -> None:
-    """Download a URL into a file of at most ``most`` bytes.
+def fetch(
+    url: str, target: Path, max_bytes: int, *, follow: bool, patience: float = _PATIENCE
+) -> None:
+    """Download a URL into a file of at most ``max_bytes``.
 
     The time limit is ``patience`` seconds plus one second for each 10,000 bytes. Redirects are
     followed only with ``follow``. Raises :class:`FileNotFoundError` for a 404, and
     :class:`~kgbench.errors.ImportRefused` for any other failure.
     """
-    limits = Limits(most, most, patience, _SLOWEST)
+    limits = Limits(max_bytes, max_bytes, patience, _SLOWEST)
     try:
         with web.request(url, limits, idle=min(_TIMEOUT, patience), follow=follow) as response:
             _save(response, url, target)
@@ -224,7 +226,9 @@ def fetch(url: str, target: Path, most: int, *, follow: bool, patience: float = 
     except RedirectRefused as error:
         raise ImportRefused(str(error)) from None
     except ResponseTooLarge:
-        raise ImportRefused(f"{_public_url(url)}: larger than {most} bytes: not fetched") from None
+        raise ImportRefused(
+            f"{_public_url(url)}: larger than {max_bytes} bytes: not fetched"
+        ) from None
     except Misbehaviour as error:
         raise ImportRefused(f"{_public_url(url)}: {error}") from None
     except OSError as error:
@@ -260,7 +264,7 @@ def sha256(path: Path) -> str:
 
 
 def is_rdf(name: str) -> bool:
-    """Whether the extension of a file name is that of RDF, compressed or not."""
+    """Return whether the extension of a file name is that of RDF, compressed or not."""
     return _syntax(name) is not None
 
 

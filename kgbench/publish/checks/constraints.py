@@ -35,14 +35,14 @@ class Constraint:
         """The text of its query."""
         return query(self.name)
 
-    def fault(self, node: Any, found: Any, file: str) -> Fault:
+    def fault(self, node: Any, value: Any, file: str) -> Fault:
         """Return the fault for a row of the query's result."""
-        value = "" if found is None else _text(found)
+        value_text = "" if value is None else _text(value)
         return Fault(
             self.name,
             getattr(node, "value", ""),
             file,
-            self.message.replace("?found", value),
+            self.message.replace("?found", value_text),
             self.remedy,
             self.advice,
         )

@@ -66,8 +66,8 @@ def companions(published: PublicationFiles) -> Iterator[Fault]:
     yield from _declared("companions", stated, file_of)
 
 
-def _declared(which: str, quads: Iterable[ox.Quad], file_of: _FileOf) -> Iterator[Fault]:
-    shapes = compiled(declared_shapes(SHAPE_FILES[which]))
+def _declared(shape_set: str, quads: Iterable[ox.Quad], file_of: _FileOf) -> Iterator[Fault]:
+    shapes = compiled(declared_shapes(SHAPE_FILES[shape_set]))
     for complaint in complaints(Data(Memory(quads)), shapes):
         yield _fault(complaint, file_of(complaint.focus))
 

@@ -24,7 +24,7 @@ from kgbench.vocab import KGB
 class _Finder(NamedTuple):
     """A pattern with literal hints: searching for these first makes most searches cheap."""
 
-    what: str
+    kind: str
     hints: tuple[str, ...]
     pattern: re.Pattern[str]
 
@@ -118,20 +118,20 @@ def _private(node: str, file: str, text: str, private: tuple[_Finder, ...]) -> I
     for finder in private:
         match = finder.find(text)
         if match is not None:
-            yield _fault("private", node, file, finder.what, match)
+            yield _fault("private", node, file, finder.kind, match)
 
 
 def _fault_of_quad(
-    published: PublicationFiles, quad: Any, constraint: str, what: str, text: str
+    published: PublicationFiles, quad: Any, constraint: str, kind: str, text: str
 ) -> Iterator[Fault]:
     node = getattr(quad.subject, "value", "")
-    yield _fault(constraint, node, published.file_of(quad.subject), what, text)
+    yield _fault(constraint, node, published.file_of(quad.subject), kind, text)
 
 
-def _fault(constraint: str, node: str, file: str, what: str, text: str) -> Fault:
+def _fault(constraint: str, node: str, file: str, kind: str, text: str) -> Fault:
     """Return a fault with the beginning of the match only, so that it does not reveal a key."""
     start = text[:6] if constraint == "secret" else text[:60]
-    return Fault(constraint, node, file, f"It reveals {what}: {start}...", _REMEDY)
+    return Fault(constraint, node, file, f"It reveals {kind}: {start}...", _REMEDY)
 
 
 def _name_finders(names: Iterable[str]) -> Iterator[_Finder]:

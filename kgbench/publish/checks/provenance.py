@@ -52,7 +52,9 @@ def cycles(quads: ox.Store) -> Iterator[list[Any]]:
             yield from _cycles_from(start, after, done)
 
 
-def _cycles_from(start: Any, after: dict[Any, list[Any]], done: set[Any]) -> Iterator[list[Any]]:
+def _cycles_from(
+    start: Any, after: dict[Any, list[Any]], finished_nodes: set[Any]
+) -> Iterator[list[Any]]:
     """Search depth first without recursion; a node met again on the current path closes a cycle."""
     path = [start]
     positions = {start: 0}
@@ -63,12 +65,12 @@ def _cycles_from(start: Any, after: dict[Any, list[Any]], done: set[Any]) -> Ite
             node = path.pop()
             del positions[node]
             open_.pop()
-            done.add(node)
+            finished_nodes.add(node)
         elif successor in positions:
             cycle = path[positions[successor] :]
             first = min(range(len(cycle)), key=lambda index: str(cycle[index]))
             yield [*cycle[first:], *cycle[:first]]
-        elif successor not in done and successor in after:
+        elif successor not in finished_nodes and successor in after:
             positions[successor] = len(path)
             path.append(successor)
             open_.append(iter(after[successor]))

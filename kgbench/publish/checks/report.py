@@ -79,7 +79,7 @@ class Entry:
 class Report:
     """The checklist of a publication."""
 
-    what: str
+    target: str
     entries: list[Entry] = field(default_factory=list)
 
     @property
@@ -100,7 +100,7 @@ class Report:
     def as_json(self) -> dict[str, object]:
         """Return the report in the form of ``--json``."""
         return {
-            "checked": self.what,
+            "checked": self.target,
             "passed": self.passed,
             "faults": self.number_of_faults,
             "checklist": [entry.as_json() for entry in self.entries],

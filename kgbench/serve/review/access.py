@@ -97,9 +97,9 @@ class Access:
         now = f"{time.time():.3f}"
         return f"{now}.{self._signed('shown', visitor.name or '', item, now)}"
 
-    def seconds_since(self, visitor: Visitor, item: str, shown: str) -> float | None:
+    def seconds_since(self, visitor: Visitor, item: str, signed_time: str) -> float | None:
         """Return the age of a form in seconds; ``None`` if it is unsigned or too old."""
-        then, _, signature = shown.rpartition(".")
+        then, _, signature = signed_time.rpartition(".")
         expected = self._signed("shown", visitor.name or "", item, then)
         if not hmac.compare_digest(signature.encode(), expected.encode()):
             return None

@@ -176,22 +176,22 @@ class _Pages:
         self,
         visitor: Visitor,
         entry: Entry,
-        given: Review | None,
+        review: Review | None,
         *,
         opinions: list[dict[str, Any]] | None = None,
     ) -> Response:
         assert visitor.name is not None
-        shown = await asyncio.to_thread(self._queue.material, entry)
+        shown_exercise = await asyncio.to_thread(self._queue.material, entry)
         rubric = self._queue.rubric
         by_name = {option.name: option for option in rubric.options}
-        options = [by_name[name] for name in shown.exercise.case.data["order"]]
+        options = [by_name[name] for name in shown_exercise.exercise.case.data["order"]]
         adjudicating = opinions is not None
         context = {
             "entry": entry,
             "rubric": rubric,
             "options": list(zip(KEYS, options, strict=False)),
-            "material": shown.material,
-            "given": None if given is None else self._verdict(entry, given),
+            "material": shown_exercise.material,
+            "given": None if review is None else self._verdict(entry, review),
             "opinions": opinions,
             "adjudicating": adjudicating,
             "visitor": visitor,
@@ -228,8 +228,8 @@ class _Pages:
         visitor, entry = self._visitor_and_entry(request)
         assert visitor.name is not None
         form = await self._form(request, visitor)
-        why = form.get("why", "").replace("\r\n", "\n").strip()
-        if len(why) > LONGEST_REASON:
+        reason = form.get("why", "").replace("\r\n", "\n").strip()
+        if len(reason) > LONGEST_REASON:
             raise Refused(413, f"the reason has more than {LONGEST_REASON:,} characters")
         known = {option.name for option in self._queue.rubric.options}
         if form.get("option") not in known:
@@ -241,7 +241,7 @@ class _Pages:
                 entry,
                 visitor.name,
                 form["option"],
-                why,
+                reason,
                 seconds,
                 adjudicating=adjudicating,
             )
@@ -302,9 +302,9 @@ class _Pages:
         """Return a verdict for a template, in the display order of a pair."""
         option = next((o for o in self._queue.rubric.options if o.iri == review.chosen), None)
         name = "?" if option is None else option.name
-        if len(review.items) > 1 and review.items[0].dialogue != entry.shown[0].dialogue:
+        if len(review.items) > 1 and review.items[0].dialogue != entry.dialogues[0].dialogue:
             name = {"first": "second", "second": "first"}.get(name, name)
-        return {"entry": entry, "option": name, "why": review.why, "decided": review.decided}
+        return {"entry": entry, "option": name, "why": review.reason, "decided": review.decided}
 
     def refusal(
         self, status: int, message: str, headers: Mapping[str, str] | None = None

@@ -38,12 +38,12 @@ class Entry:
     """An item of the queue: its name in URLs, and its dialogues in display order."""
 
     name: str
-    shown: Group
+    dialogues: Group
 
     @property
     def about(self) -> tuple[str, ...]:
         """The dialogues, sorted by IRI."""
-        return tuple(sorted(dialogue_iris(self.shown)))
+        return tuple(sorted(dialogue_iris(self.dialogues)))
 
 
 class ReviewQueue:
@@ -111,14 +111,14 @@ class ReviewQueue:
 
     def material(self, entry: Entry) -> ShownExercise:
         """Return the texts of an item and its options in display order."""
-        return self._exercises.of(entry.shown)
+        return self._exercises.of(entry.dialogues)
 
     def decide(
         self,
         entry: Entry,
         reviewer: str,
         option: str,
-        why: str,
+        reason: str,
         seconds: float | None,
         *,
         adjudicating: bool = False,
@@ -142,7 +142,7 @@ class ReviewQueue:
                     None  # an adjudication by somebody else is not revised, but followed by another
                 )
             chosen = data["options"][option]
-            if earlier is not None and (earlier.chosen, earlier.why) == (chosen, why):
+            if earlier is not None and (earlier.chosen, earlier.reason) == (chosen, reason):
                 return None
             executed = data["executed"]
             seeded = None if adjudicating else self._judging.seed
@@ -157,7 +157,7 @@ class ReviewQueue:
                 decided=datetime.now(UTC),
                 executed=None if executed is None else data["options"][executed],
                 seconds=seconds,
-                why=why,
+                reason=reason,
                 queue=ADJUDICATION if adjudicating else self.order,
                 seed=seeded,
                 revises=None if earlier is None else earlier.iri,
@@ -186,12 +186,14 @@ class ReviewQueue:
         else:
             self._reviews.setdefault(review.about, {})[review.reviewer] = review
 
-    def _verdicts(self, about: tuple[str, ...]) -> set[str]:
-        return {_unordered(review, about) for review in self._reviews.get(about, {}).values()}
+    def _verdicts(self, dialogues: tuple[str, ...]) -> set[str]:
+        return {
+            _unordered(review, dialogues) for review in self._reviews.get(dialogues, {}).values()
+        }
 
-    def _is_settled(self, about: tuple[str, ...]) -> bool:
-        settled = self._settled.get(about)
-        standing = {review.iri for review in self._reviews.get(about, {}).values()}
+    def _is_settled(self, dialogues: tuple[str, ...]) -> bool:
+        settled = self._settled.get(dialogues)
+        standing = {review.iri for review in self._reviews.get(dialogues, {}).values()}
         return settled is not None and standing <= set(settled.adjudicates)
 
 
@@ -212,10 +214,10 @@ def begin_pass(store: Store, run: RunInfo, reviewer: str) -> str:
     return store.iris.mint("pass", **{"pass": name})
 
 
-def _unordered(review: Review, about: tuple[str, ...]) -> str:
-    """Return the verdict of a review for a pair in the order of ``about``."""
+def _unordered(review: Review, dialogues: tuple[str, ...]) -> str:
+    """Return the verdict of a review for a pair in the order of ``dialogues``."""
     base, _, name = review.chosen.rpartition("/")
-    if len(review.items) > 1 and review.items[0].dialogue != about[0]:
+    if len(review.items) > 1 and review.items[0].dialogue != dialogues[0]:
         name = {"first": "second", "second": "first"}.get(name, name)
     return f"{base}/{name}"
 

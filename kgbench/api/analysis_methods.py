@@ -68,12 +68,16 @@ class AnalysisMethod(Generic[P]):
 
         The arguments of the analysis are accepted as well.
 
-        ``size`` is ``one-column``, ``two-columns`` or ``slide``, a text such as ``16x9cm``, or
-        width and height in inches. ``title`` replaces the title; an empty one omits it. ``top``
-        keeps only the best models, and ``overlay`` draws up to eight models in one compass.
+        Args:
+            size: ``one-column``, ``two-columns`` or ``slide``, a text such as ``16x9cm``, or width
+                and height in inches.
+            title: A title instead of the default; an empty one omits it.
+            top: Number of the best models to draw; default: all.
+            overlay: Draw up to eight models in one compass.
 
-        Raises :class:`~kgbench.errors.QueryError` if the analysis has no figure or does not support
-        an option, and :class:`~kgbench.errors.ResourceError` if matplotlib is not installed.
+        Raises:
+            QueryError: The analysis has no figure, or its figure does not support an option.
+            ResourceError: matplotlib is not installed.
 
         >>> results = kgbench.open("kgbench-results")
         >>> figure = results.leaderboard.figure(size=(6, 3), title="", top=1, samples=100)

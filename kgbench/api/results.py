@@ -142,8 +142,8 @@ class Results(Recording):
         Args:
             metric: As for :meth:`tasks`.
             answers: As for :meth:`tasks`.
-            size: Name of a size or width and height in inches; see :meth:`kgbench.Table.figure`.
-            title: Title of each figure.
+            size: As for the method ``figure`` of analyses.
+            title: Title of each figure; an empty one omits it.
             top: Number of the best models to draw; default: all.
 
         >>> results = kgbench.open("kgbench-results")

@@ -66,14 +66,14 @@ class AnalysisMethod(Generic[P]):
     ) -> Figure:
         """Draw the figure of the analysis, like ``kgbench plot``.
 
-        The arguments of the analysis are accepted as well.
-
         Args:
             size: ``one-column``, ``two-columns`` or ``slide``, a text such as ``16x9cm``, or width
                 and height in inches.
             title: A title instead of the default; an empty one omits it.
             top: Number of the best models to draw; default: all.
             overlay: Draw up to eight models in one compass.
+            args: Arguments of the analysis.
+            kwargs: Arguments of the analysis, by name.
 
         Raises:
             QueryError: The analysis has no figure, or its figure does not support an option.

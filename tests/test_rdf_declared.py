@@ -70,7 +70,7 @@ def test_nothing_follows_from_other_declarations() -> None:
         (lambda d, n: d.required(n, SKOS.note), r"task\.ttl: .*f1> has no <.*note>"),
         (lambda d, n: d.text(n, KGB.aggregations), "f1> has several values of <.*aggregations>"),
         (lambda d, n: d.read(n, SKOS.notation, int), "<.*notation> of .*f1> cannot be 'f1'"),
-        (lambda d, n: d.needed(n, SKOS.note, int), "has no <.*note>"),
+        (lambda d, n: d.required_as(n, SKOS.note, int), "has no <.*note>"),
         (lambda d, n: d.required_value(n, SKOS.note), "has no <.*note>"),
         (lambda d, _: d.only(KGB.Price), r"task\.ttl must describe one Price, not 0"),
     ],

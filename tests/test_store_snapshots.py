@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import queue
 import subprocess
 import sys
@@ -100,13 +101,15 @@ def test_no_room_to_open_a_store(tmp_path, existing, room):
     words = ["kgbench", *command, "--store", str(place)]
     code = f"""
 import resource, sys
-sys.dont_write_bytecode = True  # it would be cut off, and every later import would fail
 resource.setrlimit(resource.RLIMIT_FSIZE, ({room}, resource.RLIM_INFINITY))
 sys.argv = {words!r}
 from kgbench.cli import main
 main()
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    # Bytecode would be cut off, and every later import would fail.
+    env = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
 
     assert done.returncode == 4, done.stderr
     assert done.stderr.startswith(f"kgbench: the store {place} cannot be written: ")
@@ -171,7 +174,7 @@ def test_snapshots_that_take_long_are_rare(monkeypatch):
 
     publisher = Watched(lambda: None)
     assert pauses.get(timeout=60) == snapshots.INTERVAL
-    publisher.changed()
+    publisher.report_write()
     publisher.hurry()
     assert pauses.get(timeout=60) == 540
     assert not publisher.stop()

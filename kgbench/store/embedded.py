@@ -24,6 +24,14 @@ from kgbench.vocab import KGB
 
 _CHUNK = 32_000_000  # characters per bulk load, which bounds memory
 
+# Characters of updates between two flushes. The engine buffers 64 MB for each of its indexes, and
+# several such buffers if its threads wait for a processor: a gigabyte on a busy machine.
+_BUFFERED = 48_000_000
+
+# Bytes of log files that may remain after closing. The engine keeps up to ten files for reuse, of a
+# hundred megabytes each, until it opens the database again.
+_LOGS = 32_000_000
+
 
 class EmbeddedStore(Database):
     """An embedded store, opened by its only owner; see :class:`~kgbench.store.protocol.Store`."""
@@ -37,6 +45,7 @@ class EmbeddedStore(Database):
         self._writing = threading.Lock()
         self._publishing = threading.Lock()
         self._db: ox.Store | None = None
+        self._unflushed = 0
         left_open, new = False, False
         if path is None:
             self._db = ox.Store()
@@ -98,6 +107,10 @@ class EmbeddedStore(Database):
                     content=content,
                 )
             )
+            self._unflushed += len(content)
+            if self._unflushed > _BUFFERED:
+                self._store.flush()
+                self._unflushed = 0
         self._report_write()
 
     def update(self, text: str) -> None:
@@ -160,17 +173,10 @@ class EmbeddedStore(Database):
         publisher, self._publisher = self._publisher, None
         try:
             if publisher is not None:
-                behind = publisher.stop()
-                if behind:
-                    self._publish()
-                assert self._path is not None
+                if publisher.stop():
+                    self._publish(close=True)
                 self._db = None
-                with self._converted_errors():
-                    # Checksums of files that the engine has merged since the last snapshot.
-                    data = self._path / "data"
-                    before = [data, *snapshots.all_of(self._path / "snapshots")[:1]]
-                    checksums.take(data, data, before)
-                    snapshots.mark_dirty(self._path, dirty=False)
+                self._leave_folder()
         finally:
             self._db = None  # the engine has no close(); dropping the last reference closes it
             if self._lock is not None:
@@ -214,10 +220,34 @@ class EmbeddedStore(Database):
         """See :class:`~kgbench.store.watching.Watched`."""
         return self._publish()
 
-    def _publish(self, *, fresh: bool = True) -> Path:
+    def _publish(self, *, fresh: bool = True, close: bool = False) -> Path:
+        """Publish a snapshot; with ``close``, close the database as soon as it is copied.
+
+        Files that the engine merges after that would no longer be shared with the snapshot.
+        """
         assert self._path is not None
+
+        def copy(target: str) -> None:
+            self._store.backup(target)
+            if close:
+                self._db = None
+
         with self._publishing, self._converted_errors():
-            return snapshots.publish(self._store, self._path / "snapshots", fresh=fresh)
+            return snapshots.publish(copy, self._path / "snapshots", fresh=fresh)
+
+    def _leave_folder(self) -> None:
+        """Free disk space after closing the database, and write the checksums of its files."""
+        assert self._path is not None
+        data = self._path / "data"
+        with self._converted_errors():
+            if sum(file.stat().st_size for file in data.glob("*.log")) > _LOGS:
+                with suppress(OSError):  # a caller still reads the result of a query
+                    ox.Store(str(data))  # removes them
+            snapshots.remove_large_spares(self._path / "snapshots")
+            # Checksums of files that the engine has merged since the last snapshot.
+            before = [data, *snapshots.all_of(self._path / "snapshots")[:1]]
+            checksums.take(data, data, before)
+            snapshots.mark_dirty(self._path, dirty=False)
 
     @contextmanager
     def _converted_errors(self) -> Iterator[None]:

@@ -21,13 +21,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
-import pyoxigraph as ox
-
 from kgbench import files
 from kgbench.errors import KgbenchError
 from kgbench.store import checksums
 
 KEPT = 2
+SPARE = 64 << 20  # bytes that an older snapshot may take on a closed store
 INTERVAL = 2.0  # minimal seconds between two snapshots
 SHARE = 0.1  # maximal share of time spent on snapshots, which take seconds for large stores
 _log = logging.getLogger("kgbench.store")
@@ -45,10 +44,11 @@ def newest(folder: Path) -> Path | None:
     return next(iter(all_of(folder)), None)
 
 
-def publish(store: ox.Store, folder: Path, *, fresh: bool = True) -> Path:
-    """Copy ``store`` to a new snapshot, and remove old ones that have no readers.
+def publish(copy: Callable[[str], None], folder: Path, *, fresh: bool = True) -> Path:
+    """Make a new snapshot below ``folder``, and remove old ones that have no readers.
 
-    ``fresh`` says that files that the newest snapshot lacks were written by this process.
+    ``copy`` copies the database to a path. ``fresh`` says that files that the newest snapshot lacks
+    were written by this process.
     """
     folder.mkdir(parents=True, exist_ok=True)
     sweep(folder)
@@ -57,15 +57,28 @@ def publish(store: ox.Store, folder: Path, *, fresh: bool = True) -> Path:
     unfinished = folder / f"{name}.unfinished"
     snapshot = folder / name
     try:
-        store.backup(str(unfinished))
+        copy(str(unfinished))
         (folder / f"{name}.lock").touch()
         checksums.take(unfinished, snapshot, before, fresh=fresh)
     except OSError:
         shutil.rmtree(unfinished, ignore_errors=True)  # frees disk space, which is probably scarce
         raise
     unfinished.rename(snapshot)
-    _prune(folder)
+    for old in all_of(folder)[KEPT:]:
+        _remove(old)
     return snapshot
+
+
+def remove_large_spares(folder: Path) -> None:
+    """Remove all but the newest snapshot if they take more than :data:`SPARE` bytes.
+
+    The older snapshot is a spare, if the newest one is damaged. Its files that the database has
+    merged since are not shared any more, and in large stores take as much space as the store.
+    """
+    for old in all_of(folder)[1:]:
+        tables = (file.stat() for file in old.glob(f"*{checksums.TABLE}"))
+        if sum(table.st_size for table in tables if table.st_nlink == 1) > SPARE:
+            _remove(old)
 
 
 def damage(snapshot: Path) -> str | None:
@@ -122,18 +135,18 @@ def hold(snapshot: Path) -> IO[bytes] | None:
     return handle
 
 
-def _prune(folder: Path) -> None:
-    for old in all_of(folder)[KEPT:]:
-        lock = old.with_name(old.name + ".lock")
-        with lock.open("ab") as handle:  # created again if it was removed; then there is no reader
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                continue
-            shutil.rmtree(old, ignore_errors=True)
-            checksums.sums_path(old).unlink(missing_ok=True)
-            _note(old).unlink(missing_ok=True)
-            lock.unlink(missing_ok=True)
+def _remove(snapshot: Path) -> None:
+    """Remove a snapshot, unless it has readers."""
+    lock = snapshot.with_name(snapshot.name + ".lock")
+    with lock.open("ab") as handle:  # created again if it was removed; then there is no reader
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return
+        shutil.rmtree(snapshot, ignore_errors=True)
+        checksums.sums_path(snapshot).unlink(missing_ok=True)
+        _note(snapshot).unlink(missing_ok=True)
+        lock.unlink(missing_ok=True)
 
 
 def sweep(folder: Path) -> None:

@@ -88,7 +88,7 @@ def test_statistics_are_counted_once_per_snapshot():
     """Statistics are counted once per snapshot, also for simultaneous requests."""
     counted = []
 
-    async def run(job, *, held):
+    async def run(job, *, resource):
         counted.append(job)
         row = {"class": {"value": "urn:c"}, "property": {"value": "urn:p"}, "count": {"value": "3"}}
         return Answer(json.dumps({"results": {"bindings": [row]}}).encode())

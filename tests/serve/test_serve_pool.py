@@ -215,7 +215,7 @@ class Answering:
         self.jobs = []
         self.go_on = asyncio.Event()
 
-    async def run(self, job, *, held):  # noqa: ARG002 - signature of Pool.run
+    async def run(self, job, *, resource):  # noqa: ARG002 - signature of Pool.run
         """Return an answer that names its job."""
         self.jobs.append(job)
         await self.go_on.wait()

@@ -24,7 +24,7 @@ def database(tmp_path):
 def folder(tmp_path, database):
     """Return a folder with the maximal number of snapshots."""
     for _ in range(snapshots.KEPT):
-        snapshots.publish(database, tmp_path / "snapshots")
+        snapshots.publish(database.backup, tmp_path / "snapshots")
     return tmp_path / "snapshots"
 
 
@@ -46,7 +46,7 @@ def test_a_snapshot_without_its_lock_is_removed(folder, database):
     """A snapshot without its lock file is removed, because it cannot have a reader."""
     oldest = min(path for path in folder.iterdir() if path.is_dir())
     oldest.with_name(oldest.name + ".lock").unlink()
-    newest = snapshots.publish(database, folder)
+    newest = snapshots.publish(database.backup, folder)
 
     left = names(folder)
     assert oldest.name not in left
@@ -62,7 +62,7 @@ def test_what_a_killed_publisher_left_is_removed(folder, database, age):
     (left / "data").write_text("x")
     then = time.time() - age
     os.utime(left, (then, then))
-    snapshots.publish(database, folder)
+    snapshots.publish(database.backup, folder)
 
     assert not [name for name in names(folder) if "unfinished" in name]
 

@@ -37,10 +37,10 @@ async def work(pace, hidden, answers):
             await asyncio.sleep(0 if too_much else 0.001)
             there -= 1
             if not too_much:
-                pace.answered(1, None)
+                pace.release_answered(1, None)
                 seen.append(pace.limit)
                 return
-            pace.refused(RateLimited("slower"), others)
+            pace.release_refused(RateLimited("slower"), others)
             others = await pace.enter(1, first=True)
 
     await asyncio.gather(*(one() for _ in range(answers)))

@@ -70,7 +70,7 @@ def test_a_call_has_its_time_and_another_attempt():
         line = line_to(Model(never, Reply("late")), deadline=0.01)
         once = await line.call(REQUEST, "urn:d")
         line = line_to(Model(never), deadline=0.01, retries=1)
-        return once, await line.call(REQUEST, "urn:d"), line.pace.under_way
+        return once, await line.call(REQUEST, "urn:d"), line.rate_limiter.under_way
 
     once, never_answered, under_way = asyncio.run(calling())
     assert (once.reply.text, once.retries) == ("late", 1)
@@ -86,10 +86,10 @@ def test_a_call_that_is_given_up_frees_its_place():
         line = line_to(Model(never))
         task = asyncio.create_task(line.call(REQUEST, "urn:d"))
         await asyncio.sleep(0)
-        held = line.pace.under_way
+        held = line.rate_limiter.under_way
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
-        return held, line.pace.under_way, task.cancelled()
+        return held, line.rate_limiter.under_way, task.cancelled()
 
     assert asyncio.run(calling()) == (1, 0, True)
 
@@ -226,7 +226,7 @@ def test_a_provider_that_refuses_is_not_asked_again():
 
     for asking, provider in (
         (lambda one: one.ended(BATCH), Provider(status=[DOWN, REFUSED])),
-        (lambda one: one.found(BATCH, ()), Provider(find=[REFUSED])),
+        (lambda one: one.find(BATCH, ()), Provider(find=[REFUSED])),
         (fetched, Provider(results=[None, REFUSED])),
     ):
         with pytest.raises(BatchesRefused, match="ProviderRefused: unknown"):

@@ -161,7 +161,7 @@ def test_the_same_again_is_no_new_verdict(store):
     assert queue.decide(entry, "owl", "right", "", 2.0) is None
     again = queued(store)
 
-    assert again.given(entry, "owl").iri == record.reviews(store)[0].iri
+    assert again.review_by(entry, "owl").iri == record.reviews(store)[0].iri
     assert again.next("owl") != entry
     assert again.next("fox") == entry
     again.decide(again.next("owl"), "owl", "wrong", "", 1.0)

@@ -196,7 +196,7 @@ def test_all_kinds_of_cases_occur():
         for case in cases(f"query-natural-{level}", 40)
         if form.__name__ in _forms_of(case)
     )
-    assert set(counted) == {"_reported", "_sources", "_bounded", "_counted"} | {
+    assert set(counted) == {"_reported_names", "_sources", "_bounded", "_counted"} | {
         *("_open", "_agreed", "_about", "_directed")
     }
     assert min(counted.values()) > 3
@@ -206,7 +206,7 @@ def _forms_of(case):
     """Return the form of a question, recognised by its query."""
     query = case.data["refSparql"]
     signs = {
-        "FILTER(?property": "_reported",
+        "FILTER(?property": "_reported_names",
         '?x rdfs:label "': "_sources",
         "COUNT(DISTINCT ?statement": "_counted",
         "GROUP BY": "_agreed",

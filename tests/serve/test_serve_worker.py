@@ -100,8 +100,8 @@ def test_queries_are_answered_and_ended_by_a_frame(answers):
     [
         ({"query": "SELECT nothing"}, "query", "expected"),
         ({"query": EVERYTHING}, "limit", "exceeds the size limit of this server"),
-        ({"query": EVERYTHING, "rows": 10**6, "bytes": 99}, "limit", "larger"),
-        ({"graph": f"{BASE}graph/catalogue", "format": "nt"}, "limit", "larger"),
+        ({"query": EVERYTHING, "rows": 10**6, "bytes": 99}, "limit", "size limit"),
+        ({"graph": f"{BASE}graph/catalogue", "format": "nt"}, "limit", "size limit"),
         ({}, "defect", "KeyError"),
     ],
 )

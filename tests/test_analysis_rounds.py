@@ -138,7 +138,8 @@ def test_published_suites_are_shown_by_the_published_compass(tmp_path):
     assert compass_of(f"{BASE}suite/llm-kg-bench-3", "eswc").name == "eswc"
     assert compass_of(f"{BASE}suite/kgbench-1").name == "eswc"
     own = tmp_path / "own.ttl"
-    text = resources.text("queries", "compass.ttl").partition("# --- the same capabilities as in")[0]
+    declared = resources.text("queries", "compass.ttl")
+    text = declared.partition("# --- the same capabilities as in")[0]
     own.write_text(text.replace('skos:notation "eswc"', 'skos:notation "mine"'), encoding="utf-8")
     assert compass_of(f"{BASE}suite/llm-kg-bench-3", None, own).name == "mine"
 

@@ -212,7 +212,7 @@ def test_a_verdict_is_taken_and_the_next_item_is_shown(store):
     assert one.seconds >= 0
 
     again = owl.get(place).text
-    assert "You decided <strong>right</strong> before" in again
+    assert "Your earlier verdict is <strong>right</strong>" in again
     send(owl, place, again, option="wrong", why="", shown="1.2")
     assert record.reviews(store)[-1].revises == one.iri
     assert record.reviews(store)[-1].seconds is None

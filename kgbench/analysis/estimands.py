@@ -61,7 +61,7 @@ class Estimand:
     ) -> str | None:
         """Return the reason why a test of clusters cannot reach a level; ``None`` where it can.
 
-        >>> estimand("cases").no_claim(Clusters.of(Value("t", case, 1.0) for case in range(5)))
+        >>> find_estimand("cases").no_claim(Clusters.of(Value("t", case, 1.0) for case in range(5)))
         '5 cases: p is never below 0.0625'
         """
         if clusters.lone:

@@ -242,7 +242,9 @@ class EmbeddedStore(Database):
         with self._converted_errors():
             if sum(file.stat().st_size for file in data.glob("*.log")) > _LOGS:
                 with suppress(OSError):  # a caller still reads the result of a query
-                    ox.Store(str(data))  # removes them
+                    self._db = ox.Store(str(data))  # removes them, and may merge tables
+                    self._publish(close=True)
+            self._db = None
             snapshots.remove_large_spares(self._path / "snapshots")
             # Checksums of files that the engine has merged since the last snapshot.
             before = [data, *snapshots.all_of(self._path / "snapshots")[:1]]

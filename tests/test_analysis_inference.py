@@ -242,3 +242,11 @@ def test_memory_grows_with_cases_and_not_with_repetitions():
     few.add(0.5, 1000, "d0000")
     assert (many.counts, many.dialogues) == (few.counts, few.dialogues)
     assert (many.values.n, many.values.mean) == (1000, 0.5)
+
+
+@pytest.mark.parametrize("name", ["tasks", "sizes", "dialogue", "characterization", "difficulty"])
+def test_the_estimand_is_recorded_under_its_first_name(name):
+    """Arguments of kept tables have the name that earlier stores and publications have."""
+    arguments = ANALYSES[name].build_request(estimand="tasks").arguments
+    assert arguments["about"] == "tasks"
+    assert "estimand" not in arguments

@@ -19,6 +19,7 @@ from kgbench.analysis.registry import (
     OptionRefused,
     analysis,
     contents,
+    recorded,
 )
 
 if TYPE_CHECKING:
@@ -171,7 +172,9 @@ def tasks(
         return explain.of_tasks(store, selection.tasks, metric, answers)
 
     return AnalysisRequest(
-        compute, {"aspects": aspects, "common": common, **options}, None if aspects else parts
+        compute,
+        recorded({"aspects": aspects, "common": common, **options}),
+        None if aspects else parts,
     )
 
 
@@ -261,17 +264,13 @@ def sizes(
     from kgbench.analysis import explain
     from kgbench.analysis import sizes as computed
 
-    options: dict[str, Any] = {
-        "metric": metric,
-        "answers": answers,
-        "interval": interval,
-        "estimand": estimand,
-    }
+    options: dict[str, Any] = {"metric": metric, "answers": answers, "interval": interval}
+    options["estimand"] = estimand
     return AnalysisRequest(
         lambda store, selection: computed.sizes(
             store, selection, tasks=selection.tasks, models=selection.models, **options
         ),
-        options,
+        recorded(options),
         lambda store, selection: explain.of_tasks(store, selection.tasks, metric, answers),
     )
 
@@ -291,7 +290,7 @@ def dialogue(*, estimand: About = "cases") -> AnalysisRequest:
         lambda store, selection: feedback_gains(
             store, selection, tasks=selection.tasks, models=selection.models, estimand=estimand
         ),
-        {"estimand": estimand},
+        recorded({"estimand": estimand}),
         parts=lambda store, selection: explain.of_answers(store, selection.tasks),
     )
 
@@ -309,7 +308,7 @@ def characterization(*, estimand: About = "cases") -> AnalysisRequest:
 
     return AnalysisRequest(
         lambda store, selection: computed.characterization(store, selection, estimand=estimand),
-        {"estimand": estimand},
+        recorded({"estimand": estimand}),
         lambda store, _: explain.of_characteristics(store),
     )
 

@@ -13,6 +13,7 @@ from kgbench.analysis.registry import (
     AnalysisRequest,
     Option,
     analysis,
+    recorded,
 )
 
 if TYPE_CHECKING:
@@ -139,7 +140,9 @@ def pairs(
         "estimand": estimand,
         "alpha": alpha,
     }
-    return AnalysisRequest(lambda store, selection: computed(store, selection, **options), options)
+    return AnalysisRequest(
+        lambda store, selection: computed(store, selection, **options), recorded(options)
+    )
 
 
 @analysis("contamination")
@@ -158,7 +161,9 @@ def contamination(
     from kgbench.analysis.contamination import contamination as computed
 
     options: dict[str, Any] = {"metric": metric, "answers": answers, "estimand": estimand}
-    return AnalysisRequest(lambda store, selection: computed(store, selection, **options), options)
+    return AnalysisRequest(
+        lambda store, selection: computed(store, selection, **options), recorded(options)
+    )
 
 
 @analysis("variance")
@@ -226,7 +231,7 @@ def difficulty(
         lambda store, selection: computed.difficulty(
             store, selection, tasks=selection.tasks, models=selection.models, **options
         ),
-        options,
+        recorded(options),
         lambda store, selection: explain.of_tasks(store, selection.tasks, metric, answers),
     )
 

@@ -92,6 +92,11 @@ class AnalysisRequest:
     parts: Callable[[Store, Selection], Mapping[str, list[Score]]] | None = None
 
 
+def recorded(options: Mapping[str, object]) -> dict[str, object]:
+    """Return options under the names that stores and publications have: estimands are ``about``."""
+    return {"about" if name == "estimand" else name: value for name, value in options.items()}
+
+
 class Parameter(NamedTuple):
     """A parameter of an analysis, under its name in Python."""
 

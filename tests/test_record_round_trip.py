@@ -19,13 +19,14 @@ from kgbench import config
 from kgbench.connectors import extraction
 from kgbench.model import Call, Dialogue, Evaluation, Outcome, Reply, Turn, Usage
 from kgbench.rdf import digest, queries, storable
+from kgbench.rdf.quads import IndexedQuads
 from kgbench.record import Recorder, case_entry, model_entry, reading, task_entry
 from kgbench.record import turns as stored_turns
 from kgbench.record.dialogues import dialogues
 from kgbench.software import this_software
 from kgbench.store import Block, EmbeddedStore
 from kgbench.tasks import catalogue
-from kgbench.validation import Data, Memory, result_shapes
+from kgbench.validation import Data, result_shapes
 from kgbench.validation.checking import validate_node
 from kgbench.validation.compiling import Shape
 from kgbench.vocab import KGB, OUTCOME
@@ -204,7 +205,7 @@ def quads(store: EmbeddedStore, graph: str) -> list[Any]:
 class Both:
     """The quads of several parts as one."""
 
-    def __init__(self, *parts: Memory) -> None:
+    def __init__(self, *parts: IndexedQuads) -> None:
         self._parts = parts
 
     def quads_for_pattern(self, *pattern: Any) -> Iterator[Any]:
@@ -214,9 +215,9 @@ class Both:
 
 
 @cache
-def catalogued(store: EmbeddedStore) -> tuple[Memory, list[Shape]]:
+def catalogued(store: EmbeddedStore) -> tuple[IndexedQuads, list[Shape]]:
     """Return the catalogue, which no run changes, and the shapes."""
-    found = Memory(quads(store, store.iris.catalogue))
+    found = IndexedQuads(quads(store, store.iris.catalogue))
     return found, result_shapes(Data(found))
 
 
@@ -226,7 +227,7 @@ def wrong(store: EmbeddedStore) -> list[str]:
     made = [*quads(store, recorder.run_graph), *quads(store, recorder.pass_graph)]
     known, shapes = catalogued(store)
     nodes = {quad.subject for quad in made}
-    data = Data(Both(known, Memory(made)))
+    data = Data(Both(known, IndexedQuads(made)))
     return [
         str(complaint)
         for shape in shapes

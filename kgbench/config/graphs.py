@@ -22,7 +22,8 @@ from kgbench.config.documents import Document
 from kgbench.config.trees import MAX_DEPTH, Tree, below
 from kgbench.errors import ConfigurationError, Finding
 from kgbench.model import Json
-from kgbench.validation.data import TYPE, Data, Memory, Term
+from kgbench.rdf.quads import IndexedQuads
+from kgbench.validation.data import TYPE, Data, Term
 from kgbench.vocab import KGB, RDF, XSD, Namespace, compact
 
 # Parameters are properties in one namespace; unknown keys become properties in another, so that the
@@ -54,7 +55,7 @@ class ConfigurationGraph:
     graph: Data = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "graph", Data(Memory(self.triples)))
+        object.__setattr__(self, "graph", Data(IndexedQuads(self.triples)))
 
     def finding(self, pointer: str, message: str) -> Finding:
         """Return a finding about the value at ``pointer``, with its line if it is known."""

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import pyoxigraph as ox
 
+from kgbench.rdf.quads import Quads
 from kgbench.store.fragments import recorded_iri
 from kgbench.vocab import DCTERMS, KGB, RDF
 
@@ -38,22 +39,22 @@ class Other(NamedTuple):
     iteration: str
 
 
-def of_execution(database: ox.Store, execution: ox.NamedNode) -> list[ox.NamedNode]:
+def of_execution(database: Quads, execution: ox.NamedNode) -> list[ox.NamedNode]:
     """Return the dialogues of a task execution, by iteration."""
     return sorted(parts_of(database, execution), key=lambda node: natural(node.value))
 
 
-def parts_of(database: ox.Store, execution: ox.NamedNode) -> Iterator[ox.NamedNode]:
+def parts_of(database: Quads, execution: ox.NamedNode) -> Iterator[ox.NamedNode]:
     """Yield the dialogues of a task execution, in no order."""
     return _parts(database, execution, _DIALOGUE)
 
 
-def of_run(database: ox.Store, run: ox.NamedNode) -> list[ox.NamedNode]:
+def of_run(database: Quads, run: ox.NamedNode) -> list[ox.NamedNode]:
     """Return the task executions of a run, by model and task."""
     return sorted(_parts(database, run, _EXECUTION), key=lambda node: natural(node.value))
 
 
-def beside(database: ox.Store, dialogue: str) -> Adjacent:
+def beside(database: Quads, dialogue: str) -> Adjacent:
     """Return the previous and next dialogue of a dialogue (IRI)."""
     node = ox.NamedNode(dialogue)
     execution = _object(database, node, _PART_OF)
@@ -69,7 +70,7 @@ def beside(database: ox.Store, dialogue: str) -> Adjacent:
 
 
 def near(
-    database: ox.Store, executions: list[ox.NamedNode], execution: ox.NamedNode, step: int
+    database: Quads, executions: list[ox.NamedNode], execution: ox.NamedNode, step: int
 ) -> ox.NamedNode | None:
     """Return the last dialogue before ``execution`` (step -1), or the first after it (step 1)."""
     index = executions.index(execution) + step
@@ -81,7 +82,7 @@ def near(
     return None
 
 
-def others(database: ox.Store, dialogue: str) -> list[tuple[str, list[Other]]]:
+def others(database: Quads, dialogue: str) -> list[tuple[str, list[Other]]]:
     """Return dialogues about the case of ``dialogue`` by other models; see :func:`by_others`."""
     node = ox.NamedNode(dialogue)
     case, model = _object(database, node, _CASE), _object(database, node, _MODEL)
@@ -91,7 +92,7 @@ def others(database: ox.Store, dialogue: str) -> list[tuple[str, list[Other]]]:
 
 
 def of_case(
-    database: ox.Store, case: ox.NamedNode, graph: ox.NamedNode | None = None
+    database: Quads, case: ox.NamedNode, graph: ox.NamedNode | None = None
 ) -> tuple[Other, ...]:
     """Return the dialogues about a case, by model and iteration, optionally only of ``graph``.
 
@@ -123,20 +124,20 @@ def by_others(dialogues: Sequence[Other], model: str) -> list[tuple[str, list[Ot
     ]
 
 
-def _near(database: ox.Store, execution: ox.NamedNode, step: int) -> ox.NamedNode | None:
+def _near(database: Quads, execution: ox.NamedNode, step: int) -> ox.NamedNode | None:
     run = _object(database, execution, _PART_OF)
     executions = [] if run is None else of_run(database, run)
     return near(database, executions, execution, step) if execution in executions else None
 
 
-def _parts(database: ox.Store, parent: ox.NamedNode, kind: ox.NamedNode) -> Iterator[ox.NamedNode]:
+def _parts(database: Quads, parent: ox.NamedNode, kind: ox.NamedNode) -> Iterator[ox.NamedNode]:
     for quad in database.quads_for_pattern(None, _PART_OF, parent):
         node: Any = quad.subject
         if next(database.quads_for_pattern(node, _TYPE, kind), None) is not None:
             yield node
 
 
-def _object(database: ox.Store, node: ox.NamedNode, predicate: ox.NamedNode) -> Any:
+def _object(database: Quads, node: ox.NamedNode, predicate: ox.NamedNode) -> Any:
     quad = next(database.quads_for_pattern(node, predicate, None), None)
     return None if quad is None else quad.object
 

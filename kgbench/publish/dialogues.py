@@ -19,11 +19,11 @@ from kgbench.pages.measures import Measures
 from kgbench.pages.rendering import anchor, plain
 from kgbench.pages.verdicts import conversation_context
 from kgbench.publish.quad_redaction import QuadRedactor
+from kgbench.rdf.quads import Properties, Quads, Statements, by_subject
 from kgbench.record.assembly import Assembler, evaluation
 from kgbench.store.fragments import recorded_iri
 from kgbench.vocab import DCTERMS, KGB, PROV, RDF, XSD
 
-Said = Mapping[str, list[Any]]
 _PART_OF, _TYPE = ox.NamedNode(DCTERMS.isPartOf), ox.NamedNode(RDF.type)
 _GENERATED, _USED = ox.NamedNode(PROV.wasGeneratedBy), ox.NamedNode(PROV.used)
 _OF_DIALOGUE, _CALL = ox.NamedNode(KGB.dialogue), ox.NamedNode(KGB.ModelCall)
@@ -46,7 +46,7 @@ class DialogueQuads:
 
     iri: str
     quads: list[ox.Quad]
-    properties: dict[str, dict[str, list[Any]]]
+    properties: Statements
     calls: list[str]
     prompts: list[str]
     answers: list[str]
@@ -66,7 +66,7 @@ class DialogueQuads:
 
 
 def dialogue_quads(
-    outgoing: QuadRedactor, database: ox.Store, dialogue: ox.NamedNode, graphs: frozenset[str]
+    outgoing: QuadRedactor, database: Quads, dialogue: ox.NamedNode, graphs: frozenset[str]
 ) -> DialogueQuads:
     """Collect the published quads about ``dialogue``; of evaluations only those in ``graphs``."""
     pattern = database.quads_for_pattern
@@ -146,17 +146,6 @@ def dialogue_quads(
     )
 
 
-def by_subject(quads: Iterable[ox.Quad]) -> dict[str, dict[str, list[Any]]]:
-    """Group the objects of quads by subject and property, each once."""
-    index: dict[str, dict[str, list[Any]]] = {}
-    subject: Any
-    for subject, predicate, value, _ in quads:
-        objects = index.setdefault(subject.value, {}).setdefault(predicate.value, [])
-        if value not in objects:
-            objects.append(value)
-    return index
-
-
 class DialoguePresenter:
     """Builds the content of the pages of dialogues.
 
@@ -223,7 +212,7 @@ class DialoguePresenter:
             yield verdict_view(evaluation(gathered, iri, scores), title, self._metrics, _shortened)
 
 
-def value(properties: Said, predicate: str) -> str | None:
+def value(properties: Properties, predicate: str) -> str | None:
     """Return the first value of a property, if any."""
     objects = properties.get(predicate)
     return None if not objects else str(getattr(objects[0], "value", ""))
@@ -240,6 +229,6 @@ def _rounds(gathered: DialogueQuads) -> list[RoundView]:
     return [round_view(k, turn) for k, turn in turns.items()]
 
 
-def _round(properties: Said) -> int:
+def _round(properties: Properties) -> int:
     number = value(properties, KGB.round) or ""
     return int(number) if number.isdecimal() else 0  # an import may hold anything

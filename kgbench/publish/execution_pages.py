@@ -30,6 +30,7 @@ from kgbench.publish.page_renderer import PAGE, PageRenderer
 from kgbench.publish.quad_redaction import QuadRedactor
 from kgbench.publish.run_cache import CachedQuadRedactor, RunCache
 from kgbench.publish.worker_setup import OpenResources, WorkerSetup, load_site_graph
+from kgbench.rdf.quads import Quads, Statements, by_subject
 from kgbench.vocab import DCTERMS, KGB, PROV, SKOS
 
 _MOST_KEPT = 1_000  # tasks whose metrics are cached
@@ -90,12 +91,16 @@ class ExecutionBuilder:
         self._journal = journal
         self.view = opened.view if opened else View(Path(setup.snapshot), None, setup.view_base)
         self._site_graph = load_site_graph(setup)
-        self.database = self.view.database
+        self.database: Quads = self.view.database
         self.outgoing = QuadRedactor(self.database, setup.addresses, setup.rules)
         self.dump_outgoing = QuadRedactor(self.database, setup.addresses, setup.dump_rules)
         self._recorded = opened.recorded if opened else self.dump_outgoing.recorded
         self.renderer = PageRenderer(
-            self._site_graph, setup.addresses, setup.documents, self.database, setup.canaries
+            self._site_graph,
+            setup.addresses,
+            setup.documents,
+            self.view.database,
+            setup.canaries,
         )
         notation = ox.NamedNode(SKOS.notation)
         metrics = {
@@ -113,7 +118,7 @@ class ExecutionBuilder:
         """
         held = self._holder.hold(graphs)
         maker = copy.copy(self)
-        maker.database = held.database
+        maker.database = held.quads
         maker.outgoing = CachedQuadRedactor(held, self.setup.addresses, self.setup.rules)
         maker.dump_outgoing = (
             maker.outgoing
@@ -175,7 +180,7 @@ class ExecutionBuilder:
                     rows.append(self._row(dialogue, document.link(page), properties["task"]))
                     invalid += bool(self._reasons(dialogue.iri))
                     complete += PROV.endedAtTime in dialogue.properties[dialogue.iri]
-                    out.write(",\n" + framing.dialogue_tree(self._dumped_quads(dialogue, node)))
+                    out.write(",\n" + framing.dialogue_tree(self._dumped(dialogue, node)))
                 turtle.write(
                     dumps.turtle(
                         [
@@ -204,13 +209,15 @@ class ExecutionBuilder:
         dialogues = neighbours.parts_of(self.database, execution)
         return sorted(dialogues, key=lambda node: neighbours.natural(self._published(node.value)))
 
-    def _dumped_quads(self, dialogue: DialogueQuads, node: ox.NamedNode) -> Iterator[ox.Quad]:
-        """Yield the quads of a dialogue for dumps of its run, which may leave out other texts."""
+    def _dumped(self, dialogue: DialogueQuads, node: ox.NamedNode) -> Statements:
+        """Return what dumps of the run say of a dialogue; they may leave out other texts."""
         if self.setup.dump_rules != self.setup.rules:
             dialogue = dialogue_quads(self.dump_outgoing, self.database, node, self.setup.graphs)
         # Statements from other parts of the store belong in the dumps of those parts.
         others = self.setup.others
-        return (q for q in dialogue.quads if not others or _graph(q) not in others)
+        if not others:
+            return dialogue.properties
+        return by_subject(quad for quad in dialogue.quads if _graph(quad) not in others)
 
     def _executions(self, run: str) -> list[ox.NamedNode]:
         """Return the executions of a run (published IRI), in the order of their pages."""

@@ -19,6 +19,7 @@ from kgbench.publish.quad_redaction import QuadRedactor
 from kgbench.publish.selection import PublishedParts
 from kgbench.rdf import queries, query_examples
 from kgbench.rdf.declared import shipped
+from kgbench.rdf.quads import Quads
 from kgbench.vocab import BASE, KGB, PROV, RDF, SH, SKOS
 
 _TYPE = ox.NamedNode(RDF.type)
@@ -123,7 +124,7 @@ def documents(
     return {path: sorted(documents_by_path[path]) for path in sorted(documents_by_path)}
 
 
-def run_level(database: ox.Store, outgoing: QuadRedactor, graph: str) -> Iterator[ox.Quad]:
+def run_level(database: Quads, outgoing: QuadRedactor, graph: str) -> Iterator[ox.Quad]:
     """Yield the quads in a graph of a run about subjects that are not parts of dialogues."""
     name = ox.NamedNode(graph)
     subjects: set[Any] = {

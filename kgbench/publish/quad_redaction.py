@@ -26,6 +26,7 @@ from kgbench.publish.redaction import (
 )
 from kgbench.publish.scrubbing import Scrubber, is_private, is_public
 from kgbench.rdf import canonical_json
+from kgbench.rdf.quads import Quads
 from kgbench.record.run_ends import run_end
 from kgbench.secrets.commitments import Commitments
 from kgbench.vocab import CSVW, KGB, OWL, PROV, RDF, RDFS, SCHEMA, SH, SKOS, XSD
@@ -94,7 +95,7 @@ class RedactionRules(NamedTuple):
 class QuadRedactor:
     """Converts the quads of one database to published quads."""
 
-    def __init__(self, database: ox.Store, addresses: Addresses, rules: RedactionRules) -> None:
+    def __init__(self, database: Quads, addresses: Addresses, rules: RedactionRules) -> None:
         self._database = database
         self._addresses = addresses
         self._rules = self.rules = rules

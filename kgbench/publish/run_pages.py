@@ -26,6 +26,7 @@ from kgbench.publish.quad_redaction import QuadRedactor
 from kgbench.publish.result_documents import ResultWorkers
 from kgbench.publish.selection import RunPart
 from kgbench.publish.void import Statistics
+from kgbench.rdf.quads import Quads
 from kgbench.vocab import KGB, PROV, RDF
 
 _CHUNK = 1 << 20
@@ -75,7 +76,7 @@ class RunBuilder:
     """Makes runs; ``outgoing`` gives the quads of dumps, ``original`` the IRIs in the store."""
 
     folder: Folder
-    database: ox.Store
+    database: Quads
     outgoing: QuadRedactor
     packing: Packing
     workers: ExecutionWorkers

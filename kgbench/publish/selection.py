@@ -14,6 +14,7 @@ from kgbench.pages.snapshot import View
 from kgbench.publish.redaction import RedactionLevel
 from kgbench.publish.settings import Settings
 from kgbench.publish.unused_declarations import unused_declarations
+from kgbench.rdf.quads import Quads
 from kgbench.record import reading
 from kgbench.vocab import KGB, PROV, RDF, SKOS
 
@@ -234,7 +235,7 @@ def _reviewers(view: View, runs: tuple[RunPart, ...]) -> Iterator[str]:
             yield str(getattr(quad.object, "value", ""))
 
 
-def dialogues_in(database: ox.Store, graph: str) -> int:
+def dialogues_in(database: Quads, graph: str) -> int:
     """Return the number of dialogues in a run's graph."""
     pattern = (None, ox.NamedNode(RDF.type), ox.NamedNode(KGB.Dialogue), ox.NamedNode(graph))
     return sum(1 for _ in database.quads_for_pattern(*pattern))

@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from typing import Any
 
 import pyoxigraph as ox
 
+from kgbench.rdf.quads import Quads
 from kgbench.vocab import DCTERMS, KGB, PROV, RDF
 
 _TYPE, _SESSION = ox.NamedNode(RDF.type), ox.NamedNode(KGB.Session)
@@ -16,13 +16,7 @@ _PART_OF = ox.NamedNode(DCTERMS.isPartOf)
 _STARTED, _ENDED = ox.NamedNode(PROV.startedAtTime), ox.NamedNode(PROV.endedAtTime)
 
 
-class _Quads(Protocol):
-    def quads_for_pattern(
-        self, subject: Any, predicate: Any, value: Any, graph: Any = ..., /
-    ) -> Iterator[Any]: ...
-
-
-def run_end(quads: _Quads, run: ox.NamedNode) -> Any:
+def run_end(quads: Quads, run: ox.NamedNode) -> Any:
     """Return the end of a run as an ``xsd:dateTime``: that of the session that began last.
 
     A run without sessions was imported with its own end. ``None`` if no end is known, because the
@@ -37,7 +31,7 @@ def run_end(quads: _Quads, run: ox.NamedNode) -> Any:
     return _time(quads, max(sessions, key=lambda session: _began(quads, session)), _ENDED)
 
 
-def _began(quads: _Quads, node: Any) -> datetime:
+def _began(quads: Quads, node: Any) -> datetime:
     literal = _time(quads, node, _STARTED)
     return (
         datetime.min.replace(tzinfo=UTC)
@@ -46,5 +40,5 @@ def _began(quads: _Quads, node: Any) -> datetime:
     )
 
 
-def _time(quads: _Quads, node: Any, predicate: ox.NamedNode) -> Any:
+def _time(quads: Quads, node: Any, predicate: ox.NamedNode) -> Any:
     return next((quad.object for quad in quads.quads_for_pattern(node, predicate, None)), None)

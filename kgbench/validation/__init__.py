@@ -9,13 +9,12 @@ instead of ignoring these. A test holds the two to the same findings.
 
 from kgbench.validation.checking import Complaint, complaints
 from kgbench.validation.compiling import Shape, compiled, declared_shapes
-from kgbench.validation.data import Data, Memory
+from kgbench.validation.data import Data
 from kgbench.validation.results import result_shapes, whole_shapes
 
 __all__ = [
     "Complaint",
     "Data",
-    "Memory",
     "Shape",
     "compiled",
     "complaints",

@@ -16,8 +16,9 @@ import pyoxigraph as ox
 
 from kgbench import resources
 from kgbench.errors import ResourceError
+from kgbench.rdf.quads import Quads
 from kgbench.validation import components
-from kgbench.validation.data import Data, Quads, Term
+from kgbench.validation.data import Data, Term
 from kgbench.validation.paths import Path, list_members, path
 from kgbench.vocab import RDF, RDFS, SH, compact
 

@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 import pyoxigraph as ox
 
+from kgbench.rdf.quads import Quads
 from kgbench.vocab import RDF, RDFS
 
 Term: TypeAlias = Any
@@ -17,43 +17,6 @@ Term: TypeAlias = Any
 TYPE = ox.NamedNode(RDF.type)
 _SUBCLASS = ox.NamedNode(RDFS.subClassOf)
 _CACHE_SIZE = 50_000  # most cached nodes, which bounds memory for databases of any size
-
-
-class Quads(Protocol):
-    """The interface that :class:`Data` reads: a store or a dataset."""
-
-    def quads_for_pattern(
-        self, subject: Any, predicate: Any, value: Any, graph_name: Any = None, /
-    ) -> Iterator[Any]:
-        """Yield the quads that match a pattern; ``None`` matches everything."""
-
-
-class Memory:
-    """Quads in memory with their original literals; a store normalises literals and datatypes."""
-
-    def __init__(self, quads: Iterable[Any]) -> None:
-        self._by_subject: dict[Any, list[Any]] = {}
-        self._by_predicate: dict[Any, list[Any]] = {}
-        for quad in quads:
-            self._by_subject.setdefault(quad.subject, []).append(quad)
-            self._by_predicate.setdefault(quad.predicate, []).append(quad)
-
-    def quads_for_pattern(
-        self,
-        subject: Any,
-        predicate: Any,
-        value: Any,
-        graph_name: Any = None,  # noqa: ARG002 - all graphs are one here
-        /,
-    ) -> Iterator[Any]:
-        """Yield the quads that match a pattern; ``None`` matches everything."""
-        if subject is not None:
-            quads = self._by_subject.get(subject, [])
-        else:
-            quads = self._by_predicate.get(predicate, [])
-        for quad in quads:
-            if predicate in (None, quad.predicate) and value in (None, quad.object):
-                yield quad
 
 
 class Data:

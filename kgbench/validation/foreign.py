@@ -22,10 +22,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pyoxigraph as ox
 
 from kgbench.errors import ResourceError
+from kgbench.rdf.quads import IndexedQuads
 from kgbench.validation import components
 from kgbench.validation.checking import complaints
 from kgbench.validation.compiling import TARGETS, Shape, compiled
-from kgbench.validation.data import Data, Memory, Term
+from kgbench.validation.data import Data, Term
 from kgbench.validation.literals import KNOWN_DATATYPES
 from kgbench.validation.with_pyshacl import rdflib_graph
 from kgbench.vocab import RDF, RDFS, SH, XSD, compact
@@ -97,7 +98,7 @@ class ForeignShapes:
 
     def __init__(self, triples: Iterable[ox.Triple]) -> None:
         self._triples = list(triples)
-        graph = Data(Memory(self._triples))
+        graph = Data(IndexedQuads(self._triples))
         _refuse_triple_terms(self._triples)
         _refuse_ill_formed(graph)
         _refuse_recursion(graph)
@@ -124,7 +125,7 @@ class ForeignShapes:
         try:
             return [
                 Finding(str(result.focus), result.component, result.path, result.message)
-                for result in complaints(Data(Memory(data)), self._shapes)
+                for result in complaints(Data(IndexedQuads(data)), self._shapes)
             ]
         except RecursionError as error:
             raise IllFormedShapes("the shapes are nested too deeply") from error
@@ -237,7 +238,7 @@ def _has_unknown_values(triples: list[ox.Triple]) -> bool:
 def _compiled(triples: list[ox.Triple]) -> list[Shape] | None:
     """Compile the shapes for this engine; return ``None`` if it does not support them."""
     try:
-        return compiled(Memory(triples))
+        return compiled(IndexedQuads(triples))
     except ResourceError:
         return None
     except re.error as error:

@@ -14,7 +14,8 @@ import pytest
 import rdflib
 from rdflib import SH
 
-from kgbench.validation import Data, Memory, compiled, complaints
+from kgbench.rdf.quads import IndexedQuads
+from kgbench.validation import Data, compiled, complaints
 from kgbench.vocab import KGB, PROV, RDF, XSD
 from tests.checks.published_folder import unpacked
 from tests.engines.engines import Missing, jena_command
@@ -112,7 +113,7 @@ def _ours(shapes: Path, data: Path) -> Results:
     store = ox.Store()
     store.load(path=str(shapes))
     quads = (ox.Quad(t.subject, t.predicate, t.object) for t in ox.parse(path=str(data)))
-    found = complaints(Data(Memory(quads)), compiled(store))
+    found = complaints(Data(IndexedQuads(quads)), compiled(store))
     return {(str(getattr(one.focus, "value", one.focus)), one.component) for one in found}
 
 

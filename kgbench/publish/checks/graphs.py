@@ -16,7 +16,8 @@ from kgbench.publish.checks.publication_files import PublicationFiles
 from kgbench.publish.checks.report import Fault
 from kgbench.publish.claims import PLACE as CLAIMS
 from kgbench.publish.signing import KEYS, SIGNATURE, SIGNED
-from kgbench.validation import Data, Memory, compiled, complaints, declared_shapes, result_shapes
+from kgbench.rdf.quads import IndexedQuads
+from kgbench.validation import Data, compiled, complaints, declared_shapes, result_shapes
 from kgbench.validation.checking import Complaint
 from kgbench.validation.with_pyshacl import SHAPE_FILES
 
@@ -68,7 +69,7 @@ def companions(published: PublicationFiles) -> Iterator[Fault]:
 
 def _declared(shape_set: str, quads: Iterable[ox.Quad], file_of: _FileOf) -> Iterator[Fault]:
     shapes = compiled(declared_shapes(SHAPE_FILES[shape_set]))
-    for complaint in complaints(Data(Memory(quads)), shapes):
+    for complaint in complaints(Data(IndexedQuads(quads)), shapes):
         yield _fault(complaint, file_of(complaint.focus))
 
 

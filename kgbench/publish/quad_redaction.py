@@ -127,7 +127,11 @@ class QuadRedactor:
         # Leases of writing processes mean nothing outside the store.
         if not quads or KGB.WriterLease in kinds:
             return []
-        kept = list(self._with_end(self._published_quads(quads, kinds), quads[0], kinds))
+        if KGB.Text in kinds and self._is_left_out(_name(quads[0].subject), self._rules.level):
+            published = self._without_text(quads)
+        else:
+            published = self._published_quads(quads, kinds)
+        kept = list(self._with_end(published, quads[0], kinds))
         if KGB.TaskExecution in kinds and all(q.predicate != _ASSOCIATED for q in quads):
             # Stores from before December 2026 record the agent only as the model.
             kept += [
@@ -170,23 +174,24 @@ class QuadRedactor:
     # --- one subject ------------------------------------------------------------------------
 
     def _published_quads(self, quads: list[ox.Quad], kinds: set[str]) -> Iterator[ox.Quad]:
-        if KGB.Text in kinds and self._is_left_out(_name(quads[0].subject), self._rules.level):
-            yield from self._without_text(quads)
-            return
         sealed = self._is_sealed(quads[0].subject, kinds)
         by_hand = not kinds.isdisjoint(_WRITTEN_BY_HAND)
         is_activity = PROV.Activity in kinds
-        renamed = _Cache(self._published_term)  # subject and graph are nearly always the same
+        subject: Any = quads[0].subject
+        if isinstance(subject, ox.Triple):
+            return  # kgbench writes no quoted triples, and they could contain anything
+        published_subject = self._published_term(subject)
+        graphs = _Cache(self._published_term)
         # Unpacked once, because pyoxigraph makes a new object at each access to a part of a quad.
-        for subject, recorded_predicate, recorded, graph in quads:
+        for _, recorded_predicate, recorded, graph in quads:
             predicate, value = recorded_predicate, cast("Any", recorded)
-            if isinstance(value, ox.Triple) or isinstance(subject, ox.Triple):
-                continue  # kgbench writes no quoted triples, and they could contain anything
             if isinstance(value, ox.NamedNode):
                 iri = value.value
                 if self._is_unpublishable(predicate.value, iri):
                     continue
                 value = self.node(iri)
+            elif isinstance(value, ox.Triple):
+                continue
             elif isinstance(value, ox.Literal) and not by_hand:
                 name = predicate.value
                 if sealed and name == KGB.digest:
@@ -197,7 +202,7 @@ class QuadRedactor:
                     value = self._literal(subject, name, value, kinds)
             if is_activity and predicate == _ALTERNATE:  # imported from an early publication
                 predicate = _RECORDED_AS
-            yield ox.Quad(renamed[subject], predicate, value, renamed[graph])
+            yield ox.Quad(published_subject, predicate, value, graphs[graph])
 
     def _is_sealed(self, subject: Any, kinds: set[str]) -> bool:
         """Return whether the digest of a subject covers something that is left out."""

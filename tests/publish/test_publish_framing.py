@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import json
 
+import pyoxigraph as ox
 import pytest
 from pyld import jsonld
 
 from kgbench.publish import framing
+from kgbench.vocab import RDF, XSD
 from tests.publish.conftest import publish
 
 
@@ -26,22 +28,44 @@ def assert_framed(monkeypatch, location, folder, clear):
     seen = []
     make = framing.dialogue_tree
 
-    def told(quads):
-        quads = list(quads)
-        made = make(quads)
-        seen.append((quads, made))
+    def told(statements):
+        made = make(statements)
+        seen.append((statements, made))
         return made
 
     monkeypatch.setattr(framing, "dialogue_tree", told)
     publish(location, folder / "out", unprotected=clear)
 
     assert seen
-    for quads, tree in seen:
-        framed = jsonld.frame(framing.expanded(quads), dict(framing.DIALOGUE), {"omitGraph": True})
+    for statements, tree in seen:
+        nodes = [_expanded(node, properties) for node, properties in statements.items()]
+        framed = jsonld.frame(nodes, dict(framing.DIALOGUE), {"omitGraph": True})
         context = framed.pop("@context")
         made = jsonld.expand(json.loads(tree), {"expandContext": context})
         assert _unordered(made) == _unordered(jsonld.expand(framed, {"expandContext": context}))
     return [tree for _, tree in seen]
+
+
+def _expanded(node, properties):
+    """Return a node in the expanded form of JSON-LD."""
+    found = {"@id": node}
+    for predicate, terms in properties.items():
+        if predicate == RDF.type:
+            found["@type"] = [term.value for term in terms]
+        else:
+            found[predicate] = [_value(term) for term in terms]
+    return found
+
+
+def _value(term):
+    if isinstance(term, ox.NamedNode):
+        return {"@id": term.value}
+    assert isinstance(term, ox.Literal)
+    if term.language:
+        return {"@value": term.value, "@language": term.language}
+    if term.datatype.value == XSD.string:
+        return {"@value": term.value}
+    return {"@value": term.value, "@type": term.datatype.value}
 
 
 def _unordered(found):

@@ -9,19 +9,25 @@ import pyoxigraph as ox
 import pytest
 
 from kgbench.pages.snapshot import MemoryView
-from kgbench.publish import companions, large_documents, members, run_cache, workers
+from kgbench.publish import companions, large_documents, members, workers
+from kgbench.publish.addresses import Addresses
 from kgbench.publish.dumps import Packing
 from kgbench.publish.folder import STATE, Folder, claim
 from kgbench.publish.members import Members
+from kgbench.publish.quad_redaction import RedactionRules
 from kgbench.publish.query_texts import CachingStore, QueryRecorder
-from kgbench.publish.run_cache import RunCache
+from kgbench.publish.redaction import RedactionLevel
+from kgbench.publish.run_cache import CachedQuadRedactor, RunCache
+from kgbench.publish.scrubbing import Scrubber
 from kgbench.rdf import queries
+from kgbench.secrets.commitments import Commitments
 from kgbench.vocab import PROV, RDF, XSD
 from tests.publish.conftest import command, publish
 
 pytestmark = pytest.mark.usefixtures("quick")
 NAMES = ("one", "two", "catalogue")
 ONE, TWO, CATALOGUE = (ox.NamedNode(f"urn:graph:{name}") for name in NAMES)
+RULES = RedactionRules(RedactionLevel.NONE, Scrubber(), Commitments(bytes(32)), RedactionLevel.NONE)
 
 
 def _quad(subject, value, graph):
@@ -42,29 +48,30 @@ def _recorded(store):
     return lambda graph: store.quads_for_pattern(None, None, None, ox.NamedNode(graph))
 
 
-def test_one_run_is_held_at_a_time(store, monkeypatch):
+def test_one_run_is_held_at_a_time(store):
     """The graphs of the next run replace those of the last; shared graphs stay."""
-    holder = RunCache(_recorded(store), [CATALOGUE.value])
-    for renewed in (1_000, 0):
-        monkeypatch.setattr(run_cache, "_RENEWED", renewed)
-        for graph in (ONE, TWO, ONE):
-            found = holder.hold([graph.value])
-            wanted = {q for q in store if q.graph_name in (graph, CATALOGUE)}
-            assert set(found.database) == wanted
-            assert found.quads == {graph.value: list(_recorded(store)(graph.value))}
+    cache = RunCache(_recorded(store), [CATALOGUE.value])
+    for graph in (ONE, TWO, ONE):
+        found = cache.hold([graph.value])
+        wanted = {q for q in store if q.graph_name in (graph, CATALOGUE)}
+        assert set(found.quads.quads_for_pattern(None, None, None)) == wanted
+        (groups,) = found.groups.values()
+        assert [quad for group in groups for quad in group] == list(_recorded(store)(graph.value))
 
 
-def test_what_several_graphs_speak_of_is_known(store):
-    """A subject in two graphs, or at two places in one, is marked as spread."""
-    holder = RunCache(_recorded(store), [CATALOGUE.value])
-    assert holder.hold([ONE.value]).spread == {ox.NamedNode("urn:both")}
-    assert holder.hold([TWO.value]).spread == frozenset()
-    assert holder.hold([ONE.value, TWO.value]).spread == {
-        ox.NamedNode(f"urn:{name}") for name in ("a", "both")
-    }
+def test_what_several_graphs_speak_of_is_published_whole(store):
+    """A subject in two graphs, or at two places in one, has all its quads."""
+    addresses = Addresses("urn:", "urn:")
     apart = [_quad("a", "1", ONE), _quad("b", "1", ONE), _quad("a", "2", ONE)]
-    found = RunCache(lambda _: apart, []).hold([ONE.value])
-    assert found.spread == {ox.NamedNode("urn:a")}
+    for recorded, graphs in ((_recorded(store), [ONE, TWO]), (lambda _: apart, [ONE])):
+        found = RunCache(recorded, [CATALOGUE.value]).hold(graph.value for graph in graphs)
+        redactor = CachedQuadRedactor(found, addresses, RULES)
+        for graph in graphs:
+            list(redactor.graph(graph.value))
+        for name in ("a", "b", "both"):
+            subject = ox.NamedNode(f"urn:{name}")
+            wanted = set(found.quads.quads_for_pattern(subject, None, None))
+            assert set(redactor.about(subject)) == wanted
 
 
 def test_a_large_run_gives_the_same(tmp_path, monkeypatch):

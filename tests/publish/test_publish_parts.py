@@ -229,12 +229,6 @@ def test_compression_needs_its_package(monkeypatch):
 # --- dialogues and queries ----------------------------------------------------------------------
 
 
-def test_statements_of_two_graphs_are_told_once():
-    """A statement in both a run and a pass is one value."""
-    found = dialogues.by_subject([_quad(1), _quad(1, "urn:h")])
-    assert [one.value for one in found["urn:s1"]["urn:p"]] == ["urn:o"]
-
-
 @pytest.mark.parametrize(
     ("infos", "shown"),
     [

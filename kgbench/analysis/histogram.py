@@ -61,6 +61,8 @@ class Histogram:
     @cached_property
     def mean(self) -> float | None:
         """The arithmetic mean; ``None`` without values."""
+        if len(self.counts) == 1:  # without fractions: a study has millions of such cases
+            return next(iter(self.counts))
         return float(self._moments[0] / self.n) if self.n else None
 
     @cached_property

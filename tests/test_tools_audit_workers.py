@@ -49,8 +49,8 @@ def report(location):
 
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch):
-    """Split the calls into more batches than the window holds."""
-    monkeypatch.setattr(windows, "_BATCH", 4)
+    """Split calls and dialogues into more batches than the window holds."""
+    monkeypatch.setattr(windows, "_BATCH", 2)
 
 
 def audited(location, spec, watch=None):

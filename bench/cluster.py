@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Re-evaluation on local Dask clusters: scaling, a slow worker, a lost worker, bytes sent.
+"""Re-evaluation and audits of tool calls on local Dask clusters: scaling, lost workers, bytes sent.
 
 All workers share the cores of one machine, so more workers than cores bring no speed-up; the curve
-shows the overhead of a cluster. Needs Dask, and the published data in the folder named by
-KGBENCH_EXTERNAL_DATA.
+shows the overhead of a cluster. Needs Dask; re-evaluation also needs the published data in the
+folder named by KGBENCH_EXTERNAL_DATA.
 """
 
 from __future__ import annotations
@@ -11,31 +11,38 @@ from __future__ import annotations
 import os
 import pickle
 import signal
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from bench.growth import published
 from bench.harness import Result
+from bench.running import measured as measured_run
+from bench.tool_dialogues import TOOLS
 from kgbench.execution.judging import JudgeLimits
 from kgbench.execution.pools import DaskPool, executor, workers
 from kgbench.record import reading
 from kgbench.reevaluation import passes as reevaluation
+from kgbench.reevaluation.tool_audit import audit
+from kgbench.store import open_reader
 from kgbench.store.protocol import Store
 
 DIALOGUES = 1_000
+WITH_TOOLS = 600  # dialogues with about three calls each
 WORKERS = (1, 2, 4, 8)
 STOPPED = 5.0  # seconds for which the slow worker is stopped
 _NOTHING: Callable[[Any, int], None] = lambda _, __: None  # noqa: E731 - does nothing
 
 
 class Done(NamedTuple):
-    """One re-evaluation: dialogues, seconds, processor seconds of all processes, bytes."""
+    """One measurement: dialogues or calls, seconds, processor seconds of all processes, bytes."""
 
-    dialogues: int
+    items: int
     seconds: float
     cpu: float
     sent: int = 0
@@ -44,10 +51,52 @@ class Done(NamedTuple):
 
 def run() -> list[Result]:
     """Throughput by number of workers, with a slow and a lost one, and bytes sent."""
-    if "KGBENCH_EXTERNAL_DATA" not in os.environ or find_spec("distributed") is None:
-        return [Result("cluster", 0, "", note="not run: needs published data and Dask")]
+    if find_spec("distributed") is None:
+        return [Result("cluster", 0, "", note="not run: needs Dask")]
+    results = audits()
+    if "KGBENCH_EXTERNAL_DATA" not in os.environ:
+        note = "not run: KGBENCH_EXTERNAL_DATA is not set"
+        return [*results, Result("re-evaluation on a cluster", 0, "", note=note)]
     with published(DIALOGUES) as store:
-        return list(_results(store))
+        return [*results, *_results(store)]
+
+
+def audits() -> list[Result]:
+    """Throughput of audits by number of workers, and with a lost one."""
+    model, label = TOOLS
+    options = ["--model", model, "--task", label, "--iterations", str(WITH_TOOLS)]
+    results = []
+    with tempfile.TemporaryDirectory() as folder:
+        location = Path(folder) / "store"
+        measured_run(location, WITH_TOOLS, options)
+        with open_reader(str(location)) as store:
+            for number in WORKERS:
+                with _cluster(number) as (cluster, pool):
+                    done = _audit(store, pool, cluster)
+                results.append(_result(f"audit, {number} workers", done, "calls"))
+            with _cluster(4) as (cluster, pool):
+                done = _audit(store, pool, cluster, _kill)
+            results.append(_result("audit, 4 workers, one killed", done, "calls"))
+    return results
+
+
+def _audit(
+    store: Store, pool: DaskPool, cluster: Any, then: Callable[[Any, int], None] = _NOTHING
+) -> Done:
+    """Audit all tool calls; call ``then`` after a third. Children are started before the clock."""
+    limits = JudgeLimits()
+    third = audit(store, pool, limits).calls // 3
+
+    def watch(done: int) -> None:
+        if done == third:
+            then(cluster, done)
+
+    cpu, begin = _cpu(), time.perf_counter()
+    found = audit(store, pool, limits, watch=watch)
+    done = Done(found.calls, time.perf_counter() - begin, _cpu() - cpu)
+    if found.agree != found.calls:
+        raise RuntimeError(f"{len(found.differ)} calls have another result than recorded")
+    return done
 
 
 def _results(store: Store) -> Iterator[Result]:
@@ -71,10 +120,10 @@ def _results(store: Store) -> Iterator[Result]:
         yield _result(f"adaptive, 1 to {max(most)} workers", done)
 
 
-def _result(what: str, done: Done) -> Result:
-    note = f"{done.cpu / done.dialogues * 1e3:.2f} ms of CPU per dialogue, all processes"
-    rate = f"{done.dialogues:,} dialogues in {done.seconds:.1f} s; {note}"
-    return Result(what, done.dialogues / done.seconds, "dialogues/s", note=rate)
+def _result(what: str, done: Done, items: str = "dialogues") -> Result:
+    note = f"{done.cpu / done.items * 1e3:.2f} ms of CPU per {items[:-1]}, all processes"
+    rate = f"{done.items:,} {items} in {done.seconds:.1f} s; {note}"
+    return Result(what, done.items / done.seconds, f"{items}/s", note=rate)
 
 
 def _judge(

@@ -80,6 +80,18 @@ def test_other_labels_wait_for_their_turn(monkeypatch, made):
     assert done.planned == MANY * len(labels)
 
 
+def test_whether_tools_are_offered_shows_without_a_prompt(monkeypatch, made):
+    """The first case says whether a task offers tools: it is made once, without its schema."""
+    label = f"{TOOLS}-and-schema"
+    plan = config.quick_start(tasks=[label], models=["baseline:searcher"], iterations=MANY)
+    asked = planning.exercises(plan)
+    with monkeypatch.context() as patched:
+        patched.delattr("kgbench.tasks.graph_tools.schema")
+        assert planning.tool_protocols(plan, asked) == {"text": ["baseline:searcher"]}
+    assert asked[label][0].case.data["tools"]
+    assert made == ["Text2SparqlToolsWorld"]
+
+
 def test_parameters_that_allow_no_case_are_refused_before_work_starts(monkeypatch):
     """A task that its class does not declare must have a case before a run is recorded."""
 

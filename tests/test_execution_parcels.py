@@ -4,8 +4,9 @@
 import pickle
 
 from kgbench.execution.cluster_batches import CaseCache, MissingCases, Sender, judge_cluster_batch
-from kgbench.execution.judging import JudgeLimits, JudgeRequest
+from kgbench.execution.judging import JudgeLimits, JudgeRequest, ToolRequest
 from kgbench.model import Case
+from kgbench.tool_calls import ToolCall
 
 
 def case(number, graph=""):
@@ -31,6 +32,17 @@ def test_a_large_case_is_sent_once():
     first, second = (len(pickle.dumps(sender.parcel(asked(large) * 64))) for _ in range(2))
     assert 1_000_000 < first < 1_050_000
     assert second < 20_000
+
+
+def test_answers_and_tool_calls_share_a_case(monkeypatch):
+    """A tool call is executed with the case that a worker received with an answer."""
+    monkeypatch.setattr("kgbench.execution.cluster_batches._cache", CaseCache())
+    sender, one = Sender(), case(1, "a")
+    calls = [ToolRequest(one, ToolCall("schema", "{}"), {})]
+    judge_cluster_batch(seen, sender.parcel(asked(one)), JudgeLimits())
+    parcel = sender.parcel(calls)
+    assert not parcel.cases
+    assert judge_cluster_batch(lambda batch, _: list(batch), parcel, JudgeLimits()) == calls
 
 
 def test_equal_cases_are_one(monkeypatch):

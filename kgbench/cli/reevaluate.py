@@ -124,9 +124,13 @@ def reevaluate(  # noqa: PLR0917 - a command line has many options
         )
     if audit_tools:
         chosen = Selection(tuple(task or ()), tuple(model or ()))
-        with open_reader(store) as reader, make_executor(executor) as pool:
+        with (
+            open_reader(store) as reader,
+            make_executor(executor) as pool,
+            progress("executing", None, quiet=json_) as advance,
+        ):
             limits = JudgeLimits(seconds=timeout, engine=engine)
-            result = audit(reader, pool, limits, run=run, selection=chosen)
+            result = audit(reader, pool, limits, run=run, selection=chosen, watch=advance)
         _report_audit(result, json_=json_)
         return
     if kind and variants is None:

@@ -9,9 +9,9 @@ explained.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from kgbench.connectors import tool_protocol
 from kgbench.errors import TaskError
@@ -84,7 +84,7 @@ def exercises(plan: Plan) -> dict[str, Sequence[Exercise]]:
         cases = module.cases(task, plan.suite, plan.seed, plan.iterations)
         if not cases:
             raise TaskError(f"the task {task.label} has no cases in the suite {plan.suite}")
-        by_label[task.label] = task_exercises = OnDemand(len(cases), _exercise_maker(task, cases))
+        by_label[task.label] = task_exercises = GeneratedExercises(task, cases)
         if task not in catalogue.task_class(task.task_class).tasks:
             # The tests generate cases of the declared tasks only. Other parameters may allow no
             # case, which shows when the first one is generated: do that before work starts.
@@ -92,17 +92,25 @@ def exercises(plan: Plan) -> dict[str, Sequence[Exercise]]:
     return by_label
 
 
-def _exercise_maker(task: Task, cases: Sequence[Case]) -> Callable[[int], Exercise]:
-    """Return a function that makes an exercise by index, with a bounded cache."""
-    prompt = catalogue.module(task.task_class).prompt
+class GeneratedExercises(OnDemand[Exercise]):
+    """The exercises of a task with generated cases, made on access, with a bounded cache."""
 
-    @lru_cache(_KEPT)
-    def exercise(k: int) -> Exercise:
-        case = cases[k]
-        text = prompt(case)
-        return Exercise(task, case, text, digest(text))
+    def __init__(self, task: Task, cases: Sequence[Case]) -> None:
+        prompt = catalogue.module(task.task_class).prompt
+        self._cases = cases
 
-    return exercise
+        @lru_cache(_KEPT)
+        def exercise(k: int) -> Exercise:
+            case = cases[k] if k else self.first_case
+            text = prompt(case)
+            return Exercise(task, case, text, digest(text))
+
+        super().__init__(len(cases), exercise)
+
+    @cached_property
+    def first_case(self) -> Case:
+        """The first case, without its prompt, which can take longer than the case."""
+        return self._cases[0]
 
 
 def dialogue_count(plan: Plan, exercises: Mapping[str, Sequence[Exercise]]) -> int:
@@ -167,6 +175,8 @@ def tool_protocols(plan: Plan, exercises: Mapping[str, Sequence[Exercise]]) -> d
 def _offers_tools(task: Task, exercises: Sequence[Exercise]) -> bool:
     if not exercises or not tool_prompts.may_offer(successors.successor(task.task_class)):
         return False  # without generating the first case, which can take seconds
+    if isinstance(exercises, GeneratedExercises):
+        return bool(tool_prompts.tools_of(exercises.first_case))
     return bool(tool_prompts.tools_of(exercises[0].case))
 
 

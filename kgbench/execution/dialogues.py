@@ -4,29 +4,16 @@
 from __future__ import annotations
 
 import concurrent.futures
-from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import Future
-from itertools import islice
 from typing import TypeAlias, TypeVar
 
 from kgbench.execution.judging import JudgeLimits, JudgeRequest, judge_batch
-from kgbench.execution.pools import workers
+from kgbench.execution.windows import in_order, split_parts
 from kgbench.model import Case, Dialogue, Verdict
 from kgbench.tool_calls import TOOL_RESULTS
 
-_BATCH = 64  # dialogues judged by one call of the executor
-_AHEAD = 8  # minimal number of batches under way ahead of the consumer
-_EACH = 2  # batches per worker: one being judged, one waiting
 Part: TypeAlias = Sequence[tuple[Dialogue, Case]]
 Of = TypeVar("Of")
-
-
-def split_parts(dialogues: Iterable[tuple[Dialogue, Case]]) -> Iterator[Part]:
-    """Split dialogues into parts that one call of an executor judges."""
-    remaining = iter(dialogues)
-    while part := list(islice(remaining, _BATCH)):
-        yield part
 
 
 def request(dialogue: Dialogue, case: Case, k: int) -> JudgeRequest:
@@ -56,19 +43,13 @@ def judge_parts(
     Later parts are read and judged while the consumer uses an earlier one. Empty parts are passed
     on in their place.
     """
-    waiting: deque[tuple[Of, Part, Future[list[Verdict]] | None]] = deque()
-    for of, part in parts:
-        requests = [request(dialogue, case, k) for dialogue, case in part for k in dialogue.judged]
-        future = executor.submit(judge_batch, requests, limits) if requests else None
-        waiting.append((of, part, future))
-        if len(waiting) > max(_AHEAD, _EACH * workers(executor)):
-            yield _unpacked(*waiting.popleft())
-    while waiting:
-        yield _unpacked(*waiting.popleft())
-
-
-def _unpacked(
-    of: Of, part: Part, future: Future[list[Verdict]] | None
-) -> tuple[Of, Part, list[list[Verdict]]]:
-    verdicts = iter([] if future is None else future.result())
-    return of, part, [[next(verdicts) for _ in dialogue.judged] for dialogue, _ in part]
+    batches = (
+        (
+            (of, part),
+            [request(dialogue, case, k) for dialogue, case in part for k in dialogue.judged],
+        )
+        for of, part in parts
+    )
+    for (of, part), verdicts in in_order(batches, executor, judge_batch, limits):
+        remaining = iter(verdicts)
+        yield of, part, [[next(remaining) for _ in dialogue.judged] for dialogue, _ in part]

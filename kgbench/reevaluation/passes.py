@@ -18,12 +18,13 @@ from typing import TypeAlias
 from kgbench.errors import StoreError, TaskError
 from kgbench.evaluation import evaluations
 from kgbench.execution import on_variants
-from kgbench.execution.dialogues import Part, judge_parts, split_parts
+from kgbench.execution.dialogues import Part, judge_parts
 from kgbench.execution.endpoint import Endpoint
 from kgbench.execution.engines import engine_label
 from kgbench.execution.judging import JudgeLimits
 from kgbench.execution.on_variants import Variants
 from kgbench.execution.pools import start_children
+from kgbench.execution.windows import split_parts
 from kgbench.model import Case, Dialogue, Evaluation, Json, Metric, Task, Verdict
 from kgbench.policies import policy as policies
 from kgbench.policies.policy import Policy

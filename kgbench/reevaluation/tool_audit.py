@@ -14,17 +14,18 @@ from __future__ import annotations
 
 import concurrent.futures
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import islice
-from typing import NamedTuple, TypeAlias, cast
+from typing import NamedTuple, TypeVar, cast
 
 from kgbench.execution import query_traits
 from kgbench.execution.judging import JudgeLimits, ToolRequest, ToolRun, answer_batch
 from kgbench.execution.watched import REASONS
+from kgbench.execution.windows import in_order, split_parts
 from kgbench.model import Case, Json
 from kgbench.record import reading
 from kgbench.record.dialogues import tool_uses
+from kgbench.record.recorded_cases import RecordedCases
 from kgbench.run_selection import Selection, select_runs
 from kgbench.store.protocol import Store
 from kgbench.tasks import catalogue, successors, tool_prompts
@@ -32,8 +33,8 @@ from kgbench.tool_calls import ToolOutcome, ToolResult, ToolUse
 from kgbench.tools import arguments
 from kgbench.tools.module import RecordedTools
 
-_BATCH = 64  # calls executed by one call of the executor
 _OTHER: Mapping[str, str] = {"oxigraph": "rdflib", "rdflib": "oxigraph"}
+Of = TypeVar("Of")
 
 
 class RecordedCall(NamedTuple):
@@ -67,9 +68,6 @@ class Audit:
         return {"calls": self.calls, "agree": self.agree, "differ": self.differ, "aside": aside}
 
 
-_Part: TypeAlias = "Sequence[tuple[RecordedCall, ToolRequest]]"
-
-
 def audit(
     store: Store,
     executor: concurrent.futures.Executor,
@@ -77,27 +75,26 @@ def audit(
     *,
     run: str | None = None,
     selection: Selection | None = None,
+    watch: Callable[[int], None] | None = None,
 ) -> Audit:
-    """Execute the recorded tool calls of all runs again, or of the one called ``run``."""
+    """Execute the recorded tool calls of all runs again, or of the one called ``run``.
+
+    The other engine executes differing calls once more. ``watch`` is called with the number of
+    executed calls. The result does not depend on the number of workers of ``executor``.
+    """
     result = Audit()
-    recorded = _executable(_recorded(store, run, selection or Selection()), result)
-    while part := list(islice(recorded, _BATCH)):
-        results = _executed(part, executor, limits)
-        differing = [k for k, now in enumerate(results) if not _agree(part[k][0], now)]
-        others = _executed(
-            [part[k] for k in differing], executor, replace(limits, engine=_OTHER[limits.engine])
-        )
-        result.calls += len(part)
-        result.agree += len(part) - len(differing)
-        for k, other in zip(differing, others, strict=True):
-            result.differ.append(_difference(*part[k], results[k], other))
+    calls = _executable(_recorded(store, run, selection or Selection()), result)
+    differing = _differing(_executed(calls, executor, limits), result, watch)
+    other_limits = replace(limits, engine=_OTHER[limits.engine])
+    for (call, now), request, other in _executed(differing, executor, other_limits):
+        result.differ.append(_difference(call, request, now, other))
     return result
 
 
 def _executable(
     recorded: Iterator[RecordedCall], result: Audit
 ) -> Iterator[tuple[RecordedCall, ToolRequest]]:
-    """Yield the calls that can be executed; count the others in ``done.aside``."""
+    """Yield the calls that can be executed; count the others in ``result.aside``."""
     for call in recorded:
         if isinstance(call.request, str):
             result.aside[call.use.call.name, call.request] += 1
@@ -106,21 +103,41 @@ def _executable(
 
 
 def _executed(
-    part: _Part, executor: concurrent.futures.Executor, limits: JudgeLimits
-) -> list[ToolResult]:
-    if not part:
-        return []
-    answers = executor.submit(answer_batch, [request for _, request in part], limits).result()
-    return [answer.result for answer in answers if isinstance(answer, ToolRun)]
+    calls: Iterable[tuple[Of, ToolRequest]],
+    executor: concurrent.futures.Executor,
+    limits: JudgeLimits,
+) -> Iterator[tuple[Of, ToolRequest, ToolResult]]:
+    """Yield each call with its request and result, in order, while later ones are executed."""
+    batches = ((part, [request for _, request in part]) for part in split_parts(calls))
+    for part, answers in in_order(batches, executor, answer_batch, limits):
+        for (of, request), answer in zip(part, answers, strict=True):
+            assert isinstance(answer, ToolRun)
+            yield of, request, answer.result
+
+
+def _differing(
+    executed: Iterable[tuple[RecordedCall, ToolRequest, ToolResult]],
+    result: Audit,
+    watch: Callable[[int], None] | None,
+) -> Iterator[tuple[tuple[RecordedCall, ToolResult], ToolRequest]]:
+    """Count ``executed`` calls in ``result``; yield those with another result than recorded."""
+    for call, request, now in executed:
+        agrees = _agree(call, now)
+        result.calls += 1
+        result.agree += agrees
+        if watch is not None:
+            watch(result.calls)
+        if not agrees:
+            yield (call, now), request
 
 
 def _recorded(store: Store, run: str | None, selection: Selection) -> Iterator[RecordedCall]:
     runs = reading.runs(store) if run is None else [reading.find_run(store, run)]
     models = reading.model_labels(store)
-    cases: dict[str, Case] = {}
+    recorded = RecordedCases(store)
     for run_info in select_runs(store, runs, selection):
         for execution in reading.executions(store, run_info.graph):
-            task = reading.task(store, execution.task)
+            task = recorded.task(execution.task)
             name = successors.successor(task.task_class)
             has_tools = name in catalogue.task_classes() and hasattr(catalogue.module(name), "use")
             if not has_tools or not selection.fits(task.label, models.get(execution.model, "")):
@@ -129,17 +146,14 @@ def _recorded(store: Store, run: str | None, selection: Selection) -> Iterator[R
                 d.iri: (d.case, d.turns[0].prompt if d.turns else "")
                 for d in reading.execution_dialogues(store, run_info.graph, execution, run_info.iri)
             }
-            for dialogue, rounds in sorted(
-                tool_uses(store, run_info.graph, cases_and_prompts).items()
-            ):
-                iri, prompt = cases_and_prompts[dialogue]
-                case = cases.get(iri)
-                if case is None:
-                    case = successors.as_successor_case(reading.case(store, iri))
-                    cases[iri] = case
-                for k, uses in sorted(rounds.items()):
-                    for index, use in enumerate(uses):
-                        yield RecordedCall(dialogue, k, index, use, _request(case, use, prompt))
+            for dialogues in split_parts(sorted(cases_and_prompts)):
+                for dialogue, rounds in sorted(tool_uses(store, run_info.graph, dialogues).items()):
+                    iri, prompt = cases_and_prompts[dialogue]
+                    case = recorded.case(iri)
+                    for k, uses in sorted(rounds.items()):
+                        for index, use in enumerate(uses):
+                            request = _request(case, use, prompt)
+                            yield RecordedCall(dialogue, k, index, use, request)
 
 
 def _request(case: Case, use: ToolUse, prompt: str) -> ToolRequest | str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Final
 
 from kgbench.model import Case, Executor, Json, Task, Verdict
@@ -41,11 +42,11 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
     If the world is too small for so many, accessing the first surplus case raises
     :class:`~kgbench.errors.TaskError`.
     """
-    parameters = task.parameters
-    sheet = documents.sheet(world_of(task, seed), parameters["level"])
+    # Built for the first case of the task, so that other tasks need not wait for it.
+    sheet = cache(lambda: documents.sheet(world_of(task, seed), task.parameters["level"]))
 
     def data(iteration: int) -> Mapping[str, Json]:
-        document = sheet.document(iteration)
+        document = sheet().document(iteration)
         triples = turtle_answers.triples(document.triples)
         return {
             "document": document.text,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any, Final
 
 from kgbench.model import Case, Executor, Json, Task, Verdict
@@ -32,11 +33,11 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
     If the world is too small for so many, accessing the first surplus case raises
     :class:`~kgbench.errors.TaskError`.
     """
-    parameters = task.parameters
-    sheet = trees.sheet(world_of(task, seed), parameters["level"])
+    # Built for the first case of the task, so that other tasks need not wait for it.
+    sheet = cache(lambda: trees.sheet(world_of(task, seed), task.parameters["level"]))
 
     def data(iteration: int) -> Mapping[str, Json]:
-        exercise = sheet.tree(iteration)
+        exercise = sheet().tree(iteration)
         triples = turtle_answers.triples(exercise.triples)
         return {
             "graph": serialising.serialise(triples, "turtle", PREFIXES),

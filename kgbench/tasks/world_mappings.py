@@ -9,7 +9,7 @@ ones with other data.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 from typing import Any, Final
 
 from kgbench.mapping.sources import Data
@@ -53,10 +53,11 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
     """
     parameters = task.parameters
     world = world_questions.world_of(task, seed)
-    sheet = mappings.sheet(world, parameters["level"], parameters["format"])
+    # Built for the first case of the task, so that other tasks need not wait for it.
+    sheet = cache(lambda: mappings.sheet(world, parameters["level"], parameters["format"]))
 
     def data(iteration: int) -> Mapping[str, Json]:
-        exercise = sheet.exercise(iteration)
+        exercise = sheet().exercise(iteration)
         shown, hidden = exercise.expected
         return {
             "words": list(exercise.words),

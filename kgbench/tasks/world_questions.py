@@ -12,7 +12,7 @@ import hashlib
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Final, cast
 
 import pyoxigraph as ox
@@ -54,12 +54,12 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
     If the world is too small for so many, accessing the first surplus case raises
     :class:`~kgbench.errors.TaskError`.
     """
-    parameters = task.parameters
     world = world_of(task, seed)
-    sheet = questions.sheet(world, parameters["level"])
+    # Built for the first case of the task, so that other tasks need not wait for it.
+    sheet = cache(lambda: questions.sheet(world, task.parameters["level"]))
 
     def data(iteration: int) -> Mapping[str, Json]:
-        question = sheet.question(iteration)
+        question = sheet().question(iteration)
         return {
             "graphName": world.name,
             "question": question.words,

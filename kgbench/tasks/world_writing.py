@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from typing import Final, NamedTuple
 
 from kgbench.errors import EvaluationError
@@ -50,12 +51,12 @@ def cases(task: Task, suite: str, seed: int, count: int, sheet_of: SheetOf) -> S
     If the world is too small for so many, accessing the first surplus case raises
     :class:`~kgbench.errors.TaskError`.
     """
-    parameters = task.parameters
     world = world_of(task, seed)
-    sheet = sheet_of(world, parameters["level"])
+    # Built for the first case of the task, so that other tasks need not wait for it.
+    sheet = cache(lambda: sheet_of(world, task.parameters["level"]))
 
     def data(iteration: int) -> Mapping[str, Json]:
-        exercise = sheet.question(iteration)
+        exercise = sheet().question(iteration)
         return {
             "graphName": world.name,
             "question": exercise.words,

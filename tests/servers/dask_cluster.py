@@ -27,7 +27,7 @@ class Cluster:
             *("--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--no-show"),
             *("--scheduler-file", str(noted)),
         )
-        self._wait(noted.exists)
+        self._wait(lambda: noted.exists() and noted.stat().st_size)  # it is created empty
         self.address: str = json.loads(noted.read_text(encoding="utf-8"))["address"]
         self.scheduler = self._processes[0]
         self.workers: list[subprocess.Popen[bytes]] = []

@@ -56,11 +56,16 @@ def judge_parts(
     Later parts are read and judged while the consumer uses an earlier one. Empty parts are passed
     on in their place.
     """
-    waiting: deque[tuple[Of, Part, Future[list[Verdict]] | None]] = deque()
+    waiting: deque[tuple[Of, Part, list[int], Future[list[Verdict]] | None]] = deque()
     for of, part in parts:
-        requests = [request(dialogue, case, k) for dialogue, case in part for k in dialogue.judged]
+        judged = [dialogue.judged for dialogue, _ in part]
+        requests = [
+            request(dialogue, case, k)
+            for (dialogue, case), rounds in zip(part, judged, strict=True)
+            for k in rounds
+        ]
         future = executor.submit(judge_batch, requests, limits) if requests else None
-        waiting.append((of, part, future))
+        waiting.append((of, part, list(map(len, judged)), future))
         if len(waiting) > max(_AHEAD, _EACH * workers(executor)):
             yield _unpacked(*waiting.popleft())
     while waiting:
@@ -68,7 +73,8 @@ def judge_parts(
 
 
 def _unpacked(
-    of: Of, part: Part, future: Future[list[Verdict]] | None
+    of: Of, part: Part, numbers: Sequence[int], future: Future[list[Verdict]] | None
 ) -> tuple[Of, Part, list[list[Verdict]]]:
+    """Return the verdicts by dialogue; ``numbers`` are those of the judged answers of each."""
     verdicts = iter([] if future is None else future.result())
-    return of, part, [[next(verdicts) for _ in dialogue.judged] for dialogue, _ in part]
+    return of, part, [list(islice(verdicts, number)) for number in numbers]

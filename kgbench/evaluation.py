@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 
 from kgbench.model import Dialogue, Evaluation, TaskClass, Verdict
 from kgbench.record.evaluations import outcome_of
@@ -11,9 +12,15 @@ from kgbench.scoring.aggregation import aggregate
 
 
 def answer_evaluation(
-    task_class: TaskClass, dialogue: Dialogue, k: int, verdict: Verdict, iri: str
+    task_class: TaskClass,
+    dialogue: Dialogue,
+    k: int,
+    verdict: Verdict,
+    iri: str,
+    *,
+    revises: str | None = None,
 ) -> Evaluation:
-    """Return the evaluation of answer ``k``.
+    """Return the evaluation of answer ``k``, which ``revises`` an earlier one (IRI), if any.
 
     An outcome that the provider reported takes precedence.
     """
@@ -24,11 +31,17 @@ def answer_evaluation(
         outcome=outcome_of(dialogue.turns[k], verdict.outcome),
         scores=scores_by_iri(task_class, verdict.scores),
         infos=verdict.infos,
+        revises=revises,
     )
 
 
 def dialogue_evaluation(
-    task_class: TaskClass, dialogue: Dialogue, verdicts: Sequence[Verdict], iri: str
+    task_class: TaskClass,
+    dialogue: Dialogue,
+    verdicts: Sequence[Verdict],
+    iri: str,
+    *,
+    revises: str | None = None,
 ) -> Evaluation | None:
     """Return the evaluation of a whole dialogue, or ``None`` if the task class has only one round.
 
@@ -51,6 +64,7 @@ def dialogue_evaluation(
         outcome=unjudged[0] if unjudged else outcome_of(dialogue.turns[last], verdicts[-1].outcome),
         scores=scores_by_iri(task_class, scores),
         infos={"multiShotCount": len(verdicts)},
+        revises=revises,
     )
 
 
@@ -59,16 +73,23 @@ def evaluations(
     dialogue: Dialogue,
     verdicts: Sequence[Verdict],
     mint: Callable[[str, int | None], str],
+    latest: Mapping[tuple[str, int | None], str] = MappingProxyType({}),
 ) -> list[Evaluation]:
     """Return all evaluations of a dialogue.
 
-    There is one per answer and, for several rounds, one of the whole dialogue.
+    There is one per answer and, for several rounds, one of the whole dialogue. They revise the
+    ``latest`` ones (IRIs by dialogue and round).
     """
+    name = dialogue.iri
     of_answers = [
-        answer_evaluation(task_class, dialogue, k, verdict, mint(dialogue.iri, k))
+        answer_evaluation(
+            task_class, dialogue, k, verdict, mint(name, k), revises=latest.get((name, k))
+        )
         for k, verdict in zip(dialogue.judged, verdicts, strict=False)
     ]
-    of_dialogue = dialogue_evaluation(task_class, dialogue, verdicts, mint(dialogue.iri, None))
+    of_dialogue = dialogue_evaluation(
+        task_class, dialogue, verdicts, mint(name, None), revises=latest.get((name, None))
+    )
     return of_answers if of_dialogue is None else [*of_answers, of_dialogue]
 
 

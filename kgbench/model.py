@@ -280,7 +280,7 @@ class Dialogue:
     @property
     def answers(self) -> tuple[str, ...]:
         """The answers so far, in order."""
-        return tuple(turn.answer for turn in self.turns if turn.answer is not None)
+        return tuple(answer for turn in self.turns if (answer := turn.answer) is not None)
 
     @property
     def judged(self) -> tuple[int, ...]:

@@ -15,11 +15,13 @@ from kgbench.execution.pools import executor
 from kgbench.importers.archives import ResultFile
 from kgbench.importers.llm_kg_bench import read_runs
 from kgbench.importers.load import load
-from kgbench.record import reading
+from kgbench.record import aggregates, reading
 from kgbench.reevaluation.comparison import ReevaluationResult
-from kgbench.reevaluation.passes import first_pass, reevaluate, select_runs
+from kgbench.reevaluation.passes import reevaluate, reevaluate_each, select_runs
+from kgbench.reevaluation.run_passes import first_pass
 from kgbench.run_selection import Selection
 from kgbench.store import open_store
+from kgbench.vocab import PROV
 from tests.analysis_store import GraphStore, graph, iri
 from tests.archives import Record, as_json, record_v3
 
@@ -86,13 +88,60 @@ def test_differences_are_explained_where_that_is_wanted(engine: str, explain: bo
     assert done.passed_over == {}
 
 
-def test_classes_without_code_are_passed_over() -> None:
-    """A dialogue whose task class has no code is counted by class; the others are judged."""
+def befriended(**fields: Any) -> Record:
+    """Return a record whose answer can be judged."""
     most = "http://example.org/people/person-00000004"
     data = {"n": 6, "graphFormat": "turtle", "specialNodeIri": most, "specialFriends": []}
+    return record_v3(data=data, texts=("Who?", most), **fields)
+
+
+def test_runs_before_an_interruption_are_kept() -> None:
+    """Runs are loaded together; an interruption removes only the one that is being judged."""
+
+    def stop(count: int) -> None:
+        if count == 2:
+            raise KeyboardInterrupt
+
+    with open_store("memory:") as store, executor("local:1") as pool:
+        for name in ("f.json", "g.json"):
+            file = ResultFile(name, as_json([befriended(label=f"RdfFriendCount-{name[0]}")]))
+            (imported,) = read_runs(file, store.iris)
+            load(store, imported)
+        runs = reading.runs(store)
+        passes = reevaluate_each(
+            store, [(run, None) for run in runs], pool, JudgeLimits(), watch=stop
+        )
+        done = next(passes)
+        with pytest.raises(KeyboardInterrupt):
+            next(passes)
+        first, second = (reading.passes(store, run) for run in runs)
+        assert [one.iri for one in first[1:]] == [done.evaluation_pass]
+        assert len(second) == 1
+        checked = aggregates.check(store)
+        assert checked.wrong == checked.missing == ()
+        known = {run.graph for run in runs} | {store.iris.catalogue}
+        for one in (*first, *second):
+            known |= {one.graph, aggregates.graph_of(store.iris, one.graph)}
+        assert set(store.graphs()) == known
+
+
+def test_two_passes_over_a_run_form_a_chain() -> None:
+    """A second pass over the same run revises the evaluations of the first one."""
+    with open_store("memory:") as store, executor("local:1") as pool:
+        (imported,) = read_runs(ResultFile("f.json", as_json([befriended()])), store.iris)
+        load(store, imported)
+        (run,) = reading.runs(store)
+        first, _ = reevaluate_each(store, [(run, None), (run, None)], pool, JudgeLimits())
+        rows = store.query(f"SELECT ?old {{ ?new <{PROV.wasRevisionOf}> ?old }}")
+        revised = [row["old"].value for row in rows]
+        assert any(old.startswith(first.evaluation_pass) for old in revised)
+
+
+def test_classes_without_code_are_passed_over() -> None:
+    """A dialogue whose task class has no code is counted by class; the others are judged."""
     done = judged_again(
         record_v3("Unheard", label="Unheard-1", version="1.0", scores={"f1": 1.0}, info={}),
-        record_v3(data=data, texts=("Who?", most)),
+        befriended(),
     )
     assert done.passed_over == {"no code for the task class Unheard": 1}
     assert done.comparison.dialogues == 1

@@ -26,6 +26,7 @@ from kgbench.children.endings import OUT_OF_MEMORY
 from kgbench.execution import frames, on_variants, ties
 from kgbench.execution.engines import engine as make_engine
 from kgbench.execution.graphs import InstalledGraphs
+from kgbench.execution.repeated import RepeatedAnswers, key_of
 from kgbench.execution.shared_status import SharedStatus
 from kgbench.execution.warming import load, warm_engine, warm_policies, warm_task_class
 from kgbench.execution.watched import WatchedExecutor
@@ -49,15 +50,15 @@ def main() -> None:
     try:
         judge = _Judge(setup)
     except BaseException as error:  # noqa: BLE001 - reported by the parent
-        _send(answers, {"failed": _summary(error)})
+        _write(answers, _encoded({"failed": _summary(error)}))
         return
     logging.disable()
     lockdown.lock_down(setup["memory_bytes"])
-    _send(answers, {"ready": True})
+    _write(answers, _encoded({"ready": True}))
     with contextlib.suppress(BrokenPipeError):  # the parent has closed the pipe
         try:
             while (request := frames.read(requests)) is not None:
-                _send(answers, judge.answer(request))
+                _write(answers, judge.frame(request))
         except MemoryError:
             os._exit(OUT_OF_MEMORY)
 
@@ -79,16 +80,31 @@ class _Judge:
                 self._modules[name] = _summary(error)
         keys.set_key(None)
         self._board = SharedStatus(setup["board"])
-        self._cases: dict[int, Case] = {}
+        self._cases: dict[int, tuple[int, Case]] = {}  # with a serial number; others are reused
+        self._received = 0
+        self._repeated = RepeatedAnswers()
 
-    def answer(self, request: Mapping[str, Any]) -> Json:
-        """Return a verdict, the result of a tool, or an error of the judge, as JSON."""
+    def frame(self, request: Mapping[str, Any]) -> bytes:
+        """Return the answer to a request as a frame; see :meth:`_answer`."""
         if "forget" in request:
             self._cases.clear()
         if "case" in request:
-            self._cases[request["number"]] = frames.case_from_json(request["case"])
-        case = self._cases[request["number"]]
+            self._received += 1
+            self._cases[request["number"]] = self._received, frames.case_from_json(request["case"])
+        serial, case = self._cases[request["number"]]
         self._board.leave()
+        key = key_of(serial, request)
+        known = None if key is None else self._repeated.verdict(key)
+        if known is not None:
+            return known
+        answer = self._answer(case, request)
+        frame = _encoded(answer)
+        if key is not None and "verdict" in answer:
+            self._repeated.remember(key, frame)
+        return frame
+
+    def _answer(self, case: Case, request: Mapping[str, Any]) -> dict[str, Json]:
+        """Return a verdict, the result of a tool, or an error of the judge, as JSON."""
         module = self._modules.get(case.task_class, "it is not registered")
         if isinstance(module, str):
             return {"error": f"the task class {case.task_class} cannot be used: {module}"}
@@ -135,11 +151,14 @@ def _checked(verdict: Verdict) -> Verdict:
     return replace(verdict, scores=scores, outcome=Outcome(verdict.outcome))
 
 
-def _send(stream: BinaryIO, message: Json) -> None:
+def _encoded(message: Json) -> bytes:
     try:
-        frame = frames.encode(message)
+        return frames.encode(message)
     except (TypeError, ValueError, AttributeError, RecursionError) as error:
-        frame = frames.encode({"error": f"the verdict is not JSON: {error}"[:_LONGEST_MESSAGE]})
+        return frames.encode({"error": f"the verdict is not JSON: {error}"[:_LONGEST_MESSAGE]})
+
+
+def _write(stream: BinaryIO, frame: bytes) -> None:
     stream.write(frame)
     stream.flush()
 

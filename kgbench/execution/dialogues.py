@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import concurrent.futures
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import TypeAlias, TypeVar
 
 from kgbench.execution.judging import JudgeLimits, JudgeRequest, judge_batch
@@ -43,13 +44,17 @@ def judge_parts(
     Later parts are read and judged while the consumer uses an earlier one. Empty parts are passed
     on in their place.
     """
-    batches = (
-        (
-            (of, part),
-            [request(dialogue, case, k) for dialogue, case in part for k in dialogue.judged],
-        )
-        for of, part in parts
-    )
-    for (of, part), verdicts in in_order(batches, executor, judge_batch, limits):
+
+    def batches() -> Iterator[tuple[tuple[Of, Part, list[tuple[int, ...]]], list[JudgeRequest]]]:
+        for of, part in parts:
+            judged = [dialogue.judged for dialogue, _ in part]
+            requests = [
+                request(dialogue, case, k)
+                for (dialogue, case), rounds in zip(part, judged, strict=True)
+                for k in rounds
+            ]
+            yield (of, part, judged), requests
+
+    for (of, part, judged), verdicts in in_order(batches(), executor, judge_batch, limits):
         remaining = iter(verdicts)
-        yield of, part, [[next(remaining) for _ in dialogue.judged] for dialogue, _ in part]
+        yield of, part, [list(islice(remaining, len(rounds))) for rounds in judged]

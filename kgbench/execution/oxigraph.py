@@ -319,7 +319,9 @@ def _as_rows(variables: tuple[str, ...], solutions: Iterable[Iterable[object]]) 
         return str(term)
 
     def written(term: object) -> str | None:
-        return None if term is None else triple_terms.to_ntriples(term, leaf)
+        if isinstance(term, ox.Triple):
+            return triple_terms.to_ntriples(term, leaf)
+        return None if term is None else leaf(term)
 
     for solution in solutions:
         if len(rows_) == most:

@@ -17,7 +17,7 @@ _AHEAD = 8  # minimal number of batches under way ahead of the consumer
 _EACH = 2  # batches per worker: one being processed, one waiting
 
 Item = TypeVar("Item")
-Of = TypeVar("Of")
+Label = TypeVar("Label")
 Request = TypeVar("Request")
 Answer = TypeVar("Answer")
 
@@ -30,20 +30,20 @@ def split_parts(items: Iterable[Item]) -> Iterator[Sequence[Item]]:
 
 
 def in_order(
-    batches: Iterable[tuple[Of, Sequence[Request]]],
+    batches: Iterable[tuple[Label, Sequence[Request]]],
     executor: Executor,
     fn: Callable[[Sequence[Request], JudgeLimits], list[Answer]],
     limits: JudgeLimits,
-) -> Iterator[tuple[Of, list[Answer]]]:
+) -> Iterator[tuple[Label, list[Answer]]]:
     """Yield the label of each batch with the results of ``fn`` for its requests, in order.
 
     Later batches are read and processed while the consumer uses an earlier one. Empty batches are
     passed on in their place. Batches that have not begun are cancelled if the consumer stops early.
     """
-    waiting: deque[tuple[Of, Future[list[Answer]] | None]] = deque()
+    waiting: deque[tuple[Label, Future[list[Answer]] | None]] = deque()
     try:
-        for of, requests in batches:
-            waiting.append((of, executor.submit(fn, requests, limits) if requests else None))
+        for label, requests in batches:
+            waiting.append((label, executor.submit(fn, requests, limits) if requests else None))
             if len(waiting) > max(_AHEAD, _EACH * workers(executor)):
                 yield _completed(*waiting.popleft())
         while waiting:
@@ -54,5 +54,5 @@ def in_order(
                 future.cancel()
 
 
-def _completed(of: Of, future: Future[list[Answer]] | None) -> tuple[Of, list[Answer]]:
-    return of, [] if future is None else future.result()
+def _completed(label: Label, future: Future[list[Answer]] | None) -> tuple[Label, list[Answer]]:
+    return label, [] if future is None else future.result()

@@ -14,7 +14,7 @@ from kgbench.execution.judging import JudgeLimits
 from kgbench.importers.llm_kg_bench import ImportedRun
 from kgbench.importers.load import is_registered
 from kgbench.record import Recorder
-from kgbench.record.aggregates import Aggregates
+from kgbench.record.aggregates import Aggregates, graph_of
 from kgbench.software import this_software
 from kgbench.store.iris import id_from
 from kgbench.store.protocol import Block, Store
@@ -43,8 +43,9 @@ def judge_unjudged(
             )
             scores += sum(len(evaluation.scores) for evaluation in judged_evaluations)
             yield from aggregates.evaluated(judged_evaluations, dialogue)
+        yield from aggregates.gathered()
 
-    store.drop([recorder.pass_graph])
+    store.drop([recorder.pass_graph, graph_of(store.iris, recorder.pass_graph)])
     aggregates = Aggregates(store, recorder.pass_graph, recorder)
     store.bulk_load(blocks())
     software = this_software()

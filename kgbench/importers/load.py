@@ -18,7 +18,7 @@ from kgbench.importers.undeclared import descriptions
 from kgbench.model import Dialogue, Evaluation, Json
 from kgbench.rdf import boolean, string
 from kgbench.record import Recorder, case_entry, model_entry, task_entry
-from kgbench.record.aggregates import Aggregates
+from kgbench.record.aggregates import Aggregates, graph_of
 from kgbench.store.protocol import Block, Store
 from kgbench.store.templates import fill
 from kgbench.vocab import DCTERMS, KGB, RDF, RDFS, SKOS
@@ -69,7 +69,8 @@ def load(
             f"than {imported.suite}: import them into a separate store"
         )
     if missing:
-        store.drop(missing)
+        lost = [graph_of(store.iris, graph) for graph in missing if graph == recorder.pass_graph]
+        store.drop([*missing, *lost])
         aggregates = Aggregates(store, recorder.pass_graph, recorder)
         blocks = _content(imported, recorder, aggregates, counts, progress)
         store.bulk_load(block for block in blocks if not present.get(block.graph, False))
@@ -153,6 +154,7 @@ def _content(
             yield from aggregates.evaluated(evaluations, dialogue)
         if progress is not None:
             progress(1)
+    yield from aggregates.gathered()
 
 
 def _dialogue(dialogue: Dialogue, recorder: Recorder) -> list[str]:

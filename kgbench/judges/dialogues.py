@@ -12,7 +12,7 @@ from kgbench.errors import TaskError
 from kgbench.model import Metric, Task
 from kgbench.record import reading
 from kgbench.record.reading import RunInfo, ScoredEvaluation
-from kgbench.reevaluation.passes import first_pass
+from kgbench.reevaluation.run_passes import first_pass
 from kgbench.run_selection import Selection
 from kgbench.store.protocol import Store
 from kgbench.tasks import catalogue, successors

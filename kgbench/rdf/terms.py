@@ -95,10 +95,9 @@ def canonical_json(value: Json) -> str:
         return _canonical(_finite(value))
 
 
-def _canonical(value: Json) -> str:
-    return json.dumps(
-        value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False
-    )
+_canonical = json.JSONEncoder(
+    sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False
+).encode
 
 
 def _finite(value: Json) -> Json:

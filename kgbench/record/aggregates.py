@@ -72,7 +72,16 @@ class Aggregates:
 
     def due(self) -> list[Block]:
         """Return the gathered counts as blocks once they take much memory; usually nothing."""
-        return self._gathered() if self._counts.are_many else []
+        return self.gathered() if self._counts.are_many else []
+
+    def gathered(self) -> list[Block]:
+        """Return the gathered counts as blocks to load in bulk; :meth:`seal` registers their graph.
+
+        Loads of evaluations end with them: a write of their own would cost more.
+        """
+        lines = self._counts.take(self._next)
+        self._parts += 1
+        return [Block(self.graph, lines)] if lines else []
 
     def seal(self) -> None:
         """Write the remaining counts, and seal them with the pass's current change stamp.
@@ -82,11 +91,11 @@ class Aggregates:
         if not self.is_whole:
             self.rebuild()
             return
-        left = self._gathered()
+        left = self._written()
         if not left and _stamp(self._store, self._pass_graph) in self._sealed_at():
             return
         if left:
-            self._store.write(left)  # a bulk load would add a dozen files to a database
+            self._store.write(left)
         if self._counts_all():
             self._store.write(self._sealed())
         else:
@@ -121,7 +130,7 @@ class Aggregates:
         """
         for entry, times in self._entries(dialogues):
             self._count(entry, -times)
-        return [Block(self.graph, []), *self._gathered()]
+        return [Block(self.graph, []), *self._written()]
 
     def is_right(self) -> bool:
         """Return whether the counts equal the sums over the evaluations, value by value."""
@@ -131,7 +140,7 @@ class Aggregates:
         for entry, times in self._entries():
             self._count(entry, times)
             yield from self.due()
-        yield from self._gathered()
+        yield from self.gathered()
 
     def _count(self, entry: _Entry, times: int) -> None:
         if isinstance(entry, OutcomeKey):
@@ -168,10 +177,10 @@ class Aggregates:
         text = fill("sealings.rq", graph=self.graph, aggregates=self._node)
         return {int(row["stamp"].value) for row in self._store.query(text)}
 
-    def _gathered(self) -> list[Block]:
-        lines = self._counts.take(self._next)
-        self._parts += 1
-        return [*self._opening(), Block(self.graph, lines)] if lines else []
+    def _written(self) -> list[Block]:
+        """Return the gathered counts as blocks to write, with the registry entry of their graph."""
+        blocks = self.gathered()
+        return [*self._opening(), *blocks] if blocks else []
 
     @property
     def _next(self) -> str:

@@ -74,9 +74,9 @@ class Counts:
         """Count one evaluation of a dialogue."""
         model, task, round_ = dialogue.model, dialogue.task, evaluation.round
         self.outcome(OutcomeKey(model, task, round_, evaluation.outcome.value))
+        case, iteration = dialogue.case, dialogue.iteration
         for metric, value in evaluation.scores.items():
-            reached = CaseScore(dialogue.case, dialogue.iteration, round_, value)
-            self.score(Cell(model, task, metric), reached)
+            self.score(Cell(model, task, metric), CaseScore(case, iteration, round_, value))
 
     def outcome(self, ended: OutcomeKey, times: int = 1) -> None:
         """Count an outcome."""

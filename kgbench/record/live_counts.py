@@ -78,4 +78,4 @@ class LiveCounts(Aggregates):
         self._before += self._marked
         self._marked = 0
         together = [Block(self.graph, []), Block(self._pass_graph, [])]
-        return PendingWrite([*together, *self._gathered()], self._sweep)
+        return PendingWrite([*together, *self._written()], self._sweep)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from kgbench.errors import StoreError
 from kgbench.model import Case, Dialogue, Json, Task
-from kgbench.record import turns
+from kgbench.record import bulk_scores, turns
 from kgbench.store.protocol import Store
 from kgbench.store.templates import fill
 
@@ -327,15 +327,14 @@ def latest_evaluations(
 def pass_evaluations(store: Store, graph: str) -> Iterator[EvaluationInfo]:
     """Yield every evaluation of the pass in ``graph``, without scores."""
     for iri, dialogue, *numbers in store.query(fill("pass-evaluations.rq", **{"pass": graph})):
-        k, decimals = (None if number is None else int(number.value) for number in numbers)
-        yield EvaluationInfo(iri.value, dialogue.value, k, decimals)
+        if dialogue is not None:
+            k, decimals = (None if number is None else int(number.value) for number in numbers)
+            yield EvaluationInfo(iri.value, dialogue.value, k, decimals)
 
 
 def pass_scores(store: Store, graph: str) -> PassScores:
     """Return every evaluation of the pass in ``graph`` with its scores, by dialogue and round."""
-    scores: dict[str, dict[str, float]] = {}
-    for evaluation, metric, value in store.query(fill("pass-scores.rq", **{"pass": graph})):
-        scores.setdefault(evaluation.value, {})[metric.value] = float(value.value)
+    scores = bulk_scores.of_pass(store, graph)
     by_dialogue: PassScores = {}
     for judged in pass_evaluations(store, graph):
         seen = ScoredEvaluation(judged.iri, scores.get(judged.iri, {}), judged.decimals)

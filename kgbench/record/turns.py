@@ -16,8 +16,18 @@ from kgbench.model import Call, Outcome, Reply, Turn
 from kgbench.rdf import iri, original_text
 from kgbench.store.protocol import Store
 from kgbench.store.templates import fill
-from kgbench.vocab import OUTCOME
+from kgbench.vocab import KGB, OUTCOME
 
+_EXTRACTED = """
+OPTIONAL { ?answerNode kgb:extracted ?part }
+BIND(COALESCE(?part, ?whole) AS ?text)
+"""
+_PATTERNS = (
+    (KGB.originalBytes, "?promptText kgb:originalBytes ?promptOriginal"),
+    (KGB.originalBytes, "?text kgb:originalBytes ?original"),
+    (KGB.feedback, "?promptNode kgb:feedback ?feedback"),
+    (KGB.outcome, "?call kgb:outcome ?said"),
+)
 _NEVER = datetime.min.replace(tzinfo=UTC)  # judges do not need the times of calls
 
 
@@ -42,10 +52,24 @@ def of_execution(store: Store, graph: str, execution: str) -> dict[str, tuple[Tu
 
 def _by_dialogue(store: Store, graph: str, condition: str) -> dict[str, tuple[Turn, ...]]:
     by_dialogue: dict[str, dict[int, Turn]] = {}
-    rows = store.query(fill("dialogue-turn-texts.rq", graph=graph, which=condition))
+    rows = store.query(
+        fill("dialogue-turn-texts.rq", graph=graph, which=condition, **_optional(store, graph))
+    )
     for dialogue, round_, *columns in rows:
         by_dialogue.setdefault(dialogue.value, {})[int(round_.value)] = _turn(*columns)
     return {name: tuple(turns[k] for k in sorted(turns)) for name, turns in by_dialogue.items()}
+
+
+def _optional(store: Store, graph: str) -> dict[str, str]:
+    """Return the parts of the query for turns that depend on properties in a run's graph."""
+    rows = store.query(fill("turn-properties.rq", graph=graph))
+    present = {row[0].value for row in rows}
+    return {
+        "answered": _EXTRACTED if KGB.extracted in present else "BIND(?whole AS ?text)",
+        "optional": "\n".join(
+            f"OPTIONAL {{ {pattern} }}" for name, pattern in _PATTERNS if name in present
+        ),
+    }
 
 
 def _turn(  # noqa: PLR0917 - the columns of the queries for turns, in their order

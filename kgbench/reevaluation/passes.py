@@ -8,56 +8,25 @@ of earlier ones, which remain unchanged.
 from __future__ import annotations
 
 import concurrent.futures
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from datetime import UTC, datetime
-from functools import partial
-from itertools import takewhile
-from typing import TypeAlias
+from collections.abc import Callable, Iterable, Iterator
 
-from kgbench.errors import StoreError, TaskError
-from kgbench.evaluation import evaluations
 from kgbench.execution import on_variants
 from kgbench.execution.dialogues import Part, judge_parts
 from kgbench.execution.endpoint import Endpoint
-from kgbench.execution.engines import engine_label
 from kgbench.execution.judging import JudgeLimits
 from kgbench.execution.on_variants import Variants
 from kgbench.execution.pools import start_children
-from kgbench.execution.windows import split_parts
-from kgbench.model import Case, Dialogue, Evaluation, Json, Metric, Task, Verdict
 from kgbench.policies import policy as policies
-from kgbench.policies.policy import Policy
-from kgbench.record import Recorder, reading
-from kgbench.record.aggregates import Aggregates
-from kgbench.record.reading import Execution, PassInfo, RunInfo, ScoredEvaluation
+from kgbench.record import reading
+from kgbench.record.reading import PassInfo, RunInfo
 from kgbench.record.recorded_cases import RecordedCases
-from kgbench.record.recorded_results import (
-    EndpointResults,
-    TypedEndpointResults,
-    as_recorded,
-    asking_of,
-)
-from kgbench.reevaluation import causes, comparison
-from kgbench.reevaluation.causes import DifferingDialogue
-from kgbench.reevaluation.comparison import DialogueScores, ReevaluationResult
-from kgbench.reevaluation.variant_passes import VariantPass, variants_obstacle
+from kgbench.record.recorded_results import asking_of
+from kgbench.reevaluation import causes
+from kgbench.reevaluation.comparison import ReevaluationResult
+from kgbench.reevaluation.loading import Loading, Progress
+from kgbench.reevaluation.run_passes import RunPass
 from kgbench.run_selection import Selection, select_runs
-from kgbench.software import this_software
-from kgbench.store.iris import new_id
-from kgbench.store.protocol import Block, Store
-from kgbench.tasks import catalogue, graphs, locked_classes, successors, typed_answers
-
-_Progress: TypeAlias = "_Work | Task | None"  # start of a run, part of a run, end of a run
-_JudgedPart: TypeAlias = "tuple[_Progress, Part, list[list[Verdict]]]"
-
-
-def first_pass(store: Store, run: RunInfo) -> PassInfo:
-    """Return the pass that judged ``run`` when it was recorded or published."""
-    for info in reading.passes(store, run):
-        if info.kind in reading.ORIGINAL:
-            return info
-    raise StoreError(f"the run {run.iri} has no recorded evaluation pass")
+from kgbench.store.protocol import Store
 
 
 def reevaluate_stored(
@@ -141,6 +110,7 @@ def reevaluate_each(
     judges differing dialogues to find causes. Queries that need an endpoint are executed by
     ``endpoint``; without one, recorded results are used. ``watch`` is called with the number of
     judged dialogues. An interrupted pass leaves nothing. While one run is written, others are read.
+    Short runs become visible together; see :class:`~kgbench.reevaluation.loading.Loading`.
     """
     policy = None if limits.policy is None else policies.policy(limits.policy)
     if variants is not None:
@@ -150,252 +120,17 @@ def reevaluate_each(
     start_children(executor, limits)
     recorded = RecordedCases(store)
 
-    def parts() -> Iterator[tuple[_Progress, Part]]:
+    def parts() -> Iterator[tuple[Progress, Part]]:
         for run, against in runs:
-            work = _Work(recorded, run, against, asking, policy, variants=variants)
-            yield work, ()
-            yield from work.parts(selection or Selection())
+            run_pass = RunPass(recorded, run, against, asking, policy, variants=variants)
+            yield run_pass, ()
+            yield from run_pass.parts(selection or Selection())
             yield None, ()
 
-    stream = judge_parts(parts(), executor, limits)
-    done = 0
-    for begun, _, _ in stream:
-        assert isinstance(begun, _Work)
-        if watch is not None:
-            begun.watch = partial(_report_progress, watch, done)
-        try:
-            store.bulk_load(begun.blocks(_parts_of(stream)))
-            if explain:
-                causes.explain(begun.differing, executor, limits)
-        except BaseException:
-            store.drop([begun.recorder.pass_graph, begun.aggregates.graph])
-            raise
-        store.write(begun.closing(limits, endpoint))
-        begun.aggregates.seal()
-        done += begun.result.comparison.dialogues
-        yield begun.result
+    def explained(run_pass: RunPass) -> None:
+        if explain:
+            causes.explain(run_pass.differing, executor, limits)
 
-
-def _parts_of(stream: Iterator[_JudgedPart]) -> Iterator[tuple[Task, Part, list[list[Verdict]]]]:
-    for task, part, verdicts in takewhile(lambda judged: judged[0] is not None, stream):
-        assert isinstance(task, Task)
-        yield task, part, verdicts
-
-
-def _report_progress(watch: Callable[[int], None], before: int, count: int) -> None:
-    watch(before + count)
-
-
-class _Work:
-    """The re-evaluation of one run, which streams its dialogues through judging and comparing."""
-
-    def __init__(
-        self,
-        recorded: RecordedCases,
-        run: RunInfo,
-        against: PassInfo | None,
-        asking: EndpointResults | TypedEndpointResults | None,
-        policy: Policy | None,
-        *,
-        variants: Variants | None,
-    ) -> None:
-        store = recorded.store
-        self.recorder = Recorder(store.iris, run.id, new_id())
-        self.recorder.run = run.iri  # runs published by others may have another base IRI
-        self.aggregates = Aggregates(store, self.recorder.pass_graph, self.recorder)
-        self.watch: Callable[[int], None] = lambda _: None
-        self._asking = asking
-        self._policy = policy
-        self._variants = None if variants is None else VariantPass(store, run, variants)
-        self._superseded: dict[str, str] = {}
-        self._store = store
-        self._cases = recorded
-        self._run = run
-        self._recorded = first_pass(store, run)
-        self._base = against or self._recorded
-        passes = reading.passes(store, run)
-        self._originals = [info.graph for info in passes if info.kind in reading.ORIGINAL]
-        self.result = ReevaluationResult(self.recorder.evaluation_pass, self._base.iri)
-        self._latest: dict[tuple[str, int | None], str] = {}
-        self._noted: dict[Execution, dict[str, dict[str, Json]]] = {}
-        self.differing: list[DifferingDialogue] = []
-        self._models = reading.model_labels(store)
-        self._started = datetime.now(UTC)
-
-    def blocks(self, judged: Iterable[tuple[Task, Part, list[list[Verdict]]]]) -> Iterator[Block]:
-        """Yield the evaluations of ``judged`` dialogues, and fill :attr:`result`."""
-        before = reading.pass_scores(self._store, self._base.graph)
-        read = {self._base.graph: before}
-        if self._policy is None:
-            self._latest = reading.latest_evaluations(self._store, self._run, read)
-        held = {m for rounds in before.values() for seen in rounds.values() for m in seen.scores}
-        for recorded, part, verdicts in judged:
-            task = successors.as_successor_task(recorded)
-            renamed = self._renamed_metrics(recorded, task)
-            names = {m.iri: m.name for m in self._metrics(task)}
-            held_today = {renamed.get(metric, metric) for metric in held}
-            for (dialogue, case), judged_verdicts in zip(part, verdicts, strict=True):
-                recorded_scores = before.get(dialogue.iri, {})
-                self._note(recorded_scores, renamed)
-                earlier = comparison.rename_metrics(recorded_scores, renamed)
-                if self._policy is not None:
-                    earlier = comparison.select_metrics(earlier, names)
-                new = comparison.missing_metrics(
-                    names, held_today, is_evaluated=self._policy is None and dialogue.iri in before
-                )
-                revised = self._evaluations(task, dialogue, judged_verdicts)
-                label = self._models.get(dialogue.model, dialogue.model)
-                if self._variants is not None:
-                    self.result.on_variants.append(
-                        self._variants.last_outcome(dialogue, label, task.label, judged_verdicts)
-                    )
-                entry = self.result.comparison.add(
-                    dialogue.iri,
-                    task.label,
-                    label,
-                    before=earlier,
-                    after={e.round: ScoredEvaluation(e.iri, dict(e.scores)) for e in revised},
-                    names=names,
-                    new=new,
-                )
-                self.watch(self.result.comparison.dialogues)
-                if entry is not None:
-                    new_names = frozenset(names[metric] for metric in new)
-                    named = comparison.rename_metrics(earlier, names)
-                    published = self._base.kind == "published"
-                    noted = self._published_with(recorded, dialogue) if published else {}
-                    details = (judged_verdicts, named, new_names, published, noted)
-                    self.differing.append(DifferingDialogue(entry, dialogue, case, *details))
-                yield from self.aggregates.evaluated(revised, dialogue)
-
-    def _published_with(self, task: Task, dialogue: Dialogue) -> Mapping[str, Json]:
-        """Return the data published with a dialogue's scores; empty unless a policy judges."""
-        if self._policy is None:
-            return {}
-        execution = Execution("", dialogue.model, task.iri)  # the query needs no IRI
-        if execution not in self._noted:
-            infos = reading.execution_infos(self._store, self._base.graph, execution)
-            self._noted[execution] = dict(infos)
-        return self._noted[execution].get(dialogue.iri, {})
-
-    def closing(self, limits: JudgeLimits, endpoint: str | None) -> list[Block]:
-        """Return the description of the pass, with its software, which makes the pass visible."""
-        software = this_software()
-        blocks = self.recorder.pass_blocks(
-            kind="reevaluation" if self._policy is None else reading.POLICY,
-            started=self._started,
-            ended=datetime.now(UTC),
-            agent=software.iri(self._store.iris),
-            engine=engine_label(limits.engine),
-        )
-        if endpoint is not None:
-            blocks.append(self.recorder.pass_endpoint(endpoint))
-        if self._policy is not None:
-            blocks.append(self.recorder.pass_policy(self._policy.iri))
-        if self._variants is not None:
-            blocks.append(self._variants.described(self.recorder))
-        if self._superseded:
-            blocks.append(self.recorder.pass_metrics(self._superseded))
-        return [Block(self._store.iris.catalogue, software.entry(self._store.iris)), *blocks]
-
-    def parts(self, selection: Selection) -> Iterator[tuple[Task, Part]]:
-        """Yield the selected dialogues with their cases, in parts of one task each."""
-        for execution, recorded in self._executions(selection):
-            items = self._with_results(execution, self._judgeable(execution, recorded))
-            if self._policy is not None:
-                items = typed_answers.judgeable(self._policy, items, self._pass_over)
-            if self._variants is not None:
-                items = self._variants.with_variants(items)
-            for part in split_parts(items):
-                yield recorded, part
-
-    def _with_results(
-        self, execution: Execution, items: Sequence[tuple[Dialogue, Case]]
-    ) -> list[tuple[Dialogue, Case]]:
-        if self._asking is None:
-            return as_recorded(self._store, self._originals, execution, items)
-        ask = self._asking.with_results
-        if self._policy:
-            items = as_recorded(self._store, self._originals, execution, items)
-        return [(dialogue, ask(dialogue.iri, case, dialogue.answers)) for dialogue, case in items]
-
-    def _note(self, scores: DialogueScores, renamed: Mapping[str, str]) -> None:
-        """Record the metrics that replace those of ``scores``."""
-        if renamed and self._policy is None:
-            for seen in scores.values():
-                self._superseded |= {renamed[m]: m for m in seen.scores if m in renamed}
-
-    def _evaluations(
-        self, task: Task, dialogue: Dialogue, verdicts: Sequence[Verdict]
-    ) -> list[Evaluation]:
-        """Make evaluations that revise the latest ones, so that revisions form a chain."""
-        task_class = catalogue.task_class(task.task_class)
-        if self._policy is not None:
-            task_class = replace(task_class, metrics=self._policy.metrics)
-        made = evaluations(task_class, dialogue, verdicts, self.recorder.evaluation_iri)
-        return [replace(e, revises=self._latest.get((e.dialogue, e.round))) for e in made]
-
-    def _metrics(self, task: Task) -> Iterable[Metric]:
-        by = catalogue.task_class(task.task_class) if self._policy is None else self._policy
-        return by.metrics.values()
-
-    def _renamed_metrics(self, recorded: Task, task: Task) -> dict[str, str]:
-        """Map metrics of recorded scores to the metrics of this pass to compare with."""
-        if self._policy is None:
-            return successors.renamed_metrics(recorded, self._store.iris)
-        ours = catalogue.task_class(task.task_class).metrics.values()
-        return {metric.iri: metric.same for metric in ours if metric.same is not None}
-
-    def _executions(self, selection: Selection) -> Iterator[tuple[Execution, Task]]:
-        for execution in reading.executions(self._store, self._run.graph):
-            task = self._cases.task(execution.task)
-            model = self._models.get(execution.model, execution.model)
-            if selection.fits(task.label, model):
-                yield execution, task
-
-    def _judgeable(self, execution: Execution, task: Task) -> list[tuple[Dialogue, Case]]:
-        dialogues = reading.execution_dialogues(
-            self._store, self._run.graph, execution, self._run.iri
-        )
-        try:
-            catalogue.module(successors.successor(task.task_class))
-        except TaskError:
-            self._pass_over(f"no code for the task class {task.task_class}", len(dialogues))
-            return []
-        if sealed := locked_classes.missing_key(successors.successor(task.task_class)):
-            self._pass_over(sealed, len(dialogues))
-            return []
-        answered = [d for d in dialogues if d.ended is not None and d.judged]
-        self._pass_over("no answer to judge", len(dialogues) - len(answered))
-        todo = []
-        for dialogue in answered:
-            case = self._cases.case(dialogue.case)
-            if unfit := self._unfit(case):
-                self._pass_over(unfit, 1)
-            elif missing := successors.missing_data_key(case):
-                self._pass_over(f"cases of {task.task_class} without '{missing}'", 1)
-            else:
-                todo.append((dialogue, case))
-        if isinstance(self._asking, TypedEndpointResults):
-            return todo
-        try:
-            graphs.require(case for _, case in todo)
-        except TaskError as error:
-            self._pass_over(str(error), len(todo))
-            return []
-        return todo
-
-    def _unfit(self, case: Case) -> str | None:
-        """Return the reason why class or policy cannot judge answers to ``case``, or ``None``."""
-        if self._policy is None:
-            return catalogue.obstacle(case)
-        module = catalogue.module(case.task_class)
-        asking, varied = self._asking is not None, self._variants is not None
-        obstacle = typed_answers.policy_obstacle(
-            case, module, has_endpoint=asking, on_variants=varied
-        )
-        return obstacle or (variants_obstacle(case) if varied else None)
-
-    def _pass_over(self, reason: str, count: int) -> None:
-        if count:
-            self.result.passed_over[reason] = self.result.passed_over.get(reason, 0) + count
+    loading = Loading(store, judge_parts(parts(), executor, limits), explained, watch)
+    for run_pass in loading.passes(lambda ended: ended.closing(limits, endpoint)):
+        yield run_pass.result

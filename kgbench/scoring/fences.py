@@ -125,7 +125,8 @@ def _blocks(answer: str) -> list[Block]:
 
 
 def _candidates(lines: list[str]) -> Iterator[_Candidate]:
-    marks = [mark for k, line in enumerate(lines) if (mark := _mark(k, line)) is not None]
+    fenced = [(k, line) for k, line in enumerate(lines) if "```" in line or "~~~" in line]
+    marks = [mark for k, line in fenced if (mark := _mark(k, line)) is not None]
     unpaired = _unpaired_ahead(marks)
     opening: _Fence | None = None
     for k, mark in enumerate(marks):
@@ -148,9 +149,7 @@ def _candidates(lines: list[str]) -> Iterator[_Candidate]:
 
 
 def _mark(number: int, line: str) -> _Fence | Block | None:
-    """Return the fence in a line, the block that consists of this line, or ``None``."""
-    if "```" not in line and "~~~" not in line:
-        return None
+    """Return the fence in a line with a run, the block that consists of it, or ``None``."""
     line = line.rstrip()
     runs = list(_RUN.finditer(line))
     margin_match = _MARGIN.match(line)
@@ -237,12 +236,15 @@ def _unclosed(lines: list[str], opening: _Fence, end: int) -> Iterator[_Candidat
 def _body(opening: _Fence, inner: list[str]) -> str:
     """Return the content without the margin that all lines share."""
     quotations = opening.margin.count(">")
-    lines = [_unquoted(line, quotations).removesuffix("\r") for line in inner]
-    indentation = (len(line) - len(line.lstrip(" \t")) for line in lines if line.strip())
-    width = len(opening.margin.rpartition(">")[2][bool(quotations) :])
-    width = min((width, *indentation))
+    lines = [line.removesuffix("\r") for line in inner]
+    if quotations:
+        lines = [_unquoted(line, quotations) for line in lines]
+    if width := len(opening.margin.rpartition(">")[2][bool(quotations) :]):
+        indentation = (len(line) - len(line.lstrip(" \t")) for line in lines if line.strip())
+        width = min((width, *indentation))
+        lines = [line[width:] for line in lines]
     first = [opening.content] if opening.content else []
-    return "".join(f"{line}\n" for line in (*first, *(line[width:] for line in lines)))
+    return "".join(f"{line}\n" for line in (*first, *lines))
 
 
 def _unquoted(line: str, quotations: int) -> str:

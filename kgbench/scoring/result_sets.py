@@ -39,12 +39,11 @@ def term_value(term: str, prefixes: Mapping[str, str]) -> str:
 
 def shorten_iri(iri: str, prefixes: Mapping[str, str]) -> str:
     """Return ``prefix:local`` by the longest namespace that fits, else ``<iri>``."""
-    best = max(
-        (item for item in prefixes.items() if item[1] and iri.startswith(item[1])),
-        key=lambda item: len(item[1]),
-        default=None,
-    )
-    return f"<{iri}>" if best is None else f"{best[0]}:{iri[len(best[1]) :]}"
+    best_prefix, best = "", ""
+    for prefix, namespace in prefixes.items():
+        if len(namespace) > len(best) and iri.startswith(namespace):
+            best_prefix, best = prefix, namespace
+    return f"{best_prefix}:{iri[len(best) :]}" if best else f"<{iri}>"
 
 
 def _character(match: re.Match[str]) -> str:

@@ -44,6 +44,19 @@ def test_cases_are_sent_once(monkeypatch):
     assert verdict.infos["uid"] == "altered"
 
 
+def test_equal_answers_are_judged_once():
+    """An answer that was just judged has its verdict at once, unless its case was replaced."""
+    end_child()
+    question = case(8)
+    answers = ["echo b", "echo a", "echo b", "echo a"]
+    batch = [JudgeRequest(question, (answer,)) for answer in answers]
+    verdicts = judge_batch(batch, PATIENT)
+    assert verdicts[:2] == verdicts[2:]
+    altered = Case(question.iri, "test", "Probe", {}, {"graph": ""}, question.digest, uid="new")
+    [verdict] = judge_batch([JudgeRequest(altered, ("echo a",))], PATIENT)
+    assert verdict.infos["uid"] == "new"
+
+
 def test_cases_beyond_what_a_child_remembers(monkeypatch):
     """With more cases than a process caches, every answer is still judged by its own case."""
     monkeypatch.setattr(judging, "_MOST_CASES", 3)

@@ -61,13 +61,15 @@ def environment(*folders: Path) -> Environment:
 
     Templates in earlier folders take precedence. Every page is rendered with:
 
-    * ``root``: the path of the root; ``base``: the base of IRIs; * ``href(iri)``: the link to an
-    IRI, or ``None``; ``label(iri)``: its label; * ``document(iri, suffix)``: the URL of RDF about
-    an IRI; * ``asset(name)``: the URL of a file in :data:`STATIC`; * ``ask(name, parameters)``: the
-    URL of a declared query; * ``site``: ``navigation`` and ``footer`` (names and paths below the
-    root), ``formats`` (suffixes and media types), ``more`` (where to find more than a page shows),
-    ``live`` (whether pages can follow running benchmarks) and ``revealing`` (whether pages can show
-    reference answers).
+    * ``root``: the path of the root; ``base``: the base of IRIs;
+    * ``href(iri)``: the link to an IRI, or ``None``; ``label(iri)``: its label;
+    * ``document(iri, suffix)``: the URL of RDF about an IRI;
+    * ``asset(name)``: the URL of a file in :data:`STATIC`;
+    * ``ask(name, parameters)``: the URL of a declared query;
+    * ``site``: ``navigation`` and ``footer`` (names and paths below the root), ``formats``
+      (suffixes and media types), ``more`` (where to find more than a page shows), ``live`` (whether
+      pages can follow running benchmarks) and ``revealing`` (whether pages can show reference
+      answers).
     """
     templates = Environment(
         loader=FileSystemLoader([*folders, _TEMPLATES]),

@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from kgbench.analysis.dialogues import RoundView, VerdictView
 from kgbench.pages.measures import Measure, Measures
+from kgbench.pages.rendering import cell
 
 # from 0 to 1; the number is shown beside it
 _BAR = '<meter value="{:.4g}" aria-hidden="true"></meter>'
@@ -17,7 +19,7 @@ _UNKNOWN = Measure("", "", "", "", None, None, None, None)
 
 
 class Score(NamedTuple):
-    """A score as text; ``bar`` draws it if its range is known; ``cells`` are table cells of both.
+    """A score as text; ``bar`` draws it if its range is known; ``row`` is a table row of all.
 
     The markup is built here and not in a template for speed, because pages have many scores.
     """
@@ -25,7 +27,7 @@ class Score(NamedTuple):
     name: str
     text: str
     bar: Markup
-    cells: Markup
+    row: Markup
     perfect: bool
 
 
@@ -64,11 +66,25 @@ class Grouped(NamedTuple):
     best: list[Best]
     perfects: int
 
+    @property
+    def short_table(self) -> Markup:
+        """The rows of a table of :attr:`short`."""
+        return Markup("").join(score.row for score in self.short)
+
+    @property
+    def perfect_list(self) -> str:
+        """The names and values of :attr:`perfect`."""
+        return ", ".join(f"{score.name} {score.text}" for score in self.perfect)
+
 
 def grouped(verdict: VerdictView, known: Measures) -> Grouped:
     """Group the scores of ``verdict``; metrics that are not ``known`` have no best value."""
     main = known.main if verdict.round is None else known.of_answer
-    scores = {name: _score(name, value, known) for name, value in verdict.scores}
+    scores = {
+        # Minus zero, which equals zero, is shown as zero.
+        name: _score(name, value + 0.0, known.by_name.get(name, _UNKNOWN))
+        for name, value in verdict.scores
+    }
     single = [
         score for score in scores.values() if known.by_name.get(score.name, _UNKNOWN).base is None
     ]
@@ -117,14 +133,14 @@ def conversation_context(
     }
 
 
-def _score(name: str, value: float, known: Measures) -> Score:
-    measure = known.by_name.get(name, _UNKNOWN)
+@lru_cache(maxsize=10_000)
+def _score(name: str, value: float, measure: Measure) -> Score:
     share = measure.share(value)
     text = f"{value:.4g}"
     bar = "" if share is None else _BAR.format(share)
-    cells = f"<td>{bar}</td><td>{text}</td>"
-    # The markup contains only numbers.
-    return Score(name, text, Markup(bar), Markup(cells), measure.is_perfect(value))  # noqa: S704
+    row = f'<tr><th scope="row">{escape(cell(name))}</th><td>{bar}</td><td>{text}</td></tr>'
+    # Apart from the escaped name, the markup contains only numbers.
+    return Score(name, text, Markup(bar), Markup(row), measure.is_perfect(value))  # noqa: S704
 
 
 def _aggregates(scores: dict[str, Score], known: Measures) -> tuple[_Aggregates, _Aggregates]:

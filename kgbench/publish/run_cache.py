@@ -56,12 +56,12 @@ class CachedQuadRedactor(QuadRedactor):
 
     def graph(self, name: str) -> Iterator[list[ox.Quad]]:
         """Yield the published quads of a graph by subject, in the order on disk."""
-        statements_about = self._cached_run.quads.quads_for_pattern
+        quads = self._cached_run.quads
         for group in self._cached_run.groups[name]:
             published = self.subject(group)
             subject = group[0].subject
             # Statements about some subjects are in several graphs.
-            if sum(1 for _ in statements_about(subject, None, None)) == len(group):
+            if quads.count_about(subject) == len(group):
                 self._known[subject] = published
             if published:
                 yield published

@@ -41,7 +41,7 @@ class IndexedQuads:
     ['<urn:a>']
     """
 
-    def __init__(self, quads: Iterable[Any] = (), beneath: Quads | None = None) -> None:
+    def __init__(self, quads: Iterable[Any] = (), beneath: IndexedQuads | None = None) -> None:
         self._beneath = beneath
         self._by_subject: dict[Any, list[Any]] = {}
         self._by_predicate: dict[Any, list[Any]] = {}
@@ -59,6 +59,13 @@ class IndexedQuads:
             known = self._by_subject.get(subject)
             self._by_subject[subject] = group if known is None else [*known, *group]
         return groups
+
+    def count_about(self, subject: Any) -> int:
+        """Return the number of quads about a subject."""
+        own = len(self._by_subject.get(subject, ()))
+        if self._beneath is None:
+            return own
+        return own + self._beneath.count_about(subject)
 
     def quads_for_pattern(
         self, subject: Any, predicate: Any, value: Any, graph_name: Any = None, /
@@ -104,8 +111,8 @@ def by_subject(quads: Iterable[ox.Quad]) -> Statements:
     """Return the properties of each subject, in the order of the quads."""
     index: dict[str, dict[str, dict[Any, None]]] = {}
     for subject, predicate, value, _ in quads:
-        values = index.setdefault(name(subject), {}).setdefault(predicate.value, {})
-        values[value] = None
+        key = subject.value if isinstance(subject, ox.NamedNode) else name(subject)
+        index.setdefault(key, {}).setdefault(predicate.value, {})[value] = None
     return {
         subject: {predicate: list(values) for predicate, values in properties.items()}
         for subject, properties in index.items()

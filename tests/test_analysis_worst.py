@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import pytest
 
-from kgbench.analysis.worst import ScoredDialogue, worst
+from kgbench.analysis.selection import select
+from kgbench.analysis.worst import ScoredDialogue, main_values, worst, worst_dialogues
 from kgbench.errors import QueryError
 from kgbench.rdf import queries
+from tests.analysis_store import small
 
 
 def test_long_lists_are_left_out_of_a_query_for_people():
@@ -36,3 +38,20 @@ def test_errors_count_as_bad_where_they_are_many():
     ]
     assert [one.dialogue for one in worst(scored)] == ["run/3", "run/1", "run/2"]
     assert [one.metric for one in worst(scored, 1)] == ["errors"]
+
+
+@pytest.mark.parametrize("limit", [1, 2, 5, 9, 1_000])
+def test_the_worst_are_found_by_their_values(limit):
+    """Reading only the worst values finds the same dialogues as reading all values."""
+    store = small()
+    selection = select(store)
+    every = list(main_values(store, selection))
+    wanted = worst((value for value in every if value.badness < 1), limit)
+    found = worst_dialogues(store, selection, limit)
+    assert found == wanted
+    assert len(found) == min(limit, 9)
+    values = {value.value for value in every}
+    assert len(values) > 2
+    low = min(values)
+    read = [value.value for value in main_values(store, selection, [low])]
+    assert read == [low] * sum(value.value == low for value in every)

@@ -191,6 +191,18 @@ def metric_parameter(metrics: Sequence[str], graphs: Sequence[str]) -> list[str]
     return list(metrics) if len(metrics) * len(graphs) <= _MOST else None
 
 
+def value_parameter(
+    values: Sequence[float] | None, metric: Sequence[str] | None, graphs: Sequence[str]
+) -> Sequence[float] | None:
+    """Return ``values`` as the parameter of a query, or ``None`` for all values.
+
+    ``metric`` is the result of :func:`metric_parameter`, with whose values these are combined.
+    """
+    if values is None or metric is None:
+        return None
+    return values if len(values) * len(metric) * len(graphs) <= _MOST else None
+
+
 def _parts(store: Store, pass_graphs: Sequence[str], latest: bool | None) -> _Parts:
     counts_of = {} if latest else stored_counts.graphs(store)
     return _Parts(

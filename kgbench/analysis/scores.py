@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import NamedTuple
@@ -188,30 +188,40 @@ def histograms(
 
 
 def score_rows(
-    store: Store, selection: Selection, metrics: Iterable[str], *, model: str | None = None
+    store: Store,
+    selection: Selection,
+    metrics: Iterable[str],
+    *,
+    model: str | None = None,
+    values: Sequence[float] | None = None,
 ) -> Iterator[ScoreRow]:
-    """Yield every single value of ``metrics`` (IRIs), of one ``model`` (IRI) if given."""
+    """Yield every single value of ``metrics`` (IRIs), of one ``model`` (IRI) if given.
+
+    ``values`` are the wanted ones, a hint by which the engine reads less; other values may come.
+    """
     later = SupersedingMetrics(store, selection)
     selected = selection_test(store, selection)
     narrowed = narrowing(store, selection)
     queried = later.with_later(metrics)
     queried_set = set(queried)
+    metric = counting.metric_parameter(queried, selection.pass_graphs)
     for row in queries.run(
         store,
         "score-rows",
         passGraph=list(selection.pass_graphs),
-        metric=counting.metric_parameter(queried, selection.pass_graphs),
+        metric=metric,
         model=narrowed["model"] if model is None else model,
         task=narrowed["task"],
+        value=counting.value_parameter(values, metric, selection.pass_graphs),
         latest=selection.latest,
     ):
-        task, metric = row["task"].value, row["metric"].value
-        if metric not in queried_set or not selected(row["model"].value, task):
+        task, recorded = row["task"].value, row["metric"].value
+        if recorded not in queried_set or not selected(row["model"].value, task):
             continue
         yield ScoreRow(
             row["model"].value,
             task,
-            later.of_task(task, metric),
+            later.of_task(task, recorded),
             stored_counts.round_of(row),
             row["case"].value,
             int(row["iteration"].value),

@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from kgbench.analysis import scores as fetch
@@ -38,11 +39,16 @@ class ScoredDialogue(NamedTuple):
         It is 1 minus the value for a metric whose lower values are better, so that 0 errors are as
         good as a full score of 1.
         """
-        return self.value if self.higher_is_better else 1 - self.value
+        return badness(self.value, higher_is_better=self.higher_is_better)
 
     def as_json(self) -> dict[str, object]:
         """Return value, metric and dialogue as a JSON object."""
         return {name: getattr(self, name) for name in self._fields[:-1]}
+
+
+def badness(value: float, *, higher_is_better: bool) -> float:
+    """Return the sort key of a value; see :attr:`ScoredDialogue.badness`."""
+    return value if higher_is_better else 1 - value
 
 
 def worst(values: Iterable[ScoredDialogue], limit: int = MOST) -> list[ScoredDialogue]:
@@ -74,19 +80,63 @@ def _order(scored: ScoredDialogue) -> tuple[float, int, str, str, int, str]:
 def worst_dialogues(store: Store, selection: Selection, limit: int = MOST) -> list[ScoredDialogue]:
     """Return the worst dialogues of a selection by the main metrics of their tasks.
 
-    Dialogues with a full score are left out.
+    Dialogues with a full score are left out. Counts tell which values are the worst, so that only
+    dialogues with these values are read, and none of a million with a full score.
     """
-    return worst((value for value in main_values(store, selection) if value.badness < 1), limit)
+    levels = sorted(_counted_values(store, selection).items())
+    wanted, taken = limit, 0
+    while True:
+        total = 0
+        while taken < len(levels) and total < wanted:
+            total = sum(times for _, times in levels[: taken + 1])
+            taken += 1
+        if not taken:
+            return []
+        end = levels[taken - 1][0][0]
+        while taken < len(levels) and levels[taken][0][0] == end:  # ties are sorted by iteration
+            taken += 1
+        values = sorted({value for (_, value), _ in levels[:taken]})
+        read = main_values(store, selection, values)
+        found = worst((value for value in read if value.badness <= end), limit)
+        if len(found) == limit or taken == len(levels):
+            return found
+        wanted *= 2  # a dialogue can have several values
 
 
-def main_values(store: Store, selection: Selection) -> Iterator[ScoredDialogue]:
-    """Yield the values of the main metric of every task, each with its dialogue."""
+def _counted_values(store: Store, selection: Selection) -> dict[tuple[float, float], int]:
+    """Return how often the main metrics have each value below a full score, by badness."""
+    metrics = fetch.metrics(store)
+    main_scores = _main_scores(store, selection)
+    counts: dict[tuple[float, float], int] = defaultdict(int)
+    of_cells = fetch.histograms(store, selection, {metric for _, metric in main_scores})
+    for (_, task, metric, _), histogram in of_cells.items():
+        if (task, metric) in main_scores:
+            for value, times in histogram.counts.items():
+                badness_ = badness(value, higher_is_better=metrics[metric].higher_is_better)
+                if badness_ < 1:
+                    counts[badness_, value] += times
+    return counts
+
+
+def _main_scores(store: Store, selection: Selection) -> set[tuple[str, str]]:
+    """Return the selected tasks with their main metrics (IRIs)."""
+    tasks = fetch.tasks(store).items()
+    chosen = {iri: task for iri, task in tasks if task.fits(selection.tasks)}
+    scores = score_set("main").scores(chosen, fetch.metrics(store))
+    return {(score.task, score.metric) for score in scores}
+
+
+def main_values(
+    store: Store, selection: Selection, values: Sequence[float] | None = None
+) -> Iterator[ScoredDialogue]:
+    """Yield the values of the main metric of every task, each with its dialogue.
+
+    ``values`` are the wanted ones, a hint by which the engine reads less.
+    """
     tasks, metrics, models = fetch.tasks(store), fetch.metrics(store), fetch.models(store)
-    chosen = {iri: task for iri, task in tasks.items() if task.fits(selection.tasks)}
-    main_scores = {
-        (score.task, score.metric) for score in score_set("main").scores(chosen, metrics)
-    }
-    for row in fetch.score_rows(store, selection, {metric for _, metric in main_scores}):
+    main_scores = _main_scores(store, selection)
+    main_metrics = {metric for _, metric in main_scores}
+    for row in fetch.score_rows(store, selection, main_metrics, values=values):
         if (row.task, row.metric) in main_scores:
             metric = metrics[row.metric]
             yield ScoredDialogue(

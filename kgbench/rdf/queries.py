@@ -290,6 +290,7 @@ _WRITERS: Mapping[str, Callable[[str | float], str]] = {
     XSD.string: lambda value: terms.string(str(value)),
     XSD.integer: _integer,
     XSD.boolean: _boolean,
+    XSD.double: lambda value: terms.double(float(value)),
 }
 
 

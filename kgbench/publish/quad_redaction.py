@@ -8,7 +8,8 @@ store.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from functools import cache
 from itertools import groupby
 from typing import Any, NamedTuple, cast
 
@@ -181,7 +182,7 @@ class QuadRedactor:
         if isinstance(subject, ox.Triple):
             return  # kgbench writes no quoted triples, and they could contain anything
         published_subject = self._published_term(subject)
-        graphs = _Cache(self._published_term)
+        published_graph = cache(self._published_term)
         # Unpacked once, because pyoxigraph makes a new object at each access to a part of a quad.
         for _, recorded_predicate, recorded, graph in quads:
             predicate, value = recorded_predicate, cast("Any", recorded)
@@ -202,7 +203,7 @@ class QuadRedactor:
                     value = self._literal(subject, name, value, kinds)
             if is_activity and predicate == _ALTERNATE:  # imported from an early publication
                 predicate = _RECORDED_AS
-            yield ox.Quad(published_subject, predicate, value, graphs[graph])
+            yield ox.Quad(published_subject, predicate, value, published_graph(graph))
 
     def _is_sealed(self, subject: Any, kinds: set[str]) -> bool:
         """Return whether the digest of a subject covers something that is left out."""
@@ -373,18 +374,6 @@ class QuadRedactor:
             case_data_quads = self._database.quads_for_pattern(None, _CASE_DATA, None)
             self._gold[""] = frozenset().union(*map(_gold_in, case_data_quads))
         return self._gold[""]
-
-
-class _Cache(dict[Any, Any]):
-    """A cache of a function's results."""
-
-    def __init__(self, function: Callable[[Any], Any]) -> None:
-        super().__init__()
-        self._function = function
-
-    def __missing__(self, key: Any) -> Any:
-        self[key] = result = self._function(key)
-        return result
 
 
 def _gold_in(quad: ox.Quad) -> frozenset[str]:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import shlex
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -83,39 +83,36 @@ def worst_dialogues(store: Store, selection: Selection, limit: int = MOST) -> li
     Dialogues with a full score are left out. Counts tell which values are the worst, so that only
     dialogues with these values are read, and none of a million with a full score.
     """
-    levels = sorted(_counted_values(store, selection).items())
-    wanted, taken = limit, 0
-    while True:
-        total = 0
-        while taken < len(levels) and total < wanted:
-            total = sum(times for _, times in levels[: taken + 1])
-            taken += 1
-        if not taken:
-            return []
-        end = levels[taken - 1][0][0]
-        while taken < len(levels) and levels[taken][0][0] == end:  # ties are sorted by iteration
-            taken += 1
-        values = sorted({value for (_, value), _ in levels[:taken]})
+    found: list[ScoredDialogue] = []
+    values: list[float] = []
+    total, wanted = 0, limit
+    levels = sorted(_levels(store, selection).items())
+    for number, (level, counts) in enumerate(levels, 1):
+        values += counts
+        total += counts.total()
+        if total < wanted and number < len(levels):
+            continue
         read = main_values(store, selection, values)
-        found = worst((value for value in read if value.badness <= end), limit)
-        if len(found) == limit or taken == len(levels):
-            return found
-        wanted *= 2  # a dialogue can have several values
+        found = worst((value for value in read if value.badness <= level), limit)
+        if len(found) == limit:
+            break
+        wanted = 2 * total  # a dialogue can have several values
+    return found
 
 
-def _counted_values(store: Store, selection: Selection) -> dict[tuple[float, float], int]:
-    """Return how often the main metrics have each value below a full score, by badness."""
+def _levels(store: Store, selection: Selection) -> dict[float, Counter[float]]:
+    """Return the values of main metrics below a full score, with their counts, by badness."""
     metrics = fetch.metrics(store)
     main_scores = _main_scores(store, selection)
-    counts: dict[tuple[float, float], int] = defaultdict(int)
+    levels: dict[float, Counter[float]] = defaultdict(Counter)
     of_cells = fetch.histograms(store, selection, {metric for _, metric in main_scores})
     for (_, task, metric, _), histogram in of_cells.items():
         if (task, metric) in main_scores:
             for value, times in histogram.counts.items():
-                badness_ = badness(value, higher_is_better=metrics[metric].higher_is_better)
-                if badness_ < 1:
-                    counts[badness_, value] += times
-    return counts
+                level = badness(value, higher_is_better=metrics[metric].higher_is_better)
+                if level < 1:
+                    levels[level][value] += times
+    return levels
 
 
 def _main_scores(store: Store, selection: Selection) -> set[tuple[str, str]]:

@@ -8,6 +8,7 @@ no time; turns whose texts were left out are absent, because nothing can be judg
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from datetime import UTC, datetime
 from typing import Any
@@ -18,16 +19,7 @@ from kgbench.store.protocol import Store
 from kgbench.store.templates import fill
 from kgbench.vocab import KGB, OUTCOME
 
-_EXTRACTED = """
-OPTIONAL { ?answerNode kgb:extracted ?part }
-BIND(COALESCE(?part, ?whole) AS ?text)
-"""
-_PATTERNS = (
-    (KGB.originalBytes, "?promptText kgb:originalBytes ?promptOriginal"),
-    (KGB.originalBytes, "?text kgb:originalBytes ?original"),
-    (KGB.feedback, "?promptNode kgb:feedback ?feedback"),
-    (KGB.outcome, "?call kgb:outcome ?said"),
-)
+_OPTIONAL = re.compile(r"\s*OPTIONAL \{ \?\w+ kgb:(\w+) \?\w+ \}")
 _NEVER = datetime.min.replace(tzinfo=UTC)  # judges do not need the times of calls
 
 
@@ -52,24 +44,22 @@ def of_execution(store: Store, graph: str, execution: str) -> dict[str, tuple[Tu
 
 def _by_dialogue(store: Store, graph: str, condition: str) -> dict[str, tuple[Turn, ...]]:
     by_dialogue: dict[str, dict[int, Turn]] = {}
-    rows = store.query(
-        fill("dialogue-turn-texts.rq", graph=graph, which=condition, **_optional(store, graph))
-    )
+    rows = store.query(_turns_query(store, graph, condition))
     for dialogue, round_, *columns in rows:
         by_dialogue.setdefault(dialogue.value, {})[int(round_.value)] = _turn(*columns)
     return {name: tuple(turns[k] for k in sorted(turns)) for name, turns in by_dialogue.items()}
 
 
-def _optional(store: Store, graph: str) -> dict[str, str]:
-    """Return the parts of the query for turns that depend on properties in a run's graph."""
-    rows = store.query(fill("turn-properties.rq", graph=graph))
-    present = {row[0].value for row in rows}
-    return {
-        "answered": _EXTRACTED if KGB.extracted in present else "BIND(?whole AS ?text)",
-        "optional": "\n".join(
-            f"OPTIONAL {{ {pattern} }}" for name, pattern in _PATTERNS if name in present
-        ),
-    }
+def _turns_query(store: Store, graph: str, condition: str) -> str:
+    """Return the query for turns, without the optional properties that a run's graph lacks."""
+    present = {row[0].value for row in store.query(fill("turn-properties.rq", graph=graph))}
+    lines = fill("dialogue-turn-texts.rq", graph=graph, which=condition).splitlines()
+    optional = map(_OPTIONAL.fullmatch, lines)
+    return "\n".join(
+        line
+        for line, match in zip(lines, optional, strict=True)
+        if match is None or KGB[match[1]] in present
+    )
 
 
 def _turn(  # noqa: PLR0917 - the columns of the queries for turns, in their order

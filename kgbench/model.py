@@ -162,6 +162,11 @@ class Plan:
     source_ttl: str = ""
     passed_over: tuple[str, ...] = field(default=(), compare=False)
 
+    @property
+    def classes(self) -> frozenset[str]:
+        """The names of the task classes of all tasks."""
+        return frozenset(task.task_class for task in self.tasks)
+
 
 @dataclass(frozen=True, slots=True)
 class Usage:

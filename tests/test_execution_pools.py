@@ -49,7 +49,7 @@ def test_local_pools_have_a_thread_per_processor():
 def test_children_begin_before_there_is_something_to_judge():
     """A started pool has a child process that waits for the first batch."""
     with executor("local:1") as pool:
-        start_children(pool, JudgeLimits())
+        start_children(pool, JudgeLimits(), {"RdfFriendCount"})
         assert pool.submit(lambda: judging._own.process.alive).result()
 
 
@@ -57,7 +57,7 @@ def test_what_cannot_begin_is_told_by_the_batch():
     """Starting raises nothing; the first batch raises why no child process could be started."""
     unknown = JudgeLimits(engine="nonesuch")
     with executor("local:1") as pool:
-        start_children(pool, unknown)
+        start_children(pool, unknown, ())
         with pytest.raises(EvaluationError, match="no judging process could be started"):
             pool.submit(judge_batch, [friend_count()], unknown).result()
 

@@ -20,7 +20,6 @@ from kgbench.tasks import (
     graphs,
     numbering,
     serialising,
-    sparql_dialogue,
     text_to_sparql,
     texts,
 )
@@ -103,7 +102,8 @@ def judge_without_files() -> None:
     answers = ["", "```sparql\nSELECT\n```", "```sparql\nSELECT ?x { ?x <urn:no> 1 }\n```"]
     expected = [module.judge(case, [answer], executor).next_prompt for answer in answers]
     texts._read.cache_clear()
-    sparql_dialogue.prepare()
+    module.prepare()
+    texts.read_all_shared()
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (0, hard))
     try:

@@ -340,8 +340,9 @@ def tasks(store: Store) -> dict[str, TaskInfo]:
 
 @cache_per_snapshot
 def metrics(store: Store) -> dict[str, MetricInfo]:
-    """Return the metrics of the catalogue, by IRI, in the order of task classes."""
-    rows = sorted(queries.rows(store, "list-metrics"), key=lambda row: (row[4], row[0]))
+    """Return the metrics of all classes that have tasks, by IRI, in the order of task classes."""
+    classes = sorted({task.task_class for task in tasks(store).values()})
+    rows = queries.rows(store, "list-metrics", taskClass=classes)
     return {
         str(iri): MetricInfo(
             str(iri),
@@ -353,7 +354,9 @@ def metrics(store: Store) -> dict[str, MetricInfo]:
             Bounds(_number(low), _number(high)),
             _number(threshold),
         )
-        for iri, name, _, task_class, _, higher, aggregation, base, low, high, threshold in rows
+        for iri, name, _, task_class, _, higher, aggregation, base, low, high, threshold in sorted(
+            rows, key=lambda row: (row[4], row[0])
+        )
     }
 
 

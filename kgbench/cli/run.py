@@ -176,9 +176,9 @@ def run(
         print_estimate(plan, store, run_name, endpoint=endpoint is not None, json_=json_)
         return
     with make_executor(executor) as judges:
-        # Worker processes start while the configuration is read.
-        start_children(judges, JudgeLimits(engine=engine))
         plan = _plan(config, store, overrides)
+        # Child processes start while the store is opened.
+        start_children(judges, JudgeLimits(engine=engine), plan.classes)
         for passed_over in () if json_ else plan.passed_over:
             typer.echo(f"passed over: {passed_over}")
         journal = Journal(log, (lambda line: typer.echo(line, err=True)) if verbose else None)

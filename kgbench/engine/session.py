@@ -192,7 +192,7 @@ async def _judging(
     limits = JudgeLimits(seconds=plan.judge_timeout, engine=settings.engine)
     pool_setting = settings.executor
     pool = executor(pool_setting) if isinstance(pool_setting, str) else pool_setting
-    start_children(pool, limits)
+    start_children(pool, limits, plan.classes)
     try:
         yield JudgeQueue(pool, limits, workers(pool), _asking(store, recorder, plan, settings))
     finally:

@@ -31,7 +31,7 @@ from kgbench.execution.shared_status import SharedStatus
 from kgbench.execution.warming import load, warm_engine, warm_policies, warm_task_class
 from kgbench.execution.watched import WatchedExecutor
 from kgbench.model import Case, Executor, Json, Outcome, TaskModule, Verdict
-from kgbench.tasks import keys, typed_answers
+from kgbench.tasks import keys, texts, typed_answers
 from kgbench.tools.module import ToolModule
 
 _LONGEST_MESSAGE = 1_000
@@ -73,6 +73,7 @@ class _Judge:
         self._policy = warm_policies(setup["policy"])
         self._modules: dict[str, TaskModule | str] = {}
         keys.set_key(setup["task_key"])
+        texts.read_all_shared()
         for name in setup["classes"]:
             try:
                 self._modules[name] = warm_task_class(name)

@@ -18,7 +18,6 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from importlib.metadata import entry_points
 from typing import NamedTuple, TypeAlias
 
 from kgbench.children.endings import ChildEnded, ChildTimeout
@@ -100,12 +99,13 @@ def answer_batch(batch: Sequence[ExecutorRequest], limits: JudgeLimits) -> list[
         raise
 
 
-def start_child(limits: JudgeLimits) -> None:
-    """Start the child of the calling thread, unless it has a suitable one, and wait until ready.
+def start_child(limits: JudgeLimits, classes: frozenset[str]) -> None:
+    """Start the child of the calling thread for cases of ``classes``, unless it has one.
 
-    Raises :class:`~kgbench.errors.EvaluationError` if it cannot be started.
+    Waits until it is ready; raises :class:`~kgbench.errors.EvaluationError` if it cannot be
+    started.
     """
-    _process(limits)
+    _process(limits, classes)
 
 
 def end_child() -> None:
@@ -140,7 +140,7 @@ class _BatchRun:
     def __init__(self, batch: Sequence[ExecutorRequest], limits: JudgeLimits) -> None:
         self._batch = batch
         self._limits = limits
-        self._loads = _loads(batch, limits)
+        self._classes = frozenset(request.case.task_class for request in batch)
         self._verdicts: list[Verdict | ToolRun] = []
         self._sent = 0
         self._trial = _Trial()
@@ -149,7 +149,7 @@ class _BatchRun:
         process: Process | None = None
         while len(self._verdicts) < len(self._batch):
             if process is None or not process.running:
-                process = _process(self._limits, self._loads)
+                process = _process(self._limits, self._classes)
             try:
                 self._send_ahead(process)
                 answer = process.receive(time.monotonic() + self._limits.seconds)
@@ -227,36 +227,50 @@ def _fields(request: ExecutorRequest) -> dict[str, Json]:
     return {"answers": request.answers, "prompts": request.prompts}
 
 
-def _loads(batch: Sequence[ExecutorRequest], limits: JudgeLimits) -> frozenset[str]:
-    """Return the names of the optional parts that a child must load to judge ``batch``.
+def _process(limits: JudgeLimits, classes: frozenset[str]) -> Process:
+    """Return the child of this thread that has ``classes``, and start one if there is none.
 
-    Task classes declare them in ``LOADS``; see :data:`kgbench.execution.warming.LOADERS`.
+    A child has only the classes that it was started for, because loading all takes most of a
+    second. A child that lacks one is replaced by a child with all, so that this happens once.
     """
-    if limits.policy is not None:
-        matches = policies()[limits.policy].columns == "within-row"
-        return frozenset({"row matching"} if matches else ())
-    names = {request.case.task_class for request in batch} & catalogue.task_classes().keys()
-    return frozenset(one for name in names for one in getattr(catalogue.module(name), "LOADS", ()))
-
-
-def _process(limits: JudgeLimits, loads: frozenset[str] = frozenset()) -> Process:
-    """Return the child of this thread, and start one if there is none for these limits."""
-    process = _own.process
-    if process is not None and process.alive:
-        known = process.setup
-        required = (limits.engine, limits.memory_bytes, limits.graphs, limits.policy)
-        matches = (known.engine, known.memory_bytes, known.graphs, known.policy) == required
-        if matches and known.loads >= loads:
-            return process
+    process, setup = _own.process, _setup(limits, classes)
     if process is not None:
+        known = process.setup
+        if replace(known, classes=setup.classes, loads=setup.loads) == setup:  # the same limits
+            has_classes = known.classes >= setup.classes
+            if process.alive and has_classes and known.loads >= setup.loads:
+                return process
+            all_classes = catalogue.classes_with_code()
+            setup = replace(
+                setup,
+                classes=known.classes if has_classes else all_classes,
+                loads=known.loads | setup.loads,
+            )
         process.kill()
     _own.process = None
-    classes = tuple(sorted({point.name for point in entry_points(group="kgbench.tasks")}))
-    _own.process = process = Process(
-        Setup(limits.engine, limits.memory_bytes, classes, limits.graphs, limits.policy, loads)
-    )
+    _own.process = process = Process(setup)
     _own.cases = {}
     return process
+
+
+def _setup(limits: JudgeLimits, classes: frozenset[str]) -> Setup:
+    """Return the setup of a child for cases of ``classes``; unknown ones are left out.
+
+    Task classes declare in ``LOADS`` the optional parts that a child must load for them; see
+    :data:`kgbench.execution.warming.LOADERS`. A policy judges without them.
+    """
+    known = catalogue.classes_with_code() & classes
+    loads: set[str] = set()
+    if limits.policy is None:
+        for name in known - catalogue.unusable().keys():
+            loads.update(getattr(catalogue.module(name), "LOADS", ()))
+    elif policies()[limits.policy].columns == "within-row":
+        loads.add("row matching")
+    if known & catalogue.foreign_classes():  # whose code may use any other class
+        known = catalogue.classes_with_code()
+    return Setup(
+        limits.engine, limits.memory_bytes, known, limits.graphs, limits.policy, frozenset(loads)
+    )
 
 
 def _reference(case: Case) -> dict[str, Json]:

@@ -10,7 +10,7 @@ import math
 import os
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor, Future, InvalidStateError, ThreadPoolExecutor
 from contextlib import suppress
 from importlib import import_module
@@ -61,14 +61,14 @@ def workers(pool: Executor) -> int:
     return number
 
 
-def start_children(pool: Executor, limits: JudgeLimits) -> None:
-    """Start the first children before there are answers to judge, without waiting for them.
+def start_children(pool: Executor, limits: JudgeLimits, classes: Iterable[str]) -> None:
+    """Start the first children for cases of ``classes``, without waiting for them.
 
     Later batches start more children if the first ones are busy. If a child cannot be started, the
     batch that needs it raises the error.
     """
     for _ in range(min(workers(pool), _EARLY)):
-        pool.submit(start_child, limits)
+        pool.submit(start_child, limits, frozenset(classes))
 
 
 class DaskPool(Executor):

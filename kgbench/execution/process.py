@@ -40,7 +40,7 @@ class Setup:
 
     engine: str
     memory_bytes: int
-    classes: tuple[str, ...]
+    classes: frozenset[str]
     graphs: tuple[tuple[str, str], ...]
     policy: str | None = None
     loads: frozenset[str] = frozenset()
@@ -134,7 +134,7 @@ class Process:
                 "board": board,
                 "engine": self.setup.engine,
                 "memory_bytes": self.setup.memory_bytes,
-                "classes": self.setup.classes,
+                "classes": sorted(self.setup.classes),
                 "graphs": self.setup.graphs,
                 "policy": self.setup.policy,
                 "loads": sorted(self.setup.loads),

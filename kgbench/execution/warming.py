@@ -3,16 +3,13 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Iterable, Mapping
 
-from kgbench.errors import ResourceError
 from kgbench.model import Executor, TaskModule
 from kgbench.policies import within_rows
 from kgbench.policies.policy import Policy, policies
 from kgbench.scoring import json_ld
 from kgbench.tasks import catalogue, texts
-from kgbench.tasks.encryption import SUFFIX
 from kgbench.validation import foreign
 
 _DOCUMENTS = {
@@ -54,7 +51,6 @@ LOADERS: Mapping[str, Callable[[], None]] = {
     "PyLD": json_ld.load,
 }
 """Optional parts that task classes may name in ``LOADS``."""
-_MOST_TEXT = 1 << 20  # bytes; larger files beside a task are graphs, which are in the cases
 
 
 def warm_engine(engine: Executor) -> None:
@@ -87,15 +83,14 @@ def warm_policies(name: str | None) -> Policy | None:
 def warm_task_class(name: str) -> TaskModule:
     """Load the module of a task class, its declaration and the texts beside it.
 
-    A module that reads other resources when judging has a function ``prepare()`` to load them.
+    A module that reads other resources when judging has a function ``prepare()`` to load them. One
+    that judges by the code of another class names that class as ``JUDGED_AS``.
     """
     module = catalogue.module(name)
-    folder = catalogue.folder(name)
-    for path in sorted(folder.iterdir()):
-        file = path.name.removesuffix(SUFFIX)
-        if file.endswith((".txt", ".json")) and path.stat().st_size <= _MOST_TEXT:
-            with contextlib.suppress(ResourceError):  # reported when the text is used
-                texts.text(name, file)
+    texts.read_all(catalogue.folder(name))
+    judged_as = getattr(module, "JUDGED_AS", None)
+    if judged_as is not None:
+        warm_task_class(judged_as)
     prepare = getattr(module, "prepare", None)
     if prepare is not None:
         prepare()

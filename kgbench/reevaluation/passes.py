@@ -117,14 +117,16 @@ def reevaluate_each(
         policy = policies.policy(policies.ON_VARIANTS)
         limits = on_variants.limits(limits, variants)
     asking = None if endpoint is None else asking_of(Endpoint(endpoint, limits.seconds), policy)
-    start_children(executor, limits)
+    selected = selection or Selection()
     recorded = RecordedCases(store)
 
     def parts() -> Iterator[tuple[Progress, Part]]:
-        for run, against in runs:
+        for number, (run, against) in enumerate(runs):
             run_pass = RunPass(recorded, run, against, asking, policy, variants=variants)
+            if number == 0:
+                start_children(executor, limits, run_pass.classes(selected))
             yield run_pass, ()
-            yield from run_pass.parts(selection or Selection())
+            yield from run_pass.parts(selected)
             yield None, ()
 
     def explained(run_pass: RunPass) -> None:

@@ -159,6 +159,11 @@ class RunPass:
             blocks.append(self.recorder.pass_metrics(self._superseded))
         return [Block(self._store.iris.catalogue, software.entry(self._store.iris)), *blocks]
 
+    def classes(self, selection: Selection) -> set[str]:
+        """Return the names of the task classes that judge the selected dialogues."""
+        executions = self._executions(selection)
+        return {successors.successor(task.task_class) for _, task in executions}
+
     def parts(self, selection: Selection) -> Iterator[tuple[Task, Part]]:
         """Yield the selected dialogues with their cases, in parts of one task each."""
         for execution, recorded in self._executions(selection):

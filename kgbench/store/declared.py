@@ -9,6 +9,7 @@ treatment of blank nodes does not matter.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -25,6 +26,8 @@ from kgbench.store.templates import fill
 from kgbench.vocab import KGB
 
 _AT_ONCE = 500  # subjects removed by one update, because servers limit its size
+# A blank node as subject or object of a line of N-Triples; literals contain no line breaks.
+_BLANK = re.compile(r"_:(?:(?<=\n_:)(\w+)(?= )|(?<= _:)(\w+)(?= \.\n))")
 
 
 class _Target(Protocol):
@@ -95,19 +98,15 @@ def _lines_and_subjects(
     contents: tuple[tuple[Path, bytes], ...], base: str
 ) -> tuple[tuple[str, ...], frozenset[str]]:
     """Return the triples of the files as N-Triples lines, and their subjects."""
-    lines: list[str] = []
-    subjects: set[str] = set()
-    for path, content in contents:
-        for triple in _skolemised(content, path, Iris(base)):
-            lines.append(f"{triple} .")
-            subjects.add(str(triple.subject))
-    return tuple(lines), frozenset(subjects)
+    lines = [line for path, content in contents for line in _skolemised(content, path, Iris(base))]
+    return tuple(lines), frozenset(line.split(" ", 1)[0] for line in lines)
 
 
 def triples(iris: Iris) -> Iterator[ox.Triple]:
     """Yield all declared triples, as :func:`load` writes them."""
     for path in files():
-        yield from _skolemised(path.read_bytes(), path, iris)
+        lines = "\n".join(_skolemised(path.read_bytes(), path, iris))
+        yield from (quad.triple for quad in ox.parse(lines, ox.RdfFormat.N_TRIPLES))
 
 
 def foreign(path: Path, iris: Iris) -> list[str]:
@@ -117,19 +116,17 @@ def foreign(path: Path, iris: Iris) -> list[str]:
     """
     content = path.read_bytes()
     mark = hashlib.sha256(content).hexdigest()[:12]
-    return [f"{triple} ." for triple in _skolemised(content, path, iris, f"{mark}-")]
+    return _skolemised(content, path, iris, f"{mark}-")
 
 
-def _skolemised(content: bytes, path: Path, iris: Iris, mark: str = "") -> Iterator[ox.Triple]:
-    """Yield the triples of a Turtle file with deterministic IRIs for its blank nodes (RDFC-1.0)."""
+def _skolemised(content: bytes, path: Path, iris: Iris, mark: str = "") -> list[str]:
+    """Return a Turtle file as N-Triples, with deterministic IRIs for its blank nodes (RDFC-1.0)."""
     dataset = ox.Dataset(quads(content, iris.base))
     dataset.canonicalize(ox.CanonicalizationAlgorithm.RDFC_1_0)
+    written = ox.serialize(dataset, format=ox.RdfFormat.N_TRIPLES)
+    assert written is not None
     prefix = f"{iris.base}genid/{path.parent.name}-{path.stem}-{mark}"
-
-    def named(term: object) -> object:
-        return ox.NamedNode(prefix + term.value) if isinstance(term, ox.BlankNode) else term
-
-    for quad in dataset:
-        yield ox.Triple(named(quad.subject), quad.predicate, named(quad.object))  # type: ignore[arg-type]
+    lines = _BLANK.sub(rf"<{prefix}\1\2>", "\n" + written.decode()).split("\n")[1:-1]
     if path.parent.name == "queries" and path.stem in queries.names():
-        yield from query_examples.text_triples(path.stem)
+        lines += [f"{triple} ." for triple in query_examples.text_triples(path.stem)]
+    return lines

@@ -43,12 +43,24 @@ def task_class(name: str) -> TaskClass:
 
     Raises :class:`~kgbench.errors.TaskError` if it is unknown.
     """
+    if name in _own_folders():  # the only declaration that a judging child reads
+        return _own_class(name)
     declared = _task_classes().get(name)
     if declared is None:
         if name in unusable():
             raise TaskError(f"the task class '{name}' cannot be used: {unusable()[name]}")
         raise TaskError(f"there is no task class '{name}': {nearest(name, _task_classes())}")
     return declared
+
+
+def classes_with_code() -> frozenset[str]:
+    """Return the names of all task classes that have a module."""
+    return frozenset(_entry_points())
+
+
+def foreign_classes() -> frozenset[str]:
+    """Return the names of the task classes that other packages have a module for."""
+    return classes_with_code() - _own_folders().keys()
 
 
 def unusable() -> Mapping[str, str]:
@@ -145,8 +157,8 @@ def metric_iris(class_name: str) -> dict[str, str]:
 
 def folder(class_name: str) -> Path:
     """Return the folder with the declaration, prompts and cases of a task class."""
-    task_class(class_name)
-    return _folders()[class_name]
+    task_class(class_name)  # raises if it is unknown
+    return _own_folders().get(class_name) or _foreign_folder(class_name)
 
 
 def foreign_declaration(name: str, version: str) -> Path | None:
@@ -157,13 +169,12 @@ def foreign_declaration(name: str, version: str) -> Path | None:
     task_class = _task_classes().get(name)
     if task_class is None or task_class.version != version:
         return None
-    folder = _folders()[name]
-    return None if folder.parent == resources.folder("tasks") else folder / DECLARATION
+    return None if name in _own_folders() else _foreign_folder(name) / DECLARATION
 
 
 def clear_caches() -> None:
     """Clear the caches, so that installed and declared task classes are looked up again."""
-    for cached in (_task_classes, _own, _foreign, _own_folders, _entry_points, _module):
+    for cached in (_task_classes, _own, _own_class, _foreign, _own_folders, _entry_points, _module):
         cached.cache_clear()
 
 
@@ -175,9 +186,14 @@ def _task_classes() -> Mapping[str, TaskClass]:
 @cache
 def _own() -> Mapping[str, TaskClass]:
     classes: dict[str, TaskClass] = {}
-    for name, folder in sorted(_own_folders().items()):
-        classes[name] = _declared(name, folder, classes)
+    for name in sorted(_own_folders()):
+        classes[name] = _with_new_labels(_own_class(name), classes)
     return classes
+
+
+@cache
+def _own_class(name: str) -> TaskClass:
+    return _declared(name, _own_folders()[name])
 
 
 @cache
@@ -185,32 +201,34 @@ def _foreign() -> tuple[Mapping[str, TaskClass], Mapping[str, str]]:
     """Return the usable task classes of other packages, and the errors of the unusable ones."""
     usable: dict[str, TaskClass] = {}
     errors: dict[str, str] = {}
-    for name in sorted(_entry_points().keys() - _own_folders().keys()):
+    for name in sorted(foreign_classes()):
         try:
-            usable[name] = _declared(name, _foreign_folder(name), {**_own(), **usable})
+            declared = _declared(name, _foreign_folder(name))
+            usable[name] = _with_new_labels(declared, {**_own(), **usable})
         except Exception as error:  # noqa: BLE001 - code of other packages may raise anything
             errors[name] = f"{_entry_points()[name].value}: {str(error) or type(error).__name__}"
     return usable, errors
 
 
-def _declared(name: str, folder: Path, others: Mapping[str, TaskClass]) -> TaskClass:
-    """Return the task class in a folder; its labels must differ from those of the ``others``."""
+def _declared(name: str, folder: Path) -> TaskClass:
+    """Return the task class in a folder, which must have the given name."""
     task_class = declaration.read(folder / DECLARATION)
     if task_class.name != name:
         raise ResourceError(f"{folder / DECLARATION} declares {task_class.name} instead of {name}")
+    return task_class
+
+
+def _with_new_labels(task_class: TaskClass, others: Mapping[str, TaskClass]) -> TaskClass:
+    """Return a task class; raise an error if ``others`` have tasks with the same labels."""
     labels = {task.label: other.name for other in others.values() for task in other.tasks}
     for task in task_class.tasks:
         if task.label in labels:
             raise ResourceError(
-                f"the task label {task.label} is declared by {labels[task.label]} and {name}"
+                f"the task label {task.label} is declared by {labels[task.label]} and "
+                f"{task_class.name}"
             )
-        labels[task.label] = name
+        labels[task.label] = task_class.name
     return task_class
-
-
-def _folders() -> Mapping[str, Path]:
-    """Return the folder of each task class."""
-    return {**_own_folders(), **{name: _foreign_folder(name) for name in _foreign()[0]}}
 
 
 @cache

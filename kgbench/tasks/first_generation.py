@@ -20,6 +20,7 @@ class FirstGeneration:
     def __init__(self, name: str, successor: ModuleType) -> None:
         self.NAME = name
         self.NEEDED: Sequence[str] = getattr(successor, "NEEDED", ())
+        self.JUDGED_AS: str = successor.NAME
         self._successor = successor
 
     def cases(self, task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
@@ -48,7 +49,7 @@ class FirstGeneration:
 
     def _newer(self, task: Task) -> Task:
         parameters = {**task.parameters, "graphFormat": "turtle"}
-        return catalogue.make_task(self._successor.NAME, task.label, parameters)
+        return catalogue.make_task(self.JUDGED_AS, task.label, parameters)
 
 
 class _Connection(FirstGeneration):

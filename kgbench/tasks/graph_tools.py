@@ -29,7 +29,6 @@ _MOST: Final = 100
 _MOST_TEXT: Final = 40_000  # characters of one result
 _MOST_STATEMENTS: Final = 5_000  # as in outgoing.rq and incoming.rq
 _VOID: Final = "void"
-_QUERIES: Final = ("outgoing.rq", "incoming.rq")
 _CACHED: Final = 2  # graphs whose indexes and schemas are in memory
 # Strings, IRIs and comments, which cannot contain keywords; then the keyword.
 _ORDERS: Final = re.compile(
@@ -140,8 +139,6 @@ def schema(graph: str) -> str:
 
 def prepare() -> None:
     """Load what the tools need, for judging processes, which cannot open files."""
-    for name in _QUERIES:
-        texts.shared(FOLDER, name)
     unicodedata.normalize("NFKD", "\u00e9")  # loads its data on first use
     LabelIndex(()).search("a", None, 1)
 

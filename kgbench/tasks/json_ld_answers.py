@@ -44,9 +44,3 @@ def feedback(answer: JsonAnswer, error: str) -> tuple[str, str]:
     if answer.text is None:
         return texts.shared(FOLDER, "feedback-no-block.txt"), "format"
     return texts.shared_filled(FOLDER, "feedback-error.txt", message=error), "syntax"
-
-
-def prepare() -> None:
-    """Read the feedback prompts for judging processes, which cannot open files."""
-    for name in ("feedback-no-block.txt", "feedback-error.txt"):
-        texts.shared(FOLDER, name)

@@ -121,9 +121,6 @@ def fenced(mapping: str) -> str:
 
 
 def prepare() -> None:
-    """Read the feedback prompts and let SQLite load its parts; judging processes open no files."""
-    turtle_answers.prepare()
-    for name in ("feedback-error.txt", "feedback-differences.txt"):
-        texts.shared(FOLDER, name)
+    """Let SQLite load its parts, because judging processes cannot open files."""
     mapping = [quad.triple for quad in ox.parse(_PROBE, ox.RdfFormat.TURTLE)]
     execute_mapping(mapping, Data({}, {"t": Table((("a", "TEXT"),), (("b",),))}))

@@ -130,13 +130,6 @@ def reference(case: Case) -> str:
     return f"```sparql\n{case.data['refSparql'].strip()}\n```"
 
 
-def prepare() -> None:
-    """Read the feedback prompts and open graphs for judging processes, which cannot open files."""
-    graphs.prepare()
-    for name in ("feedback-syntax.txt", "feedback-no-query.txt", "feedback-empty-result.txt"):
-        texts.shared(FOLDER, name)
-
-
 def graph_text(case: Case) -> str | None:
     """Return the graph in the data of a case, as Turtle; ``None`` if it has none."""
     text: str | None = case.data.get("graphTurtle") or case.data.get("graph")

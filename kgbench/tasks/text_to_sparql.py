@@ -15,6 +15,7 @@ from kgbench.model import Case, Executor, Json, Task, Verdict
 from kgbench.tasks import (
     catalogue,
     formats,
+    graphs,
     organisation,
     own_cases,
     sparql_dialogue,
@@ -134,7 +135,7 @@ class QueryTask:
 
     def prepare(self) -> None:
         """Load files for judging processes, which cannot open files."""
-        sparql_dialogue.prepare()
+        graphs.prepare()
 
 
 class QueryFixTask(QueryTask):

@@ -10,6 +10,7 @@ get the plain text without the canary.
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from string import Template
@@ -18,6 +19,9 @@ from kgbench import resources
 from kgbench.errors import ResourceError
 from kgbench.model import Json
 from kgbench.tasks import canary, catalogue, encryption, keys
+
+_ENDINGS = (".txt", ".json", ".rq")
+_MOST_BYTES = 1 << 20  # larger files beside a task are graphs, which are in the cases
 
 
 def text(class_name: str, name: str) -> str:
@@ -51,6 +55,25 @@ def structure(class_name: str, name: str) -> Json:
 def shared_structure(folder: str, name: str) -> Json:
     """Return the JSON file called ``name`` in a folder that task classes share."""
     return _structure(resources.path("tasks", folder) / name)
+
+
+def read_all(folder: Path) -> None:
+    """Read the text files of a folder, for processes that cannot open files later.
+
+    Files of more than 1 MiB are left out.
+    """
+    for path in sorted(folder.iterdir()):
+        name = path.name.removesuffix(encryption.SUFFIX)
+        if name.endswith(_ENDINGS) and path.stat().st_size <= _MOST_BYTES:
+            with suppress(ResourceError):  # reported when the text is used
+                _read(path.with_name(name))
+
+
+def read_all_shared() -> None:
+    """Read the texts that task classes share; see :func:`read_all`."""
+    for folder in resources.folder("tasks").iterdir():
+        if folder.is_dir() and not (folder / catalogue.DECLARATION).is_file():
+            read_all(folder)
 
 
 def clear_caches() -> None:

@@ -57,9 +57,3 @@ def outcome(answer: str, *, usable: bool) -> Outcome:
     if usable:
         return Outcome.SCORED
     return Outcome.UNPARSABLE if answer.strip() else Outcome.EMPTY
-
-
-def prepare() -> None:
-    """Read the feedback prompts for judging processes, which cannot open files."""
-    for name in ("feedback-no-block.txt", "feedback-syntax.txt"):
-        texts.shared(FOLDER, name)

@@ -138,6 +138,7 @@ class DelegatingClass:
     def __init__(self, name: str, published: ModuleType) -> None:
         self.NAME = name
         self.NEEDED: Sequence[str] = getattr(published, "NEEDED", ())
+        self.JUDGED_AS: str = published.NAME
         self._published = published
 
     def prompt(self, case: Case) -> str:
@@ -183,7 +184,7 @@ class TwinDocuments(DelegatingClass):
         They are in the format of ``task`` if it has that parameter.
         """
         parameters = {key: value for key, value in task.parameters.items() if key != "names"}
-        published_task = catalogue.make_task(self._published.NAME, task.label, parameters)
+        published_task = catalogue.make_task(self.JUDGED_AS, task.label, parameters)
         originals: Sequence[Case] = self._published.cases(published_task, suite, seed, _ALL)
 
         def make(iteration: int) -> Case:

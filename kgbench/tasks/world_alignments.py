@@ -41,7 +41,6 @@ _SHORT: Final = {
 _SHOWN: Final = 5  # triples or names that feedback quotes
 _LISTED: Final = 50  # of each kind that the infos list; all are scored
 _LONGEST: Final = 500  # characters of one triple that is quoted
-_FEEDBACK: Final = ("no-correspondences", "unknown", "twice", "incoherent", "too-much")
 
 
 class AnswerCorrespondences(NamedTuple):
@@ -125,13 +124,6 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
 def reference(case: Case) -> str:
     """Return the reference answer: the correspondences."""
     return "\n".join(["```turtle", *(f"{row} ." for row in case.data["axioms"]), "```"])
-
-
-def prepare() -> None:
-    """Read the feedback prompts for judging processes, which cannot open files."""
-    turtle_answers.prepare()
-    for name in _FEEDBACK:
-        texts.text(NAME, f"feedback-{name}.txt")
 
 
 def _correspondences(case: Case, triples: Iterable[ox.Triple]) -> AnswerCorrespondences:

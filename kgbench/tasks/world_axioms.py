@@ -105,11 +105,6 @@ def reference(case: Case) -> str:
     return ontology_answers.fenced([*case.data["declarations"], *case.data["axioms"]])
 
 
-def prepare() -> None:
-    """Read the feedback prompts for judging processes, which cannot open files."""
-    turtle_answers.prepare()
-
-
 def _test_probes(case: Case, axioms: Sequence[ox.Triple], budget: Budget) -> Discrimination:
     """Check for each probe whether axioms and facts entail its goal, as they should or not."""
     refrained: list[bool] = []

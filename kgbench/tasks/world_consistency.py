@@ -85,11 +85,6 @@ def reference(case: Case) -> str:
     return ontology_answers.fenced(reversed(kept))
 
 
-def prepare() -> None:
-    """Read the feedback prompts for judging processes, which cannot open files."""
-    turtle_answers.prepare()
-
-
 def _inconsistency_feedback(closure: Closure) -> str:
     """Return the feedback on an inconsistency."""
     assert closure.clash is not None

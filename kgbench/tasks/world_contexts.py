@@ -106,11 +106,6 @@ def reference(case: Case) -> str:
     return f"```json\n{case.data['context']}\n```"
 
 
-def prepare() -> None:
-    """Read the feedback prompts for judging processes, which cannot open files."""
-    json_ld_answers.prepare()
-
-
 def _document_triples(case: Case, context: Json) -> frozenset[str]:
     return json_ld.rows({CONTEXT: context, **json.loads(case.data["document"])})
 

@@ -34,7 +34,6 @@ _DIRECTIVE: Final = re.compile(r"@?(?:prefix|base)\s", re.IGNORECASE)
 _SHOWN: Final = 5  # triples of each kind that feedback quotes
 _LISTED: Final = 50  # of each kind that the infos list; all are scored
 _LONGEST: Final = 500  # characters of one triple that is quoted
-_FEEDBACK: Final = ("no-block", "syntax", "unknown", "not-equal", "needless")
 
 
 class Change(NamedTuple):
@@ -121,12 +120,6 @@ def reference(case: Case) -> str:
     lines = [f"- {row} ." for row in case.data["removed"]]
     lines += [f"+ {row} ." for row in case.data["added"]]
     return "\n".join(["```diff", *(lines or [SAME]), "```"])
-
-
-def prepare() -> None:
-    """Read the feedback prompts for judging processes, which cannot open files."""
-    for name in _FEEDBACK:
-        texts.text(NAME, f"feedback-{name}.txt")
 
 
 def _read(answer: str, executor: Executor) -> Change:

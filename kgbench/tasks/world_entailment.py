@@ -88,10 +88,5 @@ def reference(case: Case) -> str:
     return ontology_answers.fenced(reversed(case.data["entailed"]))
 
 
-def prepare() -> None:
-    """Read the feedback prompts for judging processes, which cannot open files."""
-    turtle_answers.prepare()
-
-
 def _statement_labels(lines: Sequence[str]) -> set[str]:
     return ontology_answers.axiom_labels(ontology_answers.parse_lines(lines))

@@ -95,10 +95,5 @@ def reference(case: Case) -> str:
     return f"```json\n{case.data['frame']}\n```"
 
 
-def prepare() -> None:
-    """Read the feedback prompts for judging processes, which cannot open files."""
-    json_ld_answers.prepare()
-
-
 def _written(tree: Json) -> str:
     return json.dumps(tree, indent=2)

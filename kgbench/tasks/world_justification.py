@@ -82,11 +82,6 @@ def reference(case: Case) -> str:
     return ontology_answers.fenced(reversed(case.data["justification"]))
 
 
-def prepare() -> None:
-    """Read the feedback prompts for judging processes, which cannot open files."""
-    turtle_answers.prepare()
-
-
 def _entails(case: Case, axioms: Sequence[str]) -> bool:
     (statement,) = parse_lines([case.data["statement"]])
     return entails(parse_lines(axioms), statement)

@@ -21,7 +21,7 @@ from kgbench.errors import TaskError
 from kgbench.model import Case, Executor, Json, Outcome, QueryResult, Task, TaskModule, Verdict
 from kgbench.policies.compare import Reference, compare
 from kgbench.policies.policy import policy
-from kgbench.tasks import catalogue, serialising, sparql_dialogue, texts, typed_answers
+from kgbench.tasks import catalogue, graphs, serialising, sparql_dialogue, texts, typed_answers
 from kgbench.vocab import OWL
 from kgbench.worlds import generator, questions
 from kgbench.worlds.generator import World
@@ -139,7 +139,7 @@ def needs_recorded_results(case: Case) -> bool:  # noqa: ARG001 - none does
 
 def prepare() -> None:
     """Load files and libraries for judging processes, which cannot open files."""
-    sparql_dialogue.prepare()
+    graphs.prepare()
     load_model()
     rows = QueryResult(("a", "b"), (("<urn:a>", "<urn:b>"), ("<urn:b>", "<urn:a>")))
     compare(policy(POLICY), Reference(rows, ordered=True), rows)  # imports lazily loaded modules

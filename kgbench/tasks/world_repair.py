@@ -92,7 +92,6 @@ def reference(case: Case) -> str:
 
 def prepare() -> None:
     """Load files and libraries for judging processes, which cannot open files."""
-    turtle_answers.prepare()
     load_core()
 
 

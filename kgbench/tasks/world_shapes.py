@@ -108,7 +108,6 @@ def reference(case: Case) -> str:
 
 def prepare() -> None:
     """Load files and libraries for judging processes, which cannot open files."""
-    turtle_answers.prepare()
     foreign.load_core()
     load_model()
 

@@ -222,11 +222,7 @@ def reference(case: Case) -> str:
 check = world_questions.check
 
 
-def prepare() -> None:
-    """Load files and libraries for judging processes, which cannot open files."""
-    world_questions.prepare()
-    turtle_answers.prepare()
-    texts.text(NAME, "feedback-no-triples.txt")
+prepare = world_questions.prepare
 
 
 def _listed(rows: Iterable[Row]) -> list[str]:

@@ -102,8 +102,3 @@ def reference(case: Case) -> str:
         for focus, component in case.data["violations"]
     ]
     return "\n".join(["```turtle", f"@prefix sh: <{SH}> .", *results, "```"])
-
-
-def prepare() -> None:
-    """Read the feedback prompts for judging processes, which cannot open files."""
-    turtle_answers.prepare()

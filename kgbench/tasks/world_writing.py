@@ -140,8 +140,6 @@ def prepare() -> None:
     """Load files for judging processes, which cannot open files."""
     graphs.prepare()
     load_model()
-    for name in ("no-text", "syntax", "error", "nothing"):
-        texts.shared(FOLDER, f"feedback-{name}.txt")
 
 
 def _filled(name: str, message: str, text: str) -> str:

@@ -12,8 +12,9 @@ from tests.judging.probing import PROBE
 def probe():
     """Install the probe for a module of tests; no judging process outlives the module."""
     end_child()
-    catalogue.task_classes()  # cached here, so that this process never finds the probe
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(PROBE)
+        catalogue.clear_caches()
         yield
+    catalogue.clear_caches()
     end_child()

@@ -11,14 +11,16 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from kgbench.errors import EvaluationError
-from kgbench.execution import process
-from kgbench.execution.judging import JudgeLimits, judge_batch
+from kgbench.execution import judging, process
+from kgbench.execution.judging import JudgeLimits, JudgeRequest, end_child, judge_batch
 from kgbench.model import Outcome
+from kgbench.tasks import catalogue
 from tests.judging.probing import (
     PATIENCE,
     PATIENT,
     PROBE,
     SMALL,
+    TASKS,
     judge,
     requests,
     running,
@@ -31,6 +33,32 @@ def test_the_child_stays_for_the_next_batch():
     first, second = (judge_batch(requests("echo"), PATIENT)[0].infos["pid"] for _ in range(2))
     assert first == second
     assert judge_batch(requests("echo"), SMALL)[0].infos["pid"] != first
+
+
+def test_a_child_has_the_classes_that_it_needs():
+    """A child has the task class of its first batch; for another one, a child with all starts."""
+    end_child()
+
+    def classes_after(name):
+        task = next(task for task in TASKS.values() if task.task_class == name)
+        module = catalogue.module(name)
+        (given,) = module.cases(task, "test", 0, 1)
+        (verdict,) = judge_batch([JudgeRequest(given, (module.reference(given),))], PATIENT)
+        assert verdict.outcome == Outcome.SCORED
+        return judging._own.process, judging._own.process.setup.classes
+
+    first, classes = classes_after("RdfFriendCount")
+    assert classes == {"RdfFriendCount"}
+    second, classes = classes_after("TurtleErrorsStatic")
+    assert classes == catalogue.classes_with_code()
+    assert not first.alive
+    second.kill()
+    third, classes = classes_after("RdfFriendCount")
+    assert classes == catalogue.classes_with_code()
+    assert classes_after("RdfSyntaxFixList") == (third, classes)
+    end_child()
+    judge_batch(requests("echo"), PATIENT)
+    assert judging._own.process.setup.classes == catalogue.classes_with_code()  # a foreign class
 
 
 @pytest.mark.parametrize(
@@ -92,7 +120,7 @@ def test_a_child_that_is_never_ready_is_told(tmp_path, monkeypatch, does, why):
     monkeypatch.setattr(sys, "executable", str(interpreter))
     monkeypatch.setattr(process, "_START_LIMIT", PATIENCE if "exit" in does else 0.3)
     with pytest.raises(EvaluationError, match=f"no judging process could be started: .*{why}"):
-        process.Process(process.Setup("oxigraph", 1 << 30, (), ()))
+        process.Process(process.Setup("oxigraph", 1 << 30, frozenset(), ()))
     if "exit" in does:
         assert not running(int((tmp_path / "pid").read_text()))
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from kgbench.analysis.clusters import FEWEST_FOR_INTERVAL, Clusters, Value
@@ -59,7 +59,7 @@ def claim(
         if interval is None:
             return Claim(pooled.n, pooled.mean, missing="one dialogue" if pooled.n else None)
         return Claim(pooled.n, pooled.mean, pooled.standard_error, interval.low, interval.high)
-    clusters = Clusters.of(_values(estimand, cases, weights or {}))
+    clusters = _clusters(estimand, cases, weights or {})
     interval = clusters.interval(bounds)
     if interval is not None:
         return Claim(clusters.number, clusters.mean, clusters.error, interval.low, interval.high)
@@ -120,18 +120,25 @@ def by_task(reached: Repetitions) -> dict[tuple[str, str], dict[Item, Histogram]
     return values
 
 
-def _values(
+def _clusters(
     estimand: Estimand, cases: Mapping[Item, Histogram], weights: Mapping[str, float]
-) -> Iterator[Value]:
-    for item, values in cases.items():
-        weight = weights.get(item.task, 1.0)
-        stratum = {"task": item.task, "case": item, None: None}[estimand.fixed]
-        if estimand.sampled in ("task", "case"):  # one value stands for all of the case
-            cluster = item.task if estimand.sampled == "task" else item
-            yield Value(stratum, cluster, values.mean or 0.0, weight * values.n)
-        else:
-            for number, value in enumerate(values.values()):
-                yield Value(stratum, (item, number), value, weight)
+) -> Clusters:
+    """Return the clusters of the sampled units; a case counts with its number of values."""
+    weighted = [weights.get(item.task, 1.0) for item in cases]
+    strata = [{"task": item.task, "case": item, None: None}[estimand.fixed] for item in cases]
+    if estimand.sampled not in ("task", "case"):
+        return Clusters.of(
+            Value(stratum, (item, number), value, weight)
+            for weight, stratum, (item, values) in zip(weighted, strata, cases.items(), strict=True)
+            for number, value in enumerate(values.values())
+        )
+    sums = [weight * values.n for weight, values in zip(weighted, cases.values(), strict=True)]
+    means = [values.mean or 0.0 for values in cases.values()]
+    if estimand.sampled == "task":
+        tasks = (item.task for item in cases)
+        return Clusters.of(map(Value, strata, tasks, means, sums))
+    totals = [sum_ * mean for sum_, mean in zip(sums, means, strict=True)]
+    return Clusters.each(strata, sums, totals)
 
 
 def _missing(estimand: Estimand, clusters: Clusters) -> str:

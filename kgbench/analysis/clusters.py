@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -78,22 +78,31 @@ class Clusters:
     @classmethod
     def of(cls, values: Iterable[Value]) -> Clusters:
         """Group values into clusters."""
-        import numpy as np
-
-        numbers_of_strata: dict[Hashable, int] = {}
-        sums: dict[tuple[int, Hashable], tuple[list[float], list[float]]] = {}
+        sums: dict[tuple[Hashable, Hashable], tuple[list[float], list[float]]] = {}
         for item in values:
-            stratum = numbers_of_strata.setdefault(item.stratum, len(numbers_of_strata))
-            weights, totals = sums.setdefault((stratum, item.cluster), ([], []))
+            weights, totals = sums.setdefault((item.stratum, item.cluster), ([], []))
             weights.append(item.weight)
             totals.append(item.weight * item.value)
-        clusters = cls.of_sums(
-            np.array([stratum for stratum, _ in sums], dtype=int),
-            np.array([math.fsum(weights) for weights, _ in sums.values()]),
-            np.array([math.fsum(totals) for _, totals in sums.values()]),
+        return cls.each(
+            [stratum for stratum, _ in sums],
+            [math.fsum(weights) for weights, _ in sums.values()],
+            [math.fsum(totals) for _, totals in sums.values()],
         )
-        sizes = Counter(stratum for stratum, _ in sums)
-        single = tuple(name for name, number in numbers_of_strata.items() if sizes[number] == 1)
+
+    @classmethod
+    def each(
+        cls, strata: Iterable[Hashable], weights: Sequence[float], totals: Sequence[float]
+    ) -> Clusters:
+        """Make clusters from the name of the stratum, and the sums, of each."""
+        import numpy as np
+
+        numbers: dict[Hashable, int] = {}
+        numbered = [numbers.setdefault(stratum, len(numbers)) for stratum in strata]
+        clusters = cls.of_sums(
+            np.array(numbered, dtype=int), np.array(weights, float), np.array(totals, float)
+        )
+        sizes = Counter(numbered)
+        single = tuple(name for name, number in numbers.items() if sizes[number] == 1)
         return replace(clusters, left_out=single)
 
     @classmethod

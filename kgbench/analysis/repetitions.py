@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from typing import NamedTuple, TypeAlias
 
 from kgbench.analysis import counting
@@ -16,6 +16,7 @@ from kgbench.analysis.score_selectors import Score
 from kgbench.analysis.scores import MetricInfo
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.superseding_metrics import SupersedingMetrics
+from kgbench.record.counts import Cell
 from kgbench.store.protocol import Store
 
 
@@ -33,7 +34,7 @@ class Answers:
     Memory grows with the number of distinct values, not with the repetitions.
     """
 
-    counts: dict[float, int] = field(default_factory=lambda: defaultdict(int))
+    counts: dict[float, int] = field(default_factory=dict)
     dialogues: dict[float, str] = field(default_factory=dict)
 
     @cached_property
@@ -46,9 +47,11 @@ class Answers:
 
         A negative ``count`` retracts values.
         """
-        self.counts[value] += count
-        if not self.counts[value]:
-            del self.counts[value]
+        total = self.counts.get(value, 0) + count
+        if total:
+            self.counts[value] = total
+        else:
+            self.counts.pop(value, None)
         if dialogue is not None:
             self.dialogues[value] = min(dialogue, self.dialogues.get(value, dialogue))
 
@@ -75,17 +78,23 @@ def repetitions(
     selected = fetch.selection_test(store, selection)
     narrowed = fetch.narrowing(store, selection)
     metrics = later.with_later({score.metric for score in chosen.values()})
-    for (model, task, metric), reached in counting.case_values(
+
+    @cache  # cells are few, and cases may be millions
+    def score_of(cell: Cell) -> Score | None:
+        score = chosen.get(cell.task)
+        if score is None or score.metric != later.of_task(cell.task, cell.metric):
+            return None
+        return score if selected(cell.model, cell.task) else None
+
+    for cell, reached in counting.case_values(
         store, selection, metrics, **narrowed, with_dialogues=with_dialogues
     ):
-        score = chosen.get(task)
-        if score is None or score.metric != later.of_task(task, metric):
-            continue
-        if score.round not in (None, reached.round) or not selected(model, task):
-            continue
-        by_item[Item(task, reached.case)][model].add(reached.value, reached.times, reached.dialogue)
-    tasks = fetch.tasks(store)
-    ordered = sorted(by_item, key=lambda item: (tasks[item.task].name, item))
+        score = score_of(cell)
+        if score is not None and score.round in (None, reached.round):
+            answers = by_item[Item(cell.task, reached.case)][cell.model]
+            answers.add(reached.value, reached.times, reached.dialogue)
+    names = {iri: task.name for iri, task in fetch.tasks(store).items()}
+    ordered = sorted(by_item, key=lambda item: (names[item.task], item))
     nonempty = {
         item: {model: answers for model, answers in sorted(by_item[item].items()) if answers.counts}
         for item in ordered

@@ -26,7 +26,7 @@ from kgbench.errors import KgbenchError
 from kgbench.store import checksums
 
 KEPT = 2
-SPARE = 64 << 20  # bytes that an older snapshot may take on a closed store
+SPARE = 64 << 20  # bytes that an older snapshot may take on a closed store, and beside two others
 INTERVAL = 2.0  # minimal seconds between two snapshots
 SHARE = 0.1  # maximal share of time spent on snapshots, which take seconds for large stores
 _log = logging.getLogger("kgbench.store")
@@ -48,10 +48,12 @@ def publish(copy: Callable[[str], None], folder: Path, *, fresh: bool = True) ->
     """Make a new snapshot below ``folder``, and remove old ones that have no readers.
 
     ``copy`` copies the database to a path. ``fresh`` says that files that the newest snapshot lacks
-    were written by this process.
+    were written by this process. A large spare is removed before, because three snapshots of a
+    store that grows can take three times its space.
     """
     folder.mkdir(parents=True, exist_ok=True)
     sweep(folder)
+    remove_large_spares(folder)
     before = [folder.parent / "data", *all_of(folder)[:1]]
     name = f"{_next_number(folder):020d}"
     unfinished = folder / f"{name}.unfinished"

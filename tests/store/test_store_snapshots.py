@@ -6,6 +6,7 @@ from __future__ import annotations
 import fcntl
 import os
 import time
+from pathlib import Path
 
 import pyoxigraph as ox
 import pytest
@@ -145,6 +146,26 @@ def test_a_large_spare_is_removed_unless_it_has_a_reader(folder, database, monke
         assert snapshots.all_of(folder) == [newest, older]
     snapshots.remove_large_spares(folder)
     assert snapshots.all_of(folder) == [newest]
+
+
+def test_a_large_spare_is_removed_before_the_next_snapshot(folder, monkeypatch):
+    """While a snapshot is made, there is one other, unless the spare is small."""
+    newest, older = snapshots.all_of(folder)
+    (older / "1.sst").write_bytes(b"x" * 100)
+    seen = []
+
+    def copy(path):
+        Path(path).mkdir()
+        seen.append(snapshots.all_of(folder))
+
+    small = snapshots.publish(copy, folder)
+    assert seen == [[newest, older]]
+    assert snapshots.all_of(folder) == [small, newest]
+
+    (newest / "2.sst").write_bytes(b"x" * 100)
+    monkeypatch.setattr(snapshots, "SPARE", 99)
+    snapshots.publish(copy, folder)
+    assert seen[1] == [small]
 
 
 def test_a_shared_table_does_not_count_as_the_spares_own(folder, monkeypatch):

@@ -343,6 +343,7 @@ def metrics(store: Store) -> dict[str, MetricInfo]:
     """Return the metrics of all classes that have tasks, by IRI, in the order of task classes."""
     classes = sorted({task.task_class for task in tasks(store).values()})
     rows = queries.rows(store, "list-metrics", taskClass=classes)
+    rows.sort(key=lambda row: (row[4], row[0]))
     return {
         str(iri): MetricInfo(
             str(iri),
@@ -354,9 +355,7 @@ def metrics(store: Store) -> dict[str, MetricInfo]:
             Bounds(_number(low), _number(high)),
             _number(threshold),
         )
-        for iri, name, _, task_class, _, higher, aggregation, base, low, high, threshold in sorted(
-            rows, key=lambda row: (row[4], row[0])
-        )
+        for iri, name, _, task_class, _, higher, aggregation, base, low, high, threshold in rows
     }
 
 
@@ -372,9 +371,7 @@ def _number(text: str | None) -> float | None:
     return None if text is None else float(text)
 
 
-def _names(
-    tasks: list[tuple[str, str, str | None, str | None]],
-) -> list[tuple[str, str]]:
+def _names(tasks: list[tuple[str, str, str | None, str | None]]) -> list[tuple[str, str]]:
     """Name tasks, given as IRIs, labels, versions and sizes; returns IRIs with names.
 
     The version is appended to a label that tasks of several versions share, and the size to a label

@@ -27,6 +27,7 @@ from kgbench.errors import EvaluationError, ResourceError, TaskError
 from kgbench.model import Case
 from kgbench.tasks import bestiary, bestiary_twins, catalogue
 from kgbench.worlds import generator
+from kgbench.worlds.model import load_model
 
 OURS: Final = "bestiary"
 PUBLISHED: Final = "beastiary"
@@ -57,7 +58,12 @@ def text(name: str) -> str:
 
 
 def prepare() -> None:
-    """Open the installed graphs for judging processes, which cannot open files."""
+    """Open the installed graphs for judging processes, which cannot open files.
+
+    Also loads the declarations from which other graphs are generated.
+    """
+    load_model()
+    bestiary_twins.prepare()
     for path in map(_path, _names()):
         if path not in _opened and path.is_file():
             _opened[path] = os.open(path, os.O_RDONLY)

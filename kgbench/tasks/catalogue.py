@@ -43,7 +43,7 @@ def task_class(name: str) -> TaskClass:
 
     Raises :class:`~kgbench.errors.TaskError` if it is unknown.
     """
-    if name in _own_folders():  # the only declaration that a judging child reads
+    if name in _own_folders():  # without reading the other declarations
         return _own_class(name)
     declared = _task_classes().get(name)
     if declared is None:

@@ -110,11 +110,6 @@ class TwinQueries(QueryTask):
         """Return twins of the questions about the graph in the parameters of ``task``."""
         return _cases(task, suite, seed, count, task.parameters["graph"])
 
-    def prepare(self) -> None:
-        """Load files and lists of names for judging processes, which cannot open files."""
-        super().prepare()
-        bestiary_twins.prepare()
-
 
 class TwinFaults(QueryFixTask):
     """The task class of renamed faulty queries, to be corrected."""

@@ -25,7 +25,6 @@ from kgbench.tasks import catalogue, graphs, serialising, sparql_dialogue, texts
 from kgbench.vocab import OWL
 from kgbench.worlds import generator, questions
 from kgbench.worlds.generator import World
-from kgbench.worlds.model import load_model
 
 NAME: Final = "Text2SparqlWorld"
 POLICY: Final = "rows"
@@ -140,6 +139,5 @@ def needs_recorded_results(case: Case) -> bool:  # noqa: ARG001 - none does
 def prepare() -> None:
     """Load files and libraries for judging processes, which cannot open files."""
     graphs.prepare()
-    load_model()
     rows = QueryResult(("a", "b"), (("<urn:a>", "<urn:b>"), ("<urn:b>", "<urn:a>")))
     compare(policy(POLICY), Reference(rows, ordered=True), rows)  # imports lazily loaded modules

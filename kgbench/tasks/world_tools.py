@@ -18,7 +18,6 @@ from kgbench.tasks.graph_questions import GraphQuestions
 from kgbench.tasks.world_questions import world_of
 from kgbench.worlds import generator, hard_questions, questions
 from kgbench.worlds.generator import World
-from kgbench.worlds.model import load_model
 from kgbench.worlds.naming import Chance
 
 
@@ -60,11 +59,6 @@ class WorldTools(GraphQuestions):
                 f"than {_WHOLE} percent"
             )
         generator.sizes(world_of(task, 0))
-
-    def prepare(self) -> None:
-        """Load files for judging processes, also the declaration of worlds."""
-        super().prepare()
-        load_model()
 
 
 _WHOLE: Final = 100  # percent

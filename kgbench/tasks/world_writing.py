@@ -19,7 +19,6 @@ from kgbench.scoring.fences import fenced_blocks
 from kgbench.tasks import catalogue, graphs, texts, world_questions
 from kgbench.tasks.world_questions import graph_name, world_of
 from kgbench.worlds.generator import World
-from kgbench.worlds.model import load_model
 from kgbench.worlds.writing import PREFIXES, TARGET, WritingSheet
 
 ROUNDS: Final = 3
@@ -136,10 +135,7 @@ def reference(case: Case) -> str:
     return f"```sparql\n{case.data['refSparql']}\n```"
 
 
-def prepare() -> None:
-    """Load files for judging processes, which cannot open files."""
-    graphs.prepare()
-    load_model()
+prepare = graphs.prepare
 
 
 def _filled(name: str, message: str, text: str) -> str:

@@ -14,6 +14,7 @@ from kgbench.analysis.selection import Selection
 from kgbench.rdf import queries
 from kgbench.record import stored_counts
 from kgbench.record.counts import Cell, OutcomeKey
+from kgbench.record.stored_counts import metric_parameter
 from kgbench.store.protocol import Store
 from kgbench.vocab import OUTCOME
 
@@ -24,7 +25,6 @@ VALUES = (*COUNTED, "counted-scores", "score-histograms", "round-histograms")
 CASES = (*COUNTED, "counted-cases", "case-histograms")
 SINGLE = (*COUNTED, "counted-cases", "score-rows")
 _FEW = 40  # up to this number of metrics, looking up each is faster than reading all scores
-_MOST = 5_000  # pairs of graphs and metrics in a query: an engine needs 10 kB of memory for each
 
 
 class CaseValue(NamedTuple):
@@ -182,25 +182,17 @@ def outcomes(
         yield stored_counts.ended_of(row), int(row["count"].value)
 
 
-def metric_parameter(metrics: Sequence[str], graphs: Sequence[str]) -> list[str] | None:
-    """Return ``metrics`` (IRIs) as the parameter of a query, or ``None`` for all metrics.
-
-    A query lists all pairs of graphs and metrics. Where these are too many, the result is ``None``,
-    and the caller must drop the rows of other metrics.
-    """
-    return list(metrics) if len(metrics) * len(graphs) <= _MOST else None
-
-
 def value_parameter(
     values: Sequence[float] | None, metric: Sequence[str] | None, graphs: Sequence[str]
 ) -> Sequence[float] | None:
     """Return ``values`` as the parameter of a query, or ``None`` for all values.
 
-    ``metric`` is the result of :func:`metric_parameter`, with whose values these are combined.
+    ``metric`` is the result of :func:`~kgbench.record.stored_counts.metric_parameter`, with whose
+    values these are combined.
     """
     if values is None or metric is None:
         return None
-    return values if len(values) * len(metric) * len(graphs) <= _MOST else None
+    return values if len(values) * len(metric) * len(graphs) <= stored_counts.MOST_PAIRS else None
 
 
 def _parts(store: Store, pass_graphs: Sequence[str], latest: bool | None) -> _Parts:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from statistics import harmonic_mean
@@ -18,7 +19,6 @@ from kgbench.analysis.run_totals import ModelCost, costs_by_model
 from kgbench.analysis.selection import ALL, FIRST, Selection, select
 from kgbench.analysis.tables import Column, Kind, Table, Value
 from kgbench.errors import QueryError, StoreError
-from kgbench.rdf import queries
 from kgbench.record import accounts, reading
 from kgbench.store.protocol import Store
 
@@ -143,13 +143,11 @@ def _per_dialogue(
     )
 
 
-def _complete(store: Store, graph: str) -> dict[str, int]:
+def _complete(store: Store, graph: str) -> Counter[str]:
     """Count the complete dialogues of each model (IRI) in a run."""
-    counts: dict[str, int] = {}
-    for row in queries.run(store, "run-progress", runGraph=graph):
-        if row["state"].value == "complete":
-            model = row["model"].value
-            counts[model] = counts.get(model, 0) + int(row["count"].value)
+    counts: Counter[str] = Counter()
+    for (model, _), states in accounts.progress(store, [graph])[graph].items():
+        counts[model] += states["complete"]
     return counts
 
 

@@ -204,7 +204,7 @@ def score_rows(
     narrowed = narrowing(store, selection)
     queried = later.with_later(metrics)
     queried_set = set(queried)
-    metric = counting.metric_parameter(queried, selection.pass_graphs)
+    metric = stored_counts.metric_parameter(queried, selection.pass_graphs)
     for row in queries.run(
         store,
         "score-rows",

@@ -3,14 +3,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from kgbench.analysis import case_means
 from kgbench.analysis import scores as fetch
 from kgbench.analysis.case_means import Claim, Claims, by_task
 from kgbench.analysis.estimands import CASES
 from kgbench.analysis.histogram import Histogram
 from kgbench.analysis.inference import inference
-from kgbench.analysis.repetitions import repetitions
-from kgbench.analysis.score_selectors import chosen_scores, score_name
+from kgbench.analysis.repetitions import Item, repetitions
+from kgbench.analysis.score_selectors import (
+    Score,
+    chosen_scores,
+    histograms_by_model,
+    score_name,
+)
 from kgbench.analysis.scores import Errors
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.tables import Column, Kind, Table, Value
@@ -34,6 +41,7 @@ COLUMNS = (
     Column("unreadable", "Unreadable", Kind.SHARE),
 )
 QUERIES = (*fetch.CHOOSING, *fetch.CASES, *fetch.ERRORS)
+_POOLED_QUERIES = (*fetch.CHOOSING, *fetch.HISTOGRAMS, "round-histograms", *fetch.ERRORS)
 
 
 def task_scores(
@@ -52,13 +60,20 @@ def task_scores(
     answers of dialogues count (see :class:`~kgbench.analysis.score_selectors.Selector`). ``tasks``
     and ``models`` are globs over labels and model ids. The 95 % interval of the mean stays inside
     the range of the metric; it is that of :func:`~kgbench.analysis.case_means.claim` for the
-    ``estimand``. Raises :class:`~kgbench.errors.QueryError` when no task or metric matches,
+    ``estimand``. For ``dialogues`` no cases are read, and the time does not grow with their number.
+    Raises :class:`~kgbench.errors.QueryError` when no task or metric matches,
     and for an unknown estimand.
     """
-    claims = Claims(inference(estimand))
+    inference_ = inference(estimand)
+    claims = Claims(inference_)
     chosen = chosen_scores(store, tasks, metric, answers)
     names = fetch.models(store)
-    values = by_task(repetitions(store, selection, chosen))
+    clustered = inference_.estimand.clustered
+    values = (
+        by_task(repetitions(store, selection, chosen))
+        if clustered
+        else _pooled(store, selection, chosen)
+    )
     wrong = fetch.errors(store, selection, fetch.tasks(store))
     metrics = fetch.metrics(store)
     tasks_by_iri = {t.iri: t for t in fetch.tasks(store).values()}
@@ -85,7 +100,7 @@ def task_scores(
         columns=COLUMNS,
         rows=tuple(sorted(rows, key=lambda row: (str(row[0]), str(row[1])))),
         notes=claims.notes,
-        queries=QUERIES,
+        queries=QUERIES if clustered else _POOLED_QUERIES,
         context={
             **selection.context,
             "metric": metric or "main",
@@ -94,6 +109,17 @@ def task_scores(
         },
         iris=iris,
     )
+
+
+def _pooled(
+    store: Store, selection: Selection, chosen: Mapping[str, Score]
+) -> dict[tuple[str, str], dict[Item, Histogram]]:
+    """Return the values of each model and task, without their cases."""
+    return {
+        (model, score.task): {Item(score.task, ""): values}
+        for model, by_score in histograms_by_model(store, selection, chosen.values()).items()
+        for score, values in by_score.items()
+    }
 
 
 def _row(

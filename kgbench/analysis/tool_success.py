@@ -33,7 +33,7 @@ QUERIES: Final = (
     "tool-calls",
     "dialogue-counts",
     *fetch.HISTOGRAMS,
-    "dialogue-usage",
+    "run-usage",
     "run-prices",
 )
 NOTE: Final = (

@@ -93,15 +93,15 @@ def _reasons(store: Store, run: RunInfo, config: Path | None) -> list[Reason]:
 
 def _state(store: Store, run: RunInfo) -> dict[str, Any]:
     from kgbench.rdf import queries
+    from kgbench.record import accounts
 
     models = {iri: label for iri, _, label, *_ in queries.rows(store, "list-models")}
-    progress = queries.rows(store, "run-progress", runGraph=run.graph)
-    counts: dict[str, dict[str, int]] = {}
-    for _, model, _, state, batch_id in progress:
+    counts: dict[str, Counter[str]] = {}
+    for (model, _), by_state in accounts.progress(store, [run.graph])[run.graph].items():
         of_model = counts.setdefault(
-            models.get(model) or str(model), {"complete": 0, "open": 0, "invalid": 0}
+            models.get(model) or model, Counter(complete=0, open=0, invalid=0)
         )
-        of_model[str(state)] += int(batch_id or 0)
+        of_model.update(by_state)
     sessions = queries.rows(store, "run-sessions", runGraph=run.graph)
     failures = queries.rows(store, "open-failures", runGraph=run.graph)
     batches = queries.rows(store, "run-batches", runGraph=run.graph)

@@ -69,7 +69,7 @@ def check(
         bool,
         typer.Option(
             "--aggregates",
-            help="Instead, compare stored aggregates with the evaluations, and correct those that "
+            help="Instead, compare stored counts with what they count, and correct those that "
             "differ.",
         ),
     ] = False,
@@ -113,7 +113,7 @@ def _check_aggregates(store: str | None, *, json_: bool) -> None:
     from kgbench.record import aggregates
     from kgbench.store import open_existing
 
-    with open_existing(store) as owned, progress("passes", None, quiet=json_) as advance:
+    with open_existing(store) as owned, progress("runs and passes", None, quiet=json_) as advance:
         report = aggregates.check(owned, lambda iri: advance(1, iri))
         location = owned.location
     if json_:
@@ -123,7 +123,7 @@ def _check_aggregates(store: str | None, *, json_: bool) -> None:
             typer.echo(f"counted  {iri}")
         for iri in report.wrong:
             typer.echo(f"wrong    {iri}, counted anew")
-        right = count(len(report.right), "evaluation pass is", "evaluation passes are")
+        right = count(len(report.right), "run or pass is", "runs and passes are")
         typer.echo(f"store    {location}\n{right} counted rightly")
     if report.wrong:
         raise typer.Exit(1)

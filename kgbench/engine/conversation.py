@@ -30,8 +30,10 @@ from kgbench.execution.dialogues import request as judge_request
 from kgbench.model import Call, Dialogue, Outcome, Request, TaskClass, Turn, Usage, Verdict
 from kgbench.rdf import digest
 from kgbench.record import Recorder
-from kgbench.record.live_counts import LiveCounts, PendingWrite
+from kgbench.record.count_graphs import PendingWrite
+from kgbench.record.live_counts import LiveCounts
 from kgbench.record.reuse import ReusableAnswers
+from kgbench.record.run_counts import RunCounts
 from kgbench.store.protocol import Block
 from kgbench.tasks import catalogue, successors
 from kgbench.tool_calls import TOOL_RESULTS, ToolUse
@@ -85,8 +87,8 @@ class Conversations:
     """The dialogues of a run, and the objects that they share.
 
     ``costs`` are the cost functions of models (by IRI), for dialogues with a cost limit.
-    ``counts`` keeps counts of the evaluations up to date; blocks that it has due are written at
-    the end of a dialogue.
+    ``counts`` keeps counts of the evaluations up to date, and ``run_counts`` those of dialogues;
+    blocks that they have due are written at the end of a dialogue.
     """
 
     def __init__(
@@ -100,6 +102,7 @@ class Conversations:
         replies: Replies,
         servers: ToolServers,
         counts: LiveCounts,
+        run_counts: RunCounts,
         costs: Mapping[str, Cost] | None = None,
     ) -> None:
         self._recorder = recorder
@@ -111,6 +114,7 @@ class Conversations:
         self._servers = servers
         self._costs = costs or {}
         self._counts = counts
+        self._run_counts = run_counts
 
     async def hold(
         self, planned: PlannedDialogue, channel: Channel, stored: StoredDialogue
@@ -257,6 +261,7 @@ class Conversations:
         if not stored.calls and k == 0:
             started = dialogue.turns[0].calls[0].started
             lines = self._recorder.dialogue_start(dialogue, started) + lines
+            blocks += self._run_counts.begun(dialogue)
         turn = f"{dialogue.iri}/{k}"
         blocks.append(Block(self._recorder.run_graph, lines))
         self._writer.post(blocks, lambda: self._replies.remove_stored(turn))
@@ -299,8 +304,8 @@ class Conversations:
         if evaluation is not None:
             blocks += self._counts.judged(evaluation, dialogue)
         ended = recorder.dialogue_end(dialogue, datetime.now(UTC))
-        due = self._counts.folded()
-        return PendingWrite([*blocks, Block(recorder.run_graph, [ended]), *due.blocks], due.then)
+        end = PendingWrite([*blocks, Block(recorder.run_graph, [ended])])
+        return end.with_(self._counts.folded()).with_(self._run_counts.ended(dialogue))
 
 
 def _protocol(planned: PlannedDialogue) -> str | None:

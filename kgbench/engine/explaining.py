@@ -14,7 +14,7 @@ from kgbench.engine import planning, published
 from kgbench.engine.planning import PlannedDialogue
 from kgbench.model import Json, Plan
 from kgbench.rdf import canonical_json
-from kgbench.record import accounts, identity, invalidation, reading
+from kgbench.record import accounts, identity, reading
 from kgbench.record.identity import Ingredients
 from kgbench.record.reading import RunInfo
 from kgbench.record.recorder import DIGEST_SCHEME
@@ -64,7 +64,7 @@ def reasons(store: Store, run: RunInfo, plan: Plan) -> Iterator[Reason]:
     """Yield the reason for every dialogue of ``plan`` that is not complete in ``run``."""
     states = reading.dialogue_states(store, run.graph)
     failed = accounts.failed_dialogues(store, run.graph)
-    invalid = invalidation.invalid(store, run.graph)
+    invalid = reading.invalid(store, run.graph)
     known = _Identities(store, run)
     exercises = published.plan_exercises(store, plan, endpoint=True).exercises
     for model in plan.models:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from kgbench.engine.conversation import StoredDialogue
 from kgbench.engine.planning import PlannedDialogue
 from kgbench.engine.session import Settings
-from kgbench.record import accounts, invalidation, reading, turns
+from kgbench.record import accounts, reading, turns
 from kgbench.record.dialogues import dialogues
 from kgbench.record.reading import DialogueState
 from kgbench.store.protocol import Store
@@ -55,7 +55,7 @@ def load_run_state(store: Store, settings: Settings) -> RunState:
         return RunState({}, (), {}, {})
     graph = settings.run.graph
     states = reading.all_states(store, graph)
-    invalidated = invalidation.invalid(store, graph)
+    invalidated = reading.invalid(store, graph)
     invalid = {
         digest: sum(dialogue.iri in invalidated for dialogue in group)
         for digest, group in states.items()

@@ -30,6 +30,7 @@ from kgbench.record.live_counts import LiveCounts
 from kgbench.record.reading import RunInfo
 from kgbench.record.recorded_results import EndpointResults, Results, recorded
 from kgbench.record.reuse import ReusableAnswers
+from kgbench.record.run_counts import RunCounts
 from kgbench.software import this_software
 from kgbench.store.iris import id_from, new_id
 from kgbench.store.protocol import Block, Store
@@ -112,6 +113,7 @@ async def session(
     ):
         async with _judging(store, recorder, plan, settings) as desk:
             counts = LiveCounts(store, recorder)
+            run_counts = RunCounts(store, recorder.run_graph)
             blocks = _opening(store, recorder, plan, settings)
             if later_metrics:
                 blocks.append(recorder.pass_metrics(later_metrics))
@@ -121,9 +123,10 @@ async def session(
             number = 0 if run is None else reading.session_count(store, run.iri, run.graph)
             lines = _start(store, recorder, plan, number=number, dialogues=dialogues)
             lines += [line for paid in prices for line in recorder.session_price(number, paid)]
-            store.write([*counts.beside(blocks), Block(recorder.run_graph, lines)])
+            blocks.append(Block(recorder.run_graph, lines))
+            store.write([*counts.beside(blocks), *run_counts.beside()])
             loop = asyncio.get_running_loop()
-            writer = Writer(store, loop, failed)
+            writer = Writer(store, loop, failed, run_counts.together)
             models = [model.iri for model in plan.models] if settings.reuse_answers else []
             conversations = Conversations(
                 recorder,
@@ -135,6 +138,7 @@ async def session(
                 servers=servers,
                 costs=costs,
                 counts=counts,
+                run_counts=run_counts,
             )
             ended = False
             try:
@@ -145,8 +149,9 @@ async def session(
                 end = recorder.session_end(number, datetime.now(UTC))
                 writer.post([Block(recorder.run_graph, [end])])
                 await writer.close()
-                if not writer.has_failed and (ended or counts.is_whole):
-                    await loop.run_in_executor(None, counts.seal)
+                for kept in (counts, run_counts):
+                    if not writer.has_failed and (ended or kept.is_whole):
+                        await loop.run_in_executor(None, kept.seal)
                 store.publish_soon()
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 import queue
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from kgbench.errors import StoreError, WriteFailed
@@ -26,7 +26,8 @@ class Writer:
 
     Items that queue up during a write are written together in the next one. After a failed write
     every later :meth:`put` fails with the same error, so that nothing is written out of order.
-    ``failed`` is called with the first failure, in the event loop.
+    ``failed`` is called with the first failure, in the event loop. ``together`` has graphs by
+    graphs: a write to the latter renews the change stamp of the former.
     """
 
     def __init__(
@@ -34,9 +35,11 @@ class Writer:
         store: Store,
         loop: asyncio.AbstractEventLoop,
         failed: Callable[[BaseException], None] = lambda _: None,
+        together: Mapping[str, str] | None = None,
     ) -> None:
         self._store = store
         self._failed = failed
+        self._together = together or {}
         self._loop = loop
         self._items: queue.SimpleQueue[_Item | None] = queue.SimpleQueue()
         self._failure: BaseException | None = None
@@ -73,7 +76,7 @@ class Writer:
             batch, ends = self._next_batch(item)
             if self._failure is None:
                 try:
-                    self._store.write(_merged(batch))
+                    self._store.write(self._merged(batch))
                     for item_ in batch:
                         if item_.then is not None:
                             item_.then()
@@ -83,6 +86,15 @@ class Writer:
             self._loop.call_soon_threadsafe(_resolve, batch, self._failure)
             if ends:
                 return
+
+    def _merged(self, batch: Sequence[_Item]) -> list[Block]:
+        merged: dict[str, list[str]] = {}
+        for item in batch:
+            for graph, triples in item.blocks:
+                merged.setdefault(graph, []).extend(triples)
+                if graph in self._together:
+                    merged.setdefault(self._together[graph], [])
+        return [Block(graph, triples) for graph, triples in merged.items()]
 
     def _next_batch(self, first: _Item) -> tuple[list[_Item], bool]:
         batch, size = [first], 0
@@ -105,14 +117,6 @@ def _as_write_failure(error: BaseException, store: Store) -> BaseException:
     failed = WriteFailed(f"the store {store.location} cannot be written: {error}")
     failed.__cause__ = error
     return failed
-
-
-def _merged(batch: Sequence[_Item]) -> list[Block]:
-    merged: dict[str, list[str]] = {}
-    for item in batch:
-        for graph, triples in item.blocks:
-            merged.setdefault(graph, []).extend(triples)
-    return [Block(graph, triples) for graph, triples in merged.items()]
 
 
 def _resolve(batch: Sequence[_Item], failure: BaseException | None) -> None:

@@ -23,7 +23,7 @@ from kgbench.publish.redaction import RedactionLevel
 from kgbench.publish.redaction_rules import prepare_rules
 from kgbench.publish.scrubbing import Scrubber
 from kgbench.publish.veiling import DigestVeil
-from kgbench.record import invalidation, reading
+from kgbench.record import reading
 from kgbench.record.assembly import Assembler, evaluation
 from kgbench.record.reading import PassInfo, RunInfo
 from kgbench.record.withheld import disclosed
@@ -203,7 +203,7 @@ def read(store: Store, wanted: ExportRequest) -> OutgoingRun:
         statements=StatementIndex(published(info.graph)),
         judged=judged,
         catalogue=StatementIndex(published(store.iris.catalogue)),
-        invalid=frozenset(map(addresses.published, invalidation.invalid(store, info.graph))),
+        invalid=frozenset(map(addresses.published, reading.invalid(store, info.graph))),
         dialogue=None if wanted.dialogue is None else addresses.published(wanted.dialogue),
         evaluations=_evaluations(judged, passes, latest=wanted.choice == "latest"),
         published=addresses.published,

@@ -14,7 +14,8 @@ from kgbench.execution.judging import JudgeLimits
 from kgbench.importers.llm_kg_bench import ImportedRun
 from kgbench.importers.load import is_registered
 from kgbench.record import Recorder
-from kgbench.record.aggregates import Aggregates, graph_of
+from kgbench.record.aggregates import Aggregates
+from kgbench.record.count_graphs import graph_of
 from kgbench.software import this_software
 from kgbench.store.iris import id_from
 from kgbench.store.protocol import Block, Store

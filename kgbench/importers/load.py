@@ -18,7 +18,9 @@ from kgbench.importers.undeclared import descriptions
 from kgbench.model import Dialogue, Evaluation, Json
 from kgbench.rdf import boolean, string
 from kgbench.record import Recorder, case_entry, model_entry, task_entry
-from kgbench.record.aggregates import Aggregates, graph_of
+from kgbench.record.aggregates import Aggregates
+from kgbench.record.count_graphs import graph_of
+from kgbench.record.run_counts import RunCounts
 from kgbench.store.protocol import Block, Store
 from kgbench.store.templates import fill
 from kgbench.vocab import DCTERMS, KGB, RDF, RDFS, SKOS
@@ -69,8 +71,7 @@ def load(
             f"than {imported.suite}: import them into a separate store"
         )
     if missing:
-        lost = [graph_of(store.iris, graph) for graph in missing if graph == recorder.pass_graph]
-        store.drop([*missing, *lost])
+        store.drop([*missing, *(graph_of(store.iris, graph) for graph in missing)])
         aggregates = Aggregates(store, recorder.pass_graph, recorder)
         blocks = _content(imported, recorder, aggregates, counts, progress)
         store.bulk_load(block for block in blocks if not present.get(block.graph, False))
@@ -82,6 +83,8 @@ def load(
         )
         if imported.is_judged:
             aggregates.seal()
+        if recorder.run_graph in missing:
+            RunCounts(store, recorder.run_graph).rebuild()
     else:
         for dialogue, evaluations in imported.items:
             counts.add(dialogue, evaluations)

@@ -10,16 +10,16 @@ from kgbench.analysis.display_names import display_names, model_names
 from kgbench.pages import runs, things
 from kgbench.pages.snapshot import View
 from kgbench.rdf import queries
-from kgbench.record import reading
+from kgbench.record import accounts, reading
 
 
 def overview(view: View) -> dict[str, Any]:
     """Return runs, models, tasks, suites, queries and the number of dialogues."""
     infos = runs.newest_first(reading.runs(view))
-    progress = runs.progress(view, [item.graph for item in infos])
+    progress = accounts.progress(view, [item.graph for item in infos])
     kinds, shown, names = runs.pass_kinds(view), model_names(view), display_names(view)
     facts = [
-        runs.facts(view, item, progress.get(item.iri, {}), kinds.get(item.iri, ()), shown)
+        runs.facts(view, item, progress[item.graph], kinds.get(item.iri, ()), shown)
         for item in infos
     ]
     models = sorted(fetch.models(view).values(), key=lambda item: item.name.lower())

@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 
 from kgbench.analysis import outcomes
 from kgbench.analysis.display_names import display_names, model_names
+from kgbench.analysis.estimands import DIALOGUES
 from kgbench.analysis.leaderboard import leaderboard
 from kgbench.analysis.run_totals import cost, duration, totals, usd
 from kgbench.analysis.selection import Selection
@@ -73,7 +74,7 @@ def measured(
 
 def _by_task(store: Store, chosen: Selection) -> Table | None:
     try:
-        return task_scores(store, chosen)
+        return task_scores(store, chosen, estimand=DIALOGUES)  # a heat map shows no intervals
     except QueryError:  # tasks without a main metric
         return None
 

@@ -18,23 +18,13 @@ from kgbench.pages.run_results import BOARD, OUTCOMES, TASKS, USAGE, measured, p
 from kgbench.pages.snapshot import View
 from kgbench.pages.times import day, moment, seconds_between
 from kgbench.rdf import queries
-from kgbench.record import reading
+from kgbench.record import accounts, reading
 from kgbench.record.reading import RunInfo
 from kgbench.record.run_ends import run_end
 from kgbench.vocab import DCTERMS, KGB, PROV
 
 PROGRESS = "progress"
 _NAMED = 2  # models named in the name of a run
-
-
-def progress(view: View, graphs: Iterable[str]) -> dict[str, dict[tuple[str, str], Counter[str]]]:
-    """Return the numbers of dialogues by run (IRI), by model and task (IRIs), and by state."""
-    by_run: dict[str, dict[tuple[str, str], Counter[str]]] = {}
-    if graphs := list(graphs):
-        for run, model, task, state, count in queries.rows(view, "run-progress", runGraph=graphs):
-            cell = by_run.setdefault(str(run), {}).setdefault((str(model), str(task)), Counter())
-            cell[str(state)] += int(count or 0)
-    return by_run
 
 
 def facts(
@@ -95,7 +85,7 @@ def run_times(view: View, run: str) -> dict[str, Any]:
 def run_facts(view: View, iri: str) -> dict[str, Any]:
     """Return the :func:`facts` of a run (IRI)."""
     run = reading.find_run(view, iri)
-    cells = progress(view, [run.graph]).get(iri, {})
+    cells = accounts.progress(view, [run.graph])[run.graph]
     return facts(view, run, cells, pass_kinds(view).get(iri, ()), model_names(view))
 
 
@@ -115,7 +105,7 @@ def pass_kinds(view: View) -> dict[str, set[str]]:
 def run_page(view: View, iri: str, *, reveal: bool) -> dict[str, Any]:  # noqa: ARG001 - as others
     """Return the content of a run's page."""
     run = reading.find_run(view, iri)
-    cells = progress(view, [run.graph]).get(iri, {})
+    cells = accounts.progress(view, [run.graph])[run.graph]
     display = model_names(view)
     of_run = facts(view, run, cells, pass_kinds(view).get(iri, ()), display)
     executions = {

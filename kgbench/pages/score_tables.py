@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from kgbench.analysis.estimands import DIALOGUES
 from kgbench.analysis.selection import Selection, select
 from kgbench.analysis.tables import Table
 from kgbench.analysis.task_scores import task_scores
@@ -16,6 +17,8 @@ from kgbench.pages import things
 from kgbench.pages.board import Bar, bar, estimand_of
 from kgbench.pages.snapshot import View
 from kgbench.rdf import queries
+
+_MOST_VALUES = 200_000  # intervals over as many cases take some 10 s
 
 
 class Result(NamedTuple):
@@ -46,11 +49,22 @@ def selections(view: View) -> Iterator[tuple[str, str, Selection]]:
 
 
 def scores(view: View, chosen: Selection, **globs: str) -> Table | None:
-    """Return the table of scores by task; ``None`` if a task has no main metric."""
+    """Return the table of scores by task; ``None`` if a task has no main metric.
+
+    Intervals are over cases, but over dialogues where there are too many values for a page.
+    """
     try:
+        over_dialogues = task_scores(view, chosen, estimand=DIALOGUES, **globs)
+        if are_many(over_dialogues):
+            return over_dialogues
         return task_scores(view, chosen, **globs)
     except QueryError:
         return None
+
+
+def are_many(table: Table) -> bool:
+    """Return whether intervals over cases of the values in a table take too long for a page."""
+    return sum(int(str(number)) for number in table.column("n")) > _MOST_VALUES
 
 
 def only(table: Table | None, column: str, value: str) -> Table | None:

@@ -1,11 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Maintains counts of scores and outcomes per pass, so that tables need not read every evaluation.
-
-Counts are written in a graph of their own and sealed with the change stamp of the pass's graph.
-When the pass changes, its stamp differs and the counts are ignored until they are sealed again: a
-writer that does not count makes tables slower, not wrong. A write that changes the pass and its
-counts together gives both graphs the same stamp, and the counts stay valid.
-"""
+"""Maintains counts of scores and outcomes per pass: tables need not read every evaluation."""
 
 from __future__ import annotations
 
@@ -15,46 +9,35 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
 from kgbench.model import Dialogue, Evaluation
-from kgbench.rdf import integer, queries
 from kgbench.record import reading, stored_counts
-from kgbench.record import terms as t
+from kgbench.record.count_graphs import CountGraph, portions, which
 from kgbench.record.counts import CaseScore, Cell, Counts, OutcomeKey
-from kgbench.record.entries import registry_entry
 from kgbench.record.recorder import Recorder
-from kgbench.store.iris import Iris, new_id
+from kgbench.record.run_counts import RunCounts
 from kgbench.store.protocol import Block, Store
 from kgbench.store.templates import fill
-
-_FEW = 500  # dialogues that a query names
 
 _Entry: TypeAlias = tuple[Cell, CaseScore] | OutcomeKey
 """An entry of the counts: a score or an outcome."""
 
 
 class CountCheck(NamedTuple):
-    """The passes (IRIs) by the state of their counts; ``missing`` and ``wrong`` were recounted."""
+    """Runs and passes (IRIs) by the state of their counts.
+
+    Those that are ``missing`` or ``wrong`` were recounted.
+    """
 
     right: tuple[str, ...]
     missing: tuple[str, ...]
     wrong: tuple[str, ...]
 
 
-class Aggregates:
+class Aggregates(CountGraph):
     """The counts of one pass; counts the evaluations that ``recorder`` writes."""
 
     def __init__(self, store: Store, pass_graph: str, recorder: Recorder | None = None) -> None:
-        self._store = store
-        self._pass_graph = pass_graph
-        self.graph = graph_of(store.iris, pass_graph)
-        self._node = store.iris.mint("aggregates", **{"pass": pass_graph.rpartition("/")[2]})
+        super().__init__(store, pass_graph)
         self._counts = Counts()
-        self._added = f"{self._node}/{new_id()}"
-        self._parts = 0
-        stamp, own = _stamp(store, pass_graph), _stamp(store, self.graph)
-        if stamp is None and own is not None:
-            store.drop([self.graph])  # left by an interrupted pass
-        #: Whether every stored evaluation is counted or marked: only new ones need counting.
-        self.is_whole = stamp is None or stamp == own or stamp in self._sealed_at()
         self._recorder = recorder
         if recorder is not None and self.is_whole:
             recorder.counts = self._counts
@@ -67,7 +50,7 @@ class Aggregates:
             for evaluation in evaluations
             for line in self._recorder.evaluation(evaluation, dialogue)
         ]
-        yield Block(self._pass_graph, lines)
+        yield Block(self._counted, lines)
         yield from self.due()
 
     def due(self) -> list[Block]:
@@ -92,7 +75,7 @@ class Aggregates:
             self.rebuild()
             return
         left = self._written()
-        if not left and _stamp(self._store, self._pass_graph) in self._sealed_at():
+        if not left and self._is_sealed():
             return
         if left:
             self._store.write(left)
@@ -151,9 +134,7 @@ class Aggregates:
     def _entries(self, dialogues: Sequence[str] = ()) -> Iterator[tuple[_Entry, int]]:
         """Yield the entries of all evaluations, or of those of ``dialogues``, one by one."""
         invalid = self._invalid()
-        named = " ".join(f"<{iri}>" for iri in dialogues)
-        which = f"VALUES ?dialogue {{ {named} }}" if dialogues else ""
-        about = {"pass": self._pass_graph, "which": which}
+        about = {"pass": self._counted, "which": which("dialogue", dialogues)}
         for row in self._store.query(fill("judged-scores.rq", **about)):
             if row["dialogue"].value not in invalid:
                 yield (stored_counts.cell_of(row), stored_counts.reached_of(row)), 1
@@ -163,53 +144,19 @@ class Aggregates:
 
     def _invalid(self) -> set[str]:
         """Return the invalidated dialogues of the pass."""
-        rows = self._store.query(fill("invalid-in-pass.rq", **{"pass": self._pass_graph}))
+        rows = self._store.query(fill("invalid-in-pass.rq", **{"pass": self._counted}))
         return {row["dialogue"].value for row in rows}
 
     def _counts_all(self) -> bool:
         """Return whether each valid evaluation was counted once: each has exactly one outcome."""
-        (row,) = self._store.query(fill("counted-evaluations.rq", **{"pass": self._pass_graph}))
+        (row,) = self._store.query(fill("counted-evaluations.rq", **{"pass": self._counted}))
         total = sum(times for _, times in stored_counts.outcomes(self._store, [self.graph]))
         return total == int(row["evaluations"].value)
-
-    def _sealed_at(self) -> set[int]:
-        """Return the change stamps of the pass's graph at which counts were sealed."""
-        text = fill("sealings.rq", graph=self.graph, aggregates=self._node)
-        return {int(row["stamp"].value) for row in self._store.query(text)}
 
     def _written(self) -> list[Block]:
         """Return the gathered counts as blocks to write, with the registry entry of their graph."""
         blocks = self.gathered()
-        return [*self._opening(), *blocks] if blocks else []
-
-    @property
-    def _next(self) -> str:
-        """The IRI of the next list of counts."""
-        return f"{self._added}.{self._parts}"
-
-    def _sweep(self) -> None:
-        """Remove the marks of evaluations that have been counted."""
-        self._store.update(fill("sweep-marks.ru", graph=self.graph))
-
-    def _opening(self) -> list[Block]:
-        lines = [
-            f"<{self._node}> {t.TYPE} {t.AGGREGATES} .",
-            f"<{self._node}> {t.TYPE} {t.ENTITY} .",
-            f"<{self._node}> {t.READ_GRAPH} <{self._pass_graph}> .",
-        ]
-        entry = registry_entry(self.graph, self._node)
-        return [Block(self.graph, lines), Block(self._store.iris.catalogue, entry)]
-
-    def _sealed(self) -> list[Block]:
-        stamp = _stamp(self._store, self._pass_graph)
-        assert stamp is not None
-        line = f"<{self._node}> {t.STAMP_AT_USE} {integer(stamp)} ."
-        return [*self._opening(), Block(self.graph, [line])]
-
-
-def graph_of(iris: Iris, pass_graph: str) -> str:
-    """Return the graph of the counts of a pass."""
-    return iris.mint("aggregatesGraph", **{"pass": pass_graph.rpartition("/")[2]})
+        return [*self.opening(), *blocks] if blocks else []
 
 
 def subtraction(store: Store, graphs: Iterable[str], dialogues: Sequence[str]) -> list[Block]:
@@ -220,34 +167,47 @@ def subtraction(store: Store, graphs: Iterable[str], dialogues: Sequence[str]) -
     """
     valid = stored_counts.graphs(store)
     counts = [Aggregates(store, graph) for graph in graphs if graph in valid]
-    parts = [dialogues[at : at + _FEW] for at in range(0, len(dialogues), _FEW)]
-    return [block for of_pass in counts for part in parts for block in of_pass.without(part)]
+    return [
+        block
+        for of_pass in counts
+        for part in portions(dialogues)
+        for block in of_pass.without(part)
+    ]
 
 
-def recount_outdated(store: Store, graphs: Iterable[str]) -> None:
-    """Recount the passes (by graph) whose counts are missing or out of date."""
+def recount_outdated(store: Store, runs: Iterable[str], passes: Iterable[str]) -> None:
+    """Recount the runs and passes (by graph) whose counts are missing or out of date."""
     valid = stored_counts.graphs(store)
-    for graph in graphs:
+    for graph in runs:
+        if graph not in valid:
+            RunCounts(store, graph).rebuild()
+    for graph in passes:
         if graph not in valid:
             Aggregates(store, graph).rebuild()
 
 
 def check(store: Store, watch: Callable[[str], None] = lambda _: None) -> CountCheck:
-    """Check the counts of all passes, and recount those that are missing or wrong.
+    """Check the counts of all runs and passes, and recount those that are missing or wrong.
 
-    ``watch`` is called with the IRI of each pass before it is checked.
+    ``watch`` is called with the IRI of each run and pass before it is checked.
     """
     valid = stored_counts.graphs(store)
     by_state: dict[str, list[str]] = {"right": [], "missing": [], "wrong": []}
     for run in reading.runs(store):
-        for pass_ in reading.passes(store, run):
-            if pass_.kind == reading.REVIEW:
-                continue
-            watch(pass_.iri)
-            counts = Aggregates(store, pass_.graph)
-            known = pass_.graph in valid
+        parts: list[tuple[str, str, Callable[[Store, str], CountGraph]]] = [
+            (run.iri, run.graph, RunCounts),
+            *(
+                (pass_.iri, pass_.graph, Aggregates)
+                for pass_ in reading.passes(store, run)
+                if pass_.kind != reading.REVIEW
+            ),
+        ]
+        for iri, graph, kind in parts:
+            watch(iri)
+            counts = kind(store, graph)
+            known = graph in valid
             right = known and counts.is_right()
-            by_state["right" if right else "wrong" if known else "missing"].append(pass_.iri)
+            by_state["right" if right else "wrong" if known else "missing"].append(iri)
             if right:
                 counts.finish()
             else:
@@ -278,9 +238,3 @@ def _sums(entries: Iterable[tuple[_Entry, int]]) -> dict[tuple[str, str], int]:
         digest = hashlib.blake2b(repr(entry).encode("utf-8"), digest_size=16).digest()
         totals[about.model, about.task] += times * int.from_bytes(digest)
     return {about: total for about, total in totals.items() if total}
-
-
-def _stamp(store: Store, graph: str) -> int | None:
-    """Return the change stamp of a graph; ``None`` where it is not registered."""
-    stamps = (stamp for _, stamp in queries.rows(store, "list-stamps", graph=graph))
-    return max((int(stamp) for stamp in stamps if stamp is not None), default=None)

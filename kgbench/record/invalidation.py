@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from kgbench.errors import StoreError
 from kgbench.rdf import iri, moment, storable, string
-from kgbench.record import reading
+from kgbench.record import reading, stored_counts
 from kgbench.record import terms as t
 from kgbench.record.aggregates import subtraction
 from kgbench.record.entries import registry_entry
@@ -41,7 +41,7 @@ def invalidate(
         raise StoreError("an invalidation needs a reason and the name of the person giving it")
     graph_of = _dialogues(store, name)
     for graph in set(graph_of.values()):
-        for dialogue in invalid(store, graph):
+        for dialogue in reading.invalid(store, graph):
             graph_of.pop(dialogue, None)
     if not graph_of:
         raise StoreError(f"all dialogues of '{name}' are invalid already")
@@ -52,18 +52,16 @@ def invalidate(
     lines = _activity(node, reason, by, person=person)
     lines += [f"<{node}> {t.INVALIDATES} <{dialogue}> ." for dialogue in graph_of]
     lines += [f"<{entity}> {t.INVALIDATED_BY} <{node}> ." for entity in entities]
-    touched = sorted({*graph_of.values(), *entities.values()})
+    runs, passes = set(graph_of.values()), set(entities.values()) - set(graph_of.values())
+    valid = stored_counts.graphs(store)
     blocks = [Block(graph, lines), Block(store.iris.catalogue, registry_entry(graph, node))]
     # An empty block renews the stamp of a graph, which outdates the analyses that read it.
-    stamped = [Block(name, []) for name in touched]
-    counts = subtraction(store, touched, sorted(graph_of))
+    stamped = [Block(name, []) for name in sorted(runs | passes)]
+    # Counts of runs include invalidated dialogues: they stay valid if they are stamped as well.
+    stamped += [Block(valid[run], []) for run in sorted(runs & valid.keys())]
+    counts = subtraction(store, sorted(passes), sorted(graph_of))
     store.write([*blocks, *stamped, *counts])
     return Invalidated(node, len(graph_of), len(entities))
-
-
-def invalid(store: Store, graph: str) -> set[str]:
-    """Return the invalidated dialogues in a run's graph."""
-    return {row["dialogue"].value for row in store.query(fill("invalid.rq", graph=graph))}
 
 
 def _dialogues(store: Store, name: str) -> dict[str, str]:

@@ -8,26 +8,19 @@ evaluations, and a killed run loses nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
 
 from kgbench.model import Dialogue, Evaluation
 from kgbench.record import stored_counts
 from kgbench.record import terms as t
 from kgbench.record.aggregates import Aggregates
+from kgbench.record.count_graphs import PendingWrite
 from kgbench.record.recorder import Recorder
 from kgbench.store.protocol import Block, Store
 
 _LEAST = 200  # marked evaluations: reading one takes some 0.3 ms
 _MOST = 2_000
 _SHARE = 50  # between both, a 50th of the evaluations: bounds the number of lists
-
-
-class PendingWrite(NamedTuple):
-    """Blocks to be written, and a callback for when they are durable."""
-
-    blocks: list[Block]
-    then: Callable[[], None] | None = None
 
 
 class LiveCounts(Aggregates):
@@ -45,13 +38,13 @@ class LiveCounts(Aggregates):
 
         For blocks without evaluations.
         """
-        changed = self.is_whole and any(block.graph == self._pass_graph for block in blocks)
-        return [*blocks, *(self._opening() if changed else ())]
+        changed = self.is_whole and any(block.graph == self._counted for block in blocks)
+        return [*blocks, *(self.opening() if changed else ())]
 
     def judged(self, evaluation: Evaluation, dialogue: Dialogue) -> list[Block]:
         """Return the blocks of an evaluation and of its mark."""
         assert self._recorder is not None
-        blocks = [Block(self._pass_graph, self._recorder.evaluation(evaluation, dialogue))]
+        blocks = [Block(self._counted, self._recorder.evaluation(evaluation, dialogue))]
         if self.is_whole:
             self._marked += 1
             blocks.append(Block(self.graph, [f"<{self._next}> {t.TO_COUNT} <{evaluation.iri}> ."]))
@@ -77,5 +70,5 @@ class LiveCounts(Aggregates):
     def _folded(self) -> PendingWrite:
         self._before += self._marked
         self._marked = 0
-        together = [Block(self.graph, []), Block(self._pass_graph, [])]
+        together = [Block(self.graph, []), Block(self._counted, [])]
         return PendingWrite([*together, *self._written()], self._sweep)

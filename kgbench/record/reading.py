@@ -222,6 +222,11 @@ def all_states(store: Store, graph: str) -> dict[str, list[DialogueState]]:
     return by_digest
 
 
+def invalid(store: Store, graph: str) -> set[str]:
+    """Return the invalidated dialogues in a run's graph."""
+    return {row["dialogue"].value for row in store.query(fill("invalid.rq", graph=graph))}
+
+
 def executions(store: Store, graph: str) -> list[Execution]:
     """Return the task executions of a run's graph, sorted."""
     rows = store.query(fill("run-executions.rq", graph=graph))

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from kgbench.record import reading
-from kgbench.record.aggregates import graph_of
+from kgbench.record.count_graphs import graph_of
 from kgbench.record.reading import RunInfo
 from kgbench.store import registry
 from kgbench.store.maintenance import analyses_of
@@ -38,5 +38,6 @@ def removal(store: Store, run: RunInfo) -> Removal:
     )
     analyses = tuple(analyses_of(store, {run.graph, *passes}))
     there = registry.stamps(store)
-    counts = tuple(graph for pass_ in passes if (graph := graph_of(store.iris, pass_)) in there)
+    counted = (graph_of(store.iris, graph) for graph in (run.graph, *passes))
+    counts = tuple(graph for graph in counted if graph in there)
     return Removal(run.graph, passes, counts, analyses, invalidations)

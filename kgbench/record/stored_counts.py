@@ -19,6 +19,9 @@ from kgbench.store.protocol import Store
 from kgbench.vocab import KGB, OUTCOME
 
 _FEW = 20  # up to so many metrics, looking up each is faster than reading whole evaluations
+MOST_PAIRS = (
+    5_000  # pairs of graphs and metrics in a query: an engine needs 10 kB of memory for each
+)
 
 
 class UncountedEvaluation(NamedTuple):
@@ -60,11 +63,17 @@ def scores(
     if not graphs_:
         return
     marked = uncounted_evaluations(store, graphs_, metrics)
-    parameters = {"aggregatesGraph": list(graphs_), "metric": sorted(metrics)}
+    wanted = set(metrics)
+    parameters = {
+        "aggregatesGraph": list(graphs_),
+        "metric": metric_parameter(sorted(wanted), graphs_),
+    }
     rows = queries.run(store, "counted-scores", **parameters)
     known = lists(store, graphs_)
     for row in rows:
         metric, (models, tasks) = row["metric"].value, known[row["list"].value]
+        if metric not in wanted:
+            continue
         for model, task, round_, value, times in json.loads(row["counts"].value):
             yield Cell(models[model], tasks[task], metric), round_, float(value), times
     for cell, reached in _scores(marked, known, metrics):
@@ -81,15 +90,18 @@ def cases(
     if not graphs_:
         return
     marked = uncounted_evaluations(store, graphs_, metrics)
+    wanted = None if metrics is None else set(metrics)
     listed, case_iris = "", []  # rows come list by list, and a list of cases may be long
     parameters = {
         "aggregatesGraph": list(graphs_),
-        "metric": None if metrics is None else sorted(metrics),
+        "metric": None if wanted is None else metric_parameter(sorted(wanted), graphs_),
     }
     rows = queries.run(store, "counted-cases", **parameters)
     known = lists(store, graphs_)
     for row in rows:
         metric, (models, tasks) = row["metric"].value, known[row["list"].value]
+        if wanted is not None and metric not in wanted:
+            continue
         if row["caseList"].value != listed:
             listed = row["caseList"].value
             case_iris = json.loads(listed)
@@ -137,7 +149,9 @@ def uncounted_evaluations(
         described[key][row["property"].value] = row["value"].value
     scores: dict[tuple[str, str], list[tuple[str, float]]] = defaultdict(list)
     if described and (metrics is None or metrics):
-        few = None if metrics is None or len(metrics) > _FEW else sorted(metrics)
+        few = None
+        if metrics is not None and len(metrics) <= _FEW:
+            few = metric_parameter(sorted(metrics), graphs_)
         parameters = {"aggregatesGraph": list(graphs_), "metric": few}
         for row in queries.run(store, "uncounted-scores", **parameters):
             key = row["list"].value, row["evaluation"].value
@@ -148,6 +162,15 @@ def uncounted_evaluations(
         )
         for (list_, evaluation), of in described.items()
     ]
+
+
+def metric_parameter(metrics: Sequence[str], graphs: Sequence[str]) -> list[str] | None:
+    """Return ``metrics`` (IRIs) as the parameter of a query, or ``None`` for all metrics.
+
+    A query lists all pairs of graphs and metrics. Where these are too many, the result is ``None``,
+    and the caller must drop the rows of other metrics.
+    """
+    return list(metrics) if len(metrics) * len(graphs) <= MOST_PAIRS else None
 
 
 def _scores(

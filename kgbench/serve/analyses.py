@@ -8,16 +8,19 @@ types that can be pickled. Missing data raise :class:`~kgbench.errors.QueryError
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from kgbench.analysis import declarations, dialogues, leaders
 from kgbench.analysis import scores as fetch
 from kgbench.analysis.display_names import display_names
+from kgbench.analysis.estimands import DIALOGUES
+from kgbench.analysis.leaderboard import leaderboard
 from kgbench.analysis.selection import ALL, FIRST, LATEST, select
 from kgbench.analysis.stored_results import stored_or_computed
-from kgbench.analysis.tables import render
+from kgbench.analysis.tables import Table, render
 from kgbench.analysis.task_scores import task_scores
-from kgbench.pages import contents, home, things
+from kgbench.pages import contents, home, score_tables, things
 from kgbench.pages.board import board, heat_map
 from kgbench.pages.snapshot import View
 from kgbench.pages.times import moment
@@ -26,6 +29,11 @@ from kgbench.record import reading
 from kgbench.serve.comparisons import side_by_side
 from kgbench.serve.dialogue_lists import all_judged, listed_dialogues, with_text
 from kgbench.vocab import KGB, QB, RDF
+
+_MANY = (
+    "There are too many values to compute intervals for this page; "
+    "`kgbench analyze leaderboard --significance --keep` computes and stores them."
+)
 
 
 def _models(view: View) -> list[tuple[str, str, str]]:
@@ -41,18 +49,19 @@ def _leaderboard(
     """Return the leaderboard of a suite by a score set and a pass, and the scores by task."""
     selection = select(view, suite, choice)
     combined = declarations.score_set(score_set)
+    tasks = task_scores(view, selection, estimand=DIALOGUES)
+
+    def compute() -> Table:
+        if score_tables.are_many(tasks):
+            table = leaderboard(view, selection, combined)
+            return replace(table, notes=(*table.notes, _MANY))
+        return leaders.leaders(view, selection, combined)
+
     # The same arguments as `kgbench analyze leaderboard --significance --keep`, to share its table.
     arguments = leaders.arguments(score_set)
-    table, *_ = stored_or_computed(
-        view,
-        selection,
-        "leaderboard",
-        arguments,
-        lambda: leaders.leaders(view, selection, combined),
-    )
+    table, *_ = stored_or_computed(view, selection, "leaderboard", arguments, compute)
     display = display_names(view)
     order = [str(name) for name in table.column("model")]
-    tasks = task_scores(view, selection)
     return {
         "board": board(table, display, selection.suite),
         "heat": heat_map(tasks, order, display, selection.suite),

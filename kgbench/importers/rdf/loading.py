@@ -171,9 +171,11 @@ def _write(
         else:
             summary.grown.append(target.activity)
     store.write([*blocks, Block(graph, lines)])
-    aggregates.recount_outdated(
-        store, (target.graph for target in additions.graphs if target.kind == "pass")
+    runs, passes = (
+        [target.graph for target in additions.graphs if target.kind == kind]
+        for kind in ("run", "pass")
     )
+    aggregates.recount_outdated(store, runs, passes)
 
 
 def _count(summary: Summary, target: TargetGraph) -> None:

@@ -3,17 +3,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from kgbench.analysis import scores as fetch
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.tables import Column, Kind, Table, Value
-from kgbench.analysis.worst import ScoredDialogue, main_values
+from kgbench.analysis.worst import ScoredDialogue, main_values, worst_dialogues
 from kgbench.errors import QueryError
 from kgbench.model import Outcome
 from kgbench.rdf import queries
+from kgbench.record import accounts
 from kgbench.store.protocol import Store
 from kgbench.vocab import OUTCOME
 
@@ -27,6 +28,9 @@ COLUMNS = (
     Column("dialogue", "Dialogue"),
 )
 QUERIES = (*fetch.CHOOSING, *fetch.ROWS, "dialogue-outcomes", "dialogues-with-text")
+
+
+_PAIRS = 5_000  # passes times dialogues in a query
 
 
 @dataclass(slots=True)
@@ -143,17 +147,48 @@ def choose(
     return chosen
 
 
-def judged_dialogues(store: Store, selection: Selection) -> list[JudgedDialogue]:
-    """Return all judged dialogues of a selection with outcomes and scores, in no order."""
-    by_path = _judged(store, selection)
-    for value in main_values(store, selection):
-        if value.dialogue in by_path:
-            by_path[value.dialogue].scored = value
-    return list(by_path.values())
+def judged_dialogues(
+    store: Store, selection: Selection, dialogues: Sequence[str] | None = None
+) -> list[JudgedDialogue]:
+    """Return judged dialogues of a selection with outcomes and scores, in no order.
+
+    ``dialogues`` (IRIs) restricts them to a few.
+    """
+    portions: list[Sequence[str] | None] = [None]
+    if dialogues is not None:
+        size = max(_PAIRS // len(selection.pass_graphs), 1)
+        portions = [dialogues[at : at + size] for at in range(0, len(dialogues), size)]
+    judged: list[JudgedDialogue] = []
+    for portion in portions:
+        by_path = _judged(store, selection, portion)
+        for value in main_values(store, selection, dialogues=portion):
+            if value.dialogue in by_path:
+                by_path[value.dialogue].scored = value
+        judged += by_path.values()
+    return judged
 
 
-def _judged(store: Store, selection: Selection) -> dict[str, JudgedDialogue]:
-    """Return all judged dialogues of a selection, by their paths below the base of the store."""
+def worst_judged(store: Store, selection: Selection, limit: int) -> list[JudgedDialogue]:
+    """Return the judged dialogues with the worst scores below a full score, in no order."""
+    worst = worst_dialogues(store, selection, limit)
+    return judged_dialogues(store, selection, [store.iris.base + one.dialogue for one in worst])
+
+
+def size(store: Store, selection: Selection) -> int:
+    """Return the number of valid dialogues of the runs, models and tasks of a selection."""
+    selected = fetch.selection_test(store, selection)
+    return sum(
+        states["complete"] + states["open"]
+        for cells in accounts.progress(store, selection.run_graphs).values()
+        for cell, states in cells.items()
+        if selected(*cell)
+    )
+
+
+def _judged(
+    store: Store, selection: Selection, dialogues: Sequence[str] | None
+) -> dict[str, JudgedDialogue]:
+    """Return judged dialogues of a selection, by their paths below the base of the store."""
     selected = fetch.selection_test(store, selection)
     tasks, models = fetch.tasks(store), fetch.models(store)
     by_path: dict[str, JudgedDialogue] = {}
@@ -162,7 +197,8 @@ def _judged(store: Store, selection: Selection) -> dict[str, JudgedDialogue]:
         "dialogue-outcomes",
         passGraph=list(selection.pass_graphs),
         latest=selection.latest,
-        **fetch.narrowing(store, selection),
+        dialogue=dialogues,
+        **fetch.narrowing(store, selection, dialogues),
     ):
         model, task = row["model"].value, row["task"].value
         if selected(model, task):

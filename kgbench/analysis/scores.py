@@ -194,17 +194,18 @@ def score_rows(
     *,
     model: str | None = None,
     values: Sequence[float] | None = None,
+    dialogues: Sequence[str] | None = None,
 ) -> Iterator[ScoreRow]:
     """Yield every single value of ``metrics`` (IRIs), of one ``model`` (IRI) if given.
 
     ``values`` are the wanted ones, a hint by which the engine reads less; other values may come.
+    ``dialogues`` (IRIs) restricts them to a few dialogues.
     """
-    later = SupersedingMetrics(store, selection)
-    selected = selection_test(store, selection)
-    narrowed = narrowing(store, selection)
-    queried = later.with_later(metrics)
-    queried_set = set(queried)
-    metric = stored_counts.metric_parameter(queried, selection.pass_graphs)
+    later, selected = SupersedingMetrics(store, selection), selection_test(store, selection)
+    narrowed, queried = narrowing(store, selection, dialogues), later.with_later(metrics)
+    queried_set, metric = set(queried), None
+    if dialogues is None:
+        metric = stored_counts.metric_parameter(queried, selection.pass_graphs)
     for row in queries.run(
         store,
         "score-rows",
@@ -212,6 +213,7 @@ def score_rows(
         metric=metric,
         model=narrowed["model"] if model is None else model,
         task=narrowed["task"],
+        dialogue=dialogues,
         value=counting.value_parameter(values, metric, selection.pass_graphs),
         latest=selection.latest,
     ):
@@ -238,10 +240,8 @@ def single_values(
 
     Retracted values come last. :func:`score_rows` gives dialogues as well, but is slower.
     """
-    later = SupersedingMetrics(store, selection)
-    selected = selection_test(store, selection)
-    queried = later.with_later(metrics)
-    narrowed = narrowing(store, selection)
+    later, selected = SupersedingMetrics(store, selection), selection_test(store, selection)
+    narrowed, queried = narrowing(store, selection), later.with_later(metrics)
     singles = counting.single_values(store, selection, queried, **narrowed)
     for (model, task, metric), single in singles:
         if selected(model, task):
@@ -255,8 +255,7 @@ def errors(
     counts: dict[tuple[str, str], Errors] = defaultdict(Errors)
     selected = selection_test(store, selection)
     for row in queries.run(store, "failed-dialogues", runGraph=list(selection.run_graphs)):
-        key = (row["model"].value, row["task"].value)
-        counts[key] += Errors(failed=int(row["count"].value))
+        counts[row["model"].value, row["task"].value] += Errors(failed=int(row["count"].value))
     for ended, times in counting.outcomes(
         store, selection.pass_graphs, latest=selection.latest, only=NOT_JUDGED | UNREADABLE
     ):
@@ -279,20 +278,21 @@ def selection_test(store: Store, selection: Selection) -> Callable[[str, str], b
     return lambda model, task: model in chosen_models and task in chosen_tasks
 
 
-def narrowing(store: Store, selection: Selection) -> dict[str, list[str] | None]:
+def narrowing(
+    store: Store, selection: Selection, dialogues: Sequence[str] | None = None
+) -> dict[str, list[str] | None]:
     """Return values for the parameters ``model`` and ``task`` of a query, by which it reads less.
 
     A value is ``None`` unless the glob of the selection matches few models or tasks, which an
-    engine finds faster than by a full scan. Rows must still pass :func:`selection_test`.
+    engine finds faster than by a full scan, or if there are ``dialogues`` (IRIs), which it finds
+    faster still. Rows must still pass :func:`selection_test`.
     """
     values: dict[str, list[str] | None] = {"model": None, "task": None}
-    if selection.tasks == ALL and selection.models == ALL:
+    if dialogues is not None or (selection.tasks, selection.models) == (ALL, ALL):
         return values
     models_, tasks_ = _selected(store, selection)
-    for name, iris, glob in (
-        ("model", models_, selection.models),
-        ("task", tasks_, selection.tasks),
-    ):
+    globs = (("model", models_, selection.models), ("task", tasks_, selection.tasks))
+    for name, iris, glob in globs:
         if glob != ALL and len(iris) <= _NARROW:
             values[name] = sorted(iris)
     return values

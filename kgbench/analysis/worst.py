@@ -124,16 +124,20 @@ def _main_scores(store: Store, selection: Selection) -> set[tuple[str, str]]:
 
 
 def main_values(
-    store: Store, selection: Selection, values: Sequence[float] | None = None
+    store: Store,
+    selection: Selection,
+    values: Sequence[float] | None = None,
+    dialogues: Sequence[str] | None = None,
 ) -> Iterator[ScoredDialogue]:
     """Yield the values of the main metric of every task, each with its dialogue.
 
-    ``values`` are the wanted ones, a hint by which the engine reads less.
+    ``values`` are the wanted ones, a hint by which the engine reads less. ``dialogues`` (IRIs)
+    restricts them to a few dialogues.
     """
     tasks, metrics, models = fetch.tasks(store), fetch.metrics(store), fetch.models(store)
     main_scores = _main_scores(store, selection)
     main_metrics = {metric for _, metric in main_scores}
-    for row in fetch.score_rows(store, selection, main_metrics, values=values):
+    for row in fetch.score_rows(store, selection, main_metrics, values=values, dialogues=dialogues):
         if (row.task, row.metric) in main_scores:
             metric = metrics[row.metric]
             yield ScoredDialogue(

@@ -9,6 +9,7 @@ from kgbench.judges.rubrics import Rubric, all_rubric_versions
 from kgbench.rdf import queries
 from kgbench.record.reviews import reviewer_iri
 from kgbench.record.withheld import removed
+from kgbench.store.templates import fill
 
 
 class JudgeCall(NamedTuple):
@@ -61,6 +62,9 @@ def verdicts_about(store: Any, dialogue: str) -> list[DialogueVerdict]:
 
     Revised and invalidated verdicts are left out.
     """
+    # The queries for verdicts read the texts of all answers, so they are asked only if needed.
+    if not store.query(fill("is-judged.rq", dialogue=dialogue)):
+        return []
     known = {rubric.iri: rubric for rubric in all_rubric_versions()}
     of_models = queries.run(store, "verdicts-about", dialogue=dialogue)
     of_people = queries.run(store, "reviews-about", dialogue=dialogue)

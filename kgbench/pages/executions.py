@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 import pyoxigraph as ox
@@ -14,6 +16,7 @@ from kgbench.errors import QueryError
 from kgbench.pages import neighbours, score_tables, things
 from kgbench.pages.measures import measures
 from kgbench.pages.snapshot import View
+from kgbench.record import accounts, reading
 from kgbench.vocab import DCTERMS, KGB
 
 _MOST = 1_000  # dialogues on one page
@@ -29,20 +32,27 @@ def execution_page(view: View, iri: str, *, reveal: bool) -> dict[str, Any]:  # 
             ("run", DCTERMS.isPartOf),
         )
     }
-    judged = _judged(view, **about)
-    nodes = neighbours.of_execution(view.database, ox.NamedNode(iri))
+    nodes = neighbours.first_of_execution(view.database, ox.NamedNode(iri), _MOST)
+    shown = [node.value for node in nodes]
+    judged = _judged(view, shown, **about)
     return {
         **about,
         "main": measures(view, about["task"]).main,
-        "rows": [_row(view, node.value, judged) for node in nodes[:_MOST]],
-        "left": max(len(nodes) - _MOST, 0),
+        "rows": [_row(view, dialogue, judged) for dialogue in shown],
+        "left": _number(view, **about) - len(shown),
     }
 
 
+def _number(view: View, *, model: str, task: str, run: str) -> int:
+    """Return the number of dialogues of a model on a task in a run (IRIs)."""
+    graph = reading.find_run(view, run).graph
+    return accounts.progress(view, [graph])[graph].get((model, task), Counter()).total()
+
+
 def _judged(
-    view: View, model: str, task: str, run: str
+    view: View, shown: Sequence[str], *, model: str, task: str, run: str
 ) -> dict[str, dialogue_search.JudgedDialogue]:
-    """Return the judged dialogues by IRI."""
+    """Return the judged dialogues by IRI, of those that are ``shown``."""
     models, tasks = fetch.models(view), fetch.tasks(view)
     if model not in models or task not in tasks:
         return {}
@@ -54,7 +64,7 @@ def _judged(
         selection = select(view, run=run, **globs)
     except QueryError:  # nothing is judged yet
         return {}
-    dialogues = dialogue_search.judged_dialogues(view, selection)
+    dialogues = dialogue_search.judged_dialogues(view, selection, shown)
     return {view.iris.base + dialogue.dialogue: dialogue for dialogue in dialogues}
 
 

@@ -8,18 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from heapq import nsmallest
-from itertools import groupby, islice
+from itertools import chain, groupby, islice
 from typing import Any, NamedTuple
 
 import pyoxigraph as ox
 
 from kgbench.rdf.quads import Quads
 from kgbench.store.fragments import recorded_iri
-from kgbench.vocab import DCTERMS, KGB, RDF
+from kgbench.vocab import DCTERMS, KGB, RDF, XSD
 
 _TYPE, _PART_OF = ox.NamedNode(RDF.type), ox.NamedNode(DCTERMS.isPartOf)
 _DIALOGUE, _EXECUTION = ox.NamedNode(KGB.Dialogue), ox.NamedNode(KGB.TaskExecution)
 _CASE, _MODEL, _ITERATION = (ox.NamedNode(KGB[n]) for n in ("case", "model", "iteration"))
+_MANY = 1_000  # dialogues of an execution: reading one takes 40 µs in a store larger than memory
+_GAP = 100  # missing iterations, as of invalidated dialogues or of an import
 _MOST = 2_000  # statements about a case that are read
 _MOST_SHOWN = 60
 
@@ -44,6 +46,20 @@ def of_execution(database: Quads, execution: ox.NamedNode) -> list[ox.NamedNode]
     return sorted(parts_of(database, execution), key=lambda node: natural(node.value))
 
 
+def first_of_execution(database: Quads, execution: ox.NamedNode, limit: int) -> list[ox.NamedNode]:
+    """Return the first ``limit`` dialogues of a task execution, by iteration.
+
+    Of a large execution, dialogues are found by their iterations, which is faster than all.
+    """
+    graph = _graph_of_many(database, execution)
+    found: list[ox.NamedNode] = []
+    for iteration in range(limit + _GAP if graph is not None else 0):
+        found += _of_iteration(database, execution, graph, iteration)
+        if len(found) >= limit:
+            return found[:limit]
+    return of_execution(database, execution)[:limit]
+
+
 def parts_of(database: Quads, execution: ox.NamedNode) -> Iterator[ox.NamedNode]:
     """Yield the dialogues of a task execution, in no order."""
     return _parts(database, execution, _DIALOGUE)
@@ -60,7 +76,7 @@ def beside(database: Quads, dialogue: str) -> Adjacent:
     execution = _object(database, node, _PART_OF)
     if execution is None:
         return Adjacent(None, None)
-    siblings = of_execution(database, execution)
+    siblings = _siblings(database, execution, node)
     index = siblings.index(node) if node in siblings else 0
     before = siblings[index - 1] if index > 0 else _near(database, execution, -1)
     after = siblings[index + 1] if index + 1 < len(siblings) else _near(database, execution, 1)
@@ -75,11 +91,21 @@ def near(
     """Return the last dialogue before ``execution`` (step -1), or the first after it (step 1)."""
     index = executions.index(execution) + step
     while 0 <= index < len(executions):
-        dialogues = of_execution(database, executions[index])
-        if dialogues:
-            return dialogues[-1 if step < 0 else 0]
+        found = _end(database, executions[index], step)
+        if found is not None:
+            return found
         index += step
     return None
+
+
+def _end(database: Quads, execution: ox.NamedNode, step: int) -> ox.NamedNode | None:
+    """Return the first dialogue of an execution, or (step -1) the last."""
+    if step > 0:
+        return next(iter(first_of_execution(database, execution, 1)), None)
+    graph = _graph_of_many(database, execution)
+    if graph is not None:
+        return _last_of_many(database, execution, graph)
+    return next(reversed(of_execution(database, execution)), None)
 
 
 def others(database: Quads, dialogue: str) -> list[tuple[str, list[Other]]]:
@@ -124,6 +150,73 @@ def by_others(dialogues: Sequence[Other], model: str) -> list[tuple[str, list[Ot
     ]
 
 
+def _siblings(database: Quads, execution: ox.NamedNode, node: ox.NamedNode) -> list[ox.NamedNode]:
+    """Return the dialogues of an execution; of a large one, those that surround ``node``."""
+    graph = _graph_of_many(database, execution)
+    if graph is None:
+        return of_execution(database, execution)
+    iteration = natural(node.value)[1]
+    return [
+        *_next_iteration(database, execution, graph, iteration, -1),
+        *_of_iteration(database, execution, graph, iteration),
+        *_next_iteration(database, execution, graph, iteration, 1),
+    ]
+
+
+def _graph_of_many(database: Quads, execution: ox.NamedNode) -> Any:
+    """Return the graph of an execution that has many dialogues; ``None`` for any other."""
+    quads = list(islice(database.quads_for_pattern(None, _PART_OF, execution), _MANY + 1))
+    return quads[0].graph_name if len(quads) > _MANY else None
+
+
+def _of_iteration(
+    database: Quads, execution: ox.NamedNode, graph: Any, iteration: int
+) -> list[ox.NamedNode]:
+    """Return the dialogues of an iteration of an execution, in order; their IRIs are below its."""
+    number = ox.Literal(str(iteration), datatype=ox.NamedNode(XSD.integer))
+    below = f"{execution.value}/"
+    # Oxigraph 0.5 also finds other numbers if the last byte of a number is 255.
+    nodes: Iterator[Any] = (
+        quad.subject
+        for quad in database.quads_for_pattern(None, _ITERATION, number, graph)
+        if quad.object == number
+    )
+    return sorted(
+        (node for node in nodes if node.value.startswith(below)),
+        key=lambda node: natural(node.value),
+    )
+
+
+def _next_iteration(
+    database: Quads, execution: ox.NamedNode, graph: Any, iteration: int, step: int
+) -> list[ox.NamedNode]:
+    """Return the dialogues of the next iteration in the direction of ``step`` that has any."""
+    for distance in range(1, _GAP + 1):
+        found = _of_iteration(database, execution, graph, iteration + step * distance)
+        if found or iteration + step * distance < 0:
+            return found
+    return []
+
+
+def _last_of_many(database: Quads, execution: ox.NamedNode, graph: Any) -> ox.NamedNode | None:
+    """Return the last dialogue of a large execution, by bisection of its iterations."""
+
+    def reaches(iteration: int) -> bool:
+        return bool(_next_iteration(database, execution, graph, iteration - 1, 1))
+
+    beyond = 1
+    while reaches(beyond):
+        beyond *= 2
+    last = beyond // 2
+    while beyond - last > 1:
+        middle = (last + beyond) // 2
+        if reaches(middle):
+            last = middle
+        else:
+            beyond = middle
+    return next(reversed(_of_iteration(database, execution, graph, last)), None)
+
+
 def _near(database: Quads, execution: ox.NamedNode, step: int) -> ox.NamedNode | None:
     run = _object(database, execution, _PART_OF)
     executions = [] if run is None else of_run(database, run)
@@ -131,10 +224,15 @@ def _near(database: Quads, execution: ox.NamedNode, step: int) -> ox.NamedNode |
 
 
 def _parts(database: Quads, parent: ox.NamedNode, kind: ox.NamedNode) -> Iterator[ox.NamedNode]:
-    for quad in database.quads_for_pattern(None, _PART_OF, parent):
-        node: Any = quad.subject
-        if next(database.quads_for_pattern(node, _TYPE, kind), None) is not None:
-            yield node
+    quads: Iterator[Any] = database.quads_for_pattern(None, _PART_OF, parent)
+    for quad in islice(quads, _MANY):
+        if next(database.quads_for_pattern(quad.subject, _TYPE, kind), None) is not None:
+            yield quad.subject
+    rest = next(quads, None)
+    if rest is not None:  # one search for all is faster than so many
+        of_kind = database.quads_for_pattern(None, _TYPE, kind, rest.graph_name)
+        known = {quad.subject for quad in of_kind}
+        yield from (quad.subject for quad in chain((rest,), quads) if quad.subject in known)
 
 
 def _object(database: Quads, node: ox.NamedNode, predicate: ox.NamedNode) -> Any:

@@ -13,6 +13,7 @@ from kgbench.analysis import dialogue_search
 from kgbench.analysis import scores as fetch
 from kgbench.analysis.display_names import display_names
 from kgbench.analysis.selection import ALL, FIRST, select
+from kgbench.errors import QueryError
 from kgbench.model import Outcome
 from kgbench.pages import runs
 from kgbench.pages.board import bar
@@ -20,7 +21,8 @@ from kgbench.pages.snapshot import View
 
 PAGE = 50  # dialogues of one page
 _LONGEST = 500  # characters of one value
-_MOST_KEPT = 200_000  # dialogues of a suite
+_MOST = 200_000  # dialogues that are read for a page
+_WORST = 1_000  # dialogues that are listed of more
 OUTCOMES = tuple(outcome.value for outcome in Outcome)
 
 
@@ -75,6 +77,13 @@ class DialogueSearch:
         """Whether all dialogues of a suite are searched."""
         return self.model == self.task == ALL and self.run is None
 
+    @property
+    def is_for_worst(self) -> bool:
+        """Whether the worst scores are wanted, of all outcomes, scores and texts."""
+        return self.sort == "score" and not any(
+            (self.reverse, self.outcome, self.search, self.below is not None)
+        )
+
     def query(self, suite: str | None, **changed: Any) -> str:
         """Return a URL query for the same search, with some fields ``changed``."""
         new = replace(self, **changed)
@@ -98,8 +107,10 @@ def all_judged(
     view: View, suite: str | None, choice: str
 ) -> list[dialogue_search.JudgedDialogue] | None:
     """Return all judged dialogues of a suite for the cache; ``None`` if they are too many."""
-    dialogues = dialogue_search.judged_dialogues(view, select(view, suite, choice))
-    return dialogues if len(dialogues) <= _MOST_KEPT else None
+    selection = select(view, suite, choice)
+    if dialogue_search.size(view, selection) > _MOST:
+        return None
+    return dialogue_search.judged_dialogues(view, selection)
 
 
 def with_text(view: View, suite: str | None, choice: str, text: str) -> set[str]:
@@ -117,12 +128,22 @@ def listed_dialogues(
     """Return a page of the dialogues found by ``wanted`` (the fields of :class:`DialogueSearch`).
 
     ``judged`` are all judged dialogues of the suite, and ``among`` the paths of those with the
-    searched text, if they are known already.
+    searched text, if they are known already. If there are too many dialogues to read, the worst are
+    listed, and ``total`` is the number of all; other searches then raise
+    :class:`~kgbench.errors.QueryError`.
     """
     search = DialogueSearch(**wanted)
     selection = select(
         view, suite, search.choice, run=search.run, tasks=search.task, models=search.model
     )
+    number = 0 if judged is not None else dialogue_search.size(view, selection)
+    if number > _MOST:
+        if not search.is_for_worst:
+            raise QueryError(
+                f"{number:,} dialogues are too many to search or sort: choose a model, a task, a "
+                "run, or the worst scores"
+            )
+        judged = dialogue_search.worst_judged(view, selection, _WORST)
     if among is None and search.search is not None:
         among = dialogue_search.with_text(view, selection, search.search)
     dialogues = dialogue_search.choose(
@@ -137,7 +158,8 @@ def listed_dialogues(
     page = min(search.page, pages)
     names = display_names(view)
     return {
-        "total": len(dialogues),
+        "total": max(len(dialogues), number if number > _MOST else 0),
+        "worst": len(dialogues) if number > _MOST else None,
         "pages": pages,
         "page": page,
         "rows": [

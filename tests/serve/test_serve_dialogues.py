@@ -8,8 +8,10 @@ from html import unescape
 
 import pytest
 
+from kgbench.analysis import dialogue_search
 from kgbench.analysis.dialogue_search import SORTS, find_dialogues
 from kgbench.analysis.selection import select
+from kgbench.errors import QueryError
 from kgbench.pages.snapshot import MemoryView
 from kgbench.serve import dialogue_lists
 from kgbench.serve.dialogue_lists import DialogueSearch, listed_dialogues
@@ -123,3 +125,30 @@ def test_dialogues_of_a_run(client):
     text = page(client, "?suite=kgbench-1&run=1").text
     assert "of the run" in text
     assert "by hand" in text
+
+
+def test_of_too_many_dialogues_the_worst_are_listed(view, monkeypatch):
+    """If there are too many dialogues, the worst are listed, and other searches are refused."""
+    whole = listed(view)
+    total = dialogue_search.size(view, select(view))
+    monkeypatch.setattr(dialogue_lists, "_MOST", total - 1)
+    monkeypatch.setattr(dialogue_lists, "_WORST", 3)
+    found = listed(view)
+    assert (found["total"], found["worst"]) == (total, 3)
+    assert found["rows"] == whole["rows"][:3]
+    assert dialogue_lists.all_judged(view, None, "first") is None
+    for fields in ({"sort": "task"}, {"search": "e"}, {"below": "0.5"}, {"order": "down"}):
+        with pytest.raises(QueryError, match=f"^{total} dialogues are too many"):
+            listed(view, **fields)
+    fewer = listed(view, model="model-b", sort="task")
+    assert fewer["worst"] is None
+    assert 0 < fewer["total"] < total
+
+
+def test_a_few_dialogues_are_read_alone(view, monkeypatch):
+    """Some dialogues have the same outcomes and scores as among all."""
+    monkeypatch.setattr(dialogue_search, "_PAIRS", 4)
+    of_all = {one.dialogue: one for one in dialogue_search.judged_dialogues(view, select(view))}
+    wanted = sorted(of_all)[::2]
+    found = dialogue_search.judged_dialogues(view, select(view), [BASE + one for one in wanted])
+    assert {one.dialogue: one for one in found} == {name: of_all[name] for name in wanted}

@@ -16,6 +16,7 @@ from kgbench.importers.archives import ResultFile
 from kgbench.importers.llm_kg_bench import read_runs
 from kgbench.importers.load import load
 from kgbench.record import aggregates, reading
+from kgbench.record.count_graphs import graph_of
 from kgbench.reevaluation.comparison import ReevaluationResult
 from kgbench.reevaluation.passes import reevaluate, reevaluate_each, select_runs
 from kgbench.reevaluation.run_passes import first_pass
@@ -119,9 +120,9 @@ def test_runs_before_an_interruption_are_kept() -> None:
         assert len(second) == 1
         checked = aggregates.check(store)
         assert checked.wrong == checked.missing == ()
-        known = {run.graph for run in runs} | {store.iris.catalogue}
-        for one in (*first, *second):
-            known |= {one.graph, aggregates.graph_of(store.iris, one.graph)}
+        known = {store.iris.catalogue}
+        for one in (*runs, *first, *second):
+            known |= {one.graph, graph_of(store.iris, one.graph)}
         assert set(store.graphs()) == known
 
 

@@ -260,10 +260,11 @@ def test_effort_is_the_mean_of_models_over_all_their_dialogues():
     The session took 180 seconds, in which 17 dialogues of both models were completed.
     """
     store = altered(
+        "DELETE WHERE { GRAPH <graph/run/r1> { ?call a kgb:ModelCall } }",  # without tokens
         f"""
         INSERT {{ GRAPH <graph/run/r1> {{
             ?call a kgb:ModelCall ; <{PROV.wasAssociatedWith}> <model/model-a> ;
-                kgb:inputTokens 100 ; kgb:outputTokens 10 }} }}
+                <{DCTERMS.isPartOf}> ?dialogue ; kgb:inputTokens 100 ; kgb:outputTokens 10 }} }}
         WHERE {{ GRAPH <graph/run/r1> {{
             ?dialogue a kgb:Dialogue ; kgb:model <model/model-a> .
             BIND(IRI(CONCAT(STR(?dialogue), "/call")) AS ?call) }} }}

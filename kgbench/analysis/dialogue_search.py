@@ -14,7 +14,7 @@ from kgbench.analysis.worst import ScoredDialogue, main_values, worst_dialogues
 from kgbench.errors import QueryError
 from kgbench.model import Outcome
 from kgbench.rdf import queries
-from kgbench.record import accounts
+from kgbench.record import accounts, stored_counts
 from kgbench.store.protocol import Store
 from kgbench.vocab import OUTCOME
 
@@ -28,9 +28,6 @@ COLUMNS = (
     Column("dialogue", "Dialogue"),
 )
 QUERIES = (*fetch.CHOOSING, *fetch.ROWS, "dialogue-outcomes", "dialogues-with-text")
-
-
-_PAIRS = 5_000  # passes times dialogues in a query
 
 
 @dataclass(slots=True)
@@ -156,8 +153,8 @@ def judged_dialogues(
     """
     portions: list[Sequence[str] | None] = [None]
     if dialogues is not None:
-        size = max(_PAIRS // len(selection.pass_graphs), 1)
-        portions = [dialogues[at : at + size] for at in range(0, len(dialogues), size)]
+        most = max(stored_counts.MOST_PAIRS // len(selection.pass_graphs), 1)
+        portions = [dialogues[at : at + most] for at in range(0, len(dialogues), most)]
     judged: list[JudgedDialogue] = []
     for portion in portions:
         by_path = _judged(store, selection, portion)
@@ -174,7 +171,7 @@ def worst_judged(store: Store, selection: Selection, limit: int) -> list[JudgedD
     return judged_dialogues(store, selection, [store.iris.base + one.dialogue for one in worst])
 
 
-def size(store: Store, selection: Selection) -> int:
+def count_dialogues(store: Store, selection: Selection) -> int:
     """Return the number of valid dialogues of the runs, models and tasks of a selection."""
     selected = fetch.selection_test(store, selection)
     return sum(

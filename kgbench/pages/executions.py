@@ -39,7 +39,7 @@ def execution_page(view: View, iri: str, *, reveal: bool) -> dict[str, Any]:  # 
         **about,
         "main": measures(view, about["task"]).main,
         "rows": [_row(view, dialogue, judged) for dialogue in shown],
-        "left": _number(view, **about) - len(shown),
+        "left": _number(view, **about) - len(shown) if len(shown) == _MOST else 0,
     }
 
 

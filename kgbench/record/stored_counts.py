@@ -19,9 +19,7 @@ from kgbench.store.protocol import Store
 from kgbench.vocab import KGB, OUTCOME
 
 _FEW = 20  # up to so many metrics, looking up each is faster than reading whole evaluations
-MOST_PAIRS = (
-    5_000  # pairs of graphs and metrics in a query: an engine needs 10 kB of memory for each
-)
+MOST_PAIRS = 5_000  # of graphs with metrics, or dialogues, in a query; each needs 10 kB of memory
 
 
 class UncountedEvaluation(NamedTuple):

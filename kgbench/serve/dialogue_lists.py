@@ -108,7 +108,7 @@ def all_judged(
 ) -> list[dialogue_search.JudgedDialogue] | None:
     """Return all judged dialogues of a suite for the cache; ``None`` if they are too many."""
     selection = select(view, suite, choice)
-    if dialogue_search.size(view, selection) > _MOST:
+    if dialogue_search.count_dialogues(view, selection) > _MOST:
         return None
     return dialogue_search.judged_dialogues(view, selection)
 
@@ -136,7 +136,7 @@ def listed_dialogues(
     selection = select(
         view, suite, search.choice, run=search.run, tasks=search.task, models=search.model
     )
-    number = 0 if judged is not None else dialogue_search.size(view, selection)
+    number = 0 if judged is not None else dialogue_search.count_dialogues(view, selection)
     if number > _MOST:
         if not search.is_for_worst:
             raise QueryError(

@@ -13,6 +13,7 @@ from kgbench.analysis.dialogue_search import SORTS, find_dialogues
 from kgbench.analysis.selection import select
 from kgbench.errors import QueryError
 from kgbench.pages.snapshot import MemoryView
+from kgbench.record import stored_counts
 from kgbench.serve import dialogue_lists
 from kgbench.serve.dialogue_lists import DialogueSearch, listed_dialogues
 from kgbench.vocab import BASE
@@ -130,7 +131,7 @@ def test_dialogues_of_a_run(client):
 def test_of_too_many_dialogues_the_worst_are_listed(view, monkeypatch):
     """If there are too many dialogues, the worst are listed, and other searches are refused."""
     whole = listed(view)
-    total = dialogue_search.size(view, select(view))
+    total = dialogue_search.count_dialogues(view, select(view))
     monkeypatch.setattr(dialogue_lists, "_MOST", total - 1)
     monkeypatch.setattr(dialogue_lists, "_WORST", 3)
     found = listed(view)
@@ -147,7 +148,7 @@ def test_of_too_many_dialogues_the_worst_are_listed(view, monkeypatch):
 
 def test_a_few_dialogues_are_read_alone(view, monkeypatch):
     """Some dialogues have the same outcomes and scores as among all."""
-    monkeypatch.setattr(dialogue_search, "_PAIRS", 4)
+    monkeypatch.setattr(stored_counts, "MOST_PAIRS", 4)
     of_all = {one.dialogue: one for one in dialogue_search.judged_dialogues(view, select(view))}
     wanted = sorted(of_all)[::2]
     found = dialogue_search.judged_dialogues(view, select(view), [BASE + one for one in wanted])

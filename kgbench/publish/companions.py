@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import pyoxigraph as ox
 
+from kgbench.publish.data_files import encoded
 from kgbench.publish.dumps import DumpWriter, Packing
-from kgbench.publish.execution_pages import encoded
 from kgbench.publish.folder import Folder, checksum
 from kgbench.publish.manifest import Dump
 from kgbench.rdf.statements import integer, node, statements_about, text, type_statements

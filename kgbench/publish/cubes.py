@@ -8,27 +8,30 @@ Their members, which are as many as the scores, are in a packed file of N-Triple
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 
 import pyoxigraph as ox
 
 from kgbench.analysis import explain
-from kgbench.analysis import scores as fetch
 from kgbench.analysis.compass import compass
 from kgbench.analysis.cubes import cube_triples, is_cube
 from kgbench.analysis.declarations import score_set
 from kgbench.analysis.score_selectors import Score
+from kgbench.analysis.superseding_metrics import SupersedingMetrics
 from kgbench.analysis.tables import Table, Value
 from kgbench.pages.snapshot import View
+from kgbench.publish import evaluation_lists
 from kgbench.publish.catalog import Publication
 from kgbench.publish.claims import claim_iri
 from kgbench.publish.companions import Companion
 from kgbench.publish.dumps import DumpWriter
+from kgbench.publish.evaluation_lists import ListedEvaluation
 from kgbench.publish.folder import Folder
 from kgbench.publish.large_documents import write_large_document
 from kgbench.publish.members import Members
+from kgbench.publish.selection import RunPart
 from kgbench.publish.suite_results import BOARD, COMPASS, TASKS, SuiteResults
 from kgbench.rdf import digest
 from kgbench.rdf.statements import integer, node, statements_about, text, type_statements
@@ -48,15 +51,19 @@ def write(
     view: View,
     publication: Publication,
     published: Callable[[str], str],
+    *,
+    runs: Sequence[RunPart],
 ) -> Iterator[Companion]:
     """Write the cubes of all suites; ``published`` maps IRIs of the store to published IRIs.
 
-    Yields two companion data sets for each suite with scores: its tables, and the evaluations
-    behind them.
+    ``runs`` are all published runs, whose evaluations the folder lists. Yields two companion data
+    sets for each suite with scores: its tables, and the evaluations behind them.
     """
     for results in standings:
         if results.tables:
-            yield from _Cubes(results, view, publication, published, folder).write(folder)
+            cubes = _Cubes(results, view, publication, published, folder)
+            cubes.list_evaluations(view, runs)
+            yield from cubes.write()
 
 
 class _Cubes:
@@ -73,13 +80,15 @@ class _Cubes:
         self._results = results
         self._publication = publication
         self._published = published
+        self._folder = folder
         self.document = results.document(publication.base)
         self._parts = dict(_parts(results, view))
         self._members = Members(folder, f"{self.document}#evaluations-")
-        self._names = self._evaluations(view)
+        self._names: dict[tuple[str, Score], str] = {}  # by published model
 
-    def write(self, folder: Folder) -> Iterator[Companion]:
+    def write(self) -> Iterator[Companion]:
         """Write the document in all formats, and the file with the members of collections."""
+        folder = self._folder
         results, packing = self._results, self._publication.packing
         document_path = f"leaderboard/{results.slug}"
         members = DumpWriter(folder, f"{document_path}-evaluations.nt", packing)
@@ -195,7 +204,7 @@ class _Cubes:
 
     def _collections_behind(self, kind: str, table: Table, row: Mapping[str, Value]) -> list[str]:
         """Return the collections of evaluations that a row was computed from."""
-        model = table.iris["model"][str(row["model"])]
+        model = self._published(table.iris["model"][str(row["model"])])
         scores: Iterable[Score] = self._parts[kind].get(str(row.get("axis", "")), ())
         if kind == TASKS:
             task = table.iris["task"][str(row["task"])]
@@ -205,28 +214,40 @@ class _Cubes:
 
     # --- evaluations ------------------------------------------------------------------------
 
-    def _evaluations(self, view: View) -> Mapping[tuple[str, Score], str]:
-        """Return the names of collections by model (IRI in the store) and score.
-
-        The members of the collections are added to ``_members``.
-        """
+    def list_evaluations(self, view: View, runs: Iterable[RunPart]) -> None:
+        """Name the collections, and add the evaluations of ``runs`` as their members."""
         needed = {
             score for parts in self._parts.values() for scores in parts.values() for score in scores
         }
-        names: dict[tuple[str, Score], str] = {}
-        metrics = {score.metric for score in needed}
-        for row in fetch.score_rows(view, self._results.selection, metrics):
-            evaluation = self._published(row.evaluation)
-            for of_round in {None, row.round}:
-                key = row.model, Score(row.task, row.metric, of_round)
-                if key[1] in needed:
-                    if key not in names:
-                        names[key] = self._name(*key)
-                    self._members.add(names[key], evaluation)
-        return names
+        selection = self._results.selection
+        later = SupersedingMetrics(view, selection)
+        tasks = {self._published(score.task): score.task for score in needed}
+        metrics = {
+            self._published(metric): metric
+            for metric in later.with_later(score.metric for score in needed)
+        }
+        selected_graphs = set(selection.pass_graphs)
+        for run in runs:
+            passes = {self._published(iri) for iri, graph in run.passes if graph in selected_graphs}
+            for listed in evaluation_lists.read(self._folder, run.name) if passes else ():
+                if listed.evaluation_pass in passes and listed.task in tasks:
+                    task = tasks[listed.task]
+                    for name in filter(metrics.__contains__, listed.metrics):
+                        metric = later.of_task(task, metrics[name])
+                        for of_round in {None, listed.round}:
+                            score = Score(task, metric, of_round)
+                            if score in needed:
+                                self._add(listed, score)
+
+    def _add(self, listed: ListedEvaluation, score: Score) -> None:
+        key = listed.model, score
+        name = self._names.get(key)
+        if name is None:
+            name = self._names[key] = self._name(*key)
+        self._members.add(name, listed.iri)
 
     def _name(self, model: str, score: Score) -> str:
-        key = " ".join(map(self._published, (model, score.task, score.metric)))
+        key = " ".join((model, *map(self._published, (score.task, score.metric))))
         return digest(f"{key} {score.round}")[:16]
 
     def _collection(self, name: str) -> str:
@@ -238,7 +259,7 @@ class _Cubes:
             yield from type_statements(collection, PROV.Collection, PROV.Entity)
             yield from statements_about(
                 collection,
-                (KGB.model, self._published(model)),
+                (KGB.model, model),
                 (KGB.task, self._published(score.task)),
                 (KGB.metric, self._published(score.metric)),
                 (KGB.round, None if score.round is None else integer(score.round)),

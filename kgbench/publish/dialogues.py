@@ -7,7 +7,7 @@ times as long.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count, takewhile
 from typing import Any
@@ -165,9 +165,12 @@ class DialoguePresenter:
         self._known = known
 
     def conversation(
-        self, gathered: DialogueQuads, prompt_fragments: dict[str, str]
+        self,
+        gathered: DialogueQuads,
+        verdicts: Sequence[VerdictView],
+        prompt_fragments: dict[str, str],
     ) -> dict[str, Any]:
-        """Return the template context of one dialogue.
+        """Return the template context of one dialogue with its ``verdicts``.
 
         ``prompt_fragments`` maps the long prompts that the page already has to their fragments;
         those of this dialogue are added.
@@ -175,7 +178,7 @@ class DialoguePresenter:
         properties = gathered.properties[gathered.iri]
         known = self._known(value(properties, KGB.task) or "")
         fragment = anchor(gathered.iri)
-        talk = conversation_context(_rounds(gathered), list(self.verdicts(gathered)), known)
+        talk = conversation_context(_rounds(gathered), verdicts, known)
         for round_ in talk["rounds"]:
             turn = round_["turn"]
             if len(turn.prompt) > _LONG:

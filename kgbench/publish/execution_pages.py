@@ -18,12 +18,13 @@ from typing import Any, NamedTuple, Self
 
 import pyoxigraph as ox
 
+from kgbench.analysis.dialogues import VerdictView
 from kgbench.pages import neighbours, things
 from kgbench.pages.measures import measures
 from kgbench.pages.rendering import anchor
 from kgbench.pages.snapshot import View
 from kgbench.pages.times import moment
-from kgbench.publish import dumps, framing, text_indexes
+from kgbench.publish import dumps, evaluation_lists, framing, text_indexes
 from kgbench.publish.dialogues import DialoguePresenter, DialogueQuads, dialogue_quads, value
 from kgbench.publish.folder import Folder
 from kgbench.publish.page_renderer import PAGE, PageRenderer
@@ -37,10 +38,10 @@ _MOST_KEPT = 1_000  # tasks whose metrics are cached
 
 
 class ExecutionResult(NamedTuple):
-    """The outcome of making one execution: its files, counts of dialogues, and two work files.
+    """The outcome of making one execution: its files, counts of dialogues, and work files.
 
-    ``trees`` is the work file with the trees of its dialogues, ``texts`` the one that lists the
-    texts in them. ``invalid`` dialogues are not counted in scores.
+    ``trees`` is the work file with the trees of its dialogues; ``texts`` lists the texts in them,
+    and ``evaluations`` their evaluations. ``invalid`` dialogues are not counted in scores.
     """
 
     files: dict[str, str]
@@ -50,6 +51,7 @@ class ExecutionResult(NamedTuple):
     invalid: int
     trees: str
     texts: str
+    evaluations: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,13 +105,13 @@ class ExecutionBuilder:
             setup.canaries,
         )
         notation = ox.NamedNode(SKOS.notation)
-        metrics = {
+        self._metrics = {
             iri: next((q.object.value for q in self._quads(iri, notation)), iri)
             for iri in things.instances(self._site_graph, KGB.Metric, 1_000_000)
         }
         known = lru_cache(maxsize=_MOST_KEPT)(partial(measures, self._site_graph))
         self._run: tuple[str, list[ox.NamedNode]] = ("", [])
-        self._telling = DialoguePresenter(metrics, self._passes(), known)
+        self._telling = DialoguePresenter(self._metrics, self._passes(), known)
 
     def holding(self, graphs: Iterable[str]) -> Self:
         """Return a maker for a run with these graphs (IRIs), which are cached until the next call.
@@ -160,14 +162,16 @@ class ExecutionBuilder:
         nodes = self._dialogues(execution)
         pages = [nodes[start : start + PAGE] for start in range(0, len(nodes), PAGE)] or [[]]
         document = _Document(self.setup.addresses.document_path(iri), iri, properties, len(pages))
-        trees, texts, data = (
-            folder.work(f"{name}-{suffix}") for suffix in ("trees.jsonld", "texts.tsv", "data.ttl")
+        trees, texts, evaluations, data = (
+            folder.work(f"{name}-{suffix}")
+            for suffix in ("trees.jsonld", "texts.tsv", "evaluations.tsv", "data.ttl")
         )
         rows: list[dict[str, Any]] = []
         complete = invalid = 0
         with (
             trees.open("w", encoding="utf-8") as out,
             texts.open("w", encoding="utf-8") as text_lines,
+            evaluations.open("w", encoding="utf-8") as evaluation_lines,
             data.open("wb") as turtle,
         ):
             description = list(things.describe(self._site_graph, iri).quads)
@@ -175,17 +179,24 @@ class ExecutionBuilder:
                 dialogues = []
                 for node in nodes_of_page:
                     dialogue = dialogue_quads(self.outgoing, self.database, node, self.setup.graphs)
-                    dialogues.append(dialogue)
+                    verdicts = list(self._telling.verdicts(dialogue))
+                    dialogues.append((dialogue, verdicts))
                     text_lines.writelines(text_indexes.text_lines(dialogue, document.page(page)))
-                    rows.append(self._row(dialogue, document.link(page), properties["task"]))
-                    invalid += bool(self._reasons(dialogue.iri))
+                    link = document.link(page)
+                    rows.append(self._row(dialogue, verdicts, link, properties["task"]))
+                    if self._reasons(dialogue.iri):
+                        invalid += 1
+                    else:
+                        evaluation_lines.writelines(
+                            evaluation_lists.evaluation_lines(dialogue, self._metrics)
+                        )
                     complete += PROV.endedAtTime in dialogue.properties[dialogue.iri]
                     out.write(",\n" + framing.dialogue_tree(self._dumped(dialogue, node)))
                 turtle.write(
                     dumps.turtle(
                         [
                             *description,
-                            *(quad for gathered in dialogues for quad in gathered.quads),
+                            *(quad for dialogue, _ in dialogues for quad in dialogue.quads),
                         ],
                         iri,
                     )
@@ -203,6 +214,7 @@ class ExecutionBuilder:
             invalid=invalid,
             trees=trees.name,
             texts=texts.name,
+            evaluations=evaluations.name,
         )
 
     def _dialogues(self, execution: ox.NamedNode) -> list[ox.NamedNode]:
@@ -235,18 +247,18 @@ class ExecutionBuilder:
         folder: Folder,
         document: _Document,
         number: int,
-        dialogues: list[DialogueQuads],
+        dialogues: list[tuple[DialogueQuads, list[VerdictView]]],
         rows: list[dict[str, Any]],
     ) -> None:
         shown_prompts: dict[str, str] = {}
         talks = [
             {
-                **self._telling.conversation(dialogue, shown_prompts),
+                **self._telling.conversation(dialogue, verdicts, shown_prompts),
                 "reasons": self._reasons(dialogue.iri),
             }
-            for dialogue in dialogues
+            for dialogue, verdicts in dialogues
         ]
-        evaluations = (iri for dialogue in dialogues for iri in dialogue.evaluations)
+        evaluations = (iri for dialogue, _ in dialogues for iri in dialogue.evaluations)
         context = {
             "talks": talks,
             "rows": [
@@ -334,9 +346,10 @@ class ExecutionBuilder:
     def _published(self, iri: str) -> str:
         return self.outgoing.node(iri).value
 
-    def _row(self, dialogue: DialogueQuads, page: str, task: str) -> dict[str, Any]:
+    def _row(
+        self, dialogue: DialogueQuads, verdicts: list[VerdictView], page: str, task: str
+    ) -> dict[str, Any]:
         properties = dialogue.properties[dialogue.iri]
-        verdicts = list(self._telling.verdicts(dialogue))
         main = self._main_metric(task)
         scores = [dict(verdict.scores) for verdict in verdicts]
         return {
@@ -369,21 +382,6 @@ class ExecutionBuilder:
 
     def _quads(self, iri: str, predicate: ox.NamedNode) -> Iterator[Any]:
         return self._site_graph.database.quads_for_pattern(ox.NamedNode(iri), predicate, None)
-
-
-def write_data(folder: Folder, document_path: str, quads: list[ox.Quad]) -> None:
-    """Write the data of one document in all formats."""
-    for suffix, content in encoded(quads).items():
-        folder.write(f"{document_path}.{suffix}", content)
-
-
-def encoded(quads: list[ox.Quad]) -> dict[str, bytes]:
-    """Return the data of one document in all formats, by suffix."""
-    return {
-        "ttl": dumps.as_bytes(quads, "ttl"),
-        "nt": dumps.as_bytes(quads, "nt"),
-        "jsonld": framing.document(quads).encode("utf-8", "backslashreplace"),
-    }
 
 
 def _graph(quad: ox.Quad) -> str:

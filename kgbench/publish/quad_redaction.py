@@ -9,9 +9,8 @@ store.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
 from itertools import groupby
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, TypeAlias
 
 import pyoxigraph as ox
 
@@ -19,12 +18,12 @@ from kgbench.publish.addresses import Addresses
 from kgbench.publish.redaction import (
     Placeholders,
     RedactionLevel,
-    gold_texts,
     parse_json,
     redacted_case_data,
     redacted_infos,
     replace_gold,
 )
+from kgbench.publish.reference_answers import ReferenceAnswers
 from kgbench.publish.scrubbing import Scrubber, is_private, is_public
 from kgbench.rdf import canonical_json
 from kgbench.rdf.quads import Quads
@@ -35,12 +34,13 @@ from kgbench.vocab import CSVW, KGB, OWL, PROV, RDF, RDFS, SCHEMA, SH, SKOS, XSD
 _MOST_KEPT = 200_000  # entries of a cache, so that memory does not grow with the store
 _TYPE = ox.NamedNode(RDF.type)
 _ALTERNATE, _RECORDED_AS = ox.NamedNode(PROV.alternateOf), ox.NamedNode(KGB.recordedAs)
-_VALUE, _TEXT, _CASE = ox.NamedNode(PROV.value), ox.NamedNode(KGB.text), ox.NamedNode(KGB.case)
-_CASE_DATA, _ANSWER = ox.NamedNode(KGB.caseData), ox.NamedNode(KGB.Answer)
+_VALUE, _TEXT = ox.NamedNode(PROV.value), ox.NamedNode(KGB.text)
+_ANSWER, _DIGEST = ox.NamedNode(KGB.Answer), ox.NamedNode(KGB.digest)
 _COMMITMENT = ox.NamedNode(KGB.commitment)
 _ASSOCIATED, _MODEL = ox.NamedNode(PROV.wasAssociatedWith), ox.NamedNode(KGB.model)
 _PASS_KIND, _LIVE = ox.NamedNode(KGB.passKind), ox.Literal("live")
 _INFORMED_BY, _ENDED = ox.NamedNode(PROV.wasInformedBy), ox.NamedNode(PROV.endedAtTime)
+_CASE_ENDPOINT = ox.NamedNode(KGB.caseEndpoint)
 _BOOLEAN, _JSON = (ox.NamedNode(n) for n in (XSD.boolean, RDF.JSON))
 _REDACTED = ox.Literal("true", datatype=_BOOLEAN)
 #: Properties whose values may quote prompts: errors of providers, rationales of reviewers.
@@ -51,6 +51,8 @@ _DIGESTED = frozenset((KGB.Case, KGB.Dialogue, KGB.Configuration))
 _LINKED = frozenset(
     (KGB.Run, KGB.TaskExecution, KGB.Dialogue, KGB.EvaluationPass, KGB.Analysis, KGB.Invalidation)
 )
+#: Types of activities that last until the last dialogue has ended.
+_ENDING = frozenset((KGB.Run, KGB.EvaluationPass))
 #: Types of declarations, whose texts were written for publication.
 _WRITTEN_BY_HAND = frozenset(
     (
@@ -77,6 +79,7 @@ _WRITTEN_BY_HAND = frozenset(
 )
 _NAMED = frozenset((PROV.Agent, PROV.Person))  # types of people and accounts, not of software
 _NOBODY = "[name]"
+_Statement: TypeAlias = tuple[Any, ox.NamedNode, Any, Any]
 
 
 class RedactionRules(NamedTuple):
@@ -101,9 +104,10 @@ class QuadRedactor:
         self._addresses = addresses
         self._rules = self.rules = rules
         self._nodes: dict[str, ox.NamedNode] = {}
-        self._gold: dict[str, frozenset[str]] = {}
+        self._answers = ReferenceAnswers(database)
         self._left_out: dict[tuple[RedactionLevel, str], bool] = {}
         self.base, self.store = addresses.base, addresses.store
+        self._always_public = (addresses.store, "https://w3id.org/", "http://www.w3.org/")
         self.document_path, self.held = addresses.document_path, addresses.stored_iri
 
     def graph(self, name: str) -> Iterator[list[ox.Quad]]:
@@ -124,15 +128,19 @@ class QuadRedactor:
 
     def subject(self, quads: list[ox.Quad]) -> list[ox.Quad]:
         """Return the published quads for all recorded ``quads`` of one subject; may be empty."""
-        kinds = {_value(quad) for quad in quads if quad.predicate == _TYPE}
-        # Leases of writing processes mean nothing outside the store.
-        if not quads or KGB.WriterLease in kinds:
+        # Unpacked once, because pyoxigraph makes a new object at each access to a part of a quad.
+        statements: list[_Statement] = [(s, p, o, g) for s, p, o, g in quads]
+        kinds = {_text(value) for _, predicate, value, _ in statements if predicate == _TYPE}
+        # Leases of writing processes mean nothing outside the store. kgbench writes no quoted
+        # triples, and they could contain anything.
+        if not quads or KGB.WriterLease in kinds or isinstance(statements[0][0], ox.Triple):
             return []
-        if KGB.Text in kinds and self._is_left_out(_name(quads[0].subject), self._rules.level):
-            published = self._without_text(quads)
+        if KGB.Text in kinds and self._is_left_out(statements[0][0].value, self._rules.level):
+            kept = list(self._without_text(quads))
         else:
-            published = self._published_quads(quads, kinds)
-        kept = list(self._with_end(published, quads[0], kinds))
+            kept = self._published_quads(statements, kinds)
+        if not kinds.isdisjoint(_ENDING):
+            kept = list(self._with_end(kept, quads[0], kinds))
         if KGB.TaskExecution in kinds and all(q.predicate != _ASSOCIATED for q in quads):
             # Stores from before December 2026 record the agent only as the model.
             kept += [
@@ -174,36 +182,40 @@ class QuadRedactor:
 
     # --- one subject ------------------------------------------------------------------------
 
-    def _published_quads(self, quads: list[ox.Quad], kinds: set[str]) -> Iterator[ox.Quad]:
-        sealed = self._is_sealed(quads[0].subject, kinds)
+    def _published_quads(self, statements: list[_Statement], kinds: set[str]) -> list[ox.Quad]:
+        subject = statements[0][0]
+        sealed = self._is_sealed(subject, kinds)
         by_hand = not kinds.isdisjoint(_WRITTEN_BY_HAND)
         is_activity = PROV.Activity in kinds
-        subject: Any = quads[0].subject
-        if isinstance(subject, ox.Triple):
-            return  # kgbench writes no quoted triples, and they could contain anything
         published_subject = self._published_term(subject)
-        published_graph = cache(self._published_term)
-        # Unpacked once, because pyoxigraph makes a new object at each access to a part of a quad.
-        for _, recorded_predicate, recorded, graph in quads:
-            predicate, value = recorded_predicate, cast("Any", recorded)
+        recorded_graph = published_graph = None
+        published = []
+        for _, predicate, value, graph in statements:
+            if graph != recorded_graph:
+                recorded_graph, published_graph = graph, self._published_term(graph)
             if isinstance(value, ox.NamedNode):
                 iri = value.value
-                if self._is_unpublishable(predicate.value, iri):
-                    continue
-                value = self.node(iri)
-            elif isinstance(value, ox.Triple):
-                continue
+                if not self._is_unpublishable(predicate, iri):
+                    if is_activity and predicate == _ALTERNATE:  # from an early publication
+                        predicate = _RECORDED_AS  # noqa: PLW2901 - the name today
+                    published.append(
+                        ox.Quad(published_subject, predicate, self.node(iri), published_graph)
+                    )
+            elif sealed and predicate == _DIGEST:
+                commitment = self._committed(subject, KGB.digest, value.value)
+                published.append(
+                    ox.Quad(published_subject, _COMMITMENT, commitment, published_graph)
+                )
             elif isinstance(value, ox.Literal) and not by_hand:
                 name = predicate.value
-                if sealed and name == KGB.digest:
-                    predicate, value = _COMMITMENT, self._committed(subject, name, value.value)
-                elif name == KGB.baseUrl and not is_public(value.value):
-                    continue
-                else:
-                    value = self._literal(subject, name, value, kinds)
-            if is_activity and predicate == _ALTERNATE:  # imported from an early publication
-                predicate = _RECORDED_AS
-            yield ox.Quad(published_subject, predicate, value, published_graph(graph))
+                if name != KGB.baseUrl or is_public(value.value):
+                    literal = self._literal(subject, name, value, kinds)
+                    published.append(
+                        ox.Quad(published_subject, predicate, literal, published_graph)
+                    )
+            elif not isinstance(value, ox.Triple):
+                published.append(ox.Quad(published_subject, predicate, value, published_graph))
+        return published
 
     def _is_sealed(self, subject: Any, kinds: set[str]) -> bool:
         """Return whether the digest of a subject covers something that is left out."""
@@ -224,9 +236,7 @@ class QuadRedactor:
             self._published_term(quad.graph_name),
         )
 
-    def _with_end(
-        self, quads: Iterator[ox.Quad], quad: ox.Quad, kinds: set[str]
-    ) -> Iterator[ox.Quad]:
+    def _with_end(self, quads: list[ox.Quad], quad: ox.Quad, kinds: set[str]) -> Iterator[ox.Quad]:
         """Yield the quads of a run or its live pass, with the actual end of the run."""
         run: Any = quad.subject if KGB.Run in kinds else None
         if KGB.EvaluationPass in kinds:
@@ -246,11 +256,11 @@ class QuadRedactor:
         if origin.subject != quad.subject and not hides:
             yield origin
 
-    def _is_unpublishable(self, predicate: str, iri: str) -> bool:
+    def _is_unpublishable(self, predicate: ox.NamedNode, iri: str) -> bool:
         """Return whether an IRI names a local file or a server that is not public."""
-        if iri.startswith((self._addresses.store, "https://w3id.org/", "http://www.w3.org/")):
+        if iri.startswith(self._always_public):
             return False
-        return not is_public(iri) if predicate == KGB.caseEndpoint else is_private(iri)
+        return not is_public(iri) if predicate == _CASE_ENDPOINT else is_private(iri)
 
     # --- literals ---------------------------------------------------------------------------
 
@@ -265,7 +275,9 @@ class QuadRedactor:
             if predicate == KGB.caseData:
                 data = redacted_case_data(data, level, seal)
             elif predicate == KGB.infos:
-                data = redacted_infos(data, level, self._gold_of(subject), seal)
+                nothing_left_out = level is RedactionLevel.NONE
+                gold = frozenset() if nothing_left_out else self._answers.of_case(subject)
+                data = redacted_infos(data, level, gold, seal)
                 data = self._rules.scrubber.json(data)
             else:
                 data = self._rules.scrubber.json(data)
@@ -296,7 +308,7 @@ class QuadRedactor:
         if self._rules.level >= RedactionLevel.GOLD and (
             predicate in _QUOTING or KGB.Configuration in kinds
         ):
-            text = replace_gold(text, self._all_gold(), seal)
+            text = replace_gold(text, self._answers.all(), seal)
         return self.model_name(text) if KGB.Model in kinds else self.clean(self._veiled(text))
 
     def _veiled(self, text: str) -> str:
@@ -353,32 +365,6 @@ class QuadRedactor:
         if all(quad.predicate.value != KGB.redacted for quad in quads):
             yield self._quad_like(quads[0], _REDACTED, ox.NamedNode(KGB.redacted))
 
-    # --- reference answers ------------------------------------------------------------------
-
-    def _gold_of(self, evaluation: Any) -> frozenset[str]:
-        if self._rules.level is RedactionLevel.NONE:
-            return frozenset()
-        for quad in self._database.quads_for_pattern(evaluation, _CASE, None):
-            case: Any = quad.object
-            if case.value not in self._gold:
-                if len(self._gold) >= _MOST_KEPT // 100:
-                    self._gold.clear()
-                case_data_quads = self._database.quads_for_pattern(case, _CASE_DATA, None)
-                self._gold[case.value] = frozenset().union(*map(_gold_in, case_data_quads))
-            return self._gold[case.value]
-        return self._all_gold()
-
-    def _all_gold(self) -> frozenset[str]:
-        """Return all reference answers of the store, for subjects that do not name their case."""
-        if "" not in self._gold:
-            case_data_quads = self._database.quads_for_pattern(None, _CASE_DATA, None)
-            self._gold[""] = frozenset().union(*map(_gold_in, case_data_quads))
-        return self._gold[""]
-
-
-def _gold_in(quad: ox.Quad) -> frozenset[str]:
-    return gold_texts(parse_json(_value(quad)))
-
 
 def _name(term: Any) -> str:
     """Return the IRI or label of a subject."""
@@ -387,4 +373,9 @@ def _name(term: Any) -> str:
 
 def _value(quad: ox.Quad) -> str:
     """Return the IRI or lexical form of an object; empty for a quoted triple."""
-    return str(getattr(quad.object, "value", ""))
+    return _text(quad.object)
+
+
+def _text(term: Any) -> str:
+    """Return the IRI or lexical form of a term; empty for a quoted triple."""
+    return str(getattr(term, "value", ""))

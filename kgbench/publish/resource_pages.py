@@ -13,7 +13,7 @@ from kgbench.analysis.display_names import display_names, model_names
 from kgbench.pages import contents, exercises, runs, things
 from kgbench.pages.stored_analyses import analysis_page
 from kgbench.pages.times import moment
-from kgbench.publish.execution_pages import write_data
+from kgbench.publish.data_files import write_data
 from kgbench.publish.folder import Folder
 from kgbench.publish.manifest import Unit
 from kgbench.publish.page_renderer import PageRenderer

@@ -86,7 +86,9 @@ class ResultDocuments:
         iris_by_name = names(self.view, measuring)
         publication = self._publication()
         publication.companions = [
-            *cubes.write(folder, standings, self.view, publication, measuring.published),
+            *cubes.write(
+                folder, standings, self.view, publication, measuring.published, runs=self.parts.runs
+            ),
             *filter(None, [claims.write(folder, standings, publication.base, measuring.published)]),
             changes.write(folder, publication),
         ]

@@ -16,8 +16,8 @@ from kgbench.pages.rendering import STATIC, script
 from kgbench.pages.snapshot import MemoryView
 from kgbench.publish import discovery, robots
 from kgbench.publish.catalog import Publication
+from kgbench.publish.data_files import write_data
 from kgbench.publish.dataset_metadata import datacite, schema_org, zenodo
-from kgbench.publish.execution_pages import write_data
 from kgbench.publish.folder import Folder
 from kgbench.publish.manifest import Dump, Unit, Version
 from kgbench.publish.page_renderer import FORMATS, PageRenderer

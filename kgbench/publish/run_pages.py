@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Protocol
 
 import pyoxigraph as ox
 
-from kgbench.publish import framing, text_indexes
+from kgbench.publish import evaluation_lists, framing, text_indexes
 from kgbench.publish.dialogues import TEXTS
 from kgbench.publish.dumps import DumpWriter, Packing, PartDumps
 from kgbench.publish.execution_pages import ExecutionBuilder, ExecutionResult
@@ -117,6 +117,7 @@ class RunBuilder:
             self.folder, self.renderer, part.run, [done.texts for _, done in results], unused
         )
         files |= {path: self.folder.written[path] for path in pages}
+        evaluation_lists.keep(self.folder, part.name, [done.evaluations for _, done in results])
         facts = {
             **statistics.facts(),
             "dialogues": sum(done.dialogues for _, done in results),
@@ -127,19 +128,23 @@ class RunBuilder:
     def other(
         self,
         name: str,
-        subjects: Callable[[], Iterable[list[ox.Quad]]],
+        subjects: Iterable[list[ox.Quad]],
         key: str,
         earlier: Unit | None,
     ) -> Unit:
         """Make the dumps of a part without dialogues, given by subject."""
         before = {} if earlier is None else {dump.path: dump for dump in earlier.dumps}
         statistics = Statistics()
-        dumps = self._write_dumps(name, subjects(), before, statistics)
         writer = DumpWriter(self.folder, f"data/{name}.jsonld", self.packing)
         writer.write(framing.opening(self.packing.comment).encode())
-        for quads in subjects():
-            for tree in framing.node_trees(quads):
-                writer.write(f",\n{tree}".encode())
+
+        def with_trees() -> Iterator[list[ox.Quad]]:
+            for quads in subjects:
+                for tree in framing.node_trees(quads):
+                    writer.write(f",\n{tree}".encode())
+                yield quads
+
+        dumps = self._write_dumps(name, with_trees(), before, statistics)
         writer.write(b"\n]}\n")
         dumps.append(writer.finish(_dump_in_format(before, "jsonld")))
         return Unit(key, _sums(dumps), tuple(dumps), statistics.facts())

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +14,15 @@ import pyoxigraph as ox
 from kgbench.errors import PublicationRefused
 from kgbench.pages import snapshot, things
 from kgbench.pages.snapshot import MemoryView, View
-from kgbench.publish import manifest, published_graph, recipe, redirects, robots, root_files
+from kgbench.publish import (
+    evaluation_lists,
+    manifest,
+    published_graph,
+    recipe,
+    redirects,
+    robots,
+    root_files,
+)
 from kgbench.publish.addresses import Addresses
 from kgbench.publish.discovery import write_sitemap
 from kgbench.publish.dumps import Packing, join
@@ -183,7 +191,8 @@ class Publishing:
                     ]
                 )
             )
-            if earlier.holds(folder, part.name, key):
+            is_listed = evaluation_lists.is_kept(folder, part.name)
+            if is_listed and earlier.holds(folder, part.name, key):
                 kept[part.name] = earlier.units[part.name]
                 folder.keep(kept[part.name].files)
             else:
@@ -253,13 +262,11 @@ class Publishing:
             units[name] = making.other(name, subjects, "", earlier.units.get(name))
         return units
 
-    def _without_dialogues(
-        self,
-    ) -> Iterator[tuple[str, Callable[[], Iterable[list[ox.Quad]]]]]:
-        yield "catalogue", lambda: published_graph.catalogue(self.dump_outgoing, self.parts)
+    def _without_dialogues(self) -> Iterator[tuple[str, Iterator[list[ox.Quad]]]]:
+        yield "catalogue", published_graph.catalogue(self.dump_outgoing, self.parts)
         others = [graph for graph, _ in self.parts.others]
         if others:
-            yield "other", lambda: (q for g in others for q in self.dump_outgoing.graph(g))
+            yield "other", (q for g in others for q in self.dump_outgoing.graph(g))
 
     def _joined(self, folder: Folder, earlier: Manifest, units: dict[str, Unit]) -> list[Dump]:
         """Return the dumps of everything, followed by those of the parts."""
@@ -309,6 +316,7 @@ class Publishing:
         if signer is not None:
             signer.sign(folder, new_manifest)
         manifest.write(folder, new_manifest)
+        evaluation_lists.remove_others(folder, {part.name for part in self.parts.runs})
         version = new_manifest.versions[-1]
         folder.write(
             recipe.FILE,

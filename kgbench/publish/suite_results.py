@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import json
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -37,6 +37,7 @@ from kgbench.store.iris import slug
 from kgbench.vocab import KGB, OUTCOME, RDFS, SKOS
 
 BOARD, TASKS, _OUTCOMES, COMPASS = "leaderboard", "tasks", "outcomes", "compass-"
+_MOST_DRAWN = 100  # models in a figure; more cannot be told apart, and take minutes to draw
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,7 +284,7 @@ def of_suite(suite_results: SuiteResults | None, view: View, suite: str) -> dict
 def figures(
     results: SuiteResults, folder: Path, addresses: Addresses, state: str
 ) -> Iterator[Figure]:
-    """Draw the figures of a suite into ``folder``.
+    """Draw the figures of a suite into ``folder``, with its best hundred models.
 
     The paths in the results are relative to the site; their last parts are the names in ``folder``.
     """
@@ -291,11 +292,13 @@ def figures(
     from kgbench.plots.figures import save
     from kgbench.plots.standings import standings_figure
 
+    ranked = results.tables.get(BOARD) or next(iter(results.tables.values()), None)
+    best = [] if ranked is None else list(dict.fromkeys(ranked.column("model")))[:_MOST_DRAWN]
     for kind, table in results.tables.items():
         if kind == TASKS:
             continue
         name = f"{results.slug}-{kind}"
-        drawable = _drawable(table)
+        drawable = _drawable(table, best)
         with warnings.catch_warnings():
             # Readers of the SVG may have fonts for characters that this machine lacks.
             warnings.filterwarnings("ignore", "Glyph .* missing", UserWarning)
@@ -308,14 +311,21 @@ def figures(
         yield Figure(kind, table.title, f"figures/{svg.name}", f"figures/{numbers.name}")
 
 
-def _drawable(table: Table) -> Table:
-    """Return the table with names that are safe to draw: short, and without control characters."""
+def _drawable(table: Table, models: Collection[Value]) -> Table:
+    """Return the rows of these models, with names that are safe to draw.
+
+    These are short, and without control characters.
+    """
     from kgbench.characters import one_line
 
     def name(value: Value) -> Value:
         return one_line(value)[:80] if isinstance(value, str) else value
 
-    return replace(table, rows=tuple(tuple(map(name, row)) for row in table.rows))
+    index = table.names.index("model")
+    rows = tuple(tuple(map(name, row)) for row in table.rows if row[index] in models)
+    all_shown = len(rows) == len(table.rows)
+    title = table.title if all_shown else f"{table.title}: the {len(models)} best models"
+    return replace(table, title=title, rows=rows)
 
 
 def drawn_compass(results: SuiteResults) -> str | None:

@@ -10,8 +10,7 @@ of one page at a time.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -26,13 +25,16 @@ from kgbench.pages.snapshot import View
 from kgbench.pages.times import moment
 from kgbench.publish import dumps, evaluation_lists, framing, text_indexes
 from kgbench.publish.dialogues import DialoguePresenter, DialogueQuads, dialogue_quads, value
+from kgbench.publish.execution_document import ExecutionDocument
 from kgbench.publish.folder import Folder
 from kgbench.publish.page_renderer import PAGE, PageRenderer
+from kgbench.publish.published_graph import run_level
 from kgbench.publish.quad_redaction import QuadRedactor
 from kgbench.publish.run_cache import CachedQuadRedactor, RunCache
+from kgbench.publish.selection import RunPart
 from kgbench.publish.worker_setup import OpenResources, WorkerSetup, load_site_graph
 from kgbench.rdf.quads import Quads, Statements, by_subject
-from kgbench.vocab import DCTERMS, KGB, PROV, SKOS
+from kgbench.vocab import DCTERMS, KGB, PROV, RDF, SKOS
 
 _MOST_KEPT = 1_000  # tasks whose metrics are cached
 
@@ -52,32 +54,6 @@ class ExecutionResult(NamedTuple):
     trees: str
     texts: str
     evaluations: str
-
-
-@dataclass(frozen=True, slots=True)
-class _Document:
-    """The document of an execution: its path, IRI, properties and number of pages."""
-
-    path: str
-    iri: str
-    properties: dict[str, str]
-    pages: int
-
-    @property
-    def is_long(self) -> bool:
-        return self.pages > 1
-
-    def page(self, number: int) -> str:
-        """Return the path of a page with dialogues."""
-        return f"{self.path}/{self._name(number)}" if self.is_long else self.path
-
-    def link(self, number: int) -> str:
-        """Return a link from the document's first page to a page with dialogues."""
-        return f"{self._name(number)}/" if self.is_long else ""
-
-    @staticmethod
-    def _name(number: int) -> str:
-        return f"page-{number}"
 
 
 class ExecutionBuilder:
@@ -109,16 +85,17 @@ class ExecutionBuilder:
             iri: next((q.object.value for q in self._quads(iri, notation)), iri)
             for iri in things.instances(self._site_graph, KGB.Metric, 1_000_000)
         }
-        known = lru_cache(maxsize=_MOST_KEPT)(partial(measures, self._site_graph))
+        self._known = lru_cache(maxsize=_MOST_KEPT)(partial(measures, self._site_graph))
         self._run: tuple[str, list[ox.NamedNode]] = ("", [])
-        self._telling = DialoguePresenter(self._metrics, self._passes(), known)
+        # The run in the site graph, with a presenter of its dialogues; shared by all copies.
+        self._described: dict[RunPart, DialoguePresenter] = {}
 
-    def holding(self, graphs: Iterable[str]) -> Self:
-        """Return a maker for a run with these graphs (IRIs), which are cached until the next call.
+    def holding(self, part: RunPart) -> Self:
+        """Return a maker for a run, which is cached until the next call.
 
         Links from its pages may lead to other runs, which are looked up on disk.
         """
-        held = self._holder.hold(graphs)
+        held = self._holder.hold(part.graphs)
         maker = copy.copy(self)
         maker.database = held.quads
         maker.outgoing = CachedQuadRedactor(held, self.setup.addresses, self.setup.rules)
@@ -127,7 +104,32 @@ class ExecutionBuilder:
             if self.setup.dump_rules == self.setup.rules
             else CachedQuadRedactor(held, self.setup.addresses, self.setup.dump_rules)
         )
+        maker.describe(part)
         return maker
+
+    def describe(self, part: RunPart) -> DialoguePresenter:
+        """Add a run and its executions and passes to the site graph, in place of the last run.
+
+        A process needs one run at a time, so its memory does not grow with the number of runs.
+        Returns a presenter of the dialogues of this run.
+        """
+        if part not in self._described:
+            database = self._site_graph.database
+            for graph in (graph for last in self._described for graph in last.graphs):
+                database.clear_graph(self.outgoing.node(graph))
+            self._described.clear()
+            for graph in part.graphs:
+                database.extend(run_level(self.database, self.outgoing, graph))
+            self._described[part] = DialoguePresenter(self._metrics, self._passes(), self._known)
+        return self._described[part]
+
+    def _part_of(self, execution: ox.NamedNode) -> RunPart:
+        kind = ox.NamedNode(KGB.TaskExecution)
+        graphs = {
+            _graph(quad)
+            for quad in self.database.quads_for_pattern(execution, ox.NamedNode(RDF.type), kind)
+        }
+        return next(part for part in self.setup.parts.runs if part.graph in graphs)
 
     @cached_property
     def _holder(self) -> RunCache:
@@ -150,6 +152,7 @@ class ExecutionBuilder:
             folder.close()
 
     def _make(self, folder: Folder, execution: ox.NamedNode, name: str) -> ExecutionResult:
+        presenter = self.describe(self._part_of(execution))
         iri = self.outgoing.node(execution.value).value
         properties = {
             name: things.text(self._site_graph, iri, predicate) or ""
@@ -161,7 +164,9 @@ class ExecutionBuilder:
         }
         nodes = self._dialogues(execution)
         pages = [nodes[start : start + PAGE] for start in range(0, len(nodes), PAGE)] or [[]]
-        document = _Document(self.setup.addresses.document_path(iri), iri, properties, len(pages))
+        document = ExecutionDocument(
+            self.setup.addresses.document_path(iri), iri, properties, len(pages)
+        )
         trees, texts, evaluations, data = (
             folder.work(f"{name}-{suffix}")
             for suffix in ("trees.jsonld", "texts.tsv", "evaluations.tsv", "data.ttl")
@@ -174,17 +179,20 @@ class ExecutionBuilder:
             evaluations.open("w", encoding="utf-8") as evaluation_lines,
             data.open("wb") as turtle,
         ):
-            description = list(things.describe(self._site_graph, iri).quads)
+            description = sorted(things.describe(self._site_graph, iri).quads, key=str)
             for page, nodes_of_page in enumerate(pages, 1):
-                dialogues = []
+                dialogues: list[tuple[DialogueQuads, dict[str, Any]]] = []
+                shown_prompts: dict[str, str] = {}
                 for node in nodes_of_page:
                     dialogue = dialogue_quads(self.outgoing, self.database, node, self.setup.graphs)
-                    verdicts = list(self._telling.verdicts(dialogue))
-                    dialogues.append((dialogue, verdicts))
+                    verdicts = list(presenter.verdicts(dialogue))
+                    talk = presenter.conversation(dialogue, verdicts, shown_prompts)
+                    reasons = self._reasons(dialogue.iri)
+                    dialogues.append((dialogue, {**talk, "reasons": reasons}))
                     text_lines.writelines(text_indexes.text_lines(dialogue, document.page(page)))
                     link = document.link(page)
                     rows.append(self._row(dialogue, verdicts, link, properties["task"]))
-                    if self._reasons(dialogue.iri):
+                    if reasons:
                         invalid += 1
                     else:
                         evaluation_lines.writelines(
@@ -245,22 +253,14 @@ class ExecutionBuilder:
     def _write_page(
         self,
         folder: Folder,
-        document: _Document,
+        document: ExecutionDocument,
         number: int,
-        dialogues: list[tuple[DialogueQuads, list[VerdictView]]],
+        dialogues: list[tuple[DialogueQuads, dict[str, Any]]],
         rows: list[dict[str, Any]],
     ) -> None:
-        shown_prompts: dict[str, str] = {}
-        talks = [
-            {
-                **self._telling.conversation(dialogue, verdicts, shown_prompts),
-                "reasons": self._reasons(dialogue.iri),
-            }
-            for dialogue, verdicts in dialogues
-        ]
         evaluations = (iri for dialogue, _ in dialogues for iri in dialogue.evaluations)
         context = {
-            "talks": talks,
+            "talks": [talk for _, talk in dialogues],
             "rows": [
                 {**row, "page": ""} if document.is_long else row for row in rows[-len(dialogues) :]
             ],
@@ -269,7 +269,9 @@ class ExecutionBuilder:
         anchors = {iri: anchor(iri) for iri in evaluations}
         self._render(folder, document, f"{document.page(number)}/index.html", context, anchors)
 
-    def _write_list(self, folder: Folder, document: _Document, rows: list[dict[str, Any]]) -> None:
+    def _write_list(
+        self, folder: Folder, document: ExecutionDocument, rows: list[dict[str, Any]]
+    ) -> None:
         """Write the page of an execution whose dialogues are on further pages."""
         context = {"talks": [], "rows": rows, "whole": None}
         self._render(folder, document, f"{document.path}/index.html", context, {})
@@ -277,7 +279,7 @@ class ExecutionBuilder:
     def _render(
         self,
         folder: Folder,
-        document: _Document,
+        document: ExecutionDocument,
         path: str,
         context: dict[str, Any],
         anchors: dict[str, str],
@@ -302,7 +304,7 @@ class ExecutionBuilder:
         )
         folder.write(path, page)
 
-    def _beside(self, document: _Document, path: str, run: str) -> neighbours.Adjacent:
+    def _beside(self, document: ExecutionDocument, path: str, run: str) -> neighbours.Adjacent:
         """Return links to the previous and the next execution of the run."""
         executions = [self._published(iri.value) for iri in self._executions(run)]
         if document.iri not in executions:
@@ -318,7 +320,7 @@ class ExecutionBuilder:
             *(None if iri is None else self.renderer.link(iri, path) for iri in (before, after))
         )
 
-    def _others(self, document: _Document) -> list[tuple[str, str]]:
+    def _others(self, document: ExecutionDocument) -> list[tuple[str, str]]:
         """Return the other executions of a task in its run, with their models.
 
         Other runs are left out, so that pages of a run do not depend on them.

@@ -226,7 +226,7 @@ class RunBuilder:
 
 def make_run(maker: ExecutionBuilder, part: RunPart, key: str, earlier: Unit | None) -> BuiltRun:
     """Make a run that fits into memory, in this process."""
-    run_maker = maker.holding(part.graphs)
+    run_maker = maker.holding(part)
     folder = run_maker.folder()
     try:
         making = RunBuilder(

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import pyoxigraph as ox
 
@@ -14,8 +15,8 @@ from kgbench.pages.snapshot import View
 from kgbench.publish.redaction import RedactionLevel
 from kgbench.publish.settings import Settings
 from kgbench.publish.unused_declarations import unused_declarations
-from kgbench.rdf.quads import Quads
 from kgbench.record import reading
+from kgbench.store.templates import fill
 from kgbench.vocab import KGB, PROV, RDF, SKOS
 
 
@@ -209,9 +210,8 @@ def _graph_of(view: View, node: object) -> str:
 
 def _suites(view: View, graph: str) -> Iterator[str]:
     """Yield the suites of things in a run's graph, which may differ from the run's suite."""
-    pattern = (None, ox.NamedNode(KGB.suite), None, ox.NamedNode(graph))
-    suites = {quad.object for quad in view.database.quads_for_pattern(*pattern)}
-    yield from (suite.value for suite in suites if isinstance(suite, ox.NamedNode))
+    rows: Any = view.database.query(fill("suites-in.rq", graph=graph))
+    yield from (suite.value for (suite,) in rows if isinstance(suite, ox.NamedNode))
 
 
 def _models(view: View, graphs: set[str]) -> Iterator[str]:
@@ -235,7 +235,8 @@ def _reviewers(view: View, runs: tuple[RunPart, ...]) -> Iterator[str]:
             yield str(getattr(quad.object, "value", ""))
 
 
-def dialogues_in(database: Quads, graph: str) -> int:
+def dialogues_in(database: ox.Store, graph: str) -> int:
     """Return the number of dialogues in a run's graph."""
-    pattern = (None, ox.NamedNode(RDF.type), ox.NamedNode(KGB.Dialogue), ox.NamedNode(graph))
-    return sum(1 for _ in database.quads_for_pattern(*pattern))
+    rows: Any = database.query(fill("number-of-dialogues.rq", graph=graph))
+    ((number,),) = rows
+    return int(number.value)

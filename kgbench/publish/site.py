@@ -42,7 +42,7 @@ from kgbench.publish.selection import (
 )
 from kgbench.publish.settings import Settings
 from kgbench.publish.signing import KEYS, SIGNATURE
-from kgbench.publish.worker_setup import OpenResources, WorkerSetup
+from kgbench.publish.worker_setup import OpenResources, WorkerSetup, write_site_graph
 from kgbench.publish.workers import make_runs, workers
 from kgbench.rdf import canonical_json, digest
 from kgbench.rdf.statements import from_stamp
@@ -177,20 +177,17 @@ class Publishing:
         self, folder: Folder, earlier: Manifest, renderer: PageRenderer
     ) -> tuple[dict[str, Unit], dict[str, tuple[RunPart, str]]]:
         """Return the unchanged units of runs, and by name the changed runs with their new keys."""
-        common_digest = self._common_digest()
         site_graph = renderer.site_graph
+        common_facts = [
+            self._common_digest(),
+            sorted(str(quad) for quad in _all(site_graph, _DECLARED)),
+            self._invalidations(),
+        ]
+        common_digest = digest(canonical_json(common_facts))
         kept, stale = {}, {}
         for part in self.parts.runs:
-            key = digest(
-                canonical_json(
-                    [
-                        common_digest,
-                        self._context_of_run(site_graph, part),
-                        list(part.stamps),
-                        self._invalidations(),
-                    ]
-                )
-            )
+            context = self._context_of_run(site_graph, part)
+            key = digest(canonical_json([common_digest, context, list(part.stamps)]))
             is_listed = evaluation_lists.is_kept(folder, part.name)
             if is_listed and earlier.holds(folder, part.name, key):
                 kept[part.name] = earlier.units[part.name]
@@ -205,7 +202,8 @@ class Publishing:
     ) -> Iterator[tuple[Workers, int]]:
         """Start the workers; yield them with the number of dialogues of the ``stale`` runs."""
         path = folder.work("shown.nq")
-        renderer.site_graph.database.dump(str(path), ox.RdfFormat.N_QUADS)
+        of_runs = {self.outgoing.node(graph) for run in self.parts.runs for graph in run.graphs}
+        write_site_graph(path, renderer.site_graph, of_runs)
         setup = WorkerSetup(
             snapshot=self.view.path,
             view_base=self.view.iris.base,
@@ -256,7 +254,10 @@ class Publishing:
             self.addresses.original,
             renderer,
         )
-        todo = [(part, key, earlier.units.get(name)) for name, (part, key) in stale.items()]
+        todo = [
+            (part, dialogues_in(self.view.database, part.graph), key, earlier.units.get(name))
+            for name, (part, key) in stale.items()
+        ]
         units = make_runs(pool, making, todo, report)
         for name, subjects in self._without_dialogues():
             units[name] = making.other(name, subjects, "", earlier.units.get(name))
@@ -371,13 +372,11 @@ class Publishing:
         )
 
     def _context_of_run(self, site_graph: MemoryView, part: RunPart) -> list[str]:
-        """Return what pages of a run say of other things: declarations, its models, its tasks."""
+        """Return what pages of a run say of its models and its tasks."""
         graph = self.outgoing.node(part.graph)
-        descriptions = {
-            str(q) for q in site_graph.database.quads_for_pattern(None, _DECLARED, None)
-        }
+        descriptions = set()
         for predicate in (ox.NamedNode(KGB.model), ox.NamedNode(KGB.task)):
-            for quad in site_graph.database.quads_for_pattern(None, predicate, None, graph):
+            for quad in _all(site_graph, predicate, graph):
                 thing: Any = quad.object
                 descriptions.add(f"{thing.value} {things.label(site_graph, thing.value)}")
         return sorted(descriptions)
@@ -393,3 +392,9 @@ class Publishing:
     def _stamps(self) -> list[str]:
         graphs = self.parts.graphs
         return [stamp for graph, stamp in self.parts.stamps.items() if graph in graphs]
+
+
+def _all(
+    site_graph: MemoryView, predicate: ox.NamedNode, graph: ox.NamedNode | None = None
+) -> Iterator[ox.Quad]:
+    return site_graph.database.quads_for_pattern(None, predicate, None, graph)

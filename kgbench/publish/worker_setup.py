@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pyoxigraph as ox
 
@@ -22,9 +23,10 @@ class WorkerSetup:
     """The configuration of a worker process.
 
     ``view_base`` is the base of IRIs in the snapshot. ``site_graph`` is a file with the site graph
-    as N-Quads. ``rules`` apply to pages, ``dump_rules`` to dumps. ``graphs`` are the graphs of the
-    published ``parts``, as the store names them. ``others`` are the graphs that belong to no run,
-    as they are published; ``shared`` are these and the catalogue, as the store names them.
+    as N-Quads, without the graphs of runs. ``rules`` apply to pages, ``dump_rules`` to dumps.
+    ``graphs`` are the graphs of the published ``parts``, as the store names them. ``others`` are
+    the graphs that belong to no run, as they are published; ``shared`` are these and the catalogue,
+    as the store names them.
     """
 
     snapshot: str
@@ -53,8 +55,14 @@ class OpenResources(NamedTuple):
     recorded: Recorded
 
 
+def write_site_graph(path: Path, site_graph: MemoryView, without: Collection[Any]) -> None:
+    """Write the site graph as N-Quads, ``without`` these graphs."""
+    described = (quad for quad in site_graph.database if quad.graph_name not in without)
+    ox.serialize(described, str(path), ox.RdfFormat.N_QUADS)
+
+
 def load_site_graph(setup: WorkerSetup) -> MemoryView:
-    """Load the site graph; the order of its quads is the same in every process."""
+    """Load the site graph without runs; the order of its quads is the same in every process."""
     database = ox.Store()
     database.bulk_load(path=str(setup.site_graph), format=ox.RdfFormat.N_QUADS)
     return MemoryView(database, setup.addresses.base)

@@ -20,7 +20,7 @@ from kgbench.publish.manifest import Unit
 from kgbench.publish.measured_runs import MeasuredRun, MeasuredRuns
 from kgbench.publish.run_cache import MOST_DIALOGUES
 from kgbench.publish.run_pages import BuiltRun, RunBuilder, Workers, make_run
-from kgbench.publish.selection import RunPart, dialogues_in
+from kgbench.publish.selection import RunPart
 from kgbench.publish.suite_results import Figure, ResultsBuilder, SuiteResults, figures
 from kgbench.publish.worker_setup import OpenResources, WorkerSetup
 
@@ -176,16 +176,15 @@ def workers(
 def make_runs(
     pool: Workers,
     making: RunBuilder,
-    parts: Iterable[tuple[RunPart, str, Unit | None]],
+    parts: Iterable[tuple[RunPart, int, str, Unit | None]],
     progress: Callable[[int], None],
 ) -> dict[str, Unit]:
-    """Make runs, given with their keys and earlier units; return their units by name.
+    """Make runs, given with numbers of dialogues, keys and earlier units; return units by name.
 
     ``progress`` is called with the number of dialogues made.
     """
     large, waiting, units = [], [], {}
-    for part, key, earlier in parts:
-        dialogues = dialogues_in(making.database, part.graph)
+    for part, dialogues, key, earlier in parts:
         if dialogues > MOST_DIALOGUES:
             large.append((part, key, earlier))
         else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, starmap
 from typing import Any, TypeAlias
 
 from kgbench.analysis.clusters import Clusters
@@ -110,13 +110,12 @@ def significantly_worse(rivals: Rivals, models: Sequence[str], alpha: float) -> 
     These are the pairs with p below ``alpha``, corrected by Holm over all pairs.
     """
     pairs = list(combinations(models, 2))
-    differences = [rivals.between(*pair) for pair in pairs]
+    # The clusters are not kept, because a thousand models have half a million pairs.
+    tested = [(clusters.p, clusters.mean) for clusters in starmap(rivals.between, pairs)]
     worse: dict[str, set[str]] = {model: set() for model in models}
-    for (a, b), clusters, p in zip(
-        pairs, differences, holm([d.p for d in differences]), strict=True
-    ):
-        if p is not None and p < alpha and clusters.mean:
-            better, loser = (a, b) if clusters.mean > 0 else (b, a)
+    for (a, b), (_, mean), p in zip(pairs, tested, holm([p for p, _ in tested]), strict=True):
+        if p is not None and p < alpha and mean:
+            better, loser = (a, b) if mean > 0 else (b, a)
             worse[better].add(loser)
     return worse
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 
 import pyoxigraph as ox
@@ -74,7 +75,7 @@ def test_a_run_without_its_list_is_made_again(judged, tmp_path):
     """A list that is gone is written again; a run that is gone takes its list along."""
     out = tmp_path / "site"
     publish(judged, out)
-    (listed,) = (out / STATE).glob("evaluations-*.tsv")
+    (listed,) = (out / STATE).glob("evaluations-*.tsv.gz")
     content, before = listed.read_bytes(), members(out)
     assert content
     listed.unlink()
@@ -83,21 +84,22 @@ def test_a_run_without_its_list_is_made_again(judged, tmp_path):
     assert members(out) == before
     command("run", "--store", judged, "--new", "-m", "baseline:silent", "-t", "RdfFriendCount*1")
     publish(judged, out)
-    assert len(list((out / STATE).glob("evaluations-*.tsv"))) == 2
+    assert len(list((out / STATE).glob("evaluations-*.tsv.gz"))) == 2
     with open_store(str(judged)) as store:
-        gone = listed.name.removeprefix("evaluations-run-").removesuffix(".tsv")
+        gone = listed.name.removeprefix("evaluations-run-").removesuffix(".tsv.gz")
         kept = next(run for run in reading.runs(store) if run.id != gone)
     publish(judged, out, runs=(kept.id,))
-    assert [path.name for path in (out / STATE).glob("evaluations-*.tsv")] == [
-        f"evaluations-run-{kept.id}.tsv"
+    assert [path.name for path in (out / STATE).glob("evaluations-*.tsv.gz")] == [
+        f"evaluations-run-{kept.id}.tsv.gz"
     ]
 
 
 def test_evaluations_are_read_as_written(tmp_path):
     """A line has all fields; an evaluation of the whole dialogue has no round."""
     (tmp_path / STATE).mkdir()
-    path = tmp_path / STATE / "evaluations-run-1.tsv"
-    path.write_text("urn:e\turn:p\turn:m\turn:t\t\turn:a urn:b\nurn:f\turn:p\turn:m\turn:t\t2\t\n")
+    path = tmp_path / STATE / "evaluations-run-1.tsv.gz"
+    lines = "urn:e\turn:p\turn:m\turn:t\t\turn:a urn:b\nurn:f\turn:p\turn:m\turn:t\t2\t\n"
+    path.write_bytes(gzip.compress(lines.encode()))
     folder = evaluation_lists.Folder(tmp_path)
     whole, answer = evaluation_lists.read(folder, "run-1")
     folder.close()

@@ -7,7 +7,7 @@ not separate these parts, so evaluations are read.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from kgbench.analysis.selection import Selection
@@ -48,10 +48,12 @@ class SingleValue(NamedTuple):
 
 
 class _Parts(NamedTuple):
-    """The graphs of stored counts, and the graphs of passes without counts."""
+    """The graphs of stored counts in a store, and the passes (graphs): those without, and all."""
 
+    store: Store
     counted: tuple[str, ...]
     uncounted: tuple[str, ...]
+    passes: tuple[str, ...]
 
 
 def values(
@@ -62,20 +64,19 @@ def values(
     A cell and value may come several times: their counts add up.
     """
     parts = _parts(store, selection.pass_graphs, selection.latest)
-    for cell, of_round, value, times in stored_counts.scores(store, parts.counted, metrics):
+    for cell, of_round, value, times in stored_counts.scores(parts.store, parts.counted, metrics):
         if round_ in (None, of_round):
             yield cell, value, times
-    if not parts.uncounted:
-        return
-    parameters: dict[str, queries.Value | list[str] | None] = {
-        "passGraph": list(parts.uncounted),
-        "metric": metric_parameter(metrics, parts.uncounted) if len(metrics) <= _FEW else None,
-        "latest": selection.latest,
-    }
-    if round_ is not None:
-        parameters["round"] = round_
     name = "score-histograms" if round_ is None else "round-histograms"
-    for row in queries.run(store, name, **parameters):
+
+    def parameters(graphs: Sequence[str]) -> dict[str, Any]:
+        return {
+            "metric": metric_parameter(metrics, graphs) if len(metrics) <= _FEW else None,
+            "latest": selection.latest,
+            **({} if round_ is None else {"round": round_}),
+        }
+
+    for row in _from_evaluations(store, name, parts, parameters):
         yield stored_counts.cell_of(row), float(row["value"].value), int(row["count"].value)
 
 
@@ -94,9 +95,8 @@ def case_values(
     hints by which the engine reads less; values of other models and tasks may come. Dialogues are
     given only ``with_dialogues``, which reads all evaluations.
     """
-    passes = selection.pass_graphs
-    parts = _Parts((), passes) if with_dialogues else _parts(store, passes, selection.latest)
-    for cell, reached in stored_counts.cases(store, parts.counted, metrics):
+    parts = _parts(store, selection.pass_graphs, selection.latest or with_dialogues)
+    for cell, reached in stored_counts.cases(parts.store, parts.counted, metrics):
         times = reached.times * len(reached.iterations)
         yield cell, CaseValue(reached.case, reached.round, reached.value, times)
     narrowed = {"model": model, "task": task, "latest": selection.latest}
@@ -123,7 +123,7 @@ def single_values(
     """
     parts = _parts(store, selection.pass_graphs, selection.latest)
     taken_back = []
-    for cell, reached in stored_counts.cases(store, parts.counted, metrics):
+    for cell, reached in stored_counts.cases(parts.store, parts.counted, metrics):
         case, round_, value, times, iterations = reached
         for iteration in iterations:
             single = cell, SingleValue(case, iteration, round_, value, times)
@@ -145,11 +145,35 @@ def _rows(
     store: Store, query: str, parts: _Parts, metrics: Sequence[str], **narrowed: Any
 ) -> Iterator[Mapping[str, Any]]:
     """Run a query for ``metrics`` (IRIs) over the passes without counts."""
-    if not parts.uncounted:
-        return
-    wanted, metric = set(metrics), metric_parameter(metrics, parts.uncounted)
-    rows = queries.run(store, query, passGraph=list(parts.uncounted), metric=metric, **narrowed)
+    wanted = set(metrics)
+
+    def parameters(graphs: Sequence[str]) -> dict[str, Any]:
+        return {"metric": metric_parameter(metrics, graphs), **narrowed}
+
+    rows = _from_evaluations(store, query, parts, parameters)
     yield from (row for row in rows if row["metric"].value in wanted)
+
+
+def _from_evaluations(
+    store: Store,
+    query: str,
+    parts: _Parts,
+    parameters: Callable[[Sequence[str]], dict[str, Any]],
+) -> Iterator[Mapping[str, Any]]:
+    """Run a query over the passes without counts.
+
+    ``parameters`` returns the parameters for some passes. A store that records queries records the
+    query over all passes: it gives the same counts to readers who have only the evaluations.
+    """
+    if parts.store is not store:
+        every: Any = store
+        bound = queries.bind(
+            queries.load(query), passGraph=list(parts.passes), **parameters(parts.passes)
+        )
+        every.record(bound)
+    if parts.uncounted:
+        graphs = list(parts.uncounted)
+        yield from queries.run(parts.store, query, passGraph=graphs, **parameters(graphs))
 
 
 def outcomes(
@@ -166,19 +190,15 @@ def outcomes(
     (IRI) and ``only`` (outcomes) restrict the result.
     """
     parts = _parts(store, pass_graphs, latest)
-    for ended, times in stored_counts.outcomes(store, parts.counted, only):
+    for ended, times in stored_counts.outcomes(parts.store, parts.counted, only):
         if model in (None, ended.model):
             yield ended, times
-    if not parts.uncounted:
-        return
-    for row in queries.run(
-        store,
-        "outcome-counts",
-        passGraph=list(parts.uncounted),
-        outcome=None if only is None else [OUTCOME[name] for name in sorted(only)],
-        model=model,
-        latest=latest,
-    ):
+    parameters = {
+        "outcome": None if only is None else [OUTCOME[name] for name in sorted(only)],
+        "model": model,
+        "latest": latest,
+    }
+    for row in _from_evaluations(store, "outcome-counts", parts, lambda _: parameters):
         yield stored_counts.ended_of(row), int(row["count"].value)
 
 
@@ -195,9 +215,16 @@ def value_parameter(
     return values if len(values) * len(metric) * len(graphs) <= stored_counts.MOST_PAIRS else None
 
 
-def _parts(store: Store, pass_graphs: Sequence[str], latest: bool | None) -> _Parts:
-    counts_of = {} if latest else stored_counts.graphs(store)
+def _parts(store: Store, pass_graphs: Sequence[str], unseparated: bool | None) -> _Parts:
+    """Divide passes into those with counts and those without; all are without if ``unseparated``.
+
+    A store that records queries has another, ``unrecorded``, that the counts are read from.
+    """
+    source: Store = getattr(store, "unrecorded", store)
+    counts_of = {} if unseparated else stored_counts.graphs(source)
     return _Parts(
+        source,
         tuple(counts_of[graph] for graph in pass_graphs if graph in counts_of),
         tuple(graph for graph in pass_graphs if graph not in counts_of),
+        tuple(pass_graphs),
     )

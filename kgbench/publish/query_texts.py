@@ -41,14 +41,21 @@ class CachingStore:
 class QueryRecorder:
     """A store that records its queries.
 
-    It has no cached counts of passes, because readers of a publication have only the evaluations.
+    Readers of a publication have only the evaluations. Queries of counts are therefore not
+    recorded: they go to the store ``unrecorded``, and the analyses name the queries of evaluations
+    that give the same (:mod:`kgbench.analysis.counting`).
     """
 
     def __init__(self, catalogue: CachingStore) -> None:
         self.iris = catalogue.view.iris
         self.location = catalogue.view.location
         self.queries: dict[str, None] = {}
+        self.unrecorded = catalogue.view
         self._catalogue = catalogue
+
+    def record(self, text: BoundQuery) -> None:
+        """Record a query that is not executed, because counts give the same."""
+        self.queries[text] = None
 
     def query(self, text: str) -> Any:
         """Return the result of the store, and record the query."""

@@ -13,7 +13,7 @@ from kgbench.analysis import scores as fetch
 from kgbench.analysis.selection import select
 from kgbench.publish import evaluation_lists, suite_results, workers
 from kgbench.publish.folder import STATE
-from kgbench.record import invalidation, reading
+from kgbench.record import invalidation, reading, stored_counts
 from kgbench.store import open_reader, open_store
 from kgbench.vocab import KGB, PROV, RDF
 from tests.publish.conftest import addresses, command, publish
@@ -105,6 +105,29 @@ def test_evaluations_are_read_as_written(tmp_path):
     folder.close()
     assert whole == ("urn:e", "urn:p", "urn:m", "urn:t", None, ["urn:a", "urn:b"])
     assert answer == ("urn:f", "urn:p", "urn:m", "urn:t", 2, [])
+
+
+def test_tables_from_counts_are_those_from_evaluations(judged, tmp_path, monkeypatch):
+    """All files are the same, with the texts of queries, which read evaluations only."""
+
+    def files(out):
+        publish(judged, out)
+        return {
+            path.relative_to(out): path.read_bytes()
+            for path in out.rglob("*")
+            if path.is_file() and STATE not in path.parts
+        }
+
+    with open_reader(str(judged)) as store:
+        assert stored_counts.graphs(store)
+    from_counts = files(tmp_path / "counts")
+    monkeypatch.setattr(stored_counts, "graphs", lambda _: {})
+    assert files(tmp_path / "evaluations") == from_counts
+    texts = [path.stem for path in from_counts if path.parts[0] == "queries" and "-" in path.stem]
+    assert any(name.startswith("score-rows-") for name in texts)
+    executed = ("counted-", "uncounted-", "list-aggregates-")
+    digests = [name for name in texts if len(name.rpartition("-")[2]) == 10]
+    assert not [name for name in digests if name.startswith(executed)]
 
 
 def test_figures_show_the_best_models(judged, tmp_path, monkeypatch):

@@ -166,11 +166,11 @@ def _from_evaluations(
     query over all passes: it gives the same counts to readers who have only the evaluations.
     """
     if parts.store is not store:
-        every: Any = store
+        recorder: Any = store
         bound = queries.bind(
             queries.load(query), passGraph=list(parts.passes), **parameters(parts.passes)
         )
-        every.record(bound)
+        recorder.record(bound)
     if parts.uncounted:
         graphs = list(parts.uncounted)
         yield from queries.run(parts.store, query, passGraph=graphs, **parameters(graphs))

@@ -201,7 +201,7 @@ class QuadRedactor:
                     published.append(
                         ox.Quad(published_subject, predicate, self.node(iri), published_graph)
                     )
-            elif sealed and predicate == _DIGEST:
+            elif sealed and predicate == _DIGEST and isinstance(value, ox.Literal):
                 commitment = self._committed(subject, KGB.digest, value.value)
                 published.append(
                     ox.Quad(published_subject, _COMMITMENT, commitment, published_graph)

@@ -14,14 +14,14 @@ from kgbench.publish.addresses import Addresses
 from kgbench.publish.dumps import Packing
 from kgbench.publish.folder import STATE, Folder, claim
 from kgbench.publish.members import Members
-from kgbench.publish.quad_redaction import RedactionRules
+from kgbench.publish.quad_redaction import QuadRedactor, RedactionRules
 from kgbench.publish.query_texts import CachingStore, QueryRecorder
 from kgbench.publish.redaction import RedactionLevel
 from kgbench.publish.run_cache import CachedQuadRedactor, RunCache
 from kgbench.publish.scrubbing import Scrubber
 from kgbench.rdf import queries
 from kgbench.secrets.commitments import Commitments
-from kgbench.vocab import PROV, RDF, XSD
+from kgbench.vocab import KGB, PROV, RDF, XSD
 from tests.publish.conftest import command, publish
 
 pytestmark = pytest.mark.usefixtures("quick")
@@ -169,3 +169,13 @@ def test_the_catalogue_is_asked_once():
         noted.append([text.name for text in recording.queries])
     assert noted == [["list-metrics", "list-tasks"]] * 2
     assert asked == ["list-metrics", "list-tasks"]
+
+
+def test_a_quoted_triple_is_no_digest():
+    """A quoted triple in place of a digest, which only a foreign file can have, is left out."""
+    subject, digest = ox.NamedNode("urn:d"), ox.NamedNode(KGB.digest)
+    quoted = ox.Triple(subject, digest, ox.Literal("x"))
+    kind = ox.Quad(subject, ox.NamedNode(RDF.type), ox.NamedNode(KGB.Dialogue), ONE)
+    rules = RULES._replace(level=RedactionLevel.GOLD)
+    redactor = QuadRedactor(ox.Store(), Addresses("urn:", "urn:"), rules)
+    assert redactor.subject([kind, ox.Quad(subject, digest, quoted, ONE)]) == [kind]

@@ -57,7 +57,7 @@ def run() -> list[Result]:
             os.environ[home.VARIABLE] = str(Path(folder) / "datasets")
             graphs.install(Path(os.environ["KGBENCH_EXTERNAL_DATA"]) / "text2sparql")
             for step in STEPS:
-                store = Path(folder) / ("run" if step in _OWN else "store")
+                store = Path(folder) / ("run" if step in OWN else "store")
                 results += _results(step, store, size)
     return results
 
@@ -244,7 +244,7 @@ STEPS: dict[str, Callable[[Path, int], dict[str, object]]] = {
     "run": run_,
     "sizes": sizes,
 }
-_OWN = {"run", "sizes"}  # steps over a store without published dialogues
+OWN = {"run", "sizes"}  # steps over a store without published dialogues
 
 
 def main(step: str, store: str, dialogues: str) -> None:

@@ -111,6 +111,8 @@ def test_all_metrics_may_be_read(store, monkeypatch):
     known = tables(store)
     monkeypatch.setattr(stored_counts, "MOST_PAIRS", 0)
     assert tables(store) == known
+    monkeypatch.setattr(stored_counts, "_MOST_BOUND", 0)
+    assert tables(store) == known
     assert from_evaluations(store) == known
     (one,) = (iri for iri in metrics(store) if iri.endswith("FixList/0.3-testing/contentF1"))
     assert {row.metric for row in score_rows(store, select(store), [one])} == {one}

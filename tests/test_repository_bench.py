@@ -184,3 +184,39 @@ def test_times_of_servers_are_told_as_multiples_of_ours(harness):
         ("ours, look-ups", 2.0, "theirs"),
         ("ours, look-ups, p99", 0.25, "theirs"),
     ]
+
+
+def test_code_of_two_revisions_is_compared(harness, monkeypatch, tmp_path, repository):
+    """Each code works in its own folder; values are ratios to those of the earlier code."""
+    growth = importlib.import_module("bench.growth")
+    revisions = importlib.import_module("bench.revisions")
+    monkeypatch.setattr(growth, "STEPS", {"run": growth.STEPS["run"]})
+    commands = {"kgbench --help": ["--help"], "runs": ["status", "--store", "run"]}
+    monkeypatch.setattr(revisions, "_COMMANDS", commands)
+    monkeypatch.setattr(revisions, "LEAST", 1)
+    trees = {"before": repository, "now": repository}
+    found = list(revisions.compared(trees, tmp_path, 4, "HEAD"))
+
+    assert [(one.what, one.unit, one.against) for one in found] == [
+        (what, "x", "HEAD, 4 dialogues")
+        for what in (
+            "run, s of processor time",
+            "run, MB",
+            "kgbench --help, s of processor time",
+            "runs, s of processor time",
+        )
+    ]
+    assert all(0 < one.value < 100 for one in found)
+    assert all(one.note.startswith("before ") for one in found)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_code_of_a_commit_is_extracted(monkeypatch, tmp_path, repository):
+    """The files of a commit are extracted; nothing runs without the name of a commit."""
+    revisions = importlib.import_module("bench.revisions")
+    folder = revisions.extracted("HEAD", tmp_path / "code")
+    assert (folder / "bench" / "growth.py").is_file()
+    assert (folder / "kgbench" / "__main__.py").is_file()
+    monkeypatch.delenv(revisions.BEFORE, raising=False)
+    (skipped,) = revisions.run()
+    assert skipped.note == f"not run: {revisions.BEFORE} is not set"

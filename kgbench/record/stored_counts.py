@@ -20,6 +20,7 @@ from kgbench.vocab import KGB, OUTCOME
 
 _FEW = 20  # up to so many metrics, looking up each is faster than reading whole evaluations
 MOST_PAIRS = 5_000  # of graphs with metrics, or dialogues, in a query; each needs 10 kB of memory
+_MOST_BOUND = 60  # metrics whose counts are looked up; reading the counts of all metrics is faster
 
 
 class UncountedEvaluation(NamedTuple):
@@ -61,20 +62,19 @@ def scores(
     if not graphs_:
         return
     marked = uncounted_evaluations(store, graphs_, metrics)
-    wanted = set(metrics)
-    parameters = {
-        "aggregatesGraph": list(graphs_),
-        "metric": metric_parameter(sorted(wanted), graphs_),
-    }
-    rows = queries.run(store, "counted-scores", **parameters)
-    known = lists(store, graphs_)
-    for row in rows:
-        metric, (models, tasks) = row["metric"].value, known[row["list"].value]
-        if metric not in wanted:
-            continue
-        for model, task, round_, value, times in json.loads(row["counts"].value):
-            yield Cell(models[model], tasks[task], metric), round_, float(value), times
-    for cell, reached in _scores(marked, known, metrics):
+    wanted, counted = set(metrics), set[str]()
+    for parameters in _divided(graphs_, wanted):
+        rows = queries.run(store, "counted-scores", **parameters)
+        known = lists(store, parameters["aggregatesGraph"])
+        for row in rows:
+            metric, list_ = row["metric"].value, row["list"].value
+            if metric not in wanted:
+                continue
+            counted.add(list_)
+            models, tasks = known[list_]
+            for model, task, round_, value, times in json.loads(row["counts"].value):
+                yield Cell(models[model], tasks[task], metric), round_, float(value), times
+    for cell, reached in _scores(marked, counted, metrics):
         yield cell, reached.round, reached.value, 1
 
 
@@ -88,25 +88,25 @@ def cases(
     if not graphs_:
         return
     marked = uncounted_evaluations(store, graphs_, metrics)
-    wanted = None if metrics is None else set(metrics)
+    wanted, counted = None if metrics is None else set(metrics), set[str]()
     listed, case_iris = "", []  # rows come list by list, and a list of cases may be long
-    parameters = {
-        "aggregatesGraph": list(graphs_),
-        "metric": None if wanted is None else metric_parameter(sorted(wanted), graphs_),
-    }
-    rows = queries.run(store, "counted-cases", **parameters)
-    known = lists(store, graphs_)
-    for row in rows:
-        metric, (models, tasks) = row["metric"].value, known[row["list"].value]
-        if wanted is not None and metric not in wanted:
-            continue
-        if row["caseList"].value != listed:
-            listed = row["caseList"].value
-            case_iris = json.loads(listed)
-        for case, model, task, round_, value, times, iterations in json.loads(row["counts"].value):
-            cell = Cell(models[model], tasks[task], metric)
-            yield cell, RepeatedScore(case_iris[case], round_, float(value), times, iterations)
-    for cell, (case, iteration, round_, value) in _scores(marked, known, metrics):
+    for parameters in _divided(graphs_, wanted):
+        rows = queries.run(store, "counted-cases", **parameters)
+        known = lists(store, parameters["aggregatesGraph"])
+        for row in rows:
+            metric, list_ = row["metric"].value, row["list"].value
+            if wanted is not None and metric not in wanted:
+                continue
+            counted.add(list_)
+            models, tasks = known[list_]
+            if row["caseList"].value != listed:
+                listed = row["caseList"].value
+                case_iris = json.loads(listed)
+            for entry in json.loads(row["counts"].value):
+                case, model, task, round_, value, times, iterations = entry
+                cell = Cell(models[model], tasks[task], metric)
+                yield cell, RepeatedScore(case_iris[case], round_, float(value), times, iterations)
+    for cell, (case, iteration, round_, value) in _scores(marked, counted, metrics):
         yield cell, RepeatedScore(case, round_, value, 1, [iteration])
 
 
@@ -123,14 +123,15 @@ def outcomes(
     wanted = None if only is None else [OUTCOME[name] for name in sorted(only)]
     parameters = {"aggregatesGraph": list(graphs_), "outcome": wanted}
     rows = queries.run(store, "counted-outcomes", **parameters)
-    known = lists(store, graphs_)
+    known, counted = lists(store, graphs_), set()
     for row in rows:
-        outcome = row["outcome"].value.removeprefix(OUTCOME)
-        models, tasks = known[row["list"].value]
+        outcome, list_ = row["outcome"].value.removeprefix(OUTCOME), row["list"].value
+        counted.add(list_)
+        models, tasks = known[list_]
         for model, task, round_, times in json.loads(row["counts"].value):
             yield OutcomeKey(models[model], tasks[task], round_, outcome), times
     for evaluation in marked:
-        if evaluation.part not in known and (only is None or evaluation.ended.outcome in only):
+        if evaluation.part not in counted and (only is None or evaluation.ended.outcome in only):
             yield evaluation.ended, 1
 
 
@@ -171,12 +172,26 @@ def metric_parameter(metrics: Sequence[str], graphs: Sequence[str]) -> list[str]
     return list(metrics) if len(metrics) * len(graphs) <= MOST_PAIRS else None
 
 
+def _divided(graphs: Sequence[str], metrics: Collection[str] | None) -> Iterator[dict[str, Any]]:
+    """Yield parameters of queries for ``metrics`` (IRIs); ``None`` means all.
+
+    Queries about few metrics name them, each for as many graphs as fit into a query.
+    """
+    if metrics is None or len(metrics) > _MOST_BOUND:
+        yield {"aggregatesGraph": list(graphs), "metric": None}
+        return
+    most = max(MOST_PAIRS // max(len(metrics), 1), 1)
+    for start in range(0, len(graphs), most):
+        some = list(graphs[start : start + most])
+        yield {"aggregatesGraph": some, "metric": sorted(metrics)}
+
+
 def _scores(
-    marked: Iterable[UncountedEvaluation], known: Collection[str], metrics: Collection[str] | None
+    marked: Iterable[UncountedEvaluation], counted: Collection[str], metrics: Collection[str] | None
 ) -> Iterator[tuple[Cell, CaseScore]]:
-    """Yield the scores of the evaluations whose list is not among the ``known`` ones."""
+    """Yield the scores of the evaluations whose list is not among those that were ``counted``."""
     for evaluation in marked:
-        if evaluation.part not in known:
+        if evaluation.part not in counted:
             for cell, reached in evaluation.cells():
                 if metrics is None or cell.metric in metrics:
                     yield cell, reached

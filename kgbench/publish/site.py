@@ -143,10 +143,8 @@ class Publishing:
             )
             units, stale = self._stale(folder, earlier, renderer)
             runs = [run for run, _ in stale.values()]
-            with self._workers(folder, renderer, runs) as (pool, dialogues):
-                units |= self._make(
-                    folder, earlier, renderer, pool=pool, stale=stale, total=dialogues
-                )
+            with self._workers(folder, renderer, runs) as (pool, sizes):
+                units |= self._make(folder, earlier, renderer, pool=pool, stale=stale, sizes=sizes)
                 units = dict(sorted(units.items()))
                 dumps = self._joined(folder, earlier, units)
                 date = from_stamp(max(self._stamps(), default="0"))
@@ -199,8 +197,8 @@ class Publishing:
     @contextmanager
     def _workers(
         self, folder: Folder, renderer: PageRenderer, stale: Iterable[RunPart]
-    ) -> Iterator[tuple[Workers, int]]:
-        """Start the workers; yield them with the number of dialogues of the ``stale`` runs."""
+    ) -> Iterator[tuple[Workers, dict[str, int]]]:
+        """Start the workers; yield them with the numbers of dialogues in ``stale`` runs."""
         path = folder.work("shown.nq")
         of_runs = {self.outgoing.node(graph) for run in self.parts.runs for graph in run.graphs}
         write_site_graph(path, renderer.site_graph, of_runs)
@@ -220,12 +218,12 @@ class Publishing:
             packing=self.packing,
             canaries=self.canaries,
         )
-        number_of_dialogues = sum(dialogues_in(self.view.database, part.graph) for part in stale)
+        sizes = {part.name: dialogues_in(self.view.database, part.graph) for part in stale}
         open_newest_snapshot = OpenResources(self.view, self.dump_outgoing.recorded)
         with workers(
-            setup, self.settings.processes, number_of_dialogues, open_newest_snapshot
+            setup, self.settings.processes, sum(sizes.values()), open_newest_snapshot
         ) as pool:
-            yield pool, number_of_dialogues
+            yield pool, sizes
 
     def _make(
         self,
@@ -235,10 +233,13 @@ class Publishing:
         *,
         pool: Workers,
         stale: Mapping[str, tuple[RunPart, str]],
-        total: int,
+        sizes: Mapping[str, int],
     ) -> dict[str, Unit]:
-        """Make the units of ``stale`` runs (``total`` dialogues), and units without dialogues."""
-        done = 0
+        """Make the units of ``stale`` runs with their ``sizes``, and units without dialogues.
+
+        A size is the number of dialogues.
+        """
+        done, total = 0, sum(sizes.values())
 
         def report(dialogues: int) -> None:
             nonlocal done
@@ -255,8 +256,7 @@ class Publishing:
             renderer,
         )
         todo = [
-            (part, dialogues_in(self.view.database, part.graph), key, earlier.units.get(name))
-            for name, (part, key) in stale.items()
+            (part, sizes[name], key, earlier.units.get(name)) for name, (part, key) in stale.items()
         ]
         units = make_runs(pool, making, todo, report)
         for name, subjects in self._without_dialogues():

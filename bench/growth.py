@@ -24,6 +24,7 @@ import time
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,6 +33,7 @@ from kgbench.datasets import home
 from kgbench.tasks import graphs
 
 if TYPE_CHECKING:
+    from kgbench.importers.llm_kg_bench import ImportedRun
     from kgbench.store import OwnedStore, Store
 
 SIZES = "KGBENCH_BENCH_SIZES"
@@ -95,7 +97,7 @@ def import_(store: Path, dialogues: int) -> dict[str, object]:
     """Import the archives repeatedly, each time under other model names."""
     from kgbench.importers.archives import ResultFile, open_results
     from kgbench.importers.llm_kg_bench import read_runs
-    from kgbench.importers.load import load
+    from kgbench.importers.load import load_each
     from kgbench.store import open_store
 
     folder = Path(os.environ["KGBENCH_EXTERNAL_DATA"])
@@ -105,18 +107,21 @@ def import_(store: Path, dialogues: int) -> dict[str, object]:
         for path in sorted((folder / _ARCHIVES).glob("*.zip"))
         for file in open_results(path, passwords[_ARCHIVES])
     ]
-    done = copies = 0
     with open_store(str(store)) as opened:
-        while done < dialogues:
-            for file in files:
-                copy = ResultFile(
-                    f"{file.name}.{copies}", _renamed(b"".join(file.chunks()), copies)
-                )
-                for imported in read_runs(copy, opened.iris):
-                    done += load(opened, imported).dialogues
-                if done >= dialogues:
-                    break
-            copies += 1
+
+        def runs() -> Iterator[ImportedRun]:
+            requested = 0
+            for number in count():
+                for file in files:
+                    content = _renamed(b"".join(file.chunks()), number)
+                    copy = ResultFile(f"{file.name}.{number}", content)
+                    for imported in read_runs(copy, opened.iris):
+                        yield imported
+                        requested += len(imported.items)
+                    if requested >= dialogues:
+                        return
+
+        done = sum(summary.dialogues for summary in load_each(opened, runs()))
     return {"dialogues": done}
 
 

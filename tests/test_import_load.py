@@ -15,7 +15,7 @@ import pytest
 from kgbench.errors import ImportRefused, StoreError
 from kgbench.importers.archives import ResultFile
 from kgbench.importers.llm_kg_bench import ImportedRun, read_runs
-from kgbench.importers.load import Summary, load
+from kgbench.importers.load import Summary, load, load_each
 from kgbench.record import reading, turns
 from kgbench.store import EmbeddedStore, Iris, open_store
 from kgbench.store.protocol import Block
@@ -259,7 +259,7 @@ class Cut(Exception):
 def test_interrupted_import_leaves_nothing_visible(
     store: EmbeddedStore, monkeypatch: pytest.MonkeyPatch, where: str
 ) -> None:
-    """An import that is cut off before its last write shows nothing; the next one repairs it."""
+    """An import that is killed before its last write shows nothing; the next one repairs it."""
     run = the_run(*RUNS["v3"])
     before = content(store)
     original = store.bulk_load
@@ -271,6 +271,7 @@ def test_interrupted_import_leaves_nothing_visible(
 
     with monkeypatch.context() as patch:
         patch.setattr(store, where, cut)
+        patch.setattr(store, "drop", lambda _: None)  # a killed process removes nothing
         with pytest.raises(Cut):
             load(store, run)
     assert reading.runs(store) == []
@@ -286,6 +287,47 @@ def test_interrupted_import_leaves_nothing_visible(
             for one in (store, fresh)
         )
         assert held == expected
+
+
+@pytest.mark.parametrize("at", [0, 1, 2])
+def test_failing_run_is_removed_and_earlier_ones_are_kept(
+    store: EmbeddedStore, monkeypatch: pytest.MonkeyPatch, at: int
+) -> None:
+    """If the last run fails at some dialogue, those loaded with it are visible, and it is not."""
+    first, second, last = (the_run(*records) for records in RUNS.values())
+    items = list(last.items)
+
+    def cut() -> Iterator[Any]:
+        yield from items[:at]
+        raise Cut
+
+    loads: list[object] = []
+    original = store.bulk_load
+    with monkeypatch.context() as patch:
+        patch.setattr(store, "bulk_load", lambda blocks: loads.append(original(blocks)))
+        found: list[Summary] = []
+        with pytest.raises(Cut):
+            found.extend(load_each(store, [first, second, replace(last, items=cut())]))
+    assert len(loads) == 1
+    kept = content(store)
+    assert_conforms(store)
+
+    with open_store("memory:") as fresh:
+        assert [load(fresh, run) for run in (first, second)] == found
+        assert len(kept) == len(content(fresh))
+    assert not load(store, last).already_there
+    assert load(store, second).already_there
+
+
+def test_same_run_twice_is_loaded_once(store: EmbeddedStore) -> None:
+    """A run that comes twice is not loaded together with itself."""
+    run, other = the_run(*RUNS["v3"]), the_run(*RUNS["v2"])
+    found = list(load_each(store, [run, other, run]))
+
+    assert [summary.already_there for summary in found] == [False, False, True]
+    with open_store("memory:") as fresh:
+        assert [load(fresh, each).run for each in (run, other)] == [each.run for each in found[:2]]
+        assert len(content(store)) == len(content(fresh))
 
 
 def test_missing_pass_is_written_again(store: EmbeddedStore) -> None:

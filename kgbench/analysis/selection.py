@@ -7,12 +7,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from kgbench.analysis.snapshot_cache import cache_per_snapshot
 from kgbench.analysis.tables import Value
 from kgbench.config.names import suites_of_judgements
 from kgbench.errors import QueryError
 from kgbench.rdf import queries
 from kgbench.rdf.queries import Query
 from kgbench.record import reading
+from kgbench.record.reading import RunInfo
 from kgbench.store.protocol import Store
 from kgbench.vocab import BASE
 
@@ -86,8 +88,8 @@ def select(
     the store holds no runs, when it has several suites and none is named, or when suite, pass or
     run are unknown.
     """
-    passes = _passes(store)
-    of_run = None if run is None else reading.find_run(store, run)
+    passes = list(_passes(store).values())
+    of_run = None if run is None else find_run(store, run)
     if of_run is not None:
         passes = [p for p in passes if p.run_graph == of_run.graph]
         suite = suite or of_run.suite
@@ -174,12 +176,36 @@ def _judged(store: Store, passes: list[_Pass], *, unrevised: bool | None) -> dic
     return dialogues
 
 
-def _passes(store: Store) -> list[_Pass]:
+def find_run(store: Store, name: str) -> RunInfo:
+    """Return the run with this IRI, id (or prefix of one) or label.
+
+    Raises :class:`~kgbench.errors.StoreError`, which lists the existing runs.
+    """
+    return _runs(store).get(name) or reading.find_run(store, name)
+
+
+@cache_per_snapshot
+def _runs(store: Store) -> dict[str, RunInfo]:
+    return {run.iri: run for run in reading.runs(store)}
+
+
+@cache_per_snapshot
+def _passes(store: Store) -> dict[str, _Pass]:
     rows = queries.rows(store, "list-passes")
-    return [
-        _Pass(str(iri), str(graph), str(kind), str(run_graph), str(suite))
+    return {
+        str(iri): _Pass(str(iri), str(graph), str(kind), str(run_graph), str(suite))
         for iri, graph, kind, _, _, run_graph, suite in rows
-    ]
+    }
+
+
+@cache_per_snapshot
+def _suites(store: Store) -> dict[str, str]:
+    """Return the names of suites, by IRI."""
+    return {
+        iri: name or iri.removeprefix(BASE)
+        for iri, name, _, _ in queries.rows(store, "list-suites")
+        if iri
+    }
 
 
 def _counts(pass_: _Pass, choice: str) -> bool:
@@ -191,11 +217,7 @@ def _counts(pass_: _Pass, choice: str) -> bool:
 def _suite(
     store: Store, requested: str | None, choice: str, passes: list[_Pass]
 ) -> tuple[str, str]:
-    suites = {
-        iri: name or iri.removeprefix(BASE)
-        for iri, name, _, _ in queries.rows(store, "list-suites")
-        if iri
-    }
+    suites = _suites(store)
     if not suites:
         raise QueryError(
             f"the store {store.location} holds no results yet: `kgbench run` makes some"

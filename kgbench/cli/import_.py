@@ -153,7 +153,7 @@ def _import(
     """Import one file; all of it is validated before anything is written."""
     from kgbench.importers.archives import open_results
     from kgbench.importers.llm_kg_bench import read_runs
-    from kgbench.importers.load import load
+    from kgbench.importers.load import load_each
 
     result_files = open_results(file, password)
     runs = [run for result in result_files for run in read_runs(result, store.iris, suite)]
@@ -166,7 +166,7 @@ def _import(
             loaded += count
             advance(loaded)
 
-        return [load(store, run, advance_by) for run in runs]
+        return list(load_each(store, runs, advance_by))
 
 
 def _line(summary: Summary) -> str:

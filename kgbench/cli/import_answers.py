@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -68,17 +68,16 @@ def grasp(
 
 
 def _load(
-    benchmark: Benchmark, files: Iterable[AnswerFile], store: str | None, *, json_: bool
+    benchmark: Benchmark, files: Sequence[AnswerFile], store: str | None, *, json_: bool
 ) -> None:
-    from kgbench.importers.load import load
+    from kgbench.importers.load import load_each
     from kgbench.importers.published_answers import imported_run
     from kgbench.store import open_store
 
     with open_store(store) as opened:
-        results = [
-            (load(opened, imported_run(benchmark, file, opened.iris)), file.counts())
-            for file in files
-        ]
+        imported = (imported_run(benchmark, file, opened.iris) for file in files)
+        pairs = zip(load_each(opened, imported), files, strict=True)
+        results = [(summary, file.counts()) for summary, file in pairs]
         location = opened.location
     if json_:
         runs = [{**summary.as_json(), **counts} for summary, counts in results]

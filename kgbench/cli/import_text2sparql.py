@@ -32,7 +32,7 @@ def text2sparql(
     are checked before anything is written; faults in published files are reported. Importing again
     changes nothing.
     """
-    from kgbench.importers.load import load
+    from kgbench.importers.load import load_each
     from kgbench.importers.text2sparql import imported_run, write_averages
     from kgbench.importers.text2sparql_files import read
     from kgbench.store import open_store
@@ -49,7 +49,7 @@ def text2sparql(
                 loaded += number
                 advance(loaded)
 
-            summaries = [load(opened, run, advance_by) for _, run in runs]
+            summaries = list(load_each(opened, (run for _, run in runs), advance_by))
         for files, run in runs:
             write_averages(opened, files, run)
         location = opened.location

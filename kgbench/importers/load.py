@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Atomic loading of an imported run into a store.
+"""Atomic loading of imported runs into a store.
 
 The content of a run is loaded in bulk, outside a transaction. One atomic write then makes it
 visible: its registry entry, with catalogue entries for tasks, cases and models. An interrupted
@@ -21,6 +21,8 @@ from kgbench.record import Recorder, case_entry, model_entry, task_entry
 from kgbench.record.aggregates import Aggregates
 from kgbench.record.count_graphs import graph_of
 from kgbench.record.run_counts import RunCounts
+from kgbench.store.iris import Iris
+from kgbench.store.loading_together import LoadingTogether
 from kgbench.store.protocol import Block, Store
 from kgbench.store.templates import fill
 from kgbench.vocab import DCTERMS, KGB, RDF, RDFS, SKOS
@@ -50,45 +52,91 @@ class Summary:
 def load(
     store: Store, imported: ImportedRun, progress: Callable[[int], None] | None = None
 ) -> Summary:
-    """Write a run with its published evaluation pass, unless the store already has it.
+    """Load one run; see :func:`load_each`."""
+    (summary,) = load_each(store, [imported], progress)
+    return summary
 
-    ``progress`` is called with 1 for each dialogue written. Raises
-    :class:`~kgbench.errors.ImportRefused` if the store has the run in another suite.
+
+def load_each(
+    store: Store, runs: Iterable[ImportedRun], progress: Callable[[int], None] | None = None
+) -> Iterator[Summary]:
+    """Write runs with their published evaluation passes, unless the store already has them.
+
+    Short runs become visible together; see :mod:`~kgbench.store.loading_together`. ``progress`` is
+    called with 1 for each dialogue written. Raises :class:`~kgbench.errors.ImportRefused` if the
+    store has a run in another suite; earlier runs are kept.
     """
-    recorder = Recorder(store.iris, imported.run_id, imported.pass_id)
-    suite = store.iris.mint("suite", suite=imported.suite)
-    present = {
-        recorder.run_graph: _registered(store, recorder.run_graph, recorder.run),
-        recorder.pass_graph: not imported.is_judged or is_registered(store, recorder),
-    }
-    counts = _Counts()
-    missing = [graph for graph, registered in present.items() if not registered]
-    if recorder.run_graph not in missing and not _holds(
-        store, recorder.run_graph, f"<{recorder.run}> <{KGB.suite}> <{suite}> ."
-    ):
-        raise ImportRefused(
-            f"{imported.source}: the store {store.location} has these results in another suite "
-            f"than {imported.suite}: import them into a separate store"
-        )
-    if missing:
-        store.drop([*missing, *(graph_of(store.iris, graph) for graph in missing)])
-        aggregates = Aggregates(store, recorder.pass_graph, recorder)
-        blocks = _content(imported, recorder, aggregates, counts, progress)
-        store.bulk_load(block for block in blocks if not present.get(block.graph, False))
-        store.write(
-            [
-                Block(store.iris.catalogue, _catalogue(store, imported)),
-                *_run_and_pass_blocks(imported, recorder),
-            ]
-        )
-        if imported.is_judged:
-            aggregates.seal()
-        if recorder.run_graph in missing:
-            RunCounts(store, recorder.run_graph).rebuild()
-    else:
-        for dialogue, evaluations in imported.items:
-            counts.add(dialogue, evaluations)
-    return _summary(imported, recorder, counts, already_there=not missing)
+    parts = (_RunPart(store, imported, progress) for imported in runs)
+    for part in LoadingTogether(store, parts).visible():
+        yield part.summary()
+
+
+class _RunPart:
+    """A run with its published pass; a part to load."""
+
+    def __init__(
+        self, store: Store, imported: ImportedRun, progress: Callable[[int], None] | None
+    ) -> None:
+        self._store = store
+        self._imported = imported
+        self._progress = progress
+        self._recorder = Recorder(store.iris, imported.run_id, imported.pass_id)
+        self._aggregates: Aggregates | None = None
+        self._counts = _Counts()
+        self._missing: list[str] = []
+
+    @property
+    def run(self) -> str:
+        return self._recorder.run
+
+    @property
+    def graphs(self) -> list[str]:
+        counts = (graph_of(self._store.iris, graph) for graph in self._missing)
+        return [*self._missing, *counts]
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield the content that the store does not have.
+
+        Raises :class:`~kgbench.errors.ImportRefused` if it has the run in another suite.
+        """
+        store, imported, recorder = self._store, self._imported, self._recorder
+        present = {
+            recorder.run_graph: _registered(store, recorder.run_graph, recorder.run),
+            recorder.pass_graph: not imported.is_judged or is_registered(store, recorder),
+        }
+        suite = f"<{recorder.run}> <{KGB.suite}> <{_suite_iri(store.iris, imported.suite)}> ."
+        if present[recorder.run_graph] and not _holds(store, recorder.run_graph, suite):
+            raise ImportRefused(
+                f"{imported.source}: the store {store.location} has these results in another suite "
+                f"than {imported.suite}: import them into a separate store"
+            )
+        self._missing = [graph for graph, registered in present.items() if not registered]
+        if not self._missing:
+            for dialogue, evaluations in imported.items:
+                self._counts.add(dialogue, evaluations)
+            return
+        store.drop(self.graphs)  # what an interrupted import left
+        self._aggregates = Aggregates(store, recorder.pass_graph, recorder)
+        content = _content(imported, recorder, self._aggregates, self._counts, self._progress)
+        yield from (block for block in content if not present.get(block.graph, False))
+
+    def closing(self) -> list[Block]:
+        """Return the entries of the catalogue, and the descriptions of the run and its pass."""
+        if not self._missing:
+            return []
+        entries = Block(self._store.iris.catalogue, _catalogue(self._store, self._imported))
+        return [entries, *_run_and_pass_blocks(self._imported, self._recorder)]
+
+    def seal(self) -> None:
+        """Complete the counts."""
+        if self._aggregates is not None and self._imported.is_judged:
+            self._aggregates.seal()
+        if self._recorder.run_graph in self._missing:
+            RunCounts(self._store, self._recorder.run_graph).rebuild()
+
+    def summary(self) -> Summary:
+        already_there = not self._missing
+        return _summary(self._imported, self._recorder, self._counts, already_there=already_there)
 
 
 @dataclass(slots=True)
@@ -123,7 +171,7 @@ def _run_and_pass_blocks(imported: ImportedRun, recorder: Recorder) -> list[Bloc
     agent = imported.software.iri(recorder.iris)
     blocks = recorder.run_blocks(
         label=PurePosixPath(imported.source).stem,
-        suite=recorder.iris.mint("suite", suite=imported.suite),
+        suite=_suite_iri(recorder.iris, imported.suite),
         started=imported.started,
         ended=imported.ended,
         agent=agent,
@@ -196,7 +244,7 @@ def _model(store: Store, model: ImportedModel) -> list[str]:
 
 def _suite(store: Store, name: str) -> list[str]:
     """Describe a suite that the catalogue does not have."""
-    node = f"<{store.iris.mint('suite', suite=name)}>"
+    node = f"<{_suite_iri(store.iris, name)}>"
     if _holds(store, store.iris.catalogue, f"{node} a <{KGB.Suite}> ."):
         return []
     return [
@@ -206,6 +254,10 @@ def _suite(store: Store, name: str) -> list[str]:
         f"{node} <{DCTERMS.description}> {string('The cases of imported result files.')} .",
         f"{node} <{KGB.protected}> {boolean(value=True)} .",
     ]
+
+
+def _suite_iri(iris: Iris, name: str) -> str:
+    return iris.mint("suite", suite=name)
 
 
 def _summary(

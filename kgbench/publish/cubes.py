@@ -29,7 +29,7 @@ from kgbench.publish.companions import Companion
 from kgbench.publish.dumps import DumpWriter
 from kgbench.publish.evaluation_lists import ListedEvaluation
 from kgbench.publish.folder import Folder
-from kgbench.publish.large_documents import write_large_document
+from kgbench.publish.large_documents import as_lines, write_large_document
 from kgbench.publish.members import Members
 from kgbench.publish.selection import RunPart
 from kgbench.publish.suite_results import BOARD, COMPASS, TASKS, SuiteResults
@@ -114,10 +114,10 @@ class _Cubes:
                 (DCTERMS.isPartOf, self._publication.dataset),
             )
         quads += statements_about(tables, *((DCTERMS.hasPart, cube) for cube in cubes))
-        cells = (quad for kind in results.tables for quad in self._cube(kind))
+        cells = (line for kind in results.tables for line in self._cube(kind))
         behind_cells = self._collections(self._publication.base + packed.path)
         files, triples = write_large_document(
-            folder, document_path, chain(cells, behind_cells, quads), packing
+            folder, document_path, chain(cells, as_lines(chain(behind_cells, quads))), packing
         )
         yield Companion(
             iri=tables.value,
@@ -144,7 +144,8 @@ class _Cubes:
 
     # --- cubes ------------------------------------------------------------------------------
 
-    def _cube(self, kind: str) -> Iterator[ox.Quad]:
+    def _cube(self, kind: str) -> Iterator[str]:
+        """Yield the lines of N-Triples of a table; nothing if it cannot be a cube."""
         table = self._results.tables[kind]
         iris = {
             column: {name: self._published(iri) for name, iri in iris_by_name.items()}
@@ -153,16 +154,14 @@ class _Cubes:
         if not is_cube(table):
             return
         dataset = self._results.cube(self._publication.base, kind)
-        lines = cube_triples(
+        yield from cube_triples(
             replace(table, iris=iris),
             dataset,
             self._published(self._results.suite),
             self._results.selection.choice,
             links=lambda row: self._links(kind, table, row),
         )
-        for triple in ox.parse("\n".join(lines), ox.RdfFormat.N_TRIPLES):
-            yield ox.Quad(triple.subject, triple.predicate, triple.object)
-        yield from self._metadata(node(dataset), kind, table)
+        yield from as_lines(self._metadata(node(dataset), kind, table))
 
     def _metadata(self, dataset: ox.NamedNode, kind: str, table: Table) -> list[ox.Quad]:
         """Return the metadata of a cube; people, licence and dates are those of the data set."""

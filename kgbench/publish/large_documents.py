@@ -25,15 +25,17 @@ _WRITTEN_AT_ONCE = 5_000
 
 
 def write_large_document(
-    folder: Folder, document_path: str, quads: Iterable[ox.Quad], packing: Packing
+    folder: Folder, document_path: str, lines: Iterable[str], packing: Packing
 ) -> tuple[tuple[Dump, ...], int]:
-    """Write a document in all formats; return its files and the number of its triples.
+    """Write a document, given as lines of N-Triples, in all formats.
+
+    Returns its files and the number of its triples.
 
     Only the Turtle is written unpacked; the other formats, which repeat IRIs, are packed like
     dumps.
     """
     path = folder.work("statements.nt")
-    _sort(folder, quads, path)
+    _sort(folder, lines, path)
     prefixes, terms, count = Prefixes(), framing.Terms(), 0
     for batch in _batches(path):
         prefixes.add(batch)
@@ -53,8 +55,13 @@ def write_large_document(
     return files, count
 
 
-def _sort(folder: Folder, quads: Iterable[ox.Quad], path: Path) -> None:
-    """Write all statements to ``path``, sorted as lines of N-Triples and without duplicates."""
+def as_lines(quads: Iterable[ox.Quad]) -> Iterator[str]:
+    """Yield the triples of ``quads`` as lines of N-Triples."""
+    return (f"{quad.triple} ." for quad in quads)
+
+
+def _sort(folder: Folder, lines: Iterable[str], path: Path) -> None:
+    """Write all ``lines`` to ``path``, sorted and without duplicates."""
     waiting: list[str] = []
     parts: list[Path] = []
 
@@ -64,8 +71,8 @@ def _sort(folder: Folder, quads: Iterable[ox.Quad], path: Path) -> None:
             file.writelines(sorted(waiting))
         waiting.clear()
 
-    for quad in quads:
-        waiting.append(f"{quad.triple} .\n")
+    for line in lines:
+        waiting.append(f"{line}\n")
         if len(waiting) >= _SORTED_AT_ONCE:
             flush()
     flush()

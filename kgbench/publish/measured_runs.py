@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
+from kgbench.analysis.selection import find_run
 from kgbench.errors import QueryError
 from kgbench.pages import runs
 from kgbench.pages.run_results import RunResults, measured, presented
@@ -18,7 +19,6 @@ from kgbench.publish.addresses import Addresses
 from kgbench.publish.query_texts import QueryRecorder, query_files
 from kgbench.publish.suite_results import ResultsBuilder, filled_links
 from kgbench.rdf import queries
-from kgbench.record import reading
 
 
 class MeasuredRun(NamedTuple):
@@ -47,7 +47,7 @@ class MeasuredRuns:
 
         ``counted`` has the numbers of its dialogues that are ``complete`` and ``open``.
         """
-        run = reading.find_run(self._view, self._addresses.original(iri))
+        run = find_run(self._view, self._addresses.original(iri))
         try:
             chosen = self._measuring.selected(run.suite, run.iri)
         except QueryError:  # there are dialogues, but no pass yet

@@ -23,7 +23,7 @@ from kgbench.record.recorded_cases import RecordedCases
 from kgbench.record.recorded_results import asking_of
 from kgbench.reevaluation import causes
 from kgbench.reevaluation.comparison import ReevaluationResult
-from kgbench.reevaluation.loading import Loading, Progress
+from kgbench.reevaluation.loading import PassActions, Progress, load_passes
 from kgbench.reevaluation.run_passes import RunPass
 from kgbench.run_selection import Selection, select_runs
 from kgbench.store.protocol import Store
@@ -110,7 +110,7 @@ def reevaluate_each(
     judges differing dialogues to find causes. Queries that need an endpoint are executed by
     ``endpoint``; without one, recorded results are used. ``watch`` is called with the number of
     judged dialogues. An interrupted pass leaves nothing. While one run is written, others are read.
-    Short runs become visible together; see :class:`~kgbench.reevaluation.loading.Loading`.
+    Short runs become visible together; see :mod:`~kgbench.store.loading_together`.
     """
     policy = None if limits.policy is None else policies.policy(limits.policy)
     if variants is not None:
@@ -133,6 +133,6 @@ def reevaluate_each(
         if explain:
             causes.explain(run_pass.differing, executor, limits)
 
-    loading = Loading(store, judge_parts(parts(), executor, limits), explained, watch)
-    for run_pass in loading.passes(lambda ended: ended.closing(limits, endpoint)):
+    actions = PassActions(lambda ended: ended.closing(limits, endpoint), explained, watch)
+    for run_pass in load_passes(store, judge_parts(parts(), executor, limits), actions):
         yield run_pass.result

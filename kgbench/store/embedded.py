@@ -23,7 +23,7 @@ from kgbench.store.protocol import Block
 from kgbench.store.templates import fill
 from kgbench.vocab import KGB
 
-_CHUNK = 48_000_000  # bytes per bulk load, which bounds memory
+_CHUNK = 32_000_000  # bytes per bulk load, which bounds memory
 
 # Characters of updates between two flushes. The engine buffers 64 MB for each of its indexes, and
 # several such buffers if its threads wait for a processor: a gigabyte on a busy machine.

@@ -18,6 +18,7 @@ from kgbench.outcomes import Outcome as Outcome  # noqa: PLC0414 - re-exported
 from kgbench.tool_calls import TOOL_RESULTS, Tool, ToolUse
 
 Json: TypeAlias = Any  # None, bool, int, float, str, and lists and str-keyed dicts of these
+TOLERANCE = 1e-9  # scores that differ by no more are equal
 
 
 @dataclass(frozen=True, slots=True)

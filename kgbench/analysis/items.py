@@ -26,7 +26,7 @@ from kgbench.analysis.scores import MetricInfo
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.tables import Column, Kind, Table, Value
 from kgbench.errors import QueryError
-from kgbench.reevaluation.comparison import TOLERANCE
+from kgbench.model import TOLERANCE
 from kgbench.store.protocol import Store
 
 if TYPE_CHECKING:

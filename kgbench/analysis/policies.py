@@ -16,12 +16,12 @@ from typing import Any, TypeAlias
 from kgbench.analysis import scores as fetch
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.tables import Column, Kind, Table, Value
+from kgbench.model import TOLERANCE
 from kgbench.policies.means import mean, unanswered
 from kgbench.policies.policy import Policy, policies
 from kgbench.rdf import queries
 from kgbench.store.protocol import Store
 
-_TOLERANCE = 1e-9
 _LONGEST_QUERY = 200  # characters of a query in a cell
 _NONE = (
     "no pass by a comparison policy judges these dialogues: 'kgbench reevaluate --policy NAME' "
@@ -143,7 +143,7 @@ def cells(store: Store, selection: Selection) -> Table:
         values = [answers[p.name].scores.get(p.main) for p in judging]
         present = [value for value in values if value is not None]
         spread = max(present, default=0.0) - min(present, default=0.0)
-        if spread <= _TOLERANCE:
+        if spread <= TOLERANCE:
             continue
         row = (
             tasks[where.task].name,

@@ -16,9 +16,9 @@ from kgbench.analysis.selection import ALL, Selection
 from kgbench.analysis.snapshot_cache import cache_per_snapshot
 from kgbench.analysis.superseding_metrics import SupersedingMetrics
 from kgbench.errors import QueryError
+from kgbench.model import TOLERANCE
 from kgbench.rdf import queries
 from kgbench.record import stored_counts
-from kgbench.reevaluation.comparison import TOLERANCE
 from kgbench.store.protocol import Store
 
 #: The queries by which an analysis chooses its scores and names tasks, metrics and models.

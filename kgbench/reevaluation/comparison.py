@@ -14,12 +14,11 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
-from kgbench.model import Json
+from kgbench.model import TOLERANCE, Json
 from kgbench.record.reading import ScoredEvaluation
 from kgbench.reevaluation.variant_outcomes import AnswerOnVariants
 from kgbench.reevaluation.variant_outcomes import report as on_variants
 
-TOLERANCE = 1e-9
 #: The cause of a difference without a known cause.
 UNEXPLAINED = "unexplained"
 

@@ -66,15 +66,22 @@ class Manifest:
         """Return all files that were written."""
         return {path for unit in self.units.values() for path in unit.files}
 
-    def holds(self, folder: Folder, name: str, key: str) -> bool:
-        """Return whether the folder has an unchanged unit ``name`` with this ``key``."""
+    def keep(self, folder: Folder, name: str, key: str) -> Unit | None:
+        """Keep the files of the unit ``name`` and return it, if it is unchanged.
+
+        It is unchanged if it has this ``key`` and the folder has all its files; otherwise the
+        result is ``None``.
+        """
         unit = self.units.get(name)
-        return (
-            unit is not None
-            and unit.key == key
-            and all(unit.files.values())
-            and all((folder.path / path).is_file() for path in unit.files)
-        )
+        if (
+            unit is None
+            or unit.key != key
+            or not all(unit.files.values())
+            or not all((folder.path / path).is_file() for path in unit.files)
+        ):
+            return None
+        folder.keep(unit.files)
+        return unit
 
     def forget_interrupted(self, folder: Folder) -> None:
         """Invalidate the units that an unfinished publication may have changed in part."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 import pyoxigraph as ox
@@ -250,16 +249,3 @@ def _dump_in_format(before: dict[str, Dump], form: str) -> Dump | None:
 
 def _sums(dumps: Iterable[Dump]) -> dict[str, str]:
     return {dump.path: dump.sha256 for dump in dumps}
-
-
-def code_digest() -> str:
-    """Return the SHA-256 over the code and templates of pages, which change with these."""
-    import hashlib
-
-    package = Path(__file__).resolve().parent.parent
-    hasher = hashlib.sha256()
-    for part in ("publish", "pages"):
-        for path in sorted((package / part).rglob("*")):
-            if path.suffix in (".py", ".html", ".css", ".js") and "checks" not in path.parts:
-                hasher.update(path.name.encode() + path.read_bytes())
-    return hasher.hexdigest()

@@ -7,13 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
-
-import pyoxigraph as ox
+from typing import NamedTuple
 
 from kgbench.errors import PublicationRefused
-from kgbench.pages import snapshot, things
-from kgbench.pages.snapshot import MemoryView, View
+from kgbench.pages import snapshot
+from kgbench.pages.snapshot import View
 from kgbench.publish import (
     evaluation_lists,
     manifest,
@@ -24,6 +22,7 @@ from kgbench.publish import (
     root_files,
 )
 from kgbench.publish.addresses import Addresses
+from kgbench.publish.dependencies import Dependencies
 from kgbench.publish.discovery import write_sitemap
 from kgbench.publish.dumps import Packing, join
 from kgbench.publish.folder import Folder, claim
@@ -32,7 +31,7 @@ from kgbench.publish.page_renderer import PageRenderer
 from kgbench.publish.quad_redaction import QuadRedactor, RedactionRules
 from kgbench.publish.redaction_rules import prepare_rules
 from kgbench.publish.result_documents import Progress, ResultDocuments
-from kgbench.publish.run_pages import RunBuilder, Workers, code_digest
+from kgbench.publish.run_pages import RunBuilder, Workers
 from kgbench.publish.selection import (
     PublishedParts,
     RunPart,
@@ -47,9 +46,6 @@ from kgbench.publish.workers import make_runs, workers
 from kgbench.rdf import canonical_json, digest
 from kgbench.rdf.statements import from_stamp
 from kgbench.store import SnapshotReader, open_reader
-from kgbench.vocab import KGB
-
-_DECLARED = ox.NamedNode(KGB.declaredDigest)
 
 
 class Report(NamedTuple):
@@ -141,13 +137,24 @@ class Publishing:
             renderer = PageRenderer(
                 site_graph, self.addresses, places, self.view.database, self.canaries
             )
-            units, stale = self._stale(folder, earlier, renderer)
+            depending = Dependencies(
+                view=self.view,
+                parts=self.parts,
+                outgoing=self.outgoing,
+                dump_rules=self.dump_outgoing.rules,
+                packing=self.packing,
+                canaries=self.canaries,
+                addresses=self.addresses,
+                site_graph=site_graph,
+            )
+            units, stale = self._stale(folder, earlier, depending)
             runs = [run for run, _ in stale.values()]
             with self._workers(folder, renderer, runs) as (pool, sizes):
                 units |= self._make(folder, earlier, renderer, pool=pool, stale=stale, sizes=sizes)
+                units |= self._parts_without_dialogues(folder, earlier, renderer, pool, depending)
                 units = dict(sorted(units.items()))
                 dumps = self._joined(folder, earlier, units)
-                date = from_stamp(max(self._stamps(), default="0"))
+                date = from_stamp(max(depending.stamps, default="0"))
                 versions = root_files.next_version(earlier.versions, units, dumps, date)
                 results = ResultDocuments(
                     settings=self.settings,
@@ -162,9 +169,9 @@ class Publishing:
                     documents=documents,
                     units=units,
                     versions=versions,
-                    state=digest(canonical_json(sorted(self._stamps()))),
+                    state=digest(canonical_json(depending.stamps)),
                 )
-                units["things"] = self._things(folder, earlier, results, pool)
+                units["things"] = self._things(folder, earlier, results, pool, depending)
             return self._finish(folder, earlier, Manifest(self.settings.base, units, versions))
         finally:
             folder.close()
@@ -172,26 +179,19 @@ class Publishing:
     # --- runs, catalogue and the rest -------------------------------------------------------
 
     def _stale(
-        self, folder: Folder, earlier: Manifest, renderer: PageRenderer
+        self, folder: Folder, earlier: Manifest, depending: Dependencies
     ) -> tuple[dict[str, Unit], dict[str, tuple[RunPart, str]]]:
         """Return the unchanged units of runs, and by name the changed runs with their new keys."""
-        site_graph = renderer.site_graph
-        common_facts = [
-            self._common_digest(),
-            sorted(str(quad) for quad in _all(site_graph, _DECLARED)),
-            self._invalidations(),
-        ]
-        common_digest = digest(canonical_json(common_facts))
-        kept, stale = {}, {}
+        kept: dict[str, Unit] = {}
+        stale = {}
         for part in self.parts.runs:
-            context = self._context_of_run(site_graph, part)
-            key = digest(canonical_json([common_digest, context, list(part.stamps)]))
+            key = depending.key_of_run(part)
             is_listed = evaluation_lists.is_kept(folder, part.name)
-            if is_listed and earlier.holds(folder, part.name, key):
-                kept[part.name] = earlier.units[part.name]
-                folder.keep(kept[part.name].files)
-            else:
+            unit = earlier.keep(folder, part.name, key) if is_listed else None
+            if unit is None:
                 stale[part.name] = part, key
+            else:
+                kept[part.name] = unit
         return kept, stale
 
     @contextmanager
@@ -235,10 +235,7 @@ class Publishing:
         stale: Mapping[str, tuple[RunPart, str]],
         sizes: Mapping[str, int],
     ) -> dict[str, Unit]:
-        """Make the units of ``stale`` runs with their ``sizes``, and units without dialogues.
-
-        A size is the number of dialogues.
-        """
+        """Make the units of ``stale`` runs; ``sizes`` are numbers of dialogues."""
         done, total = 0, sum(sizes.values())
 
         def report(dialogues: int) -> None:
@@ -246,7 +243,35 @@ class Publishing:
             done += dialogues
             self.progress(done, total, "dialogues")
 
-        making = RunBuilder(
+        making = self._run_builder(folder, renderer, pool)
+        todo = [
+            (part, sizes[name], key, earlier.units.get(name)) for name, (part, key) in stale.items()
+        ]
+        return make_runs(pool, making, todo, report)
+
+    def _parts_without_dialogues(
+        self,
+        folder: Folder,
+        earlier: Manifest,
+        renderer: PageRenderer,
+        pool: Workers,
+        depending: Dependencies,
+    ) -> dict[str, Unit]:
+        """Make the units of the catalogue and of other graphs, unless nothing has changed."""
+        parts = {"catalogue": published_graph.catalogue(self.dump_outgoing, self.parts)}
+        others = [graph for graph, _ in self.parts.others]
+        if others:
+            parts["other"] = (q for graph in others for q in self.dump_outgoing.graph(graph))
+        making = self._run_builder(folder, renderer, pool)
+        key = depending.key_of_store()
+        return {
+            name: earlier.keep(folder, name, key)
+            or making.other(name, subjects, key, earlier.units.get(name))
+            for name, subjects in parts.items()
+        }
+
+    def _run_builder(self, folder: Folder, renderer: PageRenderer, pool: Workers) -> RunBuilder:
+        return RunBuilder(
             folder,
             self.view.database,
             self.dump_outgoing,
@@ -255,19 +280,6 @@ class Publishing:
             self.addresses.original,
             renderer,
         )
-        todo = [
-            (part, sizes[name], key, earlier.units.get(name)) for name, (part, key) in stale.items()
-        ]
-        units = make_runs(pool, making, todo, report)
-        for name, subjects in self._without_dialogues():
-            units[name] = making.other(name, subjects, "", earlier.units.get(name))
-        return units
-
-    def _without_dialogues(self) -> Iterator[tuple[str, Iterator[list[ox.Quad]]]]:
-        yield "catalogue", published_graph.catalogue(self.dump_outgoing, self.parts)
-        others = [graph for graph, _ in self.parts.others]
-        if others:
-            yield "other", (q for g in others for q in self.dump_outgoing.graph(g))
 
     def _joined(self, folder: Folder, earlier: Manifest, units: dict[str, Unit]) -> list[Dump]:
         """Return the dumps of everything, followed by those of the parts."""
@@ -284,25 +296,22 @@ class Publishing:
     # --- things -----------------------------------------------------------------------------
 
     def _things(
-        self, folder: Folder, earlier: Manifest, documents: ResultDocuments, pool: Workers
+        self,
+        folder: Folder,
+        earlier: Manifest,
+        documents: ResultDocuments,
+        pool: Workers,
+        depending: Dependencies,
     ) -> Unit:
-        key = digest(
-            canonical_json(
-                [
-                    self._common_digest(),
-                    published_graph.identity(documents.renderer.site_graph),
-                    sorted(self._stamps()),
-                    [unit.facts for unit in documents.units.values()],
-                    [dump.sha256 for dump in documents.versions[-1].dumps],
-                    repr(self.settings.metadata),
-                    self.settings.endpoint,
-                    self.settings.signer is not None,
-                ]
-            )
+        key = depending.key_of_store(
+            [unit.facts for unit in documents.units.values()],
+            [dump.sha256 for dump in documents.versions[-1].dumps],
+            repr(self.settings.metadata),
+            self.settings.endpoint,
+            self.settings.signer is not None,
         )
-        if earlier.holds(folder, "things", key):
-            folder.keep(earlier.units["things"].files)
-            return earlier.units["things"]
+        if (unchanged := earlier.keep(folder, "things", key)) is not None:
+            return unchanged
         before = set(folder.written)
         documents.write(folder, pool)
         before -= {dump.path for dump in documents.versions[-1].dumps}
@@ -347,54 +356,3 @@ class Publishing:
             removed=len(removed),
             notes=self.settings.metadata.missing,
         )
-
-    # --- what things depend on --------------------------------------------------------------
-
-    def _common_digest(self) -> str:
-        """Return the digest of what all units depend on: settings, rules and code."""
-        return digest(
-            canonical_json(
-                [
-                    self.addresses.store,
-                    self.addresses.base,
-                    dict(self.addresses.renamed),
-                    int(self.rules.level),
-                    int(self.dump_outgoing.rules.level),
-                    sorted(self.rules.scrubber.names),
-                    self.rules.scrubber.secrets.identity(),
-                    self.rules.commitments.tag("state", ""),
-                    self.packing.suffix,
-                    self.rules.commitments.tag("password", self.packing.password or ""),
-                    list(self.canaries),
-                    code_digest(),
-                ]
-            )
-        )
-
-    def _context_of_run(self, site_graph: MemoryView, part: RunPart) -> list[str]:
-        """Return what pages of a run say of its models and its tasks."""
-        graph = self.outgoing.node(part.graph)
-        descriptions = set()
-        for predicate in (ox.NamedNode(KGB.model), ox.NamedNode(KGB.task)):
-            for quad in _all(site_graph, predicate, graph):
-                thing: Any = quad.object
-                descriptions.add(f"{thing.value} {things.label(site_graph, thing.value)}")
-        return sorted(descriptions)
-
-    def _invalidations(self) -> list[tuple[str, str]]:
-        """Return the invalidations, which may change pages of runs from outside their graphs."""
-        return [
-            (thing, self.parts.stamps.get(graph, ""))
-            for graph, thing in self.parts.others
-            if KGB.Invalidation in things.kinds(self.view, thing)
-        ]
-
-    def _stamps(self) -> list[str]:
-        graphs = self.parts.graphs
-        return [stamp for graph, stamp in self.parts.stamps.items() if graph in graphs]
-
-
-def _all(
-    site_graph: MemoryView, predicate: ox.NamedNode, graph: ox.NamedNode | None = None
-) -> Iterator[ox.Quad]:
-    return site_graph.database.quads_for_pattern(None, predicate, None, graph)

@@ -14,6 +14,7 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from functools import cached_property
 
+from kgbench.children.lockdown import die_with_parent
 from kgbench.errors import PublicationRefused
 from kgbench.publish.execution_pages import ExecutionBuilder, ExecutionResult
 from kgbench.publish.manifest import Unit
@@ -204,7 +205,11 @@ _WORKER: dict[str, _Worker] = {}
 
 
 def _start(setup: WorkerSetup) -> None:
-    """Initialise a worker process; Ctrl-C is handled by its parent."""
+    """Initialise a worker process, which ends with its parent; Ctrl-C is handled by its parent."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    assert parent.pid is not None
+    die_with_parent(parent.pid)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _collect_rarely()
     _WORKER["this"] = _Worker(ExecutionBuilder(setup, f"process-{os.getpid()}"))

@@ -79,7 +79,7 @@ def claims(
         if table is None:
             continue
         score_set = table.context.get("score_set")
-        measures = measures_of(table)
+        measures, has_cube = measures_of(table), is_cube(table)
         for row, observed in observations(table, standing.cube(base, BOARD)):
             name = str(row["model"])
             claim = node(claim_iri(base, standing, name))
@@ -100,7 +100,7 @@ def claims(
                     ),
                     *(
                         (PROV.wasDerivedFrom, iri)
-                        for iri in (observed.values() if is_cube(table) else ())
+                        for iri in (observed.values() if has_cube else ())
                     ),
                     *((prop, _number(row.get(m), kind)) for m, (prop, kind) in measures.items()),
                 ),

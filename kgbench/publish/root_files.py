@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -153,7 +153,7 @@ class RootFiles:
 
     def _landing(self) -> str:
         published, site_graph = self.publication, self.renderer.site_graph
-        versions = published.versions
+        versions, displayed = published.versions, model_names(site_graph)
         suites = [
             {
                 "label": results.label,
@@ -183,8 +183,8 @@ class RootFiles:
             "companions": published.companions,
             "signed": [KEYS, SIGNATURE] if published.signed else [],
             "dialogues": published.now.dialogues,
-            "runs": sorted(map(self._run, things.runs(site_graph)), key=_start_time, reverse=True),
-            "models": _sorted(model_names(site_graph).items()),
+            "runs": sorted(self._runs(displayed), key=_start_time, reverse=True),
+            "models": _sorted(displayed.items()),
             "tasks": _sorted((task.iri, task.name) for task in fetch.tasks(site_graph).values()),
             "suites": suites,
             "downloads": [d for d in published.now.dumps if not d.path.startswith("data/run-")],
@@ -199,28 +199,32 @@ class RootFiles:
         subjects = (str(quad.subject).strip("<>") for quad in self.publication.catalog())
         return sorted({subject[len(start) :] for subject in subjects if subject.startswith(start)})
 
-    def _run(self, iri: str) -> dict[str, Any]:
+    def _runs(self, displayed: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+        """Yield the context of each run; ``displayed`` are the display names of models by IRI."""
+        kinds = runs.pass_kinds(self.renderer.site_graph)
+        for iri in things.runs(self.renderer.site_graph):
+            yield self._run(iri, self._run_name(iri, displayed, kinds.get(iri, ())))
+
+    def _run(self, iri: str, name: str) -> dict[str, Any]:
         site_graph = self.renderer.site_graph
         unit = self.units.get(f"run-{iri.rpartition('/')[2]}")
         executions = {} if unit is None else unit.facts["executions"]
         return {
             "iri": iri,
-            "name": self._run_name(iri),
+            "name": name,
             "suite": things.text(site_graph, iri, KGB.suite) or "",
             **runs.run_times(site_graph, iri),
             "dialogues": 0 if unit is None else unit.facts["dialogues"],
             "complete": sum(done for done, *_ in executions.values()),
         }
 
-    def _run_name(self, iri: str) -> str:
+    def _run_name(self, iri: str, displayed: Mapping[str, str], kinds: Iterable[str]) -> str:
         site_graph = self.renderer.site_graph
-        display = model_names(site_graph)
         executions = things.subjects(site_graph, DCTERMS.isPartOf, iri, 1_000_000)
         models = {things.text(site_graph, iri, KGB.model) for iri in executions} - {None}
-        kinds = runs.pass_kinds(site_graph).get(iri, ())
         label = things.text(site_graph, iri, RDFS.label) or iri
         return runs.display_name(
-            label, kinds, sorted(display.get(str(model), "") for model in models)
+            label, kinds, sorted(displayed.get(str(model), "") for model in models)
         )
 
     def _leaderboard(self, results: SuiteResults) -> Board | None:

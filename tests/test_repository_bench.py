@@ -186,7 +186,7 @@ def test_times_of_servers_are_told_as_multiples_of_ours(harness):
     ]
 
 
-def test_code_of_two_revisions_is_compared(harness, monkeypatch, tmp_path, repository):
+def test_code_of_two_revisions_is_compared(monkeypatch, tmp_path, repository):
     """Each code works in its own folder; values are ratios to those of the earlier code."""
     growth = importlib.import_module("bench.growth")
     revisions = importlib.import_module("bench.revisions")

@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 from kgbench.store.protocol import Store
 
 _Result = TypeVar("_Result", bound=dict[Any, Any])
-_CACHE: WeakKeyDictionary[Store, dict[str, Any]] = WeakKeyDictionary()
+_CACHE: WeakKeyDictionary[Store, dict[Callable[[Store], Any], Any]] = WeakKeyDictionary()
 
 
 def cache_per_snapshot(read: Callable[[Store], _Result]) -> Callable[[Store], _Result]:
@@ -27,9 +27,9 @@ def cache_per_snapshot(read: Callable[[Store], _Result]) -> Callable[[Store], _R
         if not getattr(store, "is_snapshot", False):
             return read(store)
         results = _CACHE.setdefault(store, {})
-        if read.__name__ not in results:  # threads may race here: both read equal values
-            results[read.__name__] = read(store)
-        result: _Result = results[read.__name__]
+        if read not in results:  # threads may race here: both read equal values
+            results[read] = read(store)
+        result: _Result = results[read]
         return copy(result)
 
     return cached

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from kgbench.analysis import ranking
 from kgbench.analysis.compare import ALL_TASKS, compare
 from kgbench.analysis.declarations import ScoreSet
 from kgbench.analysis.estimands import find_estimand
@@ -169,6 +170,37 @@ def test_clear_differences_are_told_apart():
         "b": {"z"},
         "z": set(),
     }
+
+
+@pytest.mark.parametrize("estimand", ["cases", "dialogues", "repetitions", "tasks"])
+@pytest.mark.parametrize("at_once", [1, 100, 100_000])
+def test_many_differences_at_once_are_those_of_single_pairs(monkeypatch, estimand, at_once):
+    """P and mean of many pairs are those of each pair to the last bit, or missing like these."""
+    monkeypatch.setattr(ranking, "_AT_ONCE", at_once)
+    rng = np.random.default_rng(5)
+    models = [f"m{k}" for k in range(9)]
+    values = {
+        f"t{t}": {
+            f"c{c}": {
+                model: list(rng.random(rng.integers(1, 3)) + number / 20)
+                for number, model in enumerate(models[:7])
+                if rng.random() < 0.8
+            }
+            | {"m7": [1.0]}
+            for c in range(number_of_cases)
+        }
+        for t, number_of_cases in enumerate((1, 2, 3, 9))
+    }
+    values["alone"] = {f"d{k}": {"m8": [0.5, 0.5]} for k in range(12)}
+    found = rivals(values, estimand=estimand)
+    for number, model in enumerate(models):
+        others = models[number:]
+        singly = [found.between(model, other) for other in others]
+        assert list(found.against(model, others)) == [(pair.p, pair.mean) for pair in singly]
+    assert list(found.against("m0", [])) == []
+    assert [pair.mean for pair in (found.between("m0", "m8"), found.of("m8"))] == (
+        [None, None] if estimand == "tasks" else [None, 0.5]
+    )
 
 
 def test_pairs_have_both_verdicts():

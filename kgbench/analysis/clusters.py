@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from kgbench.analysis.cluster_rows import ClusterRows
 from kgbench.analysis.intervals import (
     Bounds,
     Interval,
@@ -38,7 +39,6 @@ Sign flips of five clusters cannot give a p below 0.0625, and intervals had too 
 simulations.
 """
 _FLIPS, _SEED = 9_999, 0
-_ROUNDING = 1e-12  # of scores of the size of 1
 
 
 def least_p(number: int) -> float:
@@ -107,18 +107,20 @@ class Clusters:
 
     @classmethod
     def of_sums(cls, strata: Any, weights: Any, totals: Any) -> Clusters:
-        """Make clusters from their sums; ``strata`` numbers the stratum of each from 0.
-
-        Clusters are sorted, so that no floating-point sum depends on the order of rows, which
-        differs between a store and its publication.
-        """
+        """Make clusters from their sums; ``strata`` numbers the stratum of each from 0."""
         import numpy as np
 
-        several = np.bincount(strata)[strata] > 1
-        _, renumbered = np.unique(strata[several], return_inverse=True)
-        weights, totals = weights[several], totals[several]
-        order = np.lexsort((weights, totals, renumbered))
-        return cls(renumbered[order], weights[order], totals[order])
+        present = np.ones((1, len(strata)), dtype=bool)
+        return cls.of_row(ClusterRows.of_sums(strata, present, weights, totals), 0)
+
+    @classmethod
+    def of_row(cls, rows: ClusterRows, index: int) -> Clusters:
+        """Make clusters from one of several rows."""
+        import numpy as np
+
+        used = rows.used[index]
+        _, renumbered = np.unique(rows.strata[index][used], return_inverse=True)
+        return cls(renumbered, rows.weights[index][used], rows.totals[index][used])
 
     @property
     def number(self) -> int:
@@ -138,28 +140,16 @@ class Clusters:
     @cached_property
     def mean(self) -> float | None:
         """The weighted mean; ``None`` without clusters."""
-        return _sum(self.totals) / _sum(self.weights) if self.number else None
+        return math.fsum(self.totals) / math.fsum(self.weights) if self.number else None
 
     @cached_property
     def error(self) -> float | None:
-        """The cluster-robust standard error of the mean; ``None`` without clusters.
-
-        Per stratum, G / (G - 1) times the sum over clusters of the squared sum of residuals from
-        the mean of the stratum (Liang and Zeger, Biometrika 73, 1986; Miller, arXiv 2411.00640,
-        section 2.2, with the correction for G).
-        """
-        import numpy as np
-
+        """The cluster-robust standard error of the mean; ``None`` without clusters."""
         if not self.number:
             return None
-        centres = np.bincount(self.strata, self.totals) / np.bincount(self.strata, self.weights)
-        expected = self.weights * centres[self.strata]
-        residuals = self.totals - expected
-        rounding = _ROUNDING * (np.abs(self.totals) + np.abs(expected) + self.weights)
-        squares = np.where(np.abs(residuals) > rounding, residuals, 0.0) ** 2
-        numbers = np.bincount(self.strata)
-        of_strata = numbers / (numbers - 1) * np.bincount(self.strata, squares)
-        return math.sqrt(_sum(of_strata)) / _sum(self.weights)
+        count = int(self.strata.max()) + 1
+        rows = ClusterRows(self.strata[None], self.weights[None], self.totals[None], count)
+        return float(rows.errors[0])
 
     @property
     def p(self) -> float | None:
@@ -303,11 +293,6 @@ class UnpairedDifference:
             return None
         freedom = total**2 / sum(square**2 / degrees for square, degrees in squares)
         return first.mean - second.mean, math.sqrt(total), freedom
-
-
-def _sum(values: Any) -> float:
-    """Sum an array exactly, so that the result does not depend on the order of rows."""
-    return math.fsum(values.tolist())
 
 
 def _equivalent(mean: float, error: float, freedom: float, margin: float) -> float:

@@ -150,10 +150,10 @@ def _clustered(
 ) -> list[tuple[Value, ...]]:
     """Return the additional cells of each model for the test ``clustered``."""
     ranked = [standing.model for standing in all_standings if standing.complete]
-    against = [rivals.between(ranked[0], model) for model in ranked[1:]]
-    p_of = dict(zip(ranked[1:], holm([clusters.p for clusters in against]), strict=True))
+    against = list(rivals.against(ranked[0], ranked[1:])) if ranked else []
+    p_of = dict(zip(ranked[1:], holm([p for p, _ in against]), strict=True))
     behind = {
-        m for m, clusters in zip(ranked[1:], against, strict=True) if (clusters.mean or 0) > 0
+        model for model, (_, mean) in zip(ranked[1:], against, strict=True) if (mean or 0) > 0
     }
     worse = significantly_worse(rivals, ranked, alpha)
     ranges, lettered = rank_ranges(worse), groups(ranked, worse)

@@ -3,16 +3,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from itertools import combinations, starmap
+from itertools import combinations
 from typing import Any, TypeAlias
 
-from kgbench.analysis.clusters import Clusters
+from kgbench.analysis.cluster_rows import ClusterRows, summed
+from kgbench.analysis.clusters import FEWEST_FOR_T, Clusters
 from kgbench.analysis.estimands import Estimand
 from kgbench.analysis.score_selectors import Score
-from kgbench.analysis.significance import holm
+from kgbench.analysis.significance import holm, two_sided_each
 
+_AT_ONCE = 100_000  # cells of all differences that are computed together
 Case: TypeAlias = tuple[str, int | None]
 """A case (IRI) and an iteration."""
 Units: TypeAlias = Mapping[Score, Mapping[Case, Mapping[str, Sequence[float]]]]
@@ -50,6 +52,7 @@ class Rivals:
                     self._sizes[self._index[model], column] = len(values)
         scores = [score for score, _, _ in cells]
         self._scores = _numbered(scores)
+        self._score_count = len(set(scores))
         self._weights = np.array([float(weights[score]) for score in scores])
         strata = [_unit(estimand.fixed, score, case) for score, case, _ in cells]
         self._clusters = _numbered(
@@ -72,36 +75,55 @@ class Rivals:
 
     def of(self, model: str) -> Clusters:
         """Return the clustered values of one model."""
-        index = self._index[model]
-        return self._clustered(self._sizes[index], self._sums[index])
+        index = [self._index[model]]
+        return Clusters.of_row(self._rows(self._sizes[index], self._sums[index]), 0)
 
     def between(self, first: str, second: str) -> Clusters:
         """Return the clustered differences of two models, first minus second, where both exist."""
+        return Clusters.of_row(self._differences(first, [second]), 0)
+
+    def against(
+        self, first: str, others: Sequence[str]
+    ) -> Iterator[tuple[float | None, float | None]]:
+        """Yield p and mean of the differences from each other model, as of :meth:`between`."""
         import numpy as np
 
-        a, b = self._index[first], self._index[second]
-        sizes = np.minimum(self._sizes[a], self._sizes[b])
-        with np.errstate(invalid="ignore", divide="ignore"):
-            differences = self._sums[a] / self._sizes[a] - self._sums[b] / self._sizes[b]
-        return self._clustered(sizes, np.where(sizes > 0, sizes * differences, 0.0))
+        at_once = max(1, _AT_ONCE // max(1, len(self._scores)))
+        for start in range(0, len(others), at_once):
+            rows = self._differences(first, others[start : start + at_once])
+            with np.errstate(invalid="ignore", divide="ignore"):
+                ps = two_sided_each(rows.means / rows.errors, rows.freedom)
+            by_t = (rows.number >= FEWEST_FOR_T) & (rows.errors > 0)
+            for index, is_t in enumerate(by_t.tolist()):
+                if is_t:
+                    yield float(ps[index]), float(rows.means[index])
+                else:
+                    clusters = Clusters.of_row(rows, index)
+                    yield clusters.p, clusters.mean
 
-    def _clustered(self, sizes: Any, sums: Any) -> Clusters:
+    def _differences(self, first: str, others: Sequence[str]) -> ClusterRows:
+        """Return a row of clustered differences from each other model."""
+        import numpy as np
+
+        a, rest = self._index[first], [self._index[other] for other in others]
+        sizes = np.minimum(self._sizes[a], self._sizes[rest])
+        with np.errstate(invalid="ignore", divide="ignore"):
+            differences = self._sums[a] / self._sizes[a] - self._sums[rest] / self._sizes[rest]
+        return self._rows(sizes, np.where(sizes > 0, sizes * differences, 0.0))
+
+    def _rows(self, sizes: Any, sums: Any) -> ClusterRows:
+        """Return clusters from the sizes and sums of cells, in rows."""
         import numpy as np
 
         has_values = sizes > 0
-        if not has_values.any():
-            return Clusters.of([])
-        of_scores = np.bincount(self._scores, sizes)
-        shares = self._weights[has_values] / of_scores[self._scores[has_values]]
-        numbers = np.bincount(self._clusters[has_values], minlength=len(self._strata))
-        weights = np.bincount(
-            self._clusters[has_values], shares * sizes[has_values], len(self._strata)
+        of_scores = summed(self._scores, self._score_count, sizes)[:, self._scores]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            shares = np.where(has_values, self._weights / of_scores, 0.0)
+        present, weights, totals = (
+            summed(self._clusters, len(self._strata), values)[:, :-1]
+            for values in (has_values, shares * sizes, shares * sums)
         )
-        totals = np.bincount(
-            self._clusters[has_values], shares * sums[has_values], len(self._strata)
-        )
-        occupied = numbers > 0
-        return Clusters.of_sums(self._strata[occupied], weights[occupied], totals[occupied])
+        return ClusterRows.of_sums(self._strata, present > 0, weights, totals)
 
 
 def significantly_worse(rivals: Rivals, models: Sequence[str], alpha: float) -> dict[str, set[str]]:
@@ -109,9 +131,11 @@ def significantly_worse(rivals: Rivals, models: Sequence[str], alpha: float) -> 
 
     These are the pairs with p below ``alpha``, corrected by Holm over all pairs.
     """
-    pairs = list(combinations(models, 2))
     # The clusters are not kept, because a thousand models have half a million pairs.
-    tested = [(clusters.p, clusters.mean) for clusters in starmap(rivals.between, pairs)]
+    tested = [
+        pair for n, model in enumerate(models) for pair in rivals.against(model, models[n + 1 :])
+    ]
+    pairs = combinations(models, 2)
     worse: dict[str, set[str]] = {model: set() for model in models}
     for (a, b), (_, mean), p in zip(pairs, tested, holm([p for p, _ in tested]), strict=True):
         if p is not None and p < alpha and mean:

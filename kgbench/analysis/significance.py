@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from kgbench.analysis.histogram import Histogram
 from kgbench.analysis.intervals import CONFIDENCE, Interval, half_width
@@ -69,9 +69,15 @@ def _test(difference: float, error: float, freedom: float) -> TTest | None:
 
 def two_sided(statistic: float, freedom: float) -> float:
     """Return the two-sided p of a statistic under Student's t distribution."""
+    return float(two_sided_each(statistic, freedom))
+
+
+def two_sided_each(statistics: Any, freedom: Any) -> Any:
+    """Return the two-sided p of each statistic in an array, with as many degrees of freedom."""
+    import numpy as np
     from scipy.special import stdtr  # type: ignore[import-untyped]
 
-    return min(1.0, 2 * float(stdtr(freedom, -abs(statistic))))
+    return np.minimum(1.0, 2 * stdtr(freedom, -np.abs(statistics)))
 
 
 def cohens_d(first: Histogram, second: Histogram) -> float | None:

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Clusters of many weighted means at once, such as the differences of all pairs of models.
+
+A call of NumPy has a fixed cost, which is most of its time for an array of a hundred clusters. One
+by one, the half a million pairs of a thousand models would take minutes.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+_ROUNDING = 1e-12  # of scores of the size of 1
+
+
+@dataclass(frozen=True, eq=False)
+class ClusterRows:
+    """Clusters of several weighted means: the arrays have a row for each mean.
+
+    ``strata``, ``weights`` and ``totals`` are those of
+    :class:`~kgbench.analysis.clusters.Clusters`, of the shape (means, clusters). A cluster that
+    does not belong to a row has the stratum ``count``, which is the number of strata.
+    """
+
+    strata: Any
+    weights: Any
+    totals: Any
+    count: int
+
+    @classmethod
+    def of_sums(cls, strata: Any, present: Any, weights: Any, totals: Any) -> ClusterRows:
+        """Make rows from the stratum of each cluster, and the clusters ``present`` in each row.
+
+        Strata with one cluster are left out of a row. Its clusters are sorted, so that no
+        floating-point sum depends on the order of rows of a table, which differs between a store
+        and its publication.
+        """
+        import numpy as np
+
+        count = int(strata.max()) + 1 if len(strata) else 0
+        every = np.broadcast_to(strata, present.shape)
+        used = present & (summed(strata, count, present)[:, strata] > 1)
+        arrays = (
+            np.where(used, every, count),
+            np.where(used, weights, 0.0),
+            np.where(used, totals, 0.0),
+        )
+        order = np.lexsort((arrays[1], arrays[2], arrays[0]), axis=-1)
+        strata, weights, totals = (np.take_along_axis(array, order, 1) for array in arrays)
+        return cls(strata, weights, totals, count)
+
+    @property
+    def used(self) -> Any:
+        """Whether each cluster belongs to its row."""
+        return self.strata < self.count
+
+    @cached_property
+    def _numbers(self) -> Any:
+        """The numbers of clusters by row and stratum."""
+        return summed(self.strata, self.count, self.used)[:, : self.count].astype(int)
+
+    @property
+    def number(self) -> Any:
+        """The number of clusters of each row."""
+        return self._numbers.sum(axis=1)
+
+    @property
+    def freedom(self) -> Any:
+        """The degrees of freedom of each row: clusters less strata."""
+        return self.number - (self._numbers > 0).sum(axis=1)
+
+    @cached_property
+    def _all_weights(self) -> Any:
+        return _exact_sums(self.weights)
+
+    @cached_property
+    def means(self) -> Any:
+        """The weighted mean of each row; NaN without clusters."""
+        import numpy as np
+
+        with np.errstate(invalid="ignore"):
+            return _exact_sums(self.totals) / self._all_weights
+
+    @cached_property
+    def errors(self) -> Any:
+        """The cluster-robust standard error of each mean; NaN without clusters.
+
+        Per stratum, G / (G - 1) times the sum over clusters of the squared sum of residuals from
+        the mean of the stratum (Liang and Zeger, Biometrika 73, 1986; Miller, arXiv 2411.00640,
+        section 2.2, with the correction for G).
+        """
+        import numpy as np
+
+        with np.errstate(invalid="ignore", divide="ignore"):
+            centres = summed(self.strata, self.count, self.totals) / summed(
+                self.strata, self.count, self.weights
+            )
+            expected = np.where(
+                self.used, self.weights * np.take_along_axis(centres, self.strata, 1), 0.0
+            )
+            residuals = self.totals - expected
+            rounding = _ROUNDING * (np.abs(self.totals) + np.abs(expected) + self.weights)
+            squares = np.where(np.abs(residuals) > rounding, residuals, 0.0) ** 2
+            factors = np.where(self._numbers > 1, self._numbers / (self._numbers - 1), 0.0)
+            of_strata = factors * summed(self.strata, self.count, squares)[:, : self.count]
+            return np.sqrt(_exact_sums(of_strata)) / self._all_weights
+
+
+def summed(groups: Any, count: int, values: Any) -> Any:
+    """Sum the values of each row by group, in order.
+
+    ``groups`` numbers the group of each value from 0 to ``count``, in one row for all rows of
+    ``values`` or in as many. The result has a column for each number.
+    """
+    import numpy as np
+
+    places = np.arange(len(values))[:, None] * (count + 1) + groups
+    sums = np.bincount(places.ravel(), values.ravel(), len(values) * (count + 1))
+    return sums.reshape(len(values), count + 1)
+
+
+def _exact_sums(values: Any) -> Any:
+    """Sum each row exactly, so that the result does not depend on the order of its values."""
+    import numpy as np
+
+    return np.array([math.fsum(row) for row in values.tolist()])

@@ -38,6 +38,7 @@ from kgbench.tool_servers.servers import ToolServers
 from kgbench.tools.budget import Cost
 
 _SWITCH = 0.0005  # seconds
+_REMEMBERED = 20_000  # catalogue entries and task executions
 _switching = threading.Lock()
 _intervals: list[float] = []  # the switch interval at the begin of each open session
 
@@ -244,11 +245,15 @@ def _asking(
 
 
 class _Entries:
-    """Catalogue entries and task executions, written with the first dialogue that needs them."""
+    """Catalogue entries and task executions, written with the first dialogue that needs them.
+
+    Only the latest are remembered, since a long run can have a case for each dialogue. An entry
+    that was forgotten is written again, which changes nothing.
+    """
 
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
-        self._written: set[str] = set()
+        self._written: dict[str, None] = {}  # the latest used last
 
     def first_used(self, planned: PlannedDialogue, dialogue: Dialogue) -> list[Block]:
         recorder, iris = self._recorder, self._recorder.iris
@@ -268,7 +273,9 @@ class _Entries:
         return [Block(iris.catalogue, catalogue), *blocks] if catalogue else blocks
 
     def _new(self, iri: str) -> bool:
-        if iri in self._written:
-            return False
-        self._written.add(iri)
-        return True
+        is_new = iri not in self._written
+        self._written.pop(iri, None)
+        self._written[iri] = None
+        if len(self._written) > _REMEMBERED:
+            del self._written[next(iter(self._written))]
+        return is_new

@@ -10,8 +10,9 @@ from __future__ import annotations
 import pyoxigraph as ox
 
 from kgbench.publish.catalog import Publication
-from kgbench.publish.companions import Companion, write_document
+from kgbench.publish.companions import Companion
 from kgbench.publish.folder import Folder
+from kgbench.publish.large_documents import as_lines, write_document
 from kgbench.rdf.statements import moment, node, statements_about, text, type_statements
 from kgbench.vocab import DCAT, DCTERMS, KGB, LDES, PROV, TREE
 
@@ -21,7 +22,7 @@ _LDES = "https://w3id.org/ldes/specification"
 
 def write(folder: Folder, publication: Publication) -> Companion:
     """Write the change feed; return it as a companion data set."""
-    files, triples = write_document(folder, PLACE, changes(publication))
+    files, triples = write_document(folder, PLACE, as_lines(changes(publication)))
     return Companion(
         iri=f"{publication.base}{PLACE}.ttl#stream",
         title=_title(publication),

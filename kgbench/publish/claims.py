@@ -9,16 +9,17 @@ more document contains all claims.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import pyoxigraph as ox
 
 from kgbench.analysis.cubes import is_cube, measures_of, observations
 from kgbench.analysis.inference import inference_statements
 from kgbench.analysis.tables import Value
-from kgbench.publish.companions import Companion, write_document
+from kgbench.publish.companions import Companion
 from kgbench.publish.dumps import turtle
 from kgbench.publish.folder import Folder
+from kgbench.publish.large_documents import as_lines, write_document
 from kgbench.publish.suite_results import BOARD, SuiteResults
 from kgbench.rdf.statements import integer, node, statements_about, text, type_statements
 from kgbench.store.iris import slug
@@ -28,30 +29,32 @@ PLACE = "claims"
 
 
 def write(
-    folder: Folder, standings: Iterable[SuiteResults], base: str, published: Callable[[str], str]
+    folder: Folder, standings: Sequence[SuiteResults], base: str, published: Callable[[str], str]
 ) -> Companion | None:
     """Write each claim, and one document with all; return ``None`` if there are none.
 
     ``published`` maps IRIs of the store to published IRIs.
     """
-    all_quads: list[ox.Quad] = []
-    parts: list[str] = []
-    for path, quads in claims(standings, base, published):
-        folder.write(f"{path}.ttl", turtle(quads, f"{base}{path}.ttl"))
-        all_quads += quads
-        parts.append(f"{base}{path}.ttl#claim")
-    if not parts:
-        return None
     dataset = node(f"{base}{PLACE}.ttl#claims")
     title = "Claims: the score of each model over each suite"
-    all_quads += type_statements(dataset, DCAT.Dataset)
-    all_quads += statements_about(
-        dataset,
-        (DCTERMS["title"], text(title, "en")),
-        (DCTERMS.isPartOf, f"{base}#dataset"),
-        *((DCTERMS.hasPart, part) for part in parts),
-    )
-    files, triples = write_document(folder, PLACE, all_quads)
+    parts: list[str] = []
+
+    def each_written() -> Iterator[ox.Quad]:
+        for path, quads in claims(standings, base, published):
+            folder.write(f"{path}.ttl", turtle(quads, f"{base}{path}.ttl"))
+            parts.append(f"{base}{path}.ttl#claim")
+            yield from quads
+        yield from type_statements(dataset, DCAT.Dataset)
+        yield from statements_about(
+            dataset,
+            (DCTERMS["title"], text(title, "en")),
+            (DCTERMS.isPartOf, f"{base}#dataset"),
+            *((DCTERMS.hasPart, part) for part in parts),
+        )
+
+    if not any(BOARD in standing.tables for standing in standings):
+        return None
+    files, triples = write_document(folder, PLACE, as_lines(each_written()))
     return Companion(
         iri=dataset.value,
         title=title,

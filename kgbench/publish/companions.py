@@ -7,19 +7,13 @@ and harvesters find it without knowing the file names of kgbench.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import pyoxigraph as ox
 
-from kgbench.publish.data_files import encoded
-from kgbench.publish.dumps import DumpWriter, Packing
-from kgbench.publish.folder import Folder, checksum
 from kgbench.publish.manifest import Dump
 from kgbench.rdf.statements import integer, node, statements_about, text, type_statements
 from kgbench.vocab import DCTERMS, VOID
-
-_PLAIN = "ttl"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,30 +49,3 @@ class Companion:
                 *((VOID.dataDump, base + path) for path in dumps),
             ),
         ]
-
-
-def write_document(
-    folder: Folder, document_path: str, quads: Iterable[ox.Quad], packing: Packing | None = None
-) -> tuple[tuple[Dump, ...], int]:
-    """Write a document in all formats; return its files and the number of its triples.
-
-    If ``packing`` is given, only the Turtle is written unpacked; the other formats, which repeat
-    IRIs, are packed like dumps.
-    """
-    triples = list(dict.fromkeys(ox.Quad(q.subject, q.predicate, q.object) for q in quads))
-    return tuple(_files(folder, document_path, encoded(triples), packing)), len(triples)
-
-
-def _files(
-    folder: Folder, document_path: str, data: Mapping[str, bytes], packing: Packing | None
-) -> Iterator[Dump]:
-    for suffix, content in data.items():
-        path = f"{document_path}.{suffix}"
-        if packing is None or suffix == _PLAIN:
-            folder.write(path, content)
-            sha256, size = checksum(folder.path / path)
-            yield Dump(path, size, sha256, sha256)
-        else:
-            writer = DumpWriter(folder, path, packing)
-            writer.write(content)
-            yield writer.finish(None)

@@ -29,7 +29,7 @@ from kgbench.publish.companions import Companion
 from kgbench.publish.dumps import DumpWriter
 from kgbench.publish.evaluation_lists import ListedEvaluation
 from kgbench.publish.folder import Folder
-from kgbench.publish.large_documents import as_lines, write_large_document
+from kgbench.publish.large_documents import as_lines, write_document
 from kgbench.publish.members import Members
 from kgbench.publish.selection import RunPart
 from kgbench.publish.suite_results import BOARD, COMPASS, TASKS, SuiteResults
@@ -116,7 +116,7 @@ class _Cubes:
         quads += statements_about(tables, *((DCTERMS.hasPart, cube) for cube in cubes))
         cells = (line for kind in results.tables for line in self._cube(kind))
         behind_cells = self._collections(self._publication.base + packed.path)
-        files, triples = write_large_document(
+        files, triples = write_document(
             folder, document_path, chain(cells, as_lines(chain(behind_cells, quads))), packing
         )
         yield Companion(

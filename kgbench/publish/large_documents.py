@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Documents with a statement for each cell of a table, written in bounded memory.
+"""Documents about all models or cells of a table, written in all formats in bounded memory.
 
 Their statements are sorted on disk and then read twice: first for the prefixes at the beginning of
 a document, then for the document itself.
@@ -24,15 +24,13 @@ _SORTED_AT_ONCE = 50_000  # statements
 _WRITTEN_AT_ONCE = 5_000
 
 
-def write_large_document(
-    folder: Folder, document_path: str, lines: Iterable[str], packing: Packing
+def write_document(
+    folder: Folder, document_path: str, lines: Iterable[str], packing: Packing | None = None
 ) -> tuple[tuple[Dump, ...], int]:
     """Write a document, given as lines of N-Triples, in all formats.
 
-    Returns its files and the number of its triples.
-
-    Only the Turtle is written unpacked; the other formats, which repeat IRIs, are packed like
-    dumps.
+    Returns its files and the number of its triples. If ``packing`` is given, only the Turtle is
+    written unpacked; the other formats, which repeat IRIs, are packed like dumps.
     """
     path = folder.work("statements.nt")
     _sort(folder, lines, path)
@@ -41,18 +39,19 @@ def write_large_document(
         prefixes.add(batch)
         terms.add(batch)
         count += len(batch)
-    files = (
-        _turtle(folder, document_path, path, prefixes.chosen()),
-        _packed(
-            folder,
-            f"{document_path}.nt",
-            packing,
-            (as_bytes(batch, "nt") for batch in _batches(path)),
-        ),
-        _packed(folder, f"{document_path}.jsonld", packing, _document(path, terms)),
-    )
+    content = {
+        "nt": (as_bytes(batch, "nt") for batch in _batches(path)),
+        "jsonld": _document(path, terms),
+    }
+    files = [_plain(folder, f"{document_path}.ttl", _turtle(path, prefixes.chosen()))]
+    for suffix, pieces in content.items():
+        name = f"{document_path}.{suffix}"
+        if packing is None:
+            files.append(_plain(folder, name, pieces))
+        else:
+            files.append(_packed(folder, name, packing, pieces))
     path.unlink()
-    return files, count
+    return tuple(files), count
 
 
 def as_lines(quads: Iterable[ox.Quad]) -> Iterator[str]:
@@ -96,15 +95,11 @@ def _batches(path: Path) -> Iterator[list[ox.Quad]]:
         yield waiting
 
 
-def _turtle(folder: Folder, document_path: str, path: Path, prefixes: dict[str, str]) -> Dump:
-    unfinished = folder.work("document.ttl")
-    with unfinished.open("wb") as out:
-        for number, batch in enumerate(_batches(path)):
-            piece = turtle(batch, prefixes=prefixes)
-            # Each piece begins with a line for each prefix, which only the first one keeps.
-            out.write(piece.split(b"\n", len(prefixes))[-1] if number else piece)
-    sha256, size = folder.adopt(f"{document_path}.ttl", unfinished)
-    return Dump(f"{document_path}.ttl", size, sha256, sha256)
+def _turtle(path: Path, prefixes: dict[str, str]) -> Iterator[bytes]:
+    for number, batch in enumerate(_batches(path)):
+        piece = turtle(batch, prefixes=prefixes)
+        # Each piece begins with a line for each prefix, which only the first one keeps.
+        yield piece.split(b"\n", len(prefixes))[-1] if number else piece
 
 
 def _document(path: Path, terms: framing.Terms) -> Iterator[bytes]:
@@ -113,6 +108,14 @@ def _document(path: Path, terms: framing.Terms) -> Iterator[bytes]:
         text.encode("utf-8", "backslashreplace")
         for text in chain([terms.opening()], framing.joined(lines), [framing.CLOSING])
     )
+
+
+def _plain(folder: Folder, path: str, content: Iterable[bytes]) -> Dump:
+    unfinished = folder.work("document")
+    with unfinished.open("wb") as out:
+        out.writelines(content)
+    sha256, size = folder.adopt(path, unfinished)
+    return Dump(path, size, sha256, sha256)
 
 
 def _packed(folder: Folder, path: str, packing: Packing, content: Iterable[bytes]) -> Dump:

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import pyoxigraph as ox
@@ -196,11 +198,18 @@ class Resources:
             "example": None,  # texts of cases are shown in dialogues, as far as settings allow
             "listed": [
                 (model_labels.get(model, model), execution)
-                for execution in sorted(self._counts)
-                if things.text(self._site_graph, execution, KGB.task) == iri
+                for execution in self._executions.get(iri, ())
                 for model in (things.text(self._site_graph, execution, KGB.model) or "",)
             ],
         }
+
+    @cached_property
+    def _executions(self) -> Mapping[str | None, Sequence[str]]:
+        """The executions of each task (IRIs), in order."""
+        executions = defaultdict(list)
+        for execution in sorted(self._counts):
+            executions[things.text(self._site_graph, execution, KGB.task)].append(execution)
+        return executions
 
     def _analysis(self, iri: str) -> dict[str, Any]:
         return analysis_page(self._site_graph, iri, reveal=False)

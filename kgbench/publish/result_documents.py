@@ -8,7 +8,7 @@ tables. Everything is computed by queries of the whole store, not from single di
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from kgbench.pages import things
@@ -16,6 +16,7 @@ from kgbench.pages.snapshot import View
 from kgbench.publish import changes, claims, cubes, root_files
 from kgbench.publish.addresses import Addresses
 from kgbench.publish.catalog import Publication
+from kgbench.publish.drawings import Figure
 from kgbench.publish.dumps import Packing
 from kgbench.publish.folder import Folder
 from kgbench.publish.manifest import Unit, Version
@@ -26,7 +27,7 @@ from kgbench.publish.quad_redaction import QuadRedactor
 from kgbench.publish.resource_pages import Resources
 from kgbench.publish.selection import PublishedParts, RunPart
 from kgbench.publish.settings import Settings
-from kgbench.publish.suite_results import Figure, ResultsBuilder, SuiteResults, names
+from kgbench.publish.suite_results import ResultsBuilder, SuiteResults, names
 from kgbench.vocab import PROV
 
 Progress = Callable[[int, int, str], None]
@@ -65,7 +66,6 @@ class ResultDocuments:
     units: Mapping[str, Unit]
     versions: list[Version]
     state: str
-    _texts: dict[str, str] = field(default_factory=dict)
 
     def write(self, folder: Folder, pool: ResultWorkers) -> None:
         """Write all documents; ``pool`` computes independent results."""
@@ -95,7 +95,8 @@ class ResultDocuments:
 
         def results(run: str) -> dict[str, Any]:
             run_result = run_results.pop(run)()
-            self._texts |= run_result.texts
+            for path, text in run_result.texts.items():
+                folder.write(path, text)
             return run_result.context
 
         resources = Resources(
@@ -126,7 +127,7 @@ class ResultDocuments:
             iris_by_name,
             self.units,
         )
-        front_files.write(measuring.texts | self._texts)
+        front_files.write(measuring.texts)
 
     def _start_run_results(self, pool: ResultWorkers) -> dict[str, Callable[[], MeasuredRun]]:
         """Start computing the results of all runs; return functions that wait, by published IRI."""

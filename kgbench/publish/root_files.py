@@ -18,11 +18,12 @@ from kgbench.publish import discovery, robots
 from kgbench.publish.catalog import Publication
 from kgbench.publish.data_files import write_data
 from kgbench.publish.dataset_metadata import datacite, schema_org, zenodo
+from kgbench.publish.drawings import Figure
 from kgbench.publish.folder import Folder
 from kgbench.publish.manifest import Dump, Unit, Version
 from kgbench.publish.page_renderer import FORMATS, PageRenderer
 from kgbench.publish.signing import KEYS, SIGNATURE
-from kgbench.publish.suite_results import Figure, SuiteResults, as_sheet, filled_links
+from kgbench.publish.suite_results import SuiteResults, as_sheet, filled_links
 from kgbench.publish.void import void
 from kgbench.rdf import queries, query_examples
 from kgbench.resources import text as declared_text

@@ -8,13 +8,11 @@ like all published texts, and each table records the queries that it was compute
 from __future__ import annotations
 
 import contextlib
-import json
-import warnings
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
-from pathlib import Path
-from typing import Any, NamedTuple
+from functools import cached_property, partial
+from typing import Any
 
 from kgbench.analysis import scores as fetch
 from kgbench.analysis.compass import compass, compass_of, compass_table
@@ -24,7 +22,7 @@ from kgbench.analysis.tables import Column, Kind, Table, Value
 from kgbench.analysis.task_scores import task_scores
 from kgbench.errors import QueryError
 from kgbench.pages import drawing, exercises, things
-from kgbench.pages.board import board
+from kgbench.pages.board import Board, board
 from kgbench.pages.score_tables import results
 from kgbench.pages.snapshot import View
 from kgbench.pages.tables import Sheet, sheet
@@ -37,10 +35,9 @@ from kgbench.store.iris import slug
 from kgbench.vocab import KGB, OUTCOME, RDFS, SKOS
 
 BOARD, TASKS, _OUTCOMES, COMPASS = "leaderboard", "tasks", "outcomes", "compass-"
-_MOST_DRAWN = 100  # models in a figure; more cannot be told apart, and take minutes to draw
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SuiteResults:
     """The results within one suite.
 
@@ -55,6 +52,7 @@ class SuiteResults:
     tables: dict[str, Table] = field(default_factory=dict)
     queries: dict[str, dict[str, str]] = field(default_factory=dict)
     outcomes: dict[str, dict[str, int]] = field(default_factory=dict)
+    _rows: dict[tuple[str, str], dict[Value, list[tuple[Value, ...]]]] = field(default_factory=dict)
 
     @property
     def slug(self) -> str:
@@ -69,14 +67,24 @@ class SuiteResults:
         """Return the IRI of a table as a data cube."""
         return f"{self.document(base)}#{kind}"
 
+    @cached_property
+    def board(self) -> Board | None:
+        """The leaderboard, with models as the tables name them."""
+        table = self.tables.get(BOARD)
+        return None if table is None else board(table, {}, None)
 
-class Figure(NamedTuple):
-    """A figure: its kind and title, and the paths of the SVG and of the plotted numbers."""
-
-    kind: str
-    title: str
-    svg: str
-    numbers: str
+    def part(self, kind: str, column: str, value: str) -> Table | None:
+        """Return the rows of one model or task in a table, or ``None`` if there are none."""
+        table = self.tables.get(kind)
+        if table is None or column not in table.names:
+            return None
+        rows = self._rows.get((kind, column))
+        if rows is None:  # grouped once, for the pages of all models or tasks
+            rows = self._rows[kind, column] = defaultdict(list)
+            index = table.names.index(column)
+            for row in table.rows:
+                rows[row[index]].append(row)
+        return replace(table, rows=tuple(rows[value])) if value in rows else None
 
 
 class ResultsBuilder:
@@ -196,15 +204,6 @@ def names(view: View, measuring: ResultsBuilder) -> dict[str, str]:
     return {measuring.cleaned(name): iri for name, iri in contents.names(view).items()}
 
 
-def part(table: Table | None, column: str, value: str) -> Table | None:
-    """Return the rows of one model or task, or ``None`` if there are none."""
-    if table is None or column not in table.names:
-        return None
-    index = table.names.index(column)
-    rows = tuple(row for row in table.rows if row[index] == value)
-    return replace(table, rows=rows) if rows else None
-
-
 def as_sheet(
     results: SuiteResults, kind: str, table: Table, iris_by_name: Mapping[str, str], **options: str
 ) -> Sheet:
@@ -222,17 +221,17 @@ def of_model(
     suite_results: SuiteResults, name: str, iri: str, iris_by_name: Mapping[str, str]
 ) -> dict[str, Any] | None:
     """Return the results of a model in one suite for its card, or ``None`` if it has none."""
-    table = part(suite_results.tables.get(TASKS), "model", name)
+    table = suite_results.part(TASKS, "model", name)
     if table is None:
         return None
     scores = as_sheet(suite_results, TASKS, table, iris_by_name, hide="model")
     spokes = []
     compass_kind = drawn_compass(suite_results)
     if compass_kind is not None:
-        axes = part(suite_results.tables[compass_kind], "model", name)
+        axes = suite_results.part(compass_kind, "model", name)
         records = [] if axes is None else axes.records()
         spokes = drawing.spokes([(str(r["label"]), _number(r["mean"])) for r in records])
-    leaderboard = suite_results.tables.get(BOARD)
+    leaderboard = suite_results.board
     outcomes = _outcomes(suite_results.outcomes.get(iri, {}))
     return {
         "suite": suite_results.suite,
@@ -260,7 +259,7 @@ def of_task(
     display: Mapping[str, str],
 ) -> dict[str, Any] | None:
     """Return the results of one task in one suite; ``display`` has the display names of models."""
-    table = part(suite_results.tables.get(TASKS), "task", name)
+    table = suite_results.part(TASKS, "task", name)
     if table is None:
         return None
     context = exercises.of_suite(table, display, suite_results.suite, suite_results.label)
@@ -281,53 +280,6 @@ def of_suite(suite_results: SuiteResults | None, view: View, suite: str) -> dict
     }
 
 
-def figures(
-    results: SuiteResults, folder: Path, addresses: Addresses, state: str
-) -> Iterator[Figure]:
-    """Draw the figures of a suite into ``folder``, with its best hundred models.
-
-    The paths in the results are relative to the site; their last parts are the names in ``folder``.
-    """
-    from kgbench.plots.compasses import compass_figure
-    from kgbench.plots.figures import save
-    from kgbench.plots.standings import standings_figure
-
-    ranked = results.tables.get(BOARD) or next(iter(results.tables.values()), None)
-    best = [] if ranked is None else list(dict.fromkeys(ranked.column("model")))[:_MOST_DRAWN]
-    for kind, table in results.tables.items():
-        if kind == TASKS:
-            continue
-        name = f"{results.slug}-{kind}"
-        drawable = _drawable(table, best)
-        with warnings.catch_warnings():
-            # Readers of the SVG may have fonts for characters that this machine lacks.
-            warnings.filterwarnings("ignore", "Glyph .* missing", UserWarning)
-            figure = standings_figure(drawable) if kind == BOARD else compass_figure(drawable)
-            svg, numbers = save(figure, folder, name, formats=["svg"], tables=[table], state=state)
-        content = json.loads(numbers.read_text(encoding="utf-8"))
-        content["filled"] = results.queries[kind]
-        text = json.dumps(_published(content, addresses), indent=2, ensure_ascii=False)
-        numbers.write_text(text + "\n", encoding="utf-8")
-        yield Figure(kind, table.title, f"figures/{svg.name}", f"figures/{numbers.name}")
-
-
-def _drawable(table: Table, models: Collection[Value]) -> Table:
-    """Return the rows of these models, with names that are safe to draw.
-
-    These are short, and without control characters.
-    """
-    from kgbench.characters import one_line
-
-    def name(value: Value) -> Value:
-        return one_line(value)[:80] if isinstance(value, str) else value
-
-    index = table.names.index("model")
-    rows = tuple(tuple(map(name, row)) for row in table.rows if row[index] in models)
-    all_shown = len(rows) == len(table.rows)
-    title = table.title if all_shown else f"{table.title}: the {len(models)} best models"
-    return replace(table, title=title, rows=rows)
-
-
 def drawn_compass(results: SuiteResults) -> str | None:
     """Return the compass that cards show: that of the suite, or else any that has results."""
     kinds = [kind for kind in results.tables if kind.startswith(COMPASS)]
@@ -339,19 +291,8 @@ def _compass(name: str, store: Any, selection: Selection) -> Table:
     return compass_table(store, selection, compass(name))
 
 
-def _published(value: Any, addresses: Addresses) -> Any:
-    if isinstance(value, str):
-        return addresses.published(value)
-    if isinstance(value, list):
-        return [_published(item, addresses) for item in value]
-    if isinstance(value, dict):
-        return {_published(k, addresses): _published(v, addresses) for k, v in value.items()}
-    return value
-
-
-def _facts(table: Table, name: str) -> Iterator[tuple[str, str]]:
+def _facts(leaderboard: Board, name: str) -> Iterator[tuple[str, str]]:
     """Yield titles and values of what the leaderboard says about a model."""
-    leaderboard = board(table, {}, None)
     entry = next((row for row in leaderboard.places if row.name == name), None)
     if entry is None or entry.score is None:
         return

@@ -7,23 +7,27 @@ import contextlib
 import gc
 import multiprocessing
 import os
+import pickle
 import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from functools import cached_property
+from pathlib import Path
 
 from kgbench.children.lockdown import die_with_parent
 from kgbench.errors import PublicationRefused
+from kgbench.publish.drawings import Figure, figures
 from kgbench.publish.execution_pages import ExecutionBuilder, ExecutionResult
 from kgbench.publish.manifest import Unit
 from kgbench.publish.measured_runs import MeasuredRun, MeasuredRuns
 from kgbench.publish.run_cache import MOST_DIALOGUES
 from kgbench.publish.run_pages import BuiltRun, RunBuilder, Workers, make_run
 from kgbench.publish.selection import RunPart
-from kgbench.publish.suite_results import Figure, ResultsBuilder, SuiteResults, figures
+from kgbench.publish.suite_results import ResultsBuilder, SuiteResults
 from kgbench.publish.worker_setup import OpenResources, WorkerSetup
+from kgbench.rdf import digest
 
 _FEW = 300  # dialogues; starting processes does not pay off for fewer
 _OBJECTS = 100_000  # new objects between two searches for unreachable cycles
@@ -46,10 +50,14 @@ class _Worker:
         return self._runs.of_run(run, counted)
 
     def figures(self, standing: SuiteResults, state: str) -> list[Figure]:
+        work = self.work_file("figures").parent
+        return list(figures(standing, work, self._setup.addresses, state))
+
+    def work_file(self, name: str) -> Path:
+        """Return the path of a work file of the publication."""
         folder = self._maker.folder()
         try:
-            work = folder.work("figures").parent
-            return list(figures(standing, work, self._setup.addresses, state))
+            return folder.work(name)
         finally:
             folder.close()
 
@@ -97,8 +105,8 @@ class _ProcessPool:
 
     def submit_result(self, run: str, counted: Mapping[str, int]) -> Callable[[], MeasuredRun]:
         with _sigint_blocked():
-            future: Future[MeasuredRun] = self._pool.submit(_make_result, run, counted)
-        return future.result
+            future = self._pool.submit(_make_result, run, counted)
+        return lambda: _read_back(future.result())
 
     def submit_figures(self, standing: SuiteResults, state: str) -> Callable[[], list[Figure]]:
         with _sigint_blocked():
@@ -225,9 +233,22 @@ def _make_run(part: RunPart, key: str, earlier: Unit | None) -> BuiltRun:
     return _WORKER["this"].run(part, key, earlier)
 
 
-def _make_result(run: str, counted: Mapping[str, int]) -> MeasuredRun:
-    """Compute the results of one run in a worker process."""
-    return _WORKER["this"].result(run, counted)
+def _make_result(run: str, counted: Mapping[str, int]) -> Path:
+    """Compute the results of one run in a worker process; return a work file with them.
+
+    They wait in files, because all of a large publication would take a lot of memory.
+    """
+    worker = _WORKER["this"]
+    path = worker.work_file(f"result-{digest(run)}")
+    path.write_bytes(pickle.dumps(worker.result(run, counted)))
+    return path
+
+
+def _read_back(path: Path) -> MeasuredRun:
+    """Return the results in a work file, and remove it."""
+    found: MeasuredRun = pickle.loads(path.read_bytes())  # noqa: S301 - written by a worker
+    path.unlink()
+    return found
 
 
 def _make_figures(standing: SuiteResults, state: str) -> list[Figure]:

@@ -13,9 +13,9 @@ import pytest
 from kgbench.analysis import stored_results
 from kgbench.errors import PublicationRefused
 from kgbench.publish import run_pages, workers
+from kgbench.publish.drawings import figures
 from kgbench.publish.folder import STATE
 from kgbench.publish.settings import Settings
-from kgbench.publish.suite_results import figures
 from kgbench.record import invalidation, reading
 from kgbench.software import Software
 from kgbench.store import open_store

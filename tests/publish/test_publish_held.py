@@ -4,13 +4,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from hashlib import sha256
 
 import pyoxigraph as ox
 import pytest
 
 from kgbench.pages.snapshot import MemoryView
-from kgbench.publish import companions, large_documents, members, workers
+from kgbench.publish import large_documents, members, workers
 from kgbench.publish.addresses import Addresses
+from kgbench.publish.data_files import encoded
 from kgbench.publish.dumps import Packing
 from kgbench.publish.folder import STATE, Folder, claim
 from kgbench.publish.members import Members
@@ -22,6 +24,7 @@ from kgbench.publish.scrubbing import Scrubber
 from kgbench.rdf import queries
 from kgbench.secrets.commitments import Commitments
 from kgbench.vocab import KGB, PROV, RDF, XSD
+from tests.checks.published_folder import unpacked
 from tests.publish.conftest import command, publish
 
 pytestmark = pytest.mark.usefixtures("quick")
@@ -114,7 +117,7 @@ def test_members_are_sorted(tmp_path, monkeypatch, at_once):
 
 
 @pytest.mark.parametrize("at_once", [1, 7, 100_000])
-def test_a_large_document_is_as_a_small_one(tmp_path, monkeypatch, at_once):
+def test_a_document_in_pieces_is_as_one_in_memory(tmp_path, monkeypatch, at_once):
     """A document sorted on disk and written in pieces has the same bytes as one in memory."""
     monkeypatch.setattr(large_documents, "_SORTED_AT_ONCE", at_once)
     monkeypatch.setattr(large_documents, "_WRITTEN_AT_ONCE", at_once)
@@ -131,26 +134,32 @@ def test_a_large_document_is_as_a_small_one(tmp_path, monkeypatch, at_once):
         for value in values
         if predicate != RDF.type or isinstance(value, ox.NamedNode)
     ]
+    claim(tmp_path).close()
+    folder = Folder(tmp_path)
+    lines = list(large_documents.as_lines([*quads, *quads]))
+    expected = encoded(sorted(quads, key=str))
+    plain, count = large_documents.write_document(folder, "leaderboard/plain", lines)
+    assert count == len(quads)
     packing = Packing("zstd", None, "")
-    made = {}
-    for name, write in (
-        ("whole", companions.write_document),
-        ("pieces", large_documents.write_large_document),
+    packed, count = large_documents.write_document(folder, "leaderboard/packed", lines, packing)
+    assert count == len(quads)
+    assert not list(folder.work("x").parent.iterdir())
+    folder.close()
+    for files, name, suffixes in (
+        (plain, "plain", ("",) * 3),
+        (packed, "packed", ("", ".zst", ".zst")),
     ):
-        out = tmp_path / name
-        claim(out).close()
-        folder = Folder(out)
-        given = sorted(quads, key=str)
-        if name == "pieces":
-            given = large_documents.as_lines([*quads, *quads])
-        told = write(folder, "leaderboard/suite", given, packing)
-        assert not list(folder.work("x").parent.iterdir())
-        folder.close()
-        made[name] = {path.name: path.read_bytes() for path in (out / "leaderboard").iterdir()}
-        made[f"{name}, told"] = sorted(told[0], key=str), told[1]
-    assert made["pieces"] == made["whole"]
-    assert len(made["whole"]) == 3
-    assert made["pieces, told"] == made["whole, told"]
+        assert [file.path for file in files] == [
+            f"leaderboard/{name}.{form}{suffix}"
+            for form, suffix in zip(expected, suffixes, strict=True)
+        ]
+        for file, content in zip(files, expected.values(), strict=True):
+            data = (tmp_path / file.path).read_bytes()
+            assert (file.bytes, file.sha256) == (len(data), sha256(data).hexdigest())
+            assert (
+                unpacked(tmp_path / file.path) if file.path.endswith(".zst") else data
+            ) == content
+            assert file.content == sha256(content).hexdigest()
 
 
 def test_the_catalogue_is_asked_once():

@@ -11,6 +11,7 @@ import pytest
 from scipy import stats
 
 from kgbench.analysis import ranking
+from kgbench.analysis.clusters import Clusters
 from kgbench.analysis.compare import ALL_TASKS, compare
 from kgbench.analysis.declarations import ScoreSet
 from kgbench.analysis.estimands import find_estimand
@@ -196,11 +197,46 @@ def test_many_differences_at_once_are_those_of_single_pairs(monkeypatch, estiman
     for number, model in enumerate(models):
         others = models[number:]
         singly = [found.between(model, other) for other in others]
-        assert list(found.against(model, others)) == [(pair.p, pair.mean) for pair in singly]
+        assert list(found.against(model, others)) == [(p.p, p.mean, False) for p in singly]
     assert list(found.against("m0", [])) == []
     assert [pair.mean for pair in (found.between("m0", "m8"), found.of("m8"))] == (
         [None, None] if estimand == "tasks" else [None, 0.5]
     )
+
+
+@pytest.mark.parametrize("cases", [(2, 2), (3, 4), (2, 7), (9, 3)])
+def test_tests_that_cannot_matter_are_not_made(monkeypatch, cases):
+    """Bounds of p give the verdicts of the tests, which are only made where these can differ."""
+    made = []
+    flips = Clusters._sign_flip_p
+    monkeypatch.setattr(Clusters, "_sign_flip_p", lambda c: made.append(c) or flips(c))
+    tested = ranking._tested
+    for models in (3, 8, 14):
+        for seed in range(3):
+            rng = np.random.default_rng(seed)
+            names = [f"m{k}" for k in range(models)]
+            values = {
+                f"t{t}": {
+                    f"c{c}": {
+                        name: [number / models + rng.normal(0, 0.03)]
+                        for number, name in enumerate(names)
+                        if t == 0 or number < models - 2
+                    }
+                    for c in range(number_of_cases)
+                }
+                for t, number_of_cases in enumerate(cases)
+            }
+            found = rivals(values)
+            monkeypatch.setattr(
+                ranking, "_tested", lambda given, names, **_: tested(given, names, bounded=False)
+            )
+            all_made = significantly_worse(found, names, 0.05)
+            monkeypatch.setattr(ranking, "_tested", tested)
+            made.clear()
+            assert significantly_worse(found, names, 0.05) == all_made
+            if models == 14:  # 91 pairs of 9 clusters at most
+                assert made == []
+    assert any(worse for worse in all_made.values()) == (sum(cases) > 9)
 
 
 def test_pairs_have_both_verdicts():

@@ -151,10 +151,8 @@ def _clustered(
     """Return the additional cells of each model for the test ``clustered``."""
     ranked = [standing.model for standing in all_standings if standing.complete]
     against = list(rivals.against(ranked[0], ranked[1:])) if ranked else []
-    p_of = dict(zip(ranked[1:], holm([p for p, _ in against]), strict=True))
-    behind = {
-        model for model, (_, mean) in zip(ranked[1:], against, strict=True) if (mean or 0) > 0
-    }
+    p_of = dict(zip(ranked[1:], holm([pair.p for pair in against]), strict=True))
+    behind = {m for m, pair in zip(ranked[1:], against, strict=True) if (pair.mean or 0) > 0}
     worse = significantly_worse(rivals, ranked, alpha)
     ranges, lettered = rank_ranges(worse), groups(ranked, worse)
     rows: list[tuple[Value, ...]] = []

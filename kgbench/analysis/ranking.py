@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import combinations
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from kgbench.analysis.cluster_rows import ClusterRows, summed
-from kgbench.analysis.clusters import FEWEST_FOR_T, Clusters
+from kgbench.analysis.clusters import FEWEST_FOR_T, Clusters, least_p
 from kgbench.analysis.estimands import Estimand
 from kgbench.analysis.score_selectors import Score
 from kgbench.analysis.significance import holm, two_sided_each
@@ -19,6 +19,17 @@ Case: TypeAlias = tuple[str, int | None]
 """A case (IRI) and an iteration."""
 Units: TypeAlias = Mapping[Score, Mapping[Case, Mapping[str, Sequence[float]]]]
 """Values by score, by case and iteration, and by model (IRI)."""
+
+
+class TestedPair(NamedTuple):
+    """The difference of two models: p of its test (``is_bound``: a lower bound of p) and mean.
+
+    Both are ``None`` if the models share too few dialogues.
+    """
+
+    p: float | None
+    mean: float | None
+    is_bound: bool = False
 
 
 class Rivals:
@@ -83,9 +94,13 @@ class Rivals:
         return Clusters.of_row(self._differences(first, [second]), 0)
 
     def against(
-        self, first: str, others: Sequence[str]
-    ) -> Iterator[tuple[float | None, float | None]]:
-        """Yield p and mean of the differences from each other model, as of :meth:`between`."""
+        self, first: str, others: Sequence[str], *, bounded: bool = False
+    ) -> Iterator[TestedPair]:
+        """Yield p and mean of the differences from each other model, as of :meth:`between`.
+
+        If ``bounded``, sign-flip tests of few clusters, which take a millisecond each, are not
+        made: p is the least that they can give.
+        """
         import numpy as np
 
         at_once = max(1, _AT_ONCE // max(1, len(self._scores)))
@@ -94,12 +109,15 @@ class Rivals:
             with np.errstate(invalid="ignore", divide="ignore"):
                 ps = two_sided_each(rows.means / rows.errors, rows.freedom)
             by_t = (rows.number >= FEWEST_FOR_T) & (rows.errors > 0)
-            for index, is_t in enumerate(by_t.tolist()):
-                if is_t:
-                    yield float(ps[index]), float(rows.means[index])
+            flipped = (rows.number > 0) & (rows.number < FEWEST_FOR_T) & rows.totals.any(axis=1)
+            for index, mean in enumerate(rows.means.tolist()):
+                if by_t[index]:
+                    yield TestedPair(float(ps[index]), mean)
+                elif bounded and flipped[index]:
+                    yield TestedPair(least_p(int(rows.number[index])), mean, is_bound=True)
                 else:
                     clusters = Clusters.of_row(rows, index)
-                    yield clusters.p, clusters.mean
+                    yield TestedPair(clusters.p, clusters.mean)
 
     def _differences(self, first: str, others: Sequence[str]) -> ClusterRows:
         """Return a row of clustered differences from each other model."""
@@ -131,17 +149,28 @@ def significantly_worse(rivals: Rivals, models: Sequence[str], alpha: float) -> 
 
     These are the pairs with p below ``alpha``, corrected by Holm over all pairs.
     """
-    # The clusters are not kept, because a thousand models have half a million pairs.
-    tested = [
-        pair for n, model in enumerate(models) for pair in rivals.against(model, models[n + 1 :])
-    ]
+    tested = _tested(rivals, models, bounded=True)
+    bounds = [pair.p for pair in tested if pair.is_bound and pair.p is not None]
+    # Holm multiplies the first of these p by their number at least. If that is not significant,
+    # neither is any of them, nor any other pair with such a p, whatever the tests would give.
+    if bounds and min(bounds) * len(bounds) < alpha:
+        tested = _tested(rivals, models, bounded=False)
     pairs = combinations(models, 2)
     worse: dict[str, set[str]] = {model: set() for model in models}
-    for (a, b), (_, mean), p in zip(pairs, tested, holm([p for p, _ in tested]), strict=True):
+    for (a, b), (_, mean, _), p in zip(pairs, tested, holm([p.p for p in tested]), strict=True):
         if p is not None and p < alpha and mean:
             better, loser = (a, b) if mean > 0 else (b, a)
             worse[better].add(loser)
     return worse
+
+
+def _tested(rivals: Rivals, models: Sequence[str], *, bounded: bool) -> list[TestedPair]:
+    # The clusters are not kept, because a thousand models have half a million pairs.
+    return [
+        pair
+        for number, model in enumerate(models, 1)
+        for pair in rivals.against(model, models[number:], bounded=bounded)
+    ]
 
 
 def rank_ranges(worse: Mapping[str, set[str]]) -> dict[str, tuple[int, int]]:

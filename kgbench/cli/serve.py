@@ -202,6 +202,7 @@ def serve(
         cors=cors,
         hosts=host_names(host, public),
         limits=limits,
+        ahead=not mcp,
     )
     if mcp:
         _serve_tools(settings, graph, host, port, stdio=stdio)

@@ -52,10 +52,5 @@ def _handler() -> Callable[[Mapping[str, Any], BinaryIO], None]:
     return answer
 
 
-def _import_statistics() -> None:
-    """Import what most analyses need, before the first request waits for it."""
-    import scipy.special  # type: ignore[import-untyped]  # noqa: F401
-
-
 if __name__ == "__main__":
-    worker.answer_jobs(_handler(), _import_statistics)
+    worker.answer_jobs(_handler())

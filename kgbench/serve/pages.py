@@ -31,6 +31,7 @@ _LONGEST_SEARCH = 200
 _LONGEST_NAME = 2_000  # characters
 _MOST_SHOWN = 10  # models and runs on the front page
 _PATIENCE = 5.0  # seconds that the overview waits for its leaderboard
+_DEFAULTS = {"score_set": "main", "choice": "first"}  # of a leaderboard
 _KEEP = "`kgbench analyze leaderboard --significance --keep` stores the leaderboard"
 
 
@@ -43,6 +44,8 @@ class Pages:
         self._computing = AnalysisCache(service.analysts)
         self._editor = Editor(service, rendering, endpoint, self._computing)
         service.preparations.append(self._computing.prepare)
+        if service.settings.ahead:
+            service.first_work.append(self._compute_ahead)
 
     async def overview(self, request: Request) -> Response:
         """Return the overview: leaderboard and newest runs of a suite, and counts of everything."""
@@ -50,11 +53,12 @@ class Pages:
         if (kept := self._rendering.cached(request, view)) is not None:
             return kept
         context = dict(await self._computing.get(view, "overview"))
-        newest = next((run["suite"] for run in context["runs"]), None)
-        suite = _suite_iri(context["suites"], request, newest)
+        suite = _suite_iri(context["suites"], request, _newest_suite(context))
         board: dict[str, Any] = {"board": None, "heat": None, "waiting": False}
         if suite is not None:
-            task = asyncio.ensure_future(self._computing.get(view, "leaderboard", suite=suite))
+            task = asyncio.ensure_future(
+                self._computing.get(view, "leaderboard", suite=suite, **_DEFAULTS)
+            )
             done, _ = await asyncio.wait([task], timeout=_PATIENCE)
             task.add_done_callback(lambda done: done.cancelled() or done.exception())
             board["waiting"] = not done
@@ -63,6 +67,14 @@ class Pages:
         context |= {"suite": suite, "most": _MOST_SHOWN, "scope": {"suite": suite}, **board}
         complete = suite is None or board["board"] is not None
         return await self._page(request, view, "overview.html", context, keep=complete)
+
+    async def _compute_ahead(self) -> None:
+        """Compute overview and leaderboard before the first visitor asks for them."""
+        view = self._service.view
+        with contextlib.suppress(Refused):  # whoever asks for them gets the refusal
+            suite = _newest_suite(await self._computing.get(view, "overview"))
+            if suite is not None:
+                await self._computing.get(view, "leaderboard", suite=suite, **_DEFAULTS)
 
     async def leaderboard(self, request: Request) -> Response:
         """Return the leaderboard of a suite by a score set and a pass, and the scores by task."""
@@ -80,8 +92,8 @@ class Pages:
     async def _leaderboard(self, view: View, request: Request) -> Response:
         suite, suites = await self._suite(view, request)
         chosen = {
-            name: request.query_params.get(field, default)[:_LONGEST_NAME]
-            for name, field, default in (("score_set", "set", "main"), ("choice", "pass", "first"))
+            name: request.query_params.get(field, _DEFAULTS[name])[:_LONGEST_NAME]
+            for name, field in (("score_set", "set"), ("choice", "pass"))
         }
         context: dict[str, Any] = {
             "suite": suite,
@@ -228,6 +240,11 @@ class Pages:
         """Return the suite (IRI) that a request names, or the first one, and all suites."""
         suites = await self._computing.get(view, "suites")
         return _suite_iri(suites, request, suites[0][0] if suites else None), suites
+
+
+def _newest_suite(overview: Mapping[str, Any]) -> str | None:
+    """Return the suite (IRI) of the newest run."""
+    return next((run["suite"] for run in overview["runs"]), None)
 
 
 def _suite_iri(

@@ -40,6 +40,8 @@ class Service:
         self.following = SnapshotFollower(settings.location, settings.base)
         self.preparations: list[Callable[[View], Awaitable[object]]] = [self._prepare_workers]
         """Functions that prepare a new snapshot before it is served."""
+        self.first_work: list[Callable[[], Awaitable[None]]] = []
+        """Functions that are called when the server has started."""
 
     @property
     def view(self) -> View:
@@ -54,12 +56,14 @@ class Service:
             _log.warning(
                 "this system cannot keep query workers from the network: only SERVICE is refused"
             )
-        task = asyncio.create_task(self._follow())
+        works = [self._follow(), *(work() for work in self.first_work)]
+        tasks = [asyncio.ensure_future(work) for work in works]
         try:
             yield
         finally:
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
             await asyncio.gather(self.pool.close(), self.analysts.close(), self.readers.close())
 
     async def _follow(self) -> None:

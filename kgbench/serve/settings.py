@@ -47,7 +47,8 @@ class Settings:
     ``redirect``, IRIs are redirected to their documents with 303. ``token`` is the bearer token for
     updates. ``cors`` is the origin whose pages may read answers (``*``: all); without it, only the
     server's own pages may, or all if ``public`` is set. ``hosts`` are the accepted host names,
-    beside IP addresses (``None``: any name).
+    beside IP addresses (``None``: any name). With ``ahead``, the server computes overview and
+    leaderboard when it starts, not when somebody first asks for them.
     """
 
     location: str
@@ -59,6 +60,7 @@ class Settings:
     cors: str | None = None
     hosts: frozenset[str] | None = None
     limits: Limits = field(default_factory=Limits)
+    ahead: bool = False
 
     @property
     def shared_with(self) -> str | None:

@@ -64,10 +64,8 @@ class Output:
         send(self._stream, DATA, piece)
 
 
-def answer_jobs(
-    handle: Callable[[Mapping[str, Any], BinaryIO], None], prepare: Callable[[], None] | None = None
-) -> None:
-    """Enter the sandbox, ``prepare``, then ``handle`` jobs until standard input ends."""
+def answer_jobs(handle: Callable[[Mapping[str, Any], BinaryIO], None]) -> None:
+    """Enter the sandbox, then ``handle`` jobs until standard input ends."""
     jobs, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb", buffering=1 << 16)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -75,8 +73,6 @@ def answer_jobs(
     die_with_parent(parent)
     isolated = isolate(memory)
     send(answers, READY, json.dumps({"isolated": isolated}).encode())
-    if prepare is not None:
-        prepare()
     with contextlib.suppress(BrokenPipeError):
         for line in jobs:
             try:

@@ -11,7 +11,7 @@ import pytest
 
 from kgbench.analysis import scores as fetch
 from kgbench.analysis.selection import select
-from kgbench.publish import evaluation_lists, suite_results, workers
+from kgbench.publish import drawings, evaluation_lists, workers
 from kgbench.publish.folder import STATE
 from kgbench.record import invalidation, reading, stored_counts
 from kgbench.store import open_reader, open_store
@@ -132,8 +132,8 @@ def test_tables_from_counts_are_those_from_evaluations(judged, tmp_path, monkeyp
 
 def test_figures_show_the_best_models(judged, tmp_path, monkeypatch):
     """A figure of many models shows the best and says so; its numbers have all."""
-    monkeypatch.setattr(workers, "figures", suite_results.figures)
-    monkeypatch.setattr(suite_results, "_MOST_DRAWN", 1)
+    monkeypatch.setattr(workers, "figures", drawings.figures)
+    monkeypatch.setattr(drawings, "_MOST_DRAWN", 1)
     out = tmp_path / "site"
     publish(judged, out)
     drawn = (out / "figures" / "kgbench-1-leaderboard.svg").read_text(encoding="utf-8")

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -122,6 +123,43 @@ def test_page_of_leaders_that_take_too_long_says_what_to_do(result_store, monkey
 
     assert answer.status_code == 503
     assert "kgbench analyze leaderboard --significance" in answer.text
+
+
+def _computed(monkeypatch):
+    """Return a list that gets the analyses which are computed from now on."""
+    computed = []
+    run_ = AnalysisCache._run
+
+    async def noted(self, view, key, job):
+        result = await run_(self, view, key, job)
+        computed.append(job["analysis"])
+        return result
+
+    monkeypatch.setattr(AnalysisCache, "_run", noted)
+    return computed
+
+
+def test_first_visitors_find_overview_and_leaderboard_computed(result_store, monkeypatch):
+    """A server that works ahead computes both when it starts; their pages add nothing to that."""
+    computed = _computed(monkeypatch)
+    settings = Settings(location=str(result_store), limits=LIMITS, ahead=True)
+    with TestClient(application(settings)) as client:
+        for _ in range(600):
+            if len(computed) == 2:
+                break
+            time.sleep(0.1)
+        assert computed == ["overview", "leaderboard"]
+        assert client.get("/").status_code == client.get("/leaderboard").status_code == 200
+    assert computed == ["overview", "leaderboard", "suites", "choices"]
+
+
+def test_the_leaderboard_of_the_overview_is_not_computed_again(result_store, monkeypatch):
+    """Overview and leaderboard share one computation; nothing is computed before a request."""
+    computed = _computed(monkeypatch)
+    with TestClient(application(Settings(location=str(result_store), limits=LIMITS))) as client:
+        assert computed == []
+        assert client.get("/").status_code == client.get("/leaderboard").status_code == 200
+    assert computed == ["overview", "leaderboard", "suites", "choices"]
 
 
 def test_runaway_analysis_is_killed(view):

@@ -78,16 +78,24 @@ def copy(
     missing = sorted(set(known) - set(source.graphs()))
     target.drop(sorted(known))  # an interrupted copy may have left some
     copied = []
-    for graph in [*known, catalogue]:
-        digest = Digest()
-        if graph == catalogue:
-            _catalogue(digest.through(source.triples(graph)), target, {*known, catalogue})
-        else:
-            target.bulk_load(_blocks(graph, digest.through(source.triples(graph))))
+
+    def note(graph: str, digest: Digest) -> None:
         _check_source(source, graph, digest, empty=graph in missing)
         copied.append(CopiedGraph(graph, digest.triples, digest.value))
         if watch is not None:
             watch(graph, digest.triples)
+
+    def content() -> Iterator[Block]:
+        for graph in known:
+            digest = Digest()
+            yield from _blocks(graph, digest.through(source.triples(graph)))
+            note(graph, digest)
+
+    # All graphs together: the engine rewrites its indexes after every second load.
+    target.bulk_load(content())
+    digest = Digest()
+    _catalogue(digest.through(source.triples(catalogue)), target, {*known, catalogue})
+    note(catalogue, digest)
     if registry.stamps(source) != stamps:
         raise StoreError(
             f"the store {source.location} changed while it was copied: stop what writes it, empty "

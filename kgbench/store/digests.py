@@ -40,10 +40,11 @@ class Digest:
 
     def add(self, triple: ox.Triple) -> None:
         """Add a triple."""
-        parts = [_canonical(part) for part in (triple.subject, triple.predicate, triple.object)]
+        subject, predicate, value = triple
         self.triples += 1
-        self.blank += any(part.startswith("_:") for part in parts)
-        hashed = hashlib.sha256(" ".join(parts).encode("utf-8")).digest()
+        self.blank += isinstance(subject, ox.BlankNode) or isinstance(value, ox.BlankNode)
+        line = f"{subject} {predicate} {_canonical(value)}"
+        hashed = hashlib.sha256(line.encode("utf-8")).digest()
         self._sum = (self._sum + int.from_bytes(hashed, "big")) % _MODULUS
 
     def through(self, triples: Iterable[ox.Triple]) -> Iterator[ox.Triple]:

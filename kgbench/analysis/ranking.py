@@ -108,16 +108,20 @@ class Rivals:
             rows = self._differences(first, others[start : start + at_once])
             with np.errstate(invalid="ignore", divide="ignore"):
                 ps = two_sided_each(rows.means / rows.errors, rows.freedom)
-            by_t = (rows.number >= FEWEST_FOR_T) & (rows.errors > 0)
-            flipped = (rows.number > 0) & (rows.number < FEWEST_FOR_T) & rows.totals.any(axis=1)
-            for index, mean in enumerate(rows.means.tolist()):
-                if by_t[index]:
-                    yield TestedPair(float(ps[index]), mean)
-                elif bounded and flipped[index]:
-                    yield TestedPair(least_p(int(rows.number[index])), mean, is_bound=True)
+            arrays = (rows.number, rows.means, rows.errors, rows.totals.any(axis=1), ps)
+            for index, (number, mean, error, differ, p) in enumerate(
+                zip(*(array.tolist() for array in arrays), strict=True)
+            ):
+                if not number:
+                    yield TestedPair(None, None)
+                elif not differ:
+                    yield TestedPair(1.0, mean)
+                elif number >= FEWEST_FOR_T and error > 0:
+                    yield TestedPair(p, mean)
+                elif bounded and number < FEWEST_FOR_T:
+                    yield TestedPair(least_p(number), mean, is_bound=True)
                 else:
-                    clusters = Clusters.of_row(rows, index)
-                    yield TestedPair(clusters.p, clusters.mean)
+                    yield TestedPair(Clusters.of_row(rows, index).p, mean)
 
     def _differences(self, first: str, others: Sequence[str]) -> ClusterRows:
         """Return a row of clustered differences from each other model."""

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import time
@@ -45,7 +46,9 @@ main()
 def whole(folder):
     """Return the whole answers in the receiver's log below ``folder``, by turn."""
     found: dict[int, list[dict]] = {}
-    for place in Path(folder).rglob("arrivals"):
+    # Unlike rglob, it passes over folders that the process removes meanwhile.
+    places = [Path(at) for at, _, _ in os.walk(folder) if Path(at).name == "arrivals"]
+    for place in places:
         for content in records(place):
             said = json.loads(content)
             found.setdefault(said["exchange"], []).append(said)

@@ -87,21 +87,16 @@ def test_every_graph_of_a_run_conforms():
 @pytest.mark.parametrize("remembered", [1, 4])
 def test_entries_that_were_forgotten_are_written_again(monkeypatch, remembered):
     """A run that remembers few of its catalogue entries has the same catalogue and executions."""
-    from kgbench.engine import session as sessions
-
     contents = []
     for most in (remembered, 1_000):
-        monkeypatch.setattr(sessions, "_REMEMBERED", most)
+        monkeypatch.setattr("kgbench.engine.session._REMEMBERED", most)
         with open_store("memory:") as store:
             run(store, plan_of("baseline:oracle", "baseline:silent"))
             assert_conforms(store)
             (found,) = reading.runs(store)
             # Registrations of graphs name the graphs of one run.
-            recorded = {
-                line
-                for line in map(str, store.triples(store.iris.catalogue))
-                if "/graph/" not in line
-            }
+            lines = map(str, store.triples(store.iris.catalogue))
+            recorded = {line for line in lines if "/graph/" not in line}
             executions = {(e.model, e.task) for e in reading.executions(store, found.graph)}
             contents.append((recorded, executions))
     assert contents[0][0] ^ contents[1][0] == set()

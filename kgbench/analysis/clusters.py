@@ -140,16 +140,17 @@ class Clusters:
     @cached_property
     def mean(self) -> float | None:
         """The weighted mean; ``None`` without clusters."""
-        return math.fsum(self.totals) / math.fsum(self.weights) if self.number else None
+        return float(self._row.means[0]) if self.number else None
 
     @cached_property
     def error(self) -> float | None:
         """The cluster-robust standard error of the mean; ``None`` without clusters."""
-        if not self.number:
-            return None
+        return float(self._row.errors[0]) if self.number else None
+
+    @cached_property
+    def _row(self) -> ClusterRows:
         count = int(self.strata.max()) + 1
-        rows = ClusterRows(self.strata[None], self.weights[None], self.totals[None], count)
-        return float(rows.errors[0])
+        return ClusterRows(self.strata[None], self.weights[None], self.totals[None], count)
 
     @property
     def p(self) -> float | None:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """How time, memory and disk grow with the number of dialogues: the table of docs/scaling.md.
 
-Each step is a separate process over a store of published dialogues, imported repeatedly under new
-model names. ``KGBENCH_BENCH_SIZES`` has the sizes, separated by commas (default: 5,200 and 45,500;
+Each step is a separate process over a store of published dialogues, imported repeatedly: in new
+runs, and under new model names until there are eight times as many models as were published.
+``KGBENCH_BENCH_SIZES`` has the sizes, separated by commas (default: 5,200 and 45,500;
 half a million takes an hour). Needs the published archives in the folder named by
 KGBENCH_EXTERNAL_DATA.
 
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 SIZES = "KGBENCH_BENCH_SIZES"
 _DEFAULT = "5200,45500"
 _ARCHIVES = "llm-kg-bench-v3"
+_COPIES = 8  # of each published model; more dialogues are further runs of these
 _LOOK_UPS = 50
 _ASKED = 1_500  # look-ups per repetition: three repetitions after a warm-up
 _CONNECTIONS = 8
@@ -94,7 +96,7 @@ def published(dialogues: int) -> Iterator[OwnedStore]:
 
 
 def import_(store: Path, dialogues: int) -> dict[str, object]:
-    """Import the archives repeatedly, each time under other model names."""
+    """Import the archives repeatedly, each time as new runs, of at most :data:`_COPIES` models."""
     from kgbench.importers.archives import ResultFile, open_results
     from kgbench.importers.llm_kg_bench import read_runs
     from kgbench.importers.load import load_each
@@ -298,10 +300,11 @@ def _fetched(url: str) -> float:
 
 
 def _renamed(content: bytes, copy: int) -> bytes:
+    """Return the file under other names of its models; no two copies are the same file."""
     records = json.loads(content)
     for record in records:
-        record["modelId"] = f"{record['modelId']}.{copy}"
-    return json.dumps(records).encode("utf-8")
+        record["modelId"] = f"{record['modelId']}.{copy % _COPIES}"
+    return json.dumps(records).encode("utf-8") + b"\n" * copy
 
 
 def _timed(work: Callable[[], object]) -> float:

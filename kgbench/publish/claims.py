@@ -2,9 +2,11 @@
 """Headline claims: the score of one model over one suite, each as a document of its own.
 
 A claim has the measures, estimand and method of the leaderboard's data cube. It derives from the
-observations of its row, which refer back to it, and from the graphs of the passes whose scores are
-selected. It can be signed (:mod:`kgbench.publish.signing`), passed on and checked on its own. One
-more document contains all claims.
+observations of its row, which refer back to it, and from the graphs of the selected passes that
+evaluate its model. Its rank also depends on the other models, whose passes are named by their own
+claims: if each claim named all passes, claims would grow with models times passes. A claim can be
+signed (:mod:`kgbench.publish.signing`), passed on and checked on its own. One more document
+contains all claims.
 """
 
 from __future__ import annotations
@@ -33,7 +35,8 @@ def write(
 ) -> Companion | None:
     """Write each claim, and one document with all; return ``None`` if there are none.
 
-    ``published`` maps IRIs of the store to published IRIs.
+    ``published`` maps IRIs of the store to published IRIs. The cubes are written first, because
+    they find the passes of each model.
     """
     dataset = node(f"{base}{PLACE}.ttl#claims")
     title = "Claims: the score of each model over each suite"
@@ -85,6 +88,7 @@ def claims(
         measures, has_cube = measures_of(table), is_cube(table)
         for row, observed in observations(table, standing.cube(base, BOARD)):
             name = str(row["model"])
+            model = published(table.iris["model"][name])
             claim = node(claim_iri(base, standing, name))
             lines = "\n".join(inference_statements(claim.value, table))
             quads: list[ox.Quad] = [
@@ -92,14 +96,14 @@ def claims(
                 *statements_about(
                     claim,
                     (RDFS.label, text(f"{name}: {table.title}", "en")),
-                    (KGB.model, published(table.iris["model"][name])),
+                    (KGB.model, model),
                     (KGB.suite, published(standing.suite)),
                     (KGB.scoreSet, f"{BASE}score-set/{score_set}"),
                     (KGB.passChoice, text(standing.selection.choice)),
                     (DCTERMS.isPartOf, f"{base}#dataset"),
                     *(
-                        (PROV.wasDerivedFrom, published(graph))
-                        for graph in standing.selection.pass_graphs
+                        (PROV.wasDerivedFrom, graph)
+                        for graph in sorted(standing.passes.get(model, ()))
                     ),
                     *(
                         (PROV.wasDerivedFrom, iri)

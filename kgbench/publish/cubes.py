@@ -214,7 +214,10 @@ class _Cubes:
     # --- evaluations ------------------------------------------------------------------------
 
     def list_evaluations(self, view: View, runs: Iterable[RunPart]) -> None:
-        """Name the collections, and add the evaluations of ``runs`` as their members."""
+        """Name the collections, and add the evaluations of ``runs`` as their members.
+
+        The passes of each model are kept in the results, for its claim.
+        """
         needed = {
             score for parts in self._parts.values() for scores in parts.values() for score in scores
         }
@@ -226,11 +229,18 @@ class _Cubes:
             for metric in later.with_later(score.metric for score in needed)
         }
         selected_graphs = set(selection.pass_graphs)
+        passes_of_models = self._results.passes
         for run in runs:
-            passes = {self._published(iri) for iri, graph in run.passes if graph in selected_graphs}
+            passes = {
+                self._published(iri): self._published(graph)
+                for iri, graph in run.passes
+                if graph in selected_graphs
+            }
             for listed in evaluation_lists.read(self._folder, run.name) if passes else ():
                 if listed.evaluation_pass in passes and listed.task in tasks:
                     task = tasks[listed.task]
+                    graph = passes[listed.evaluation_pass]
+                    passes_of_models.setdefault(listed.model, set()).add(graph)
                     for name in filter(metrics.__contains__, listed.metrics):
                         metric = later.of_task(task, metrics[name])
                         for of_round in {None, listed.round}:

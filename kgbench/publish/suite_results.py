@@ -43,6 +43,8 @@ class SuiteResults:
 
     ``tables`` are by kind (``leaderboard``, ``tasks``, ``compass-NAME``). ``queries`` has, for each
     kind, the names of its queries by their paths. ``outcomes`` counts answers by model and outcome.
+    ``passes`` has the graphs of the selected passes that evaluate each model (published IRIs); the
+    cubes find them, with the evaluations behind tables.
     """
 
     suite: str
@@ -52,6 +54,7 @@ class SuiteResults:
     tables: dict[str, Table] = field(default_factory=dict)
     queries: dict[str, dict[str, str]] = field(default_factory=dict)
     outcomes: dict[str, dict[str, int]] = field(default_factory=dict)
+    passes: dict[str, set[str]] = field(default_factory=dict)
     _rows: dict[tuple[str, str], dict[Value, list[tuple[Value, ...]]]] = field(default_factory=dict)
 
     @property

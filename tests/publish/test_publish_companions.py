@@ -13,6 +13,8 @@ import pytest
 from kgbench.publish.checks import graphs
 from kgbench.publish.checks.publication_files import PublicationFiles
 from kgbench.publish.signing import Signer
+from kgbench.record import reading
+from kgbench.store import open_reader
 from kgbench.validation import with_pyshacl
 from kgbench.vocab import (
     DCAT,
@@ -30,7 +32,7 @@ from kgbench.vocab import (
     VOID,
     compact,
 )
-from tests.publish.conftest import BASE, command, hasten, publish
+from tests.publish.conftest import BASE, addresses, command, hasten, publish
 
 TABLES = "leaderboard/kgbench-1"
 
@@ -164,6 +166,31 @@ def test_claims_and_observations_lead_to_each_other(signed):
         single = stated(signed, claim.removeprefix(BASE).partition("#")[0])
         about = ox.NamedNode(claim)
         assert set(single) == set(claims.quads_for_pattern(about, None, None))
+
+
+@pytest.mark.usefixtures("quick")
+def test_claims_name_the_passes_of_their_models(tmp_path):
+    """A claim derives from the passes that evaluate its model, not from those of other runs."""
+    place, out = tmp_path / "store", tmp_path / "site"
+    for models in (("oracle", "silent"), ("silent",)):
+        specs = [part for name in models for part in ("-m", f"baseline:{name}")]
+        command("run", "--new", "--store", place, *specs, "-t", "RdfFriendCount-turtle-1")
+    publish(place, out)
+    with open_reader(str(place)) as store:
+        runs = sorted(reading.runs(store), key=lambda run: run.started)
+        graphs_of_runs = [
+            {addresses(place).published(one.graph) for one in reading.passes(store, run)}
+            for run in runs
+        ]
+    claims = stated(out, "claims.ttl")
+    behind = {
+        claim.rpartition("/")[2].split("-")[1]: {iri for iri in found if "/graph/" in iri}
+        for claim in iris(claims, f"{BASE}claims.ttl#claims", DCTERMS.hasPart)
+        if (found := iris(claims, claim, PROV.wasDerivedFrom))
+    }
+    first, second = graphs_of_runs
+    assert behind == {"oracle": first, "silent": first | second}
+    assert len(first) == len(second) == 1
 
 
 def test_the_catalogue_has_all_companions(signed):

@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from kgbench.analysis.clusters import FEWEST_FOR_INTERVAL, FEWEST_FOR_T, Clusters
+from kgbench.analysis.clusters import FEWEST_FOR_INTERVAL, FEWEST_FOR_T, Clusters, Sums
 from kgbench.analysis.intervals import Bounds
 
 pytestmark = [pytest.mark.slow, pytest.mark.long]
@@ -27,7 +27,7 @@ def shares(rng, mean, cases, repetitions, share):
 def clusters(row, strata=None):
     """Return the clusters of one draw."""
     places = np.zeros(len(row), dtype=int) if strata is None else strata
-    return Clusters.of_sums(places, np.ones(len(row)), row)
+    return Clusters.each([Sums(places.tolist(), np.ones(len(row)), row)])[0]
 
 
 def covered(rows, truth, bounds, strata=None):

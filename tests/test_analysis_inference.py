@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from kgbench.analysis import compass
-from kgbench.analysis.case_means import claim
+from kgbench.analysis.case_means import Row, estimate_means
 from kgbench.analysis.clusters import FEWEST_FOR_T, least_p
 from kgbench.analysis.estimands import USER_ESTIMANDS, estimands, find_estimand
 from kgbench.analysis.histogram import Histogram
@@ -189,20 +189,23 @@ def cells(values):
 
 def test_a_claim_rests_on_cases():
     """Twenty answers to one case support no claim; twelve cases have the clustered error."""
-    share = Bounds(0.0, 1.0)
-    alone = claim(find_estimand("cases"), cells([[[0.0, 1.0] * 10]]), share)
+
+    def claim(estimand, cases):
+        return estimate_means(estimand, [Row(cases, Bounds(0.0, 1.0))])[0]
+
+    alone = claim(find_estimand("cases"), cells([[[0.0, 1.0] * 10]]))
     assert (alone.number, alone.low, alone.missing) == (0, None, "one case")
-    five = claim(find_estimand("cases"), cells([np.eye(5)]), share)
+    five = claim(find_estimand("cases"), cells([np.eye(5)]))
     assert (five.number, five.low, five.missing) == (5, None, "fewer than 6 cases")
     values = np.random.default_rng(3).integers(0, 2, (1, 12, 4))
-    many = claim(find_estimand("cases"), cells(values), share)
+    many = claim(find_estimand("cases"), cells(values))
     assert many.error == pytest.approx(values.mean(2)[0].std(ddof=1) / 12**0.5)
     assert many.low < many.mean < many.high
-    again = claim(find_estimand("repetitions"), cells(values), share)
+    again = claim(find_estimand("repetitions"), cells(values))
     within = values[0].var(axis=1, ddof=1)
     assert again.number == 48
     assert again.error == pytest.approx((within.sum() / 4) ** 0.5 / 12)
-    naive = claim(find_estimand("dialogues"), cells(values), share)
+    naive = claim(find_estimand("dialogues"), cells(values))
     assert naive.error == pytest.approx(values.std(ddof=1) / 48**0.5)
 
 

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from kgbench.analysis import planning
-from kgbench.analysis.clusters import Clusters
+from kgbench.analysis.clusters import Clusters, Sums
 from kgbench.analysis.components import by_model, of_models
 from kgbench.analysis.planning import Claim, DeclaredVariances
 from kgbench.analysis.power import PairedTest, Variances
@@ -200,11 +200,14 @@ def test_the_planned_power_is_that_of_the_test_of_compare(cases, tasks):
     difference = test.difference(variance, cases, 0.8)
     random = np.random.default_rng([cases, tasks])
     draws = difference + random.normal(size=(1000, cases)) * np.sqrt(variance)
-    strata = np.arange(cases) % tasks
-    ones = np.ones(cases)
-    found = [Clusters.of_sums(strata, ones, draw).p < 0.05 for draw in draws]
+    strata, ones = (np.arange(cases) % tasks).tolist(), np.ones(cases)
+
+    def significant(values):
+        return [one.p < 0.05 for one in Clusters.each([Sums(strata, ones, row) for row in values])]
+
+    found = significant(draws)
     assert 0.76 < np.mean(found) < 0.84
-    null = [Clusters.of_sums(strata, ones, draw - difference).p < 0.05 for draw in draws]
+    null = significant(draws - difference)
     assert np.mean(null) < 0.072
 
 

@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
-from kgbench.analysis.clusters import FEWEST_FOR_INTERVAL, Clusters, Value
+from kgbench.analysis.clusters import FEWEST_FOR_INTERVAL, Clusters, Sums, Value
 from kgbench.analysis.estimands import Estimand
 from kgbench.analysis.histogram import Histogram
 from kgbench.analysis.inference import Inference
@@ -42,29 +43,47 @@ class Claim(NamedTuple):
         return self.number, self.low, self.high
 
 
-def claim(
-    estimand: Estimand,
-    cases: Mapping[Item, Histogram],
-    bounds: Bounds,
-    weights: Mapping[str, float] | None = None,
-) -> Claim:
-    """Estimate the mean of values by item, with an interval for ``estimand``.
+class Row(NamedTuple):
+    """The values of a row of a table by item, with the range of the values.
 
-    ``bounds`` is the range of the values. ``weights`` has the weight of the values of each task
-    (IRI); by default all values weigh the same.
+    ``weights`` has the weight of the values of each task (IRI); by default all weigh the same.
     """
+
+    cases: Mapping[Item, Histogram]
+    bounds: Bounds
+    weights: Mapping[str, float] = MappingProxyType({})
+
+    @property
+    def pooled(self) -> Histogram:
+        """All values."""
+        return Histogram.pooled(self.cases.values())
+
+
+def estimate_means(estimand: Estimand, rows: Sequence[Row]) -> list[Claim]:
+    """Estimate the mean of the values of each row, with an interval for ``estimand``."""
     if not estimand.clustered:
-        pooled = Histogram.pooled(cases.values())
-        interval = score_interval(pooled, bounds)
-        if interval is None:
-            return Claim(pooled.n, pooled.mean, missing="one dialogue" if pooled.n else None)
-        return Claim(pooled.n, pooled.mean, pooled.standard_error, interval.low, interval.high)
-    clusters = _clusters(estimand, cases, weights or {})
+        return [_of_dialogues(row) for row in rows]
+    all_clusters = Clusters.each([_sums(estimand, row) for row in rows])
+    return [
+        _of_clusters(estimand, clusters, row.bounds)
+        for clusters, row in zip(all_clusters, rows, strict=True)
+    ]
+
+
+def _of_dialogues(row: Row) -> Claim:
+    pooled = row.pooled
+    interval = score_interval(pooled, row.bounds)
+    if interval is None:
+        return Claim(pooled.n, pooled.mean, missing="one dialogue" if pooled.n else None)
+    return Claim(pooled.n, pooled.mean, pooled.standard_error, interval.low, interval.high)
+
+
+def _of_clusters(estimand: Estimand, clusters: Clusters, bounds: Bounds) -> Claim:
+    estimate = (clusters.number, clusters.mean, clusters.error)
     interval = clusters.interval(bounds)
-    if interval is not None:
-        return Claim(clusters.number, clusters.mean, clusters.error, interval.low, interval.high)
-    missing = _missing(estimand, clusters)
-    return Claim(clusters.number, clusters.mean, clusters.error, missing=missing)
+    if interval is None:
+        return Claim(*estimate, missing=_missing(estimand, clusters))
+    return Claim(*estimate, interval.low, interval.high)
 
 
 class Claims:
@@ -75,19 +94,15 @@ class Claims:
         self._missing = Counter[str]()
         self._methods = set[str]()
 
-    def make(
-        self,
-        cases: Mapping[Item, Histogram],
-        bounds: Bounds,
-        weights: Mapping[str, float] | None = None,
-    ) -> Claim:
-        """Make the claim of a row by :func:`claim`, and record its method or missing interval."""
-        claimed = claim(self._inference.estimand, cases, bounds, weights)
-        if claimed.missing is not None and cases:
-            self._missing[claimed.missing] += 1
-        if claimed.low is not None and not self._inference.estimand.clustered:
-            self._methods.add(bounds.method(Histogram.pooled(cases.values())))
-        return claimed
+    def make(self, rows: Sequence[Row]) -> list[Claim]:
+        """Make the claims of rows (:func:`estimate_means`); record methods and reasons."""
+        claims = estimate_means(self._inference.estimand, rows)
+        for row, claimed in zip(rows, claims, strict=True):
+            if claimed.missing is not None and row.cases:
+                self._missing[claimed.missing] += 1
+            if claimed.low is not None and not self._inference.estimand.clustered:
+                self._methods.add(row.bounds.method(row.pooled))
+        return claims
 
     def made_by(self, method: str, claimed: Claim) -> Claim:
         """Record a claim that was made by another method; returns the claim."""
@@ -120,25 +135,24 @@ def by_task(reached: Repetitions) -> dict[tuple[str, str], dict[Item, Histogram]
     return values
 
 
-def _clusters(
-    estimand: Estimand, cases: Mapping[Item, Histogram], weights: Mapping[str, float]
-) -> Clusters:
-    """Return the clusters of the sampled units; a case counts with its number of values."""
-    weighted = [weights.get(item.task, 1.0) for item in cases]
-    strata = [{"task": item.task, "case": item, None: None}[estimand.fixed] for item in cases]
+def _sums(estimand: Estimand, row: Row) -> Sums:
+    """Return the sums of the sampled units; a case counts with its number of values."""
+    cases = row.cases
+    strata: list[Hashable] = [None] * len(cases)
+    if estimand.fixed is not None:
+        strata = [item.task for item in cases] if estimand.fixed == "task" else [*cases]
+    weights = [row.weights.get(item.task, 1.0) for item in cases]
     if estimand.sampled not in ("task", "case"):
-        return Clusters.of(
+        return Sums.of(
             Value(stratum, (item, number), value, weight)
-            for weight, stratum, (item, values) in zip(weighted, strata, cases.items(), strict=True)
+            for weight, stratum, (item, values) in zip(weights, strata, cases.items(), strict=True)
             for number, value in enumerate(values.values())
         )
-    sums = [weight * values.n for weight, values in zip(weighted, cases.values(), strict=True)]
+    sums = [weight * values.n for weight, values in zip(weights, cases.values(), strict=True)]
     means = [values.mean or 0.0 for values in cases.values()]
     if estimand.sampled == "task":
-        tasks = (item.task for item in cases)
-        return Clusters.of(map(Value, strata, tasks, means, sums))
-    totals = [sum_ * mean for sum_, mean in zip(sums, means, strict=True)]
-    return Clusters.each(strata, sums, totals)
+        return Sums.of(map(Value, strata, (item.task for item in cases), means, sums))
+    return Sums(strata, sums, [sum_ * mean for sum_, mean in zip(sums, means, strict=True)])
 
 
 def _missing(estimand: Estimand, clusters: Clusters) -> str:

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 
 from kgbench.analysis import scores as fetch
-from kgbench.analysis.case_means import Claim, Claims
+from kgbench.analysis.case_means import Claim, Claims, Row
 from kgbench.analysis.estimands import CASES
 from kgbench.analysis.histogram import Histogram, mean
 from kgbench.analysis.inference import inference
@@ -46,7 +46,7 @@ def characterization(store: Store, selection: Selection, *, estimand: str = CASE
     """Tabulate main scores by characteristic of tasks: one row per characteristic, level and model.
 
     The score is the mean of the task means; the deviation is that of all values together. The
-    interval is that of :func:`~kgbench.analysis.case_means.claim` for ``estimand``;
+    interval is that of :func:`~kgbench.analysis.case_means.estimate_means` for ``estimand``;
     ``ci_score`` is the score over the tasks that the interval covers. A task with several levels
     of a characteristic counts in each of them. Raises :class:`~kgbench.errors.QueryError` where
     no scored task class is characterised, and for an unknown estimand.
@@ -69,17 +69,24 @@ def characterization(store: Store, selection: Selection, *, estimand: str = CASE
     if not parts:
         raise QueryError("no task class with scores is characterised")
     names = fetch.models(store)
-    rows = []
-    for (c, level, model), of_tasks in parts.items():
-        pooled = {task: Histogram.pooled(cases.values()) for task, cases in of_tasks.items()}
-        all_values = Histogram.pooled(pooled.values())
-        bounds = Bounds.around(metrics[chosen[task].metric].bounds for task in of_tasks)
-        claimed = claims.make(
+    pooled = {
+        key: {task: Histogram.pooled(cases.values()) for task, cases in of_tasks.items()}
+        for key, of_tasks in parts.items()
+    }
+    of_rows = [
+        Row(
             {item: values for cases in of_tasks.values() for item, values in cases.items()},
-            bounds,
-            {task: 1 / values.n for task, values in pooled.items()},
+            Bounds.around(metrics[chosen[task].metric].bounds for task in of_tasks),
+            {task: 1 / values.n for task, values in pooled[key].items()},
         )
-        rows.append((c, level, names.name(model), *_statistics(pooled, all_values, claimed)))
+        for key, of_tasks in parts.items()
+    ]
+    rows = [
+        (c, level, names.name(model), *_statistics(of_tasks, claimed))
+        for ((c, level, model), of_tasks), claimed in zip(
+            pooled.items(), claims.make(of_rows), strict=True
+        )
+    ]
     notes = [f"Not characterised: {', '.join(sorted(uncharacterised))}."] if uncharacterised else []
     return Table(
         title=f"Scores by characteristics of tasks ({selection.suite_name})",
@@ -99,10 +106,9 @@ def levels_of(store: Store) -> dict[str, set[tuple[str, str]]]:
     return levels
 
 
-def _statistics(
-    parts: Mapping[str, Histogram], all_values: Histogram, claimed: Claim
-) -> tuple[Value, ...]:
+def _statistics(parts: Mapping[str, Histogram], claimed: Claim) -> tuple[Value, ...]:
     score = mean(part.mean for part in parts.values() if part.mean is not None)
+    all_values = Histogram.pooled(parts.values())
     return (
         len(parts),
         all_values.n,

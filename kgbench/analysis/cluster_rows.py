@@ -19,9 +19,9 @@ _ROUNDING = 1e-12  # of scores of the size of 1
 class ClusterRows:
     """Clusters of several weighted means: the arrays have a row for each mean.
 
-    ``strata``, ``weights`` and ``totals`` are those of
-    :class:`~kgbench.analysis.clusters.Clusters`, of the shape (means, clusters). A cluster that
-    does not belong to a row has the stratum ``count``, which is the number of strata.
+    For each cluster, ``strata`` has the number of its stratum, ``weights`` the sum of the weights
+    of its values, and ``totals`` their weighted sum. A cluster that does not belong to a row has
+    the stratum ``count``, which is the number of strata.
     """
 
     strata: Any
@@ -33,15 +33,16 @@ class ClusterRows:
     def of_sums(cls, strata: Any, present: Any, weights: Any, totals: Any) -> ClusterRows:
         """Make rows from the stratum of each cluster, and the clusters ``present`` in each row.
 
-        Strata with one cluster are left out of a row. Its clusters are sorted, so that no
-        floating-point sum depends on the order of rows of a table, which differs between a store
-        and its publication.
+        ``strata`` numbers strata from 0, in one row for all rows or in as many. Strata with one
+        cluster are left out of a row. Its clusters are sorted, so that no floating-point sum
+        depends on the order of rows of a table, which differs between a store and its publication.
         """
         import numpy as np
 
-        count = int(strata.max()) + 1 if len(strata) else 0
+        count = int(strata.max()) + 1 if strata.size else 0
         every = np.broadcast_to(strata, present.shape)
-        used = present & (summed(strata, count, present)[:, strata] > 1)
+        numbers = summed(strata, count, present)
+        used = present & (np.take_along_axis(numbers, every, 1) > 1)
         arrays = (
             np.where(used, every, count),
             np.where(used, weights, 0.0),
@@ -51,7 +52,7 @@ class ClusterRows:
         strata, weights, totals = (np.take_along_axis(array, order, 1) for array in arrays)
         return cls(strata, weights, totals, count)
 
-    @property
+    @cached_property
     def used(self) -> Any:
         """Whether each cluster belongs to its row."""
         return self.strata < self.count
@@ -61,12 +62,12 @@ class ClusterRows:
         """The numbers of clusters by row and stratum."""
         return summed(self.strata, self.count, self.used)[:, : self.count].astype(int)
 
-    @property
+    @cached_property
     def number(self) -> Any:
         """The number of clusters of each row."""
         return self._numbers.sum(axis=1)
 
-    @property
+    @cached_property
     def freedom(self) -> Any:
         """The degrees of freedom of each row: clusters less strata."""
         return self.number - (self._numbers > 0).sum(axis=1)

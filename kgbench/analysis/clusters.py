@@ -9,11 +9,11 @@ so its values are not used.
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from kgbench.analysis.cluster_rows import ClusterRows
 from kgbench.analysis.intervals import (
@@ -39,6 +39,7 @@ Sign flips of five clusters cannot give a p below 0.0625, and intervals had too 
 simulations.
 """
 _FLIPS, _SEED = 9_999, 0
+_AT_ONCE = 100_000  # clusters whose means are computed together
 
 
 def least_p(number: int) -> float:
@@ -61,71 +62,77 @@ class Value(NamedTuple):
     weight: float = 1.0
 
 
-@dataclass(frozen=True, eq=False)
-class Clusters:
-    """A weighted mean of values in clusters, over the strata with at least two clusters.
+class Sums(NamedTuple):
+    """Sums of values in clusters.
 
-    For each cluster, ``strata`` has the number of its stratum, ``weights`` the sum of the weights
-    of its values, and ``totals`` their weighted sum (arrays of the same length). ``left_out`` are
-    the names of the strata with one cluster, whose values are not in the mean.
+    For each cluster: the name of its stratum, the sum of the weights of its values, and their
+    weighted sum.
     """
 
-    strata: Any
-    weights: Any
-    totals: Any
-    left_out: tuple[Hashable, ...] = ()
+    strata: Sequence[Hashable]
+    weights: Sequence[float]
+    totals: Sequence[float]
 
     @classmethod
-    def of(cls, values: Iterable[Value]) -> Clusters:
+    def of(cls, values: Iterable[Value]) -> Sums:
         """Group values into clusters."""
         sums: dict[tuple[Hashable, Hashable], tuple[list[float], list[float]]] = {}
         for item in values:
             weights, totals = sums.setdefault((item.stratum, item.cluster), ([], []))
             weights.append(item.weight)
             totals.append(item.weight * item.value)
-        return cls.each(
+        return cls(
             [stratum for stratum, _ in sums],
             [math.fsum(weights) for weights, _ in sums.values()],
             [math.fsum(totals) for _, totals in sums.values()],
         )
 
-    @classmethod
-    def each(
-        cls, strata: Iterable[Hashable], weights: Sequence[float], totals: Sequence[float]
-    ) -> Clusters:
-        """Make clusters from the name of the stratum, and the sums, of each."""
-        import numpy as np
 
-        numbers: dict[Hashable, int] = {}
-        numbered = [numbers.setdefault(stratum, len(numbers)) for stratum in strata]
-        clusters = cls.of_sums(
-            np.array(numbered, dtype=int), np.array(weights, float), np.array(totals, float)
-        )
-        sizes = Counter(numbered)
-        single = tuple(name for name, number in numbers.items() if sizes[number] == 1)
-        return replace(clusters, left_out=single)
+@dataclass(frozen=True, eq=False)
+class Clusters:
+    """A weighted mean of values in clusters, over the strata with at least two clusters.
+
+    It is the row ``index`` of ``rows``. ``left_out`` are the names of the strata with one cluster,
+    whose values are not in the mean.
+    """
+
+    rows: ClusterRows
+    index: int = 0
+    left_out: tuple[Hashable, ...] = ()
 
     @classmethod
-    def of_sums(cls, strata: Any, weights: Any, totals: Any) -> Clusters:
-        """Make clusters from their sums; ``strata`` numbers the stratum of each from 0."""
-        import numpy as np
-
-        present = np.ones((1, len(strata)), dtype=bool)
-        return cls.of_row(ClusterRows.of_sums(strata, present, weights, totals), 0)
+    def of(cls, values: Iterable[Value]) -> Clusters:
+        """Group values into clusters."""
+        return cls.each([Sums.of(values)])[0]
 
     @classmethod
-    def of_row(cls, rows: ClusterRows, index: int) -> Clusters:
-        """Make clusters from one of several rows."""
+    def each(cls, means: Sequence[Sums]) -> list[Clusters]:
+        """Make the clusters of each mean from its sums."""
         import numpy as np
 
-        used = rows.used[index]
-        _, renumbered = np.unique(rows.strata[index][used], return_inverse=True)
-        return cls(renumbered, rows.weights[index][used], rows.totals[index][used])
+        places: dict[int, list[int]] = defaultdict(list)  # by number of clusters
+        for place, sums in enumerate(means):
+            places[len(sums.totals)].append(place)
+        found: dict[int, Clusters] = {}
+        for size, of_size in places.items():
+            at_once = max(1, _AT_ONCE // max(1, size))
+            for start in range(0, len(of_size), at_once):
+                part = of_size[start : start + at_once]
+                numbered = [_numbered(means[place].strata) for place in part]
+                rows = ClusterRows.of_sums(
+                    np.array([numbers for numbers, _ in numbered], dtype=int),
+                    np.ones((len(part), size), dtype=bool),
+                    np.array([means[place].weights for place in part], dtype=float),
+                    np.array([means[place].totals for place in part], dtype=float),
+                )
+                for index, (place, (_, single)) in enumerate(zip(part, numbered, strict=True)):
+                    found[place] = cls(rows, index, single)
+        return [found[place] for place in range(len(means))]
 
     @property
     def number(self) -> int:
         """The number of clusters."""
-        return len(self.totals)
+        return int(self.rows.number[self.index])
 
     @property
     def lone(self) -> int:
@@ -135,22 +142,17 @@ class Clusters:
     @property
     def freedom(self) -> int:
         """Degrees of freedom: clusters less strata, so G - 1 in one stratum."""
-        return self.number - (int(self.strata.max()) + 1 if self.number else 0)
+        return int(self.rows.freedom[self.index])
 
     @cached_property
     def mean(self) -> float | None:
         """The weighted mean; ``None`` without clusters."""
-        return float(self._row.means[0]) if self.number else None
+        return float(self.rows.means[self.index]) if self.number else None
 
     @cached_property
     def error(self) -> float | None:
         """The cluster-robust standard error of the mean; ``None`` without clusters."""
-        return float(self._row.errors[0]) if self.number else None
-
-    @cached_property
-    def _row(self) -> ClusterRows:
-        count = int(self.strata.max()) + 1
-        return ClusterRows(self.strata[None], self.weights[None], self.totals[None], count)
+        return float(self.rows.errors[self.index]) if self.number else None
 
     @property
     def p(self) -> float | None:
@@ -184,14 +186,15 @@ class Clusters:
 
     def _sign_flip_p(self) -> float:
         """Return p of the sign-flip test of whole clusters; exact for up to 13 clusters."""
-        if not self.totals.any():
+        totals = self.rows.totals[self.index][self.rows.used[self.index]]
+        if not totals.any():
             return 1.0  # a shortcut for two equal models, where flipping signs changes nothing
 
         import numpy as np
         from scipy import stats  # type: ignore[import-untyped]
 
         test = stats.permutation_test(
-            (np.sort(self.totals),),
+            (np.sort(totals),),
             lambda sums, axis: np.sum(sums, axis=axis),
             permutation_type="samples",
             vectorized=True,
@@ -294,6 +297,14 @@ class UnpairedDifference:
             return None
         freedom = total**2 / sum(square**2 / degrees for square, degrees in squares)
         return first.mean - second.mean, math.sqrt(total), freedom
+
+
+def _numbered(names: Sequence[Hashable]) -> tuple[list[int], tuple[Hashable, ...]]:
+    """Return the number of the stratum of each cluster, and the strata with one cluster."""
+    numbers: dict[Hashable, int] = {}
+    numbered = [numbers.setdefault(name, len(numbers)) for name in names]
+    sizes = Counter(numbered)
+    return numbered, tuple(name for name, number in numbers.items() if sizes[number] == 1)
 
 
 def _equivalent(mean: float, error: float, freedom: float, margin: float) -> float:

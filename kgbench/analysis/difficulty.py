@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
 from kgbench.analysis import scores as fetch
-from kgbench.analysis.case_means import Claim, Claims, by_task
+from kgbench.analysis.case_means import Claim, Claims, Row, by_task
 from kgbench.analysis.estimands import CASES
 from kgbench.analysis.histogram import Histogram
 from kgbench.analysis.inference import inference
@@ -106,8 +106,9 @@ def difficulty(
 ) -> Table:
     """Tabulate scores: one row per family, series, model and level, with the mean and its interval.
 
-    ``estimand`` is the estimand of the 95 % intervals (:func:`~kgbench.analysis.case_means.claim`).
-    Raises :class:`~kgbench.errors.QueryError` for an unknown metric or estimand.
+    ``estimand`` is the estimand of the 95 % intervals
+    (:func:`~kgbench.analysis.case_means.estimate_means`). Raises
+    :class:`~kgbench.errors.QueryError` for an unknown metric or estimand.
     """
     claims = Claims(inference(estimand))
     chosen = chosen_scores(store, tasks, metric, answers)
@@ -119,11 +120,13 @@ def difficulty(
         if names.fits(model, models):
             cases_of[steps_of_tasks[task], chosen[task].metric, model] |= cases
     labels = {chosen[task].metric: score_name(chosen[task], metrics) for task in steps_of_tasks}
+    of_rows = [Row(cases, metrics[measured].bounds) for (_, measured, _), cases in cases_of.items()]
     rows: list[tuple[Value, ...]] = []
-    for (step, measured, model), cases in cases_of.items():
-        claimed = claims.make(cases, metrics[measured].bounds)
+    for (step, measured, model), row, claimed in zip(
+        cases_of, of_rows, claims.make(of_rows), strict=True
+    ):
         labels_of_row = (step.family, step.series, labels[measured], names.name(model), step.level)
-        rows.append((*labels_of_row, *_statistics(Histogram.pooled(cases.values()), claimed)))
+        rows.append((*labels_of_row, *_statistics(row.pooled, claimed)))
     return Table(
         title=f"Scores by level of difficulty ({selection.suite_name})",
         columns=COLUMNS,

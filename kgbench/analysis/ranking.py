@@ -87,11 +87,11 @@ class Rivals:
     def of(self, model: str) -> Clusters:
         """Return the clustered values of one model."""
         index = [self._index[model]]
-        return Clusters.of_row(self._rows(self._sizes[index], self._sums[index]), 0)
+        return Clusters(self._rows(self._sizes[index], self._sums[index]))
 
     def between(self, first: str, second: str) -> Clusters:
         """Return the clustered differences of two models, first minus second, where both exist."""
-        return Clusters.of_row(self._differences(first, [second]), 0)
+        return Clusters(self._differences(first, [second]))
 
     def against(
         self, first: str, others: Sequence[str], *, bounded: bool = False
@@ -121,7 +121,7 @@ class Rivals:
                 elif bounded and number < FEWEST_FOR_T:
                     yield TestedPair(least_p(number), mean, is_bound=True)
                 else:
-                    yield TestedPair(Clusters.of_row(rows, index).p, mean)
+                    yield TestedPair(Clusters(rows, index).p, mean)
 
     def _differences(self, first: str, others: Sequence[str]) -> ClusterRows:
         """Return a row of clustered differences from each other model."""

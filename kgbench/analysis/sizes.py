@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from kgbench.analysis import scores as fetch
-from kgbench.analysis.case_means import Claim, Claims, by_task
+from kgbench.analysis.case_means import Claim, Claims, Row, by_task
 from kgbench.analysis.estimands import CASES
 from kgbench.analysis.histogram import Histogram
 from kgbench.analysis.inference import inference
@@ -60,7 +60,7 @@ def sizes(
     """Tabulate scores by size: one row per series of tasks, model and size, with mean and interval.
 
     ``interval`` is the method of the 95 % interval: ``score`` (inside the range of the metric, for
-    ``estimand``: :func:`~kgbench.analysis.case_means.claim`) or ``student`` (Student's t
+    ``estimand``: :func:`~kgbench.analysis.case_means.estimate_means`) or ``student`` (Student's t
     over single dialogues, as in DL4KG 2023, which can leave the range). Only tasks with a declared
     size count, and only series of at least two sizes. Raises :class:`~kgbench.errors.QueryError`
     for an unknown interval or estimand.
@@ -79,18 +79,21 @@ def sizes(
     metrics = fetch.metrics(store)
     names = fetch.models(store)
     scores = {iri: chosen[iri] for of_series in grown.values() for iri in of_series}
+    of_rows = {
+        (model, iri): Row(cases, metrics[chosen[iri].metric].bounds)
+        for (model, iri), cases in by_task(repetitions(store, selection, scores)).items()
+        if names.fits(model, models)
+    }
+    of_each = [row.pooled for row in of_rows.values()]
+    if interval == "student":
+        claimed = [claims.made_by("student", _student(pooled)) for pooled in of_each]
+    else:
+        claimed = claims.make([*of_rows.values()])
     rows: list[tuple[Value, ...]] = []
-    for (model, iri), cases in by_task(repetitions(store, selection, scores)).items():
-        if not names.fits(model, models):
-            continue
-        pooled = Histogram.pooled(cases.values())
-        if interval == "student":
-            claimed = claims.made_by("student", _student(pooled))
-        else:
-            claimed = claims.make(cases, metrics[chosen[iri].metric].bounds)
+    for (model, iri), pooled, made in zip(of_rows, of_each, claimed, strict=True):
         label = score_name(chosen[iri], metrics)
         labels = (series_of(chosen_tasks[iri]), label, names.name(model), chosen_tasks[iri].size)
-        rows.append((*labels, *_statistics(pooled, claimed)))
+        rows.append((*labels, *_statistics(pooled, made)))
     return Table(
         title=f"Scores by problem size ({selection.suite_name})",
         columns=COLUMNS,

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from kgbench.analysis import case_means
 from kgbench.analysis import scores as fetch
-from kgbench.analysis.case_means import Claim, Claims, by_task
+from kgbench.analysis.case_means import Claim, Claims, Row, by_task
 from kgbench.analysis.estimands import CASES
 from kgbench.analysis.histogram import Histogram
 from kgbench.analysis.inference import inference
@@ -59,10 +59,10 @@ def task_scores(
     ``metric`` is a short name; the default is the main metric of each task. ``answers`` says which
     answers of dialogues count (see :class:`~kgbench.analysis.score_selectors.Selector`). ``tasks``
     and ``models`` are globs over labels and model ids. The 95 % interval of the mean stays inside
-    the range of the metric; it is that of :func:`~kgbench.analysis.case_means.claim` for the
-    ``estimand``. For ``dialogues`` no cases are read, and the time does not grow with their number.
-    Raises :class:`~kgbench.errors.QueryError` when no task or metric matches,
-    and for an unknown estimand.
+    the range of the metric; it is that of :func:`~kgbench.analysis.case_means.estimate_means` for
+    the ``estimand``. For ``dialogues`` no cases are read, and the time does not grow with their
+    number. Raises :class:`~kgbench.errors.QueryError` when no task or metric matches, and for an
+    unknown estimand.
     """
     inference_ = inference(estimand)
     claims = Claims(inference_)
@@ -77,21 +77,26 @@ def task_scores(
     wrong = fetch.errors(store, selection, fetch.tasks(store))
     metrics = fetch.metrics(store)
     tasks_by_iri = {t.iri: t for t in fetch.tasks(store).values()}
-    cells = {*values} | {key for key in wrong if key[1] in chosen}
+    cells = sorted(
+        (model, task)
+        for model, task in {*values} | {key for key in wrong if key[1] in chosen}
+        if names.fits(model, models)
+    )
+    of_cells = [
+        Row(values.get((model, task), {}), metrics[chosen[task].metric].bounds)
+        for model, task in cells
+    ]
     rows = []
     iris: dict[str, dict[str, str]] = {"model": {}, "task": {}}
-    for model, task in sorted(cells):
-        if not names.fits(model, models):
-            continue
-        cases = values.get((model, task), {})
+    for (model, task), of_cell, claimed in zip(cells, of_cells, claims.make(of_cells), strict=True):
         name = names.name(model)
         iris["model"][name] = model
         iris["task"][tasks_by_iri[task].name] = task
         rows.append(
             _row(
                 (tasks_by_iri[task].name, name, score_name(chosen[task], metrics)),
-                Histogram.pooled(cases.values()),
-                claims.make(cases, metrics[chosen[task].metric].bounds),
+                of_cell.pooled,
+                claimed,
                 wrong.get((model, task), Errors()),
             )
         )

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from kgbench import resources
-from kgbench.analysis.case_means import claim
+from kgbench.analysis.case_means import Row, estimate_means
 from kgbench.analysis.inference import inference
 from kgbench.analysis.intervals import CONFIDENCE, Bounds
 from kgbench.errors import PublicationRefused
@@ -246,7 +246,7 @@ def _uncertainty(cell: Cell, bounds: Bounds) -> Json:
     if cell.values.sd is not None:
         uncertainty["standard_deviation"] = cell.values.sd
     how = inference()
-    claimed = claim(how.estimand, cell.cases, bounds)
+    (claimed,) = estimate_means(how.estimand, [Row(cell.cases, bounds)])
     method = (
         f"{how.method.label}, about {how.estimand.label}, {claimed.number} {how.estimand.sampled}s"
     )

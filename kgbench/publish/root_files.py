@@ -32,6 +32,7 @@ from kgbench.vocab import DCTERMS, KGB, RDFS, SKOS
 
 SHAPES = "shapes"  # the folder of SHACL shapes
 _FEW_MODELS = 25  # rows of a leaderboard on the landing page
+_MOST_ROWS = 5_000  # of scores by task on the page of a leaderboard: 5 MB
 Figures = Mapping[str, Sequence[Figure]]
 
 
@@ -104,6 +105,7 @@ class RootFiles:
     def _write_board(self, results: SuiteResults, path: str) -> None:
         tables = results.tables
         tasks = tables.get("tasks")
+        rows = 0 if tasks is None else len(tasks.rows)
         context = {
             "label_of_suite": results.label,
             "others": [(other.slug, other.label) for other in self.standings],
@@ -111,7 +113,10 @@ class RootFiles:
             "board": self._leaderboard(results),
             "heat": self._heat(results),
             "answers": self._answers(results, path),
-            "tasks": None if tasks is None else as_sheet(results, "tasks", tasks, self.names),
+            "tasks": as_sheet(results, "tasks", tasks, self.names)
+            if tasks is not None and rows <= _MOST_ROWS
+            else None,
+            "rows": rows,
             "drawn": self.figures.get(results.suite, ()),
             "asked": results.queries,
             "packed": self.publication.packing.suffix,
@@ -126,6 +131,7 @@ class RootFiles:
             "board": None,
             "heat": None,
             "tasks": None,
+            "rows": 0,
             "drawn": (),
             "asked": {},
         }

@@ -13,6 +13,7 @@ from urllib.parse import urldefrag, urljoin
 import pyoxigraph as ox
 import pytest
 
+from kgbench.publish import root_files
 from kgbench.rdf import queries
 from kgbench.store import open_reader
 from kgbench.vocab import BASE as STORE
@@ -340,6 +341,18 @@ def test_queries_behind_figures_can_be_asked(recorded, site):
             assert there == sorted([str(moved(t)) for t in row if is_told(t)] for row in rows), path
             asked += 1
     assert asked > 10
+
+
+def test_a_long_table_is_left_to_other_pages(site, recorded, tmp_path, quick, monkeypatch):
+    """Where models and tasks have too many scores for one page, it says where they are."""
+    table = "<details><summary>Scores by task as a table</summary>"
+    whole = (site / "leaderboard" / "index.html").read_text()
+    monkeypatch.setattr(root_files, "_MOST_ROWS", 5)
+    publish(recorded, tmp_path / "out")
+    short = (tmp_path / "out" / "leaderboard" / "index.html").read_text()
+    said = "The table with all scores by task has 6 rows."
+    assert (table in whole, said in whole) == (True, False)
+    assert (table in short, said in short) == (False, True)
 
 
 def test_canary_is_in_every_dump(site):

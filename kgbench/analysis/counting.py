@@ -14,7 +14,7 @@ from kgbench.analysis.selection import Selection
 from kgbench.analysis.snapshot_cache import cache_per_snapshot
 from kgbench.rdf import queries
 from kgbench.record import stored_counts
-from kgbench.record.counts import Cell, OutcomeKey
+from kgbench.record.counts import Cell, OutcomeKey, RepeatedScore
 from kgbench.record.stored_counts import metric_parameter
 from kgbench.store.protocol import Store
 from kgbench.vocab import OUTCOME
@@ -36,16 +36,6 @@ class CaseValue(NamedTuple):
     value: float
     times: int
     dialogue: str | None = None
-
-
-class SingleValue(NamedTuple):
-    """A value of an answer or dialogue that occurs ``times`` times; below zero it is retracted."""
-
-    case: str
-    iteration: int
-    round: int | None
-    value: float
-    times: int
 
 
 class _Parts(NamedTuple):
@@ -110,35 +100,33 @@ def case_values(
         )
 
 
-def single_values(
+def repeated_values(
     store: Store,
     selection: Selection,
     metrics: Sequence[str],
     *,
     model: list[str] | None,
     task: list[str] | None,
-) -> Iterator[tuple[Cell, SingleValue]]:
-    """Yield every value of ``metrics`` (IRIs) with its case and iteration, retractions last.
+) -> Iterator[tuple[Cell, RepeatedScore]]:
+    """Yield every value of ``metrics`` (IRIs) with its case and iterations.
 
-    ``model`` and ``task`` are as in :func:`case_values`.
+    ``times`` is below zero for values that are taken back; these come last. ``model`` and ``task``
+    are as in :func:`case_values`.
     """
     parts = _parts(store, selection.pass_graphs, selection.latest)
     taken_back = []
     for cell, reached in stored_counts.cases(parts.store, parts.counted, metrics):
-        case, round_, value, times, iterations = reached
-        for iteration in iterations:
-            single = cell, SingleValue(case, iteration, round_, value, times)
-            if times > 0:
-                yield single
-            else:
-                taken_back.append(single)
+        if reached.times > 0:
+            yield cell, reached
+        else:
+            taken_back.append((cell, reached))
     yield from taken_back
     narrowed = {"model": model, "task": task, "latest": selection.latest}
     for row in _rows(store, "score-rows", parts, metrics, **narrowed):
-        value, iteration = float(row["value"].value), int(row["iteration"].value)
+        value, iterations = float(row["value"].value), [int(row["iteration"].value)]
         yield (
             stored_counts.cell_of(row),
-            SingleValue(row["case"].value, iteration, stored_counts.round_of(row), value, 1),
+            RepeatedScore(row["case"].value, stored_counts.round_of(row), value, 1, iterations),
         )
 
 

@@ -15,6 +15,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 from kgbench.analysis import scores as fetch
@@ -331,22 +332,30 @@ def _units(store: Store, selection: Selection, weights: Mapping[Score, Fraction]
     """Group values by score, then by case and iteration, then by model."""
     values: dict[Score, dict[Case, dict[str, list[float]]]] = {}
     metrics = {score.metric for score in weights}
-    for (model, task, metric, round_), single in fetch.single_values(store, selection, metrics):
-        of_row = (Score(task, metric, r) for r in (round_, None))
-        score = next((candidate for candidate in of_row if candidate in weights), None)
+
+    @cache  # cells are few, and values may be millions
+    def of_cell(cell: fetch.Cell) -> dict[Case, dict[str, list[float]]] | None:
+        candidates = (Score(cell.task, cell.metric, r) for r in (cell.round, None))
+        score = next((one for one in candidates if one in weights), None)
         if score is None:
+            return None
+        return values.setdefault(score, defaultdict(lambda: defaultdict(list)))
+
+    for cell, reached in fetch.repeated_values(store, selection, metrics):
+        units = of_cell(cell)
+        if units is None:
             continue
-        units = values.setdefault(score, defaultdict(lambda: defaultdict(list)))
-        of_case = units[single.case, single.iteration]
-        if single.times > 0:
-            of_case[model] += [single.value] * single.times
-            continue
-        for _ in range(-single.times):
-            of_case[model].remove(single.value)
-        if not of_case[model]:
-            del of_case[model]
-        if not of_case:
-            del units[single.case, single.iteration]
+        for iteration in reached.iterations:
+            of_case = units[reached.case, iteration]
+            if reached.times > 0:
+                of_case[cell.model] += [reached.value] * reached.times
+                continue
+            for _ in range(-reached.times):
+                of_case[cell.model].remove(reached.value)
+            if not of_case[cell.model]:
+                del of_case[cell.model]
+            if not of_case:
+                del units[reached.case, iteration]
     return values
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import combinations
@@ -59,7 +60,7 @@ class Rivals:
         for column, (_, _, by_model) in enumerate(cells):
             for model, values in by_model.items():
                 if model in self._index:
-                    self._sums[self._index[model], column] = sum(values)
+                    self._sums[self._index[model], column] = math.fsum(values)
                     self._sizes[self._index[model], column] = len(values)
         scores = [score for score, _, _ in cells]
         self._scores = _numbered(scores)

@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import cache
 from typing import NamedTuple
 
 from kgbench.analysis import counting
@@ -18,7 +19,8 @@ from kgbench.analysis.superseding_metrics import SupersedingMetrics
 from kgbench.errors import QueryError
 from kgbench.model import TOLERANCE
 from kgbench.rdf import queries
-from kgbench.record import stored_counts
+from kgbench.record import counts, stored_counts
+from kgbench.record.counts import RepeatedScore
 from kgbench.store.protocol import Store
 
 #: The queries by which an analysis chooses its scores and names tasks, metrics and models.
@@ -233,19 +235,27 @@ def score_rows(
         )
 
 
-def single_values(
+def repeated_values(
     store: Store, selection: Selection, metrics: Iterable[str]
-) -> Iterator[tuple[Cell, counting.SingleValue]]:
-    """Yield every single value of ``metrics`` (IRIs) with its case and iteration.
+) -> Iterator[tuple[Cell, RepeatedScore]]:
+    """Yield every value of ``metrics`` (IRIs) with its case and iterations.
 
-    Retracted values come last. :func:`score_rows` gives dialogues as well, but is slower.
+    Values that are taken back (``times`` below zero) come last. :func:`score_rows` gives dialogues
+    as well, but is slower.
     """
     later, selected = SupersedingMetrics(store, selection), selection_test(store, selection)
     narrowed, queried = narrowing(store, selection), later.with_later(metrics)
-    singles = counting.single_values(store, selection, queried, **narrowed)
-    for (model, task, metric), single in singles:
-        if selected(model, task):
-            yield Cell(model, task, later.of_task(task, metric), single.round), single
+
+    @cache  # cells are few, and values may be millions
+    def measured(cell: counts.Cell, of_round: int | None) -> Cell | None:
+        if not selected(cell.model, cell.task):
+            return None
+        return Cell(cell.model, cell.task, later.of_task(cell.task, cell.metric), of_round)
+
+    for cell, reached in counting.repeated_values(store, selection, queried, **narrowed):
+        of_cell = measured(cell, reached.round)
+        if of_cell is not None:
+            yield of_cell, reached
 
 
 def errors(

@@ -39,13 +39,17 @@ def said(store, chosen):
     """Return all data that tables are computed from."""
     narrowed = {"model": None, "task": None}
     cases = counting.case_values(store, chosen, METRICS, **narrowed, with_dialogues=False)
-    single = counting.single_values(store, chosen, METRICS, **narrowed)
+    repeated = counting.repeated_values(store, chosen, METRICS, **narrowed)
     ended = counting.outcomes(store, chosen.pass_graphs, latest=chosen.latest)
     return (
         spread(counting.values(store, chosen, METRICS)),
         spread(counting.values(store, chosen, METRICS[:1], 0)),
         spread((cell, one.case, one.round, one.value, one.times) for cell, one in cases),
-        spread((cell, *one) for cell, one in single),
+        spread(
+            (cell, one.case, iteration, one.round, one.value, one.times)
+            for cell, one in repeated
+            for iteration in one.iterations
+        ),
         spread(ended),
     )
 

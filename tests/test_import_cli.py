@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from kgbench.cli import app
+from kgbench.cli import app, import_
 from kgbench.errors import ImportRefused
 from kgbench.record import reading
 from kgbench.store import open_reader
@@ -34,6 +34,15 @@ def test_import_says_what_it_brought(tmp_path: Path) -> None:
     again = run(first, "--store", tmp_path / "store").splitlines()
     assert again[0].endswith("(already there)")
     assert again[1] == "imported 0 runs: 0 dialogues, 0 scores; 1 already there"
+
+
+def test_a_large_import_recommends_to_optimise(tmp_path: Path, monkeypatch) -> None:
+    """The hint comes after many new dialogues, and not after an import that brought none."""
+    monkeypatch.setattr(import_, "_MANY", 2)
+    path = write_json(tmp_path / "a.json", [record_v3(), record_v3()])
+    hint = "hint   kgbench store optimize makes so large a store faster and smaller"
+    assert run(path, "--store", tmp_path / "store").splitlines()[-1] == hint
+    assert hint not in run(path, "--store", tmp_path / "store")
 
 
 @pytest.mark.parametrize("way", ["option", "environment"])

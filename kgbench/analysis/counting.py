@@ -11,7 +11,6 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from kgbench.analysis.selection import Selection
-from kgbench.analysis.snapshot_cache import cache_per_snapshot
 from kgbench.rdf import queries
 from kgbench.record import stored_counts
 from kgbench.record.counts import Cell, OutcomeKey, RepeatedScore
@@ -210,16 +209,10 @@ def _parts(store: Store, pass_graphs: Sequence[str], unseparated: bool | None) -
     A store that records queries has another, ``unrecorded``, that the counts are read from.
     """
     source: Store = getattr(store, "unrecorded", store)
-    counts_of = {} if unseparated else graphs_of_counts(source)
+    counts_of = {} if unseparated else stored_counts.graphs(source)
     return _Parts(
         source,
         tuple(counts_of[graph] for graph in pass_graphs if graph in counts_of),
         tuple(graph for graph in pass_graphs if graph not in counts_of),
         tuple(pass_graphs),
     )
-
-
-@cache_per_snapshot
-def graphs_of_counts(store: Store) -> dict[str, str]:
-    """Return the graph of counts of each pass (by graph) whose counts are up to date."""
-    return stored_counts.graphs(store)

@@ -14,7 +14,6 @@ from kgbench.analysis import counting
 from kgbench.analysis.histogram import Histogram
 from kgbench.analysis.intervals import UNBOUNDED, Bounds
 from kgbench.analysis.selection import ALL, Selection
-from kgbench.analysis.snapshot_cache import cache_per_snapshot
 from kgbench.analysis.superseding_metrics import SupersedingMetrics
 from kgbench.errors import QueryError
 from kgbench.model import TOLERANCE
@@ -22,6 +21,7 @@ from kgbench.rdf import queries
 from kgbench.record import counts, stored_counts
 from kgbench.record.counts import RepeatedScore
 from kgbench.store.protocol import Store
+from kgbench.store.snapshot_cache import cache_per_snapshot
 
 #: The queries by which an analysis chooses its scores and names tasks, metrics and models.
 CHOOSING = ("list-passes", "list-suites", "list-tasks", "list-metrics", "list-models")

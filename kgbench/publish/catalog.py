@@ -78,6 +78,7 @@ class Publication:
         self.signed = signed
         self.companions: list[Companion] = []
         self._things = list(things)
+        self._dumps = {dump.path for dump in self.now.dumps}
         self.dataset = node(base + "#dataset")
 
     @property
@@ -212,7 +213,7 @@ class Publication:
                 (PROV.wasGeneratedBy, self.base + "#publication"),
                 (FOAF.homepage, self.base),
             ),
-            *self._common(self.dataset),
+            *self.common(self.dataset),
             *statements_about(node(self.base + "#rights"), (RDFS.label, text(self.rights, "en"))),
             *type_statements(node(self.base + "#publication"), PROV.Activity),
             *statements_about(
@@ -235,7 +236,7 @@ class Publication:
             quads += contact_statements(contact, metadata.contact)
         return quads
 
-    def _common(self, dataset: ox.NamedNode) -> list[ox.Quad]:
+    def common(self, dataset: ox.NamedNode) -> list[ox.Quad]:
         """Return the properties that the data set and its companions share."""
         return [
             *statements_about(
@@ -272,7 +273,7 @@ class Publication:
                 (PROV.wasDerivedFrom, self.version(self.now)),
             ),
             *statements_about(self.dataset, (DCTERMS.hasPart, subject)),
-            *self._common(subject),
+            *self.common(subject),
             *(quad for file in companion.files for quad in self._distribution(subject, file)),
         ]
 
@@ -320,7 +321,7 @@ class Publication:
         # Earlier versions had the same address, so that each state of a file needs its own IRI.
         subject = node(f"{self.base}version/{self._number(dataset)}#{dump.path}" if is_old else url)
         document = "catalog.ttl"  # files beside the dumps belong to no version
-        if is_old or dump in self.now.dumps:
+        if is_old or dump.path in self._dumps:
             document = f"version/{self._number(dataset) if is_old else self.now.number}"
         checksum = node(f"{self.base}{document}#sha256-{dump.sha256}")
         form = kind(dump.path, self.packing)

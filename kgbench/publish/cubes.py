@@ -171,9 +171,9 @@ class _Cubes:
         notes = " ".join(table.notes)
         return [
             *(
-                ox.Quad(dataset, quad.predicate, quad.object)
-                for quad in published.catalog()
-                if quad.subject == published.dataset and quad.predicate.value in _INHERITED
+                quad
+                for quad in published.common(dataset)
+                if quad.subject == dataset and quad.predicate.value in _INHERITED
             ),
             *statements_about(
                 dataset,

@@ -8,12 +8,13 @@ like all published texts, and each table records the queries that it was compute
 from __future__ import annotations
 
 import contextlib
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
 
+from kgbench.analysis import counting
 from kgbench.analysis import scores as fetch
 from kgbench.analysis.compass import compass, compass_of, compass_table
 from kgbench.analysis.leaders import leaders
@@ -30,9 +31,8 @@ from kgbench.publish.addresses import Addresses
 from kgbench.publish.quad_redaction import QuadRedactor
 from kgbench.publish.query_texts import CachingStore, QueryRecorder, query_files
 from kgbench.publish.selection import PublishedParts
-from kgbench.rdf import queries
 from kgbench.store.iris import slug
-from kgbench.vocab import KGB, OUTCOME, RDFS, SKOS
+from kgbench.vocab import KGB, RDFS, SKOS
 
 BOARD, TASKS, _OUTCOMES, COMPASS = "leaderboard", "tasks", "outcomes", "compass-"
 
@@ -53,7 +53,7 @@ class SuiteResults:
     selection: Selection
     tables: dict[str, Table] = field(default_factory=dict)
     queries: dict[str, dict[str, str]] = field(default_factory=dict)
-    outcomes: dict[str, dict[str, int]] = field(default_factory=dict)
+    outcomes: dict[str, Counter[str]] = field(default_factory=dict)
     passes: dict[str, set[str]] = field(default_factory=dict)
     _rows: dict[tuple[str, str], dict[Value, list[tuple[Value, ...]]]] = field(default_factory=dict)
 
@@ -152,16 +152,13 @@ class ResultsBuilder:
 
     def _count_outcomes(self, results: SuiteResults) -> None:
         recording = QueryRecorder(self.catalogue)
-        for row in queries.run(
-            recording.store(),
-            "outcome-counts",
-            passGraph=list(results.selection.pass_graphs),
-            latest=results.selection.latest,
+        selection = results.selection
+        for ended, times in counting.outcomes(
+            recording.store(), selection.pass_graphs, latest=selection.latest
         ):
-            if row["round"] is not None:
-                of_model = results.outcomes.setdefault(row["model"].value, {})
-                name = row["outcome"].value.removeprefix(OUTCOME)
-                of_model[name] = of_model.get(name, 0) + int(row["count"].value)
+            if ended.round is not None:  # the outcomes of whole dialogues have none
+                of_model = results.outcomes.setdefault(ended.model, Counter())
+                of_model[ended.outcome] += times
         results.queries[_OUTCOMES] = self.filled(recording.queries)
 
     def filled(self, bound_queries: dict[str, None]) -> dict[str, str]:
@@ -235,7 +232,7 @@ def of_model(
         records = [] if axes is None else axes.records()
         spokes = drawing.spokes([(str(r["label"]), _number(r["mean"])) for r in records])
     leaderboard = suite_results.board
-    outcomes = _outcomes(suite_results.outcomes.get(iri, {}))
+    outcomes = _outcomes(+suite_results.outcomes.get(iri, Counter()))
     return {
         "suite": suite_results.suite,
         "label": suite_results.label,

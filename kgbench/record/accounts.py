@@ -232,10 +232,17 @@ def _counted(store: Store, graphs: Sequence[str]) -> dict[str, str]:
 
 
 def _usage(store: Store, graph: str) -> dict[tuple[str, str], Usage]:
-    """Return the usage of each model on each task (IRIs)."""
-    counted = stored(store, _counted(store, [graph])).get(graph)
+    """Return the usage of each model on each task (IRIs).
+
+    A store that records queries records the query of calls, which gives the same.
+    """
+    source: Store = getattr(store, "unrecorded", store)
+    counted = stored(source, _counted(source, [graph])).get(graph)
     if counted is None:
         return _read_usage(store, graph)
+    if source is not store:
+        recorder: Any = store
+        recorder.record(queries.bind(queries.load("run-usage"), runGraph=graph))
     return {cell: account.usage for cell, account in counted.items()}
 
 

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from kgbench.rdf import queries
 from kgbench.record.counts import CaseScore, Cell, OutcomeKey, RepeatedScore
 from kgbench.store.protocol import Store
+from kgbench.store.snapshot_cache import cache_per_snapshot
 from kgbench.vocab import KGB, OUTCOME
 
 _FEW = 20  # up to so many metrics, looking up each is faster than reading whole evaluations
@@ -47,6 +48,7 @@ class IndexedLists(NamedTuple):
     tasks: list[str]
 
 
+@cache_per_snapshot
 def graphs(store: Store) -> dict[str, str]:
     """Return the graph of counts of each pass (by graph) whose counts are up to date."""
     return {str(of): str(graph) for of, graph, _ in queries.rows(store, "list-aggregates")}

@@ -161,7 +161,7 @@ class EmbeddedStore(Database):
             self.drop(lost)
 
     def optimize(self) -> None:
-        """Compact the database; aggregates become about twice as fast."""
+        """Merge the files of the database, so that it is read faster."""
         with self._converted_errors():
             self._store.optimize()
         self._report_write()  # the newest snapshot still has the old files

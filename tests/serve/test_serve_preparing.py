@@ -10,7 +10,6 @@ from types import SimpleNamespace
 import pytest
 
 from kgbench.analysis import scores
-from kgbench.analysis.snapshot_cache import cache_per_snapshot
 from kgbench.pages import snapshot
 from kgbench.pages.snapshot import MemoryView
 from kgbench.pages.things import label
@@ -23,6 +22,7 @@ from kgbench.serve.service import Service
 from kgbench.serve.settings import Limits, Settings
 from kgbench.serve.worker import OpenSnapshots
 from kgbench.store import open_store
+from kgbench.store.snapshot_cache import cache_per_snapshot
 from kgbench.vocab import BASE
 from tests.serve import stores
 from tests.serve.test_serve_pool import Answering, Idle, comes, job, run, view

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A cache for values that analyses read from a snapshot of a store."""
+"""A cache for values that are read from a snapshot of a store."""
 
 from __future__ import annotations
 

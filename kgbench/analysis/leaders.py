@@ -24,6 +24,7 @@ from kgbench.analysis.inference import Inference, inference
 from kgbench.analysis.intervals import Bounds
 from kgbench.analysis.leaderboard import Standing, standings, table_of
 from kgbench.analysis.ranking import Case, Rivals, Units, groups, rank_ranges, significantly_worse
+from kgbench.analysis.repetitions import repeated_values
 from kgbench.analysis.score_selectors import Score
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.significance import bootstrap_p, holm, paired_test
@@ -341,7 +342,7 @@ def _units(store: Store, selection: Selection, weights: Mapping[Score, Fraction]
             return None
         return values.setdefault(score, defaultdict(lambda: defaultdict(list)))
 
-    for cell, reached in fetch.repeated_values(store, selection, metrics):
+    for cell, reached in repeated_values(store, selection, metrics):
         units = of_cell(cell)
         if units is None:
             continue

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import NamedTuple, TypeAlias
@@ -16,7 +16,7 @@ from kgbench.analysis.score_selectors import Score
 from kgbench.analysis.scores import MetricInfo
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.superseding_metrics import SupersedingMetrics
-from kgbench.record.counts import Cell
+from kgbench.record.counts import Cell, RepeatedScore
 from kgbench.store.protocol import Store
 
 
@@ -100,6 +100,29 @@ def repetitions(
         for item in ordered
     }
     return {item: by_model for item, by_model in nonempty.items() if by_model}
+
+
+def repeated_values(
+    store: Store, selection: Selection, metrics: Iterable[str]
+) -> Iterator[tuple[fetch.Cell, RepeatedScore]]:
+    """Yield every value of ``metrics`` (IRIs) with its case and iterations.
+
+    Values that are taken back (``times`` below zero) come last.
+    :func:`~kgbench.analysis.scores.score_rows` gives dialogues as well, but is slower.
+    """
+    later, selected = SupersedingMetrics(store, selection), fetch.selection_test(store, selection)
+    narrowed, queried = fetch.narrowing(store, selection), later.with_later(metrics)
+
+    @cache  # cells are few, and values may be millions
+    def measured(cell: Cell, of_round: int | None) -> fetch.Cell | None:
+        if not selected(cell.model, cell.task):
+            return None
+        return fetch.Cell(cell.model, cell.task, later.of_task(cell.task, cell.metric), of_round)
+
+    for cell, reached in counting.repeated_values(store, selection, queried, **narrowed):
+        of_cell = measured(cell, reached.round)
+        if of_cell is not None:
+            yield of_cell, reached
 
 
 def threshold(metric: MetricInfo, solved: float | None) -> float | None:

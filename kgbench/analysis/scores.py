@@ -7,7 +7,6 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from functools import cache
 from typing import NamedTuple
 
 from kgbench.analysis import counting
@@ -18,8 +17,7 @@ from kgbench.analysis.superseding_metrics import SupersedingMetrics
 from kgbench.errors import QueryError
 from kgbench.model import TOLERANCE
 from kgbench.rdf import queries
-from kgbench.record import counts, stored_counts
-from kgbench.record.counts import RepeatedScore
+from kgbench.record import stored_counts
 from kgbench.store.protocol import Store
 from kgbench.store.snapshot_cache import cache_per_snapshot
 
@@ -233,29 +231,6 @@ def score_rows(
             row["dialogue"].value,
             row["evaluation"].value,
         )
-
-
-def repeated_values(
-    store: Store, selection: Selection, metrics: Iterable[str]
-) -> Iterator[tuple[Cell, RepeatedScore]]:
-    """Yield every value of ``metrics`` (IRIs) with its case and iterations.
-
-    Values that are taken back (``times`` below zero) come last. :func:`score_rows` gives dialogues
-    as well, but is slower.
-    """
-    later, selected = SupersedingMetrics(store, selection), selection_test(store, selection)
-    narrowed, queried = narrowing(store, selection), later.with_later(metrics)
-
-    @cache  # cells are few, and values may be millions
-    def measured(cell: counts.Cell, of_round: int | None) -> Cell | None:
-        if not selected(cell.model, cell.task):
-            return None
-        return Cell(cell.model, cell.task, later.of_task(cell.task, cell.metric), of_round)
-
-    for cell, reached in counting.repeated_values(store, selection, queried, **narrowed):
-        of_cell = measured(cell, reached.round)
-        if of_cell is not None:
-            yield of_cell, reached
 
 
 def errors(

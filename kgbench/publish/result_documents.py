@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Documents that depend on all runs: tables, figures, pages of things, and the landing page.
 
-Worker processes compute the results of single runs and draw figures, while this process writes the
-tables. Everything is computed by queries of the whole store, not from single dialogues.
+Worker processes compute the results of suites and of single runs, and draw figures, while this
+process writes documents. Everything is computed by queries of the whole store, not from single
+dialogues.
 """
 
 from __future__ import annotations
@@ -34,7 +35,11 @@ Progress = Callable[[int, int, str], None]
 
 
 class ResultWorkers(Protocol):
-    """A place where results of runs and figures are made."""
+    """A place where results of suites and runs, and figures, are made."""
+
+    def submit_standing(self, suite: str) -> Callable[[], SuiteResults | None]:
+        """Start computing the results of a suite (IRI); the result waits for it."""
+        ...
 
     def submit_result(self, run: str, counted: Mapping[str, int]) -> Callable[[], MeasuredRun]:
         """Start computing the results of a run (published IRI); the result waits for it."""
@@ -75,11 +80,17 @@ class ResultDocuments:
             for facts in facts_of_units
             for iri, numbers in facts.get("executions", {}).items()
         }
-        run_results = self._start_run_results(pool)
         total = len(self.documents)
-        measuring = ResultsBuilder(self.view, self.parts, self.addresses, self.outgoing)
         self.progress(0, total, "scores")
-        standings = list(measuring.standings(lambda what: self.progress(0, total, what)))
+        pending_standings = [pool.submit_standing(suite) for suite in sorted(self.parts.suites)]
+        run_results = self._start_run_results(pool)
+        standings: list[SuiteResults] = []
+        for pending in pending_standings:
+            standing = pending()
+            if standing is not None:
+                standings.append(standing)
+                self.progress(0, total, f"scores of {standing.name}")
+        measuring = ResultsBuilder(self.view, self.parts, self.addresses, self.outgoing)
         pending_figures = [
             (standing, pool.submit_figures(standing, self.state)) for standing in standings
         ]
@@ -127,7 +138,8 @@ class ResultDocuments:
             iris_by_name,
             self.units,
         )
-        front_files.write(measuring.texts)
+        texts = {path: text for standing in standings for path, text in standing.texts.items()}
+        front_files.write(texts)
 
     def _start_run_results(self, pool: ResultWorkers) -> dict[str, Callable[[], MeasuredRun]]:
         """Start computing the results of all runs; return functions that wait, by published IRI."""

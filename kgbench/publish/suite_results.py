@@ -42,7 +42,8 @@ class SuiteResults:
     """The results within one suite.
 
     ``tables`` are by kind (``leaderboard``, ``tasks``, ``compass-NAME``). ``queries`` has, for each
-    kind, the names of its queries by their paths. ``outcomes`` counts answers by model and outcome.
+    kind, the names of its queries by their paths, and ``texts`` the texts of all by their paths.
+    ``outcomes`` counts answers by model and outcome.
     ``passes`` has the graphs of the selected passes that evaluate each model (published IRIs); the
     cubes find them, with the evaluations behind tables.
     """
@@ -53,6 +54,7 @@ class SuiteResults:
     selection: Selection
     tables: dict[str, Table] = field(default_factory=dict)
     queries: dict[str, dict[str, str]] = field(default_factory=dict)
+    texts: dict[str, str] = field(default_factory=dict)
     outcomes: dict[str, Counter[str]] = field(default_factory=dict)
     passes: dict[str, set[str]] = field(default_factory=dict)
     _rows: dict[tuple[str, str], dict[Value, list[tuple[Value, ...]]]] = field(default_factory=dict)
@@ -105,27 +107,24 @@ class ResultsBuilder:
         self._parts = parts
         self._addresses = addresses
         self._outgoing = outgoing
-        self.texts: dict[str, str] = {}
 
-    def standings(self, on_suite: Callable[[str], None]) -> Iterator[SuiteResults]:
-        """Yield the results of each suite that has scores; ``on_suite`` is called after each."""
-        for suite in sorted(self._parts.suites):
-            name = things.text(self._view, suite, SKOS.notation) or suite
-            label = self._outgoing.clean(things.text(self._view, suite, RDFS.label) or name)
-            try:
-                selection = self.selected(suite)
-            except QueryError:  # there are dialogues, but no pass yet
-                continue
-            results = SuiteResults(suite, name, label, selection)
-            self._add_table(results, BOARD, leaders)
-            self._add_table(results, TASKS, task_scores)
-            for name_of_compass in self._compasses():
-                self._add_table(
-                    results, f"{COMPASS}{name_of_compass}", partial(_compass, name_of_compass)
-                )
-            self._count_outcomes(results)
-            on_suite(f"scores of {name}")
-            yield results
+    def standing(self, suite: str) -> SuiteResults | None:
+        """Return the results of a suite (IRI); ``None`` if it has dialogues, but no pass yet."""
+        name = things.text(self._view, suite, SKOS.notation) or suite
+        label = self._outgoing.clean(things.text(self._view, suite, RDFS.label) or name)
+        try:
+            selection = self.selected(suite)
+        except QueryError:
+            return None
+        results = SuiteResults(suite, name, label, selection)
+        self._add_table(results, BOARD, leaders)
+        self._add_table(results, TASKS, task_scores)
+        for name_of_compass in self._compasses():
+            self._add_table(
+                results, f"{COMPASS}{name_of_compass}", partial(_compass, name_of_compass)
+            )
+        self._count_outcomes(results)
+        return results
 
     def selected(self, suite: str, run: str | None = None) -> Selection:
         """Return the selected scores of the published runs, or of one ``run`` (IRI).
@@ -148,7 +147,7 @@ class ResultsBuilder:
             table = compute(recording.store(), results.selection)
             if table.rows:
                 results.tables[kind] = self.clean_table(table)
-                results.queries[kind] = self.filled(recording.queries)
+                self._keep_queries(results, kind, recording)
 
     def _count_outcomes(self, results: SuiteResults) -> None:
         recording = QueryRecorder(self.catalogue)
@@ -159,13 +158,12 @@ class ResultsBuilder:
             if ended.round is not None:  # the outcomes of whole dialogues have none
                 of_model = results.outcomes.setdefault(ended.model, Counter())
                 of_model[ended.outcome] += times
-        results.queries[_OUTCOMES] = self.filled(recording.queries)
+        self._keep_queries(results, _OUTCOMES, recording)
 
-    def filled(self, bound_queries: dict[str, None]) -> dict[str, str]:
-        """Return the names of bound queries by file path, and keep their texts for the site."""
-        files = query_files(bound_queries, self._addresses.published)
-        self.texts |= {path: text for path, (_, text) in files.items()}
-        return {path: name for path, (name, _) in files.items()}
+    def _keep_queries(self, results: SuiteResults, kind: str, recording: QueryRecorder) -> None:
+        files = query_files(recording.queries, self._addresses.published)
+        results.queries[kind] = {path: name for path, (name, _) in files.items()}
+        results.texts.update((path, text) for path, (_, text) in files.items())
 
     def _compasses(self) -> list[str]:
         compasses = things.instances(self._view, KGB.Compass)

@@ -46,6 +46,9 @@ class _Worker:
     def run(self, part: RunPart, key: str, earlier: Unit | None) -> BuiltRun:
         return make_run(self._maker, part, key, earlier)
 
+    def standing(self, suite: str) -> SuiteResults | None:
+        return self._measuring.standing(suite)
+
     def result(self, run: str, counted: Mapping[str, int]) -> MeasuredRun:
         return self._runs.of_run(run, counted)
 
@@ -62,10 +65,14 @@ class _Worker:
             folder.close()
 
     @cached_property
+    def _measuring(self) -> ResultsBuilder:
+        setup = self._setup
+        return ResultsBuilder(self._maker.view, setup.parts, setup.addresses, self._maker.outgoing)
+
+    @cached_property
     def _runs(self) -> MeasuredRuns:
-        view, addresses = self._maker.view, self._setup.addresses
-        measuring = ResultsBuilder(view, self._setup.parts, addresses, self._maker.outgoing)
-        return MeasuredRuns(view, self._maker.renderer.site_graph, addresses, measuring)
+        site_graph, addresses = self._maker.renderer.site_graph, self._setup.addresses
+        return MeasuredRuns(self._maker.view, site_graph, addresses, self._measuring)
 
 
 class _InProcess:
@@ -79,6 +86,9 @@ class _InProcess:
 
     def submit_run(self, part: RunPart, key: str, earlier: Unit | None) -> Callable[[], BuiltRun]:
         return lambda: self._worker.run(part, key, earlier)
+
+    def submit_standing(self, suite: str) -> Callable[[], SuiteResults | None]:
+        return lambda: self._worker.standing(suite)
 
     def submit_result(self, run: str, counted: Mapping[str, int]) -> Callable[[], MeasuredRun]:
         return lambda: self._worker.result(run, counted)
@@ -101,6 +111,11 @@ class _ProcessPool:
     def submit_run(self, part: RunPart, key: str, earlier: Unit | None) -> Callable[[], BuiltRun]:
         with _sigint_blocked():
             future: Future[BuiltRun] = self._pool.submit(_make_run, part, key, earlier)
+        return future.result
+
+    def submit_standing(self, suite: str) -> Callable[[], SuiteResults | None]:
+        with _sigint_blocked():
+            future: Future[SuiteResults | None] = self._pool.submit(_make_standing, suite)
         return future.result
 
     def submit_result(self, run: str, counted: Mapping[str, int]) -> Callable[[], MeasuredRun]:
@@ -231,6 +246,11 @@ def _make(execution: str, name: str) -> ExecutionResult:
 def _make_run(part: RunPart, key: str, earlier: Unit | None) -> BuiltRun:
     """Make one run in a worker process."""
     return _WORKER["this"].run(part, key, earlier)
+
+
+def _make_standing(suite: str) -> SuiteResults | None:
+    """Compute the results of one suite in a worker process."""
+    return _WORKER["this"].standing(suite)
 
 
 def _make_result(run: str, counted: Mapping[str, int]) -> Path:

@@ -55,6 +55,9 @@ class Resources:
         self._inner = inner
         self._results = results
         self._tasks = fetch.tasks(self._site_graph)
+        # Read once: a query reads all models, and each of them has a page.
+        self._display_names = display_names(self._site_graph)
+        self._model_names = model_names(self._site_graph)
 
     def write(self, folder: Folder, document_path: str, iris: Sequence[str]) -> None:
         """Write page and data of the document at ``document_path`` about ``iris``."""
@@ -137,7 +140,7 @@ class Resources:
             if KGB.EvaluationPass in things.kinds(self._site_graph, subject)
         ]
         label = text(self._site_graph, iri, RDFS.label) or iri
-        display = model_names(self._site_graph)
+        display = self._model_names
         models = list(
             dict.fromkeys(display.get(model, model) for model, *_ in sorted(cells, key=str))
         )
@@ -179,7 +182,7 @@ class Resources:
             self._by_iri.get(iri) or self._by_iri.get(stored) or things.label(self._site_graph, iri)
         )
         results = (of_model(result, name, stored, self._names) for result in self._standings)
-        title = display_names(self._site_graph).get(name, name)
+        title = self._display_names.get(name, name)
         return {
             "suites": [result for result in results if result is not None],
             "title": title,
@@ -189,7 +192,7 @@ class Resources:
     def _task(self, iri: str) -> dict[str, Any]:
         info = self._tasks[iri]
         name = self._by_iri.get(iri, info.name)
-        display, model_labels = display_names(self._site_graph), model_names(self._site_graph)
+        display = self._display_names
         results = (of_task(result, name, self._names, display) for result in self._standings)
         return {
             **exercises.described(self._site_graph, info),
@@ -197,7 +200,7 @@ class Resources:
             "suites": [result for result in results if result is not None],
             "example": None,  # texts of cases are shown in dialogues, as far as settings allow
             "listed": [
-                (model_labels.get(model, model), execution)
+                (self._model_names.get(model, model), execution)
                 for execution in self._executions.get(iri, ())
                 for model in (things.text(self._site_graph, execution, KGB.model) or "",)
             ],

@@ -153,12 +153,7 @@ def _from_evaluations(
     ``parameters`` returns the parameters for some passes. A store that records queries records the
     query over all passes: it gives the same counts to readers who have only the evaluations.
     """
-    if parts.store is not store:
-        recorder: Any = store
-        bound = queries.bind(
-            queries.load(query), passGraph=list(parts.passes), **parameters(parts.passes)
-        )
-        recorder.record(bound)
+    queries.record(store, query, passGraph=list(parts.passes), **parameters(parts.passes))
     if parts.uncounted:
         graphs = list(parts.uncounted)
         yield from queries.run(parts.store, query, passGraph=graphs, **parameters(graphs))
@@ -206,9 +201,9 @@ def value_parameter(
 def _parts(store: Store, pass_graphs: Sequence[str], unseparated: bool | None) -> _Parts:
     """Divide passes into those with counts and those without; all are without if ``unseparated``.
 
-    A store that records queries has another, ``unrecorded``, that the counts are read from.
+    Counts are read from the store behind one that records queries.
     """
-    source: Store = getattr(store, "unrecorded", store)
+    source = queries.unrecorded(store)
     counts_of = {} if unseparated else stored_counts.graphs(source)
     return _Parts(
         source,

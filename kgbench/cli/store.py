@@ -232,8 +232,8 @@ def backup(
 def optimize(store: options.Store = None) -> None:
     """Optimise the database of an embedded store, for example after a large import.
 
-    The engine merges its files. Counts of half a million dialogues are then read in a third of the
-    time, and the files have half the size.
+    The engine merges its files. After half a million imported dialogues, counts are then read in a
+    third of the time, and the files have little more than half the size.
     """
     from kgbench.store import default_location, embedded_only, open_existing
 

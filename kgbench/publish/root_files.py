@@ -32,7 +32,7 @@ from kgbench.vocab import DCTERMS, KGB, RDFS, SKOS
 
 SHAPES = "shapes"  # the folder of SHACL shapes
 _FEW_MODELS = 25  # rows of a leaderboard on the landing page
-_MOST_ROWS = 5_000  # of scores by task on the page of a leaderboard: 5 MB
+_MOST_ROWS = 5_000  # of scores by task on the page of a leaderboard: 4 MB
 Figures = Mapping[str, Sequence[Figure]]
 
 

@@ -43,9 +43,9 @@ class SuiteResults:
 
     ``tables`` are by kind (``leaderboard``, ``tasks``, ``compass-NAME``). ``queries`` has, for each
     kind, the names of its queries by their paths, and ``texts`` the texts of all by their paths.
-    ``outcomes`` counts answers by model and outcome.
-    ``passes`` has the graphs of the selected passes that evaluate each model (published IRIs); the
-    cubes find them, with the evaluations behind tables.
+    ``outcomes`` counts answers by model and outcome. ``passes`` has the graphs of the selected
+    passes that evaluate each model (published IRIs); the cubes find them, with the evaluations
+    behind tables.
     """
 
     suite: str

@@ -236,13 +236,11 @@ def _usage(store: Store, graph: str) -> dict[tuple[str, str], Usage]:
 
     A store that records queries records the query of calls, which gives the same.
     """
-    source: Store = getattr(store, "unrecorded", store)
+    source = queries.unrecorded(store)
     counted = stored(source, _counted(source, [graph])).get(graph)
     if counted is None:
         return _read_usage(store, graph)
-    if source is not store:
-        recorder: Any = store
-        recorder.record(queries.bind(queries.load("run-usage"), runGraph=graph))
+    queries.record(store, "run-usage", runGraph=graph)
     return {cell: account.usage for cell, account in counted.items()}
 
 

@@ -41,6 +41,8 @@ from kgbench.record.removal import removal
 from kgbench.record.run_counts import RunCounts
 from kgbench.reevaluation.passes import reevaluate
 from kgbench.store import Block, open_store
+from kgbench.vocab import BASE
+from tests.analysis_store import owned
 from tests.validation import assert_conforms
 
 TASKS = ["RdfFriendCount-*-1", "RdfSyntaxFixList-*", "Sparql2AnswerListOrga-turtle"]
@@ -268,3 +270,14 @@ def test_marks_of_a_killed_run_are_counted_by_a_check(store, monkeypatch):
     assert len(aggregates.check(store).right) == 2
     assert stored_counts.uncounted_evaluations(store, list(counted(store).values())) == []
     assert_same(store)
+
+
+def test_counts_of_the_sample_are_right():
+    """The sample of every kind of record counts what it has: pages are made from its counts."""
+    with owned("result") as sample:
+        found = stored_counts.graphs(sample)
+        kinds = {"run": RunCounts, "pass": Aggregates}
+        assert {of: kinds[of.split("/")[-2]](sample, of).is_right() for of in found} == {
+            f"{BASE}graph/run/1": True,
+            f"{BASE}graph/pass/2": True,
+        }

@@ -11,11 +11,13 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import inf
 from typing import Any, TypeAlias
 
 from kgbench.analysis import scores as fetch
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.tables import Column, Kind, Table, Value
+from kgbench.analysis.tables import ranks as ranks_of
 from kgbench.model import TOLERANCE
 from kgbench.policies.means import mean, unanswered
 from kgbench.policies.policy import Policy, policies
@@ -86,7 +88,10 @@ def ranks(store: Store, selection: Selection) -> Table:
                 )
             if scores:
                 means[policy.name][model] = mean(policy, scores, ordered)[policy.main]
-    placed = {name: _ranks(means_of_models) for name, means_of_models in means.items()}
+    placed = {
+        name: dict(zip(by_model, ranks_of([*by_model.values()]), strict=True))
+        for name, by_model in means.items()
+    }
     order = sorted(of_models, key=lambda model: _order(model, judging, placed, models.name(model)))
     rows = tuple(
         (
@@ -237,17 +242,10 @@ def _counts(store: Store, selection: Selection) -> dict[str, int]:
     return counts
 
 
-def _ranks(means: Mapping[str, float]) -> dict[str, int]:
-    """Rank means from 1; equal means share the smallest rank."""
-    values = sorted(means.values(), reverse=True)
-    return {model: values.index(value) + 1 for model, value in means.items()}
-
-
 def _order(
-    model: str, judging: Sequence[Policy], placed: Mapping[str, Mapping[str, int]], name: str
-) -> tuple[list[int], str]:
-    last = len(name) + 1_000_000  # after all models with a rank
-    return [placed[policy.name].get(model, last) for policy in judging], name
+    model: str, judging: Sequence[Policy], placed: Mapping[str, Mapping[str, int | None]], name: str
+) -> tuple[list[float], str]:
+    return [placed[policy.name].get(model) or inf for policy in judging], name
 
 
 def _query(answers: Iterable[PolicyScores]) -> str:

@@ -9,6 +9,7 @@ published.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import fsum
@@ -16,7 +17,7 @@ from typing import Final
 
 from kgbench.analysis import scores as fetch
 from kgbench.analysis.selection import Selection
-from kgbench.analysis.tables import Column, Kind, Table
+from kgbench.analysis.tables import Column, Kind, Table, ranks
 from kgbench.model import Json
 from kgbench.policies.policy import policy
 from kgbench.rdf import queries
@@ -92,7 +93,7 @@ def published_means(store: Store, selection: Selection) -> Table:
         ]
         if of_run:
             rows.append(_row(str(name), str(language or ""), float(str(value)), of_run))
-    ranks = _ranks(rows)
+    placed = _ranks(rows)
     rows.sort(
         key=lambda row: (
             row.dataset,
@@ -117,7 +118,7 @@ def published_means(store: Store, selection: Selection) -> Table:
                 row.mean,
                 row.with_average,
                 row.equals,
-                *ranks.get((row.dataset, row.model, row.metric, row.language), (None, None)),
+                *(placed[row.dataset, row.model] if _is_ranked(row) else (None, None)),
             )
             for row in rows
         ),
@@ -186,16 +187,29 @@ def _row(name: str, language: str, published: float, answers: Sequence[_Answer])
     )
 
 
-def _ranks(rows: Sequence[_Row]) -> dict[tuple[str, str, str, str], tuple[int, int]]:
-    ranks = {}
-    ranked = [row for row in rows if row.metric == _RANKED and not row.language]
-    for row in ranked:
-        rivals = [rival for rival in ranked if rival.dataset == row.dataset]
-        ranks[row.dataset, row.model, row.metric, row.language] = (
-            1 + sum(rival.published > row.published for rival in rivals),
-            1 + sum(rival.mean > row.mean for rival in rivals),
+def _ranks(rows: Sequence[_Row]) -> dict[tuple[str, str], tuple[int | None, int | None]]:
+    """Return the ranks of each model on each data set, by its published mean and by its mean."""
+    of_data_set: dict[str, list[_Row]] = defaultdict(list)
+    for row in rows:
+        if _is_ranked(row):
+            of_data_set[row.dataset].append(row)
+    return {
+        (rival.dataset, rival.model): both
+        for rivals in of_data_set.values()
+        for rival, both in zip(
+            rivals,
+            zip(
+                ranks([rival.published for rival in rivals]),
+                ranks([rival.mean for rival in rivals]),
+                strict=True,
+            ),
+            strict=True,
         )
-    return ranks
+    }
+
+
+def _is_ranked(row: _Row) -> bool:
+    return row.metric == _RANKED and not row.language
 
 
 def _notes(
@@ -203,7 +217,7 @@ def _notes(
 ) -> tuple[str, ...]:
     if not rows:
         return ("no published means: 'kgbench import text2sparql DIR' imports them",)
-    main = [row for row in rows if row.metric == _RANKED and not row.language]
+    main = [row for row in rows if _is_ranked(row)]
     follow = sum(row.equals != "neither" for row in rows)
     extended = sum(row.equals == "mean with the average row" for row in main)
     copied = sorted(

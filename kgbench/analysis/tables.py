@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -160,8 +161,9 @@ def ranks(scores: Sequence[float | None]) -> list[int | None]:
     >>> ranks([0.5, 0.9, 0.5, None, 0.1])
     [2, 1, 2, None, 4]
     """
-    present = [s for s in scores if s is not None]
-    return [None if s is None else 1 + sum(other > s for other in present) for s in scores]
+    ascending = sorted(s for s in scores if s is not None)
+    best = len(ascending) + 1
+    return [None if s is None else best - bisect_right(ascending, s) for s in scores]
 
 
 def render(table: Table, form: str) -> str:

@@ -157,3 +157,27 @@ def test_benjamini_hochberg_by_hand():
         pytest.approx(0.04),
     ]
     assert benjamini_hochberg([None]) == [None]
+
+
+def test_constant_differences_have_exact_p():
+    """Differences in one direction have the least p of sign flips, however many they are."""
+    for number in (13, 14, 200):
+        assert clusters(*([1.0] for _ in range(number))).p == 2.0 ** (1 - number)
+        with_zeros = clusters(*([1.0] for _ in range(number)), *([0.0] for _ in range(7)))
+        assert with_zeros.p_of_t is not None
+    assert clusters(*([1.0] for _ in range(3)), *([0.0] for _ in range(3))).p == 1 / 4
+
+
+def test_rounding_is_no_difference():
+    """Equal means of repeated values differ in no case, although their sums are not quite 0."""
+    found = clusters(*([0.1 - 0.2, 0.2 - 0.2, 0.3 - 0.2] for _ in range(12)))
+    assert (found.mean, found.p) == (0.0, 1.0)
+
+
+def test_values_outside_the_range_get_no_interval_inside_it():
+    """The interval is Student's where a case is outside of the declared range, as imported."""
+    found = clusters(*([0.5 if case % 2 else 1.5] for case in range(10)))
+    interval = found.interval(Bounds(0.0, 1.0))
+    assert interval is not None
+    half = stats.t.ppf(0.975, 9) * stats.sem([0.5, 1.5] * 5)
+    assert interval.half_width == pytest.approx(half)

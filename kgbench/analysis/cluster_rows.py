@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-_ROUNDING = 1e-12  # of scores of the size of 1
+ROUNDING = 1e-12
+"""Differences of scores of the size of 1 that rounding can explain."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +37,8 @@ class ClusterRows:
         ``strata`` numbers strata from 0, in one row for all rows or in as many. Strata with one
         cluster are left out of a row. Its clusters are sorted, so that no floating-point sum
         depends on the order of rows of a table, which differs between a store and its publication.
+        A total that differs from 0 only by rounding is 0: else equal means of repeated values, such
+        as of .1, .2 and .3 and of .2, .2 and .2, would differ in every case.
         """
         import numpy as np
 
@@ -46,7 +49,7 @@ class ClusterRows:
         arrays = (
             np.where(used, every, count),
             np.where(used, weights, 0.0),
-            np.where(used, totals, 0.0),
+            np.where(used & (np.abs(totals) > ROUNDING * weights), totals, 0.0),
         )
         order = np.lexsort((arrays[1], arrays[2], arrays[0]), axis=-1)
         strata, weights, totals = (np.take_along_axis(array, order, 1) for array in arrays)
@@ -94,6 +97,14 @@ class ClusterRows:
         """
         import numpy as np
 
+        with np.errstate(invalid="ignore"):
+            return np.sqrt(_exact_sums(self._variances)) / self._all_weights
+
+    @cached_property
+    def _variances(self) -> Any:
+        """The part of each stratum in the variance of the weighted sum of each row."""
+        import numpy as np
+
         with np.errstate(invalid="ignore", divide="ignore"):
             centres = summed(self.strata, self.count, self.totals) / summed(
                 self.strata, self.count, self.weights
@@ -102,11 +113,10 @@ class ClusterRows:
                 self.used, self.weights * np.take_along_axis(centres, self.strata, 1), 0.0
             )
             residuals = self.totals - expected
-            rounding = _ROUNDING * (np.abs(self.totals) + np.abs(expected) + self.weights)
+            rounding = ROUNDING * (np.abs(self.totals) + np.abs(expected) + self.weights)
             squares = np.where(np.abs(residuals) > rounding, residuals, 0.0) ** 2
             factors = np.where(self._numbers > 1, self._numbers / (self._numbers - 1), 0.0)
-            of_strata = factors * summed(self.strata, self.count, squares)[:, : self.count]
-            return np.sqrt(_exact_sums(of_strata)) / self._all_weights
+            return factors * summed(self.strata, self.count, squares)[:, : self.count]
 
 
 def summed(groups: Any, count: int, values: Any) -> Any:

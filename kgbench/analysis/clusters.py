@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from kgbench.analysis.cluster_rows import ClusterRows
+from kgbench.analysis.cluster_rows import ROUNDING, ClusterRows
 from kgbench.analysis.intervals import (
     Bounds,
     Interval,
@@ -45,12 +45,18 @@ _AT_ONCE = 100_000  # clusters whose means are computed together
 def least_p(number: int) -> float:
     """Return the least p that the test of ``number`` clusters can give, whatever their values.
 
-    Of the 2^G patterns of signs, two are as far from 0 as the observed values can be.
-
     >>> least_p(5), least_p(6), least_p(10)
     (0.0625, 0.03125, 0.0)
     """
-    return 0.0 if number >= FEWEST_FOR_T else min(1.0, 2.0 ** (1 - number))
+    return 0.0 if number >= FEWEST_FOR_T else least_p_of_flips(number)
+
+
+def least_p_of_flips(number: int) -> float:
+    """Return the least p of sign flips of ``number`` clusters that are not 0.
+
+    Of the 2^G patterns of signs, two are as far from 0 as the observed values can be.
+    """
+    return min(1.0, 2.0 ** (1 - number))
 
 
 class Value(NamedTuple):
@@ -144,6 +150,11 @@ class Clusters:
         """Degrees of freedom: clusters less strata, so G - 1 in one stratum."""
         return int(self.rows.freedom[self.index])
 
+    @property
+    def supports_t(self) -> bool:
+        """Whether there are enough clusters for a t-test, and they vary."""
+        return self.number >= FEWEST_FOR_T and bool(self.error)
+
     @cached_property
     def mean(self) -> float | None:
         """The weighted mean; ``None`` without clusters."""
@@ -161,11 +172,9 @@ class Clusters:
         It is a t-test with :attr:`freedom`; below :data:`FEWEST_FOR_T` clusters, and where
         clusters do not vary, a sign-flip test of whole clusters. ``None`` without clusters.
         """
-        if self.mean is None or self.error is None:
+        if self.mean is None:
             return None
-        if self.number < FEWEST_FOR_T or self.error == 0:
-            return self._sign_flip_p()
-        return self.p_of_t
+        return self.p_of_t if self.supports_t else self._sign_flip_p()
 
     @property
     def p_of_t(self) -> float | None:
@@ -180,17 +189,24 @@ class Clusters:
         A p below the level shows equivalence (Schuirmann, J. Pharmacokinetics and Biopharmaceutics
         15, 1987). ``None`` below :data:`FEWEST_FOR_T` clusters, and where they do not vary.
         """
-        if self.mean is None or not self.error or self.number < FEWEST_FOR_T:
+        if self.mean is None or self.error is None or not self.supports_t:
             return None
         return _equivalent(self.mean, self.error, self.freedom, margin)
 
     def _sign_flip_p(self) -> float:
-        """Return p of the sign-flip test of whole clusters; exact for up to 13 clusters."""
-        totals = self.rows.totals[self.index][self.rows.used[self.index]]
-        if not totals.any():
-            return 1.0  # a shortcut for two equal models, where flipping signs changes nothing
+        """Return p of the sign-flip test of whole clusters.
 
+        It is exact for up to 13 clusters whose total is not 0 (others change nothing), and where
+        all of these have the same sign.
+        """
         import numpy as np
+
+        totals = self.rows.totals[self.index]
+        totals = totals[totals != 0]
+        least = least_p_of_flips(len(totals))
+        if len(set(np.sign(totals).tolist())) <= 1:
+            return least
+
         from scipy import stats  # type: ignore[import-untyped]
 
         test = stats.permutation_test(
@@ -201,7 +217,7 @@ class Clusters:
             n_resamples=_FLIPS,
             rng=np.random.default_rng(_SEED),
         )
-        return float(test.pvalue)
+        return max(least, float(test.pvalue))
 
     def interval(self, bounds: Bounds) -> Interval | None:
         """Return the 95 % interval of the mean, inside ``bounds`` where these have two ends.
@@ -216,9 +232,8 @@ class Clusters:
         low, high = bounds
         if self.mean is None or self.error is None or self.number < FEWEST_FOR_INTERVAL:
             return None
-        inside = low is not None and high is not None and low <= self.mean <= high
-        if not inside or low is None or high is None:
-            if self.number < FEWEST_FOR_T or self.error == 0:
+        if low is None or high is None or not self._are_inside(low, high):
+            if not self.supports_t:
                 return None
             half = half_width(self.error, self.freedom)
             return Interval(self.mean - half, self.mean + half)
@@ -231,6 +246,13 @@ class Clusters:
         share = (self.mean - low) / (high - low)
         effective = share * (1 - share) * ((high - low) / self.error) ** 2
         return wilson(self.mean, effective, t_quantile(self.freedom), low, high)
+
+    def _are_inside(self, low: float, high: float) -> bool:
+        """Return whether the means of all clusters are; published values may be outside."""
+        row = self.rows.used[self.index]
+        weights, totals = self.rows.weights[self.index][row], self.rows.totals[self.index][row]
+        slack = ROUNDING * weights
+        return bool(((low * weights - slack <= totals) & (totals <= high * weights + slack)).all())
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from itertools import combinations
 from typing import Any, NamedTuple, TypeAlias
 
 from kgbench.analysis.cluster_rows import ClusterRows, summed
-from kgbench.analysis.clusters import FEWEST_FOR_T, Clusters, least_p
+from kgbench.analysis.clusters import FEWEST_FOR_T, Clusters, least_p_of_flips
 from kgbench.analysis.estimands import Estimand
 from kgbench.analysis.score_selectors import Score
 from kgbench.analysis.significance import holm, two_sided_each
@@ -99,8 +99,8 @@ class Rivals:
     ) -> Iterator[TestedPair]:
         """Yield p and mean of the differences from each other model, as of :meth:`between`.
 
-        If ``bounded``, sign-flip tests of few clusters, which take a millisecond each, are not
-        made: p is the least that they can give.
+        If ``bounded``, sign-flip tests of differences in both directions, which take a millisecond
+        each, are not made: p is the least that they can give.
         """
         import numpy as np
 
@@ -109,18 +109,19 @@ class Rivals:
             rows = self._differences(first, others[start : start + at_once])
             with np.errstate(invalid="ignore", divide="ignore"):
                 ps = two_sided_each(rows.means / rows.errors, rows.freedom)
-            arrays = (rows.number, rows.means, rows.errors, rows.totals.any(axis=1), ps)
-            for index, (number, mean, error, differ, p) in enumerate(
+            better, worse = (rows.totals > 0).sum(axis=1), (rows.totals < 0).sum(axis=1)
+            arrays = (rows.number, rows.means, rows.errors, better, worse, ps)
+            for index, (number, mean, error, of_first, of_other, p) in enumerate(
                 zip(*(array.tolist() for array in arrays), strict=True)
             ):
                 if not number:
                     yield TestedPair(None, None)
-                elif not differ:
-                    yield TestedPair(1.0, mean)
                 elif number >= FEWEST_FOR_T and error > 0:
                     yield TestedPair(p, mean)
-                elif bounded and number < FEWEST_FOR_T:
-                    yield TestedPair(least_p(number), mean, is_bound=True)
+                elif not of_first or not of_other:
+                    yield TestedPair(least_p_of_flips(of_first + of_other), mean)
+                elif bounded:
+                    yield TestedPair(least_p_of_flips(of_first + of_other), mean, is_bound=True)
                 else:
                     yield TestedPair(Clusters(rows, index).p, mean)
 
@@ -155,14 +156,15 @@ def significantly_worse(rivals: Rivals, models: Sequence[str], alpha: float) -> 
     These are the pairs with p below ``alpha``, corrected by Holm over all pairs.
     """
     tested = _tested(rivals, models, bounded=True)
-    bounds = [pair.p for pair in tested if pair.is_bound and pair.p is not None]
-    # Holm multiplies the first of these p by their number at least. If that is not significant,
-    # neither is any of them, nor any other pair with such a p, whatever the tests would give.
-    if bounds and min(bounds) * len(bounds) < alpha:
+    corrected = holm([pair.p for pair in tested])
+    # Greater p than the bounds make no further pair significant. If no pair with a bound is, the
+    # others stay so, because they come first in Holm's order, whatever the tests would give.
+    if any(pair.is_bound and (p or 0) < alpha for pair, p in zip(tested, corrected, strict=True)):
         tested = _tested(rivals, models, bounded=False)
+        corrected = holm([pair.p for pair in tested])
     pairs = combinations(models, 2)
     worse: dict[str, set[str]] = {model: set() for model in models}
-    for (a, b), (_, mean, _), p in zip(pairs, tested, holm([p.p for p in tested]), strict=True):
+    for (a, b), (_, mean, _), p in zip(pairs, tested, corrected, strict=True):
         if p is not None and p < alpha and mean:
             better, loser = (a, b) if mean > 0 else (b, a)
             worse[better].add(loser)

@@ -97,14 +97,6 @@ class ClusterRows:
         """
         import numpy as np
 
-        with np.errstate(invalid="ignore"):
-            return np.sqrt(_exact_sums(self._variances)) / self._all_weights
-
-    @cached_property
-    def _variances(self) -> Any:
-        """The part of each stratum in the variance of the weighted sum of each row."""
-        import numpy as np
-
         with np.errstate(invalid="ignore", divide="ignore"):
             centres = summed(self.strata, self.count, self.totals) / summed(
                 self.strata, self.count, self.weights
@@ -116,7 +108,8 @@ class ClusterRows:
             rounding = ROUNDING * (np.abs(self.totals) + np.abs(expected) + self.weights)
             squares = np.where(np.abs(residuals) > rounding, residuals, 0.0) ** 2
             factors = np.where(self._numbers > 1, self._numbers / (self._numbers - 1), 0.0)
-            return factors * summed(self.strata, self.count, squares)[:, : self.count]
+            of_strata = factors * summed(self.strata, self.count, squares)[:, : self.count]
+            return np.sqrt(_exact_sums(of_strata)) / self._all_weights
 
 
 def summed(groups: Any, count: int, values: Any) -> Any:

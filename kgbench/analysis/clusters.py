@@ -203,9 +203,8 @@ class Clusters:
 
         totals = self.rows.totals[self.index]
         totals = totals[totals != 0]
-        least = least_p_of_flips(len(totals))
         if len(set(np.sign(totals).tolist())) <= 1:
-            return least
+            return least_p_of_flips(len(totals))
 
         from scipy import stats  # type: ignore[import-untyped]
 
@@ -217,7 +216,7 @@ class Clusters:
             n_resamples=_FLIPS,
             rng=np.random.default_rng(_SEED),
         )
-        return max(least, float(test.pvalue))
+        return float(test.pvalue)
 
     def interval(self, bounds: Bounds) -> Interval | None:
         """Return the 95 % interval of the mean, inside ``bounds`` where these have two ends.
@@ -225,9 +224,9 @@ class Clusters:
         It is Wilson's interval, with the effective number of values from the standard error and
         Student's t with :attr:`freedom` (Korn and Graubard 1998). Where clusters do not vary, it
         assumes that a further cluster deviates with at most the probability of Wilson's upper bound
-        for zero successes, and then lies at the end of the range. Without bounds it is Student's
-        t interval. ``None`` below :data:`FEWEST_FOR_INTERVAL` clusters, and without bounds below
-        :data:`FEWEST_FOR_T` or where clusters do not vary.
+        for zero successes, and then lies at the end of the range. Without bounds, or with clusters
+        outside of them, it is Student's t interval. ``None`` below :data:`FEWEST_FOR_INTERVAL`
+        clusters, and for Student's below :data:`FEWEST_FOR_T` or where clusters do not vary.
         """
         low, high = bounds
         if self.mean is None or self.error is None or self.number < FEWEST_FOR_INTERVAL:
@@ -248,9 +247,9 @@ class Clusters:
         return wilson(self.mean, effective, t_quantile(self.freedom), low, high)
 
     def _are_inside(self, low: float, high: float) -> bool:
-        """Return whether the means of all clusters are; published values may be outside."""
-        row = self.rows.used[self.index]
-        weights, totals = self.rows.weights[self.index][row], self.rows.totals[self.index][row]
+        """Return whether the mean of each cluster is; published values may be outside a range."""
+        used = self.rows.used[self.index]
+        weights, totals = self.rows.weights[self.index][used], self.rows.totals[self.index][used]
         slack = ROUNDING * weights
         return bool(((low * weights - slack <= totals) & (totals <= high * weights + slack)).all())
 

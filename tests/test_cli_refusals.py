@@ -167,3 +167,43 @@ def test_a_mistyped_store_is_not_made(words, empty, tmp_path, monkeypatch):
     assert f"there is no store at {place}" in str(done.exception)
     assert place.exists() == empty
     assert not empty or not list(place.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("command", "option", "values"),
+    [
+        (["analyze", "tasks"], "--task", ["RdfFriendCount-nt*", "RdfSyntax*"]),
+        (["analyze", "leaderboard"], "--model", ["careful", "careless"]),
+        (["compare"], "--model", ["careful", "careless"]),
+        (["dialogues"], "--outcome", ["failed", "answered"]),
+        (["run"], "--iterations", ["1", "2"]),
+    ],
+)
+def test_a_second_value_of_a_single_option_is_refused(store, command, option, values):
+    """No command silently uses the last of several values."""
+    words = [word for value in values for word in (option, value)]
+    done = CliRunner().invoke(app, [*command, *words, "--store", store], env={"COLUMNS": "200"})
+
+    assert done.exit_code == 2
+    assert f"{option}: given 2 times, but it has one value: give it once" in done.stderr
+
+
+def test_repeatable_options_and_flags_are_accepted_twice(store):
+    """Several values of a repeatable option, and the same flag twice, are no mistake."""
+    words = ["--task", "RdfFriendCount-turtle-1", "--task", "RdfFriendCount-nt-1"]
+    done = CliRunner().invoke(
+        app,
+        [
+            "run",
+            *words,
+            "--model",
+            "baseline:oracle",
+            "--dry-run",
+            "--json",
+            "--json",
+            "--store",
+            store,
+        ],
+    )
+
+    assert done.exit_code == 0, done.output

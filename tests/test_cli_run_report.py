@@ -30,9 +30,9 @@ def typed(tmp_path):
     return run
 
 
-def ad_hoc(typed, model, *more, task=TASK):
+def ad_hoc(typed, model, *more, task=TASK, iterations="2"):
     """Return the JSON report of a run of one model on one task without a configuration."""
-    return json.loads(typed("run", "-m", model, "-t", task, "-n", "2", "--json", *more))
+    return json.loads(typed("run", "-m", model, "-t", task, "-n", iterations, "--json", *more))
 
 
 def models_of(table):
@@ -69,7 +69,7 @@ def test_a_run_without_faults_has_nothing_to_warn_of(typed):
 def test_other_selections_are_other_runs_and_the_same_command_continues(typed):
     """A run without a configuration is named by models and tasks; more iterations continue it."""
     first, other = ad_hoc(typed, ORACLE), ad_hoc(typed, SILENT)
-    again = ad_hoc(typed, ORACLE, "-n", "3")
+    again = ad_hoc(typed, ORACLE, iterations="3")
     elsewhere = ad_hoc(typed, ORACLE, task="RdfFriendCount-nt-1")
     assert first["run"] == again["run"]
     assert again["complete"] == 3

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import shutil
 import textwrap
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum
 from pathlib import Path
@@ -15,7 +16,7 @@ from types import NoneType
 from typing import Any, NamedTuple, get_args
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperCommand, TyperGroup, TyperOption
 
 _WIDEST, _NARROWEST = 100, 60
 _NAMES = 28  # columns for option names; the help of a longer name starts on the next line
@@ -121,6 +122,20 @@ class CommandWithHelp(_HelpFormat, TyperCommand):
             error.message = error.message.removeprefix("Value error, ")
             raise
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the arguments; refuse a second value for an option that has only one.
+
+        The parser keeps the last value, so that the command would use less than it was given.
+        """
+        if not ctx.resilient_parsing:
+            _, _, given = self.make_parser(ctx).parse_args(args=list(args))
+            for param, times in Counter(given).items():
+                if times > 1 and isinstance(param, TyperOption) and _has_one_value(param):
+                    name = max(param.opts, key=len)
+                    message = f"given {times} times, but it has one value: give it once"
+                    raise typer.BadParameter(message, ctx=ctx, param_hint=name)
+        return super().parse_args(ctx, args)
+
 
 class GroupWithHelp(_HelpFormat, TyperGroup):
     """A typer command group with kgbench's help format."""
@@ -141,6 +156,10 @@ def with_help_format(app: typer.Typer) -> typer.Typer:
             group.typer_instance.info.cls = GroupWithHelp
             with_help_format(group.typer_instance)
     return app
+
+
+def _has_one_value(option: TyperOption) -> bool:
+    return not (option.multiple or option.is_flag or option.count)
 
 
 def _usage(command: Any, ctx: Any) -> str:

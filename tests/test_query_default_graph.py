@@ -3,12 +3,18 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
+import kgbench
 from kgbench.cli import app
+from kgbench.errors import QueryError
+
+ELSEWHERE = "SELECT * { SERVICE <http://127.0.0.1:9/> { ?s ?p ?o } }"
 
 
 def query(folder: Path, text: str, code: int = 0) -> str:
@@ -39,3 +45,48 @@ def test_errors_are_short(folder: Path) -> None:
     assert said == "prefix foo: is not declared (line 2)"
     said = query(folder, "SELECT * WHERE { ?s ?p ", code=1)
     assert said == "the query is not SPARQL: line 1, after 'SELECT * WHERE { ?s ?p '"
+
+
+def test_other_endpoints_are_never_asked(folder: Path) -> None:
+    """SERVICE is refused before the query runs, on the command line and in Python."""
+    refused = "SERVICE asks another endpoint: such a query is never executed; ask that endpoint"
+    assert query(folder, ELSEWHERE, code=1).startswith(refused)
+    results = kgbench.open(str(folder / "store"))
+    for ask in (results.query, results.sparql):
+        with pytest.raises(QueryError, match=refused):
+            ask(ELSEWHERE)
+    assert query(folder, 'SELECT ("SERVICE" AS ?service) {}').split() == ["service", "SERVICE"]
+    results.close()
+
+
+def test_a_query_that_is_not_utf_8_is_named(folder: Path) -> None:
+    """The message names the source and the first wrong byte."""
+    (folder / "latin.rq").write_bytes(b"ASK {} # \xff\xfe")
+    words = ["--store", str(folder / "store")]
+    from_file = CliRunner().invoke(app, ["query", str(folder / "latin.rq"), *words])
+    piped = CliRunner().invoke(app, ["query", "-", *words], input=b"\xff\xfe")
+
+    assert str(from_file.exception).endswith("latin.rq is not UTF-8 (byte 9); save it as UTF-8")
+    assert str(piped.exception).startswith("the query from standard input is not UTF-8 (byte 0)")
+
+
+@pytest.mark.parametrize(
+    ("closed", "message"),
+    [
+        ("<&-", "the query cannot be read: standard input is closed"),
+        (">&-", "the answer cannot be printed: standard output is closed"),
+    ],
+)
+def test_a_closed_stream_is_one_line(folder: Path, closed: str, message: str) -> None:
+    """A closed standard stream ends the command with a message instead of a traceback."""
+    line = f'"$0" -m kgbench query - --store "$1" {closed}'
+    done = subprocess.run(
+        ["sh", "-c", line, sys.executable, str(folder / "store")],
+        input="ASK {}",
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 1
+    assert done.stderr == f"kgbench: {message}\n"

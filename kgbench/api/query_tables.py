@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Query results as tables with Python values."""
+"""Queries that users write, and their results as tables with Python values."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pyoxigraph as ox
 from kgbench.analysis.selection import Selection, filled
 from kgbench.analysis.tables import Column, Table, Value
 from kgbench.errors import QueryError
+from kgbench.execution import lexer
 from kgbench.rdf import queries
 from kgbench.store.protocol import Store
 from kgbench.vocab import XSD
@@ -32,9 +33,19 @@ def run_declared(
     return _table(query.label, rows, (name,))
 
 
+def ask(store: Store, text: str, *, prefixed: bool = True) -> Any:
+    """Execute a query as :func:`kgbench.rdf.queries.ask` does, unless it contains SERVICE.
+
+    The engine would send parts of such a query to other machines; ``kgbench serve`` refuses it too.
+    """
+    if lexer.refusal(text) == lexer.ASKS_ELSEWHERE:
+        raise QueryError(f"{lexer.ASKS_ELSEWHERE}; ask that endpoint itself")
+    return queries.ask(store, text, prefixed=prefixed)
+
+
 def run_select(store: Store, text: str) -> Table:
     """Run a SELECT query; raises :class:`~kgbench.errors.QueryError` for other queries."""
-    answer = queries.ask(store, text)
+    answer = ask(store, text)
     if not hasattr(answer, "variables"):
         raise QueryError("only a SELECT query has a table: use sparql() for ASK and CONSTRUCT")
     return _table("Answer", answer, ())

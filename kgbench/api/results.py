@@ -190,7 +190,7 @@ class Results(Recording):
         >>> bool(kgbench.open("kgbench-results").sparql("ASK { ?run a kgb:Run }"))
         True
         """
-        from kgbench.rdf.queries import ask
+        from kgbench.api.query_tables import ask
 
         return ask(self.store, text)
 

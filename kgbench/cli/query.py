@@ -73,6 +73,7 @@ def query(
 
     The parameters passGraph and runGraph default to the graphs selected by --suite and --pass.
     """
+    from kgbench.api.query_tables import ask
     from kgbench.errors import QueryError
     from kgbench.rdf import queries
     from kgbench.store import open_reader
@@ -88,11 +89,11 @@ def query(
         if "/" in name or "." in name:
             raise QueryError(f"there is no file {name}")
         queries.load(name)  # raises an error that suggests names
+    if sys.stdout is None:
+        raise QueryError("the answer cannot be printed: standard output is closed")
     with open_reader(store) as opened:
         if declared is None:
-            text_to_run = (
-                sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8")
-            )
+            text_to_run = _read(name)
             if not text_to_run.strip():
                 raise QueryError("the query is empty")
         else:
@@ -101,8 +102,27 @@ def query(
         if text:
             typer.echo(text_to_run)
         else:
-            answer = queries.ask(opened, text_to_run, prefixed=declared is None)
+            answer = ask(opened, text_to_run, prefixed=declared is None)
             _write(answer, form, opened.iris.base, guard=guard, crlf=crlf)
+
+
+def _read(name: str) -> str:
+    """Return the text of a query from a file, or from standard input if the name is ``-``."""
+    from kgbench.errors import QueryError
+
+    if name != "-":
+        raw = Path(name).read_bytes()
+    elif sys.stdin is None:
+        raise QueryError("the query cannot be read: standard input is closed")
+    else:
+        raw = sys.stdin.buffer.read()
+    try:
+        return io.TextIOWrapper(io.BytesIO(raw), encoding="utf-8").read()
+    except UnicodeDecodeError as error:
+        source = "standard input" if name == "-" else name
+        raise QueryError(
+            f"the query from {source} is not UTF-8 (byte {error.start}); save it as UTF-8"
+        ) from None
 
 
 def _parameters(texts: list[str]) -> dict[str, list[str]]:

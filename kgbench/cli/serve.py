@@ -8,6 +8,7 @@ import re
 from collections.abc import Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, NamedTuple
+from urllib.parse import urlsplit
 
 import typer
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 TOKEN = "KGBENCH_SERVE_TOKEN"  # noqa: S105 - the name of a variable
 REVIEW_KEY = "KGBENCH_REVIEW_KEY"
 CALL_TIMEOUT = 600.0  # seconds; the TEXT2SPARQL challenge of 2025 waits as long
+OF_REVIEW = frozenset(("rubric", "of_run", "order", "task", "judged", "sample", "seed"))
+OF_TOOLS = frozenset(("graph", "stdio"))
 ORIGIN = re.compile(r"\*|null|[a-z][a-z0-9+.-]*://[A-Za-z0-9.:\[\]-]+")
 
 
@@ -46,7 +49,21 @@ def command(app: typer.Typer) -> None:
     app.command("serve")(serve)
 
 
+def _absolute(text: str | None) -> str | None:
+    """Return an option's value if it is an absolute http(s) address, as links are made from it."""
+    try:
+        parts = urlsplit(text or "http://localhost/")
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname)
+    except ValueError:
+        usable = False
+    if not usable:
+        message = f"'{text}' is not an http or https address: give one like https://example.org/"
+        raise typer.BadParameter(message)
+    return text
+
+
 def serve(
+    context: typer.Context,
     store: options.Store = None,
     *,
     host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
@@ -55,11 +72,19 @@ def serve(
     ] = 8080,
     base: Annotated[
         str | None,
-        typer.Option(metavar="IRI", help="The IRI prefix whose IRIs are served below the root."),
+        typer.Option(
+            metavar="IRI",
+            help="The IRI prefix whose IRIs are served below the root.",
+            callback=_absolute,
+        ),
     ] = None,
     public: Annotated[
         str | None,
-        typer.Option(metavar="URL", help="The public URL of the root, behind a proxy."),
+        typer.Option(
+            metavar="URL",
+            help="The public URL of the root, behind a proxy.",
+            callback=_absolute,
+        ),
     ] = None,
     cors: Annotated[
         str | None,
@@ -155,8 +180,12 @@ def serve(
 
     With --text2sparql, a model answers questions about installed data sets with queries instead.
     With --mcp, other programs, such as desktop assistants, use the store or a graph as tools. With
-    --review, people open the printed link and judge stored dialogues.
+    --review, people open the printed link and judge stored dialogues, which --rubric, --run,
+    --task, --judged, --sample, --seed and --queue select and order.
     """
+    for mode, chosen, needing in (("--review", review, OF_REVIEW), ("--mcp", mcp, OF_TOOLS)):
+        if not chosen:
+            _refuse_given(context, needing, mode)
     if text2sparql is not None:
         _serve_question_answering(text2sparql, host, port, public, store)
         return
@@ -183,9 +212,6 @@ def serve(
     if cors is not None and not ORIGIN.fullmatch(cors):
         message = f"{cors!r} is not an origin: give * or scheme and host, as https://example.org"
         raise ConfigurationError([Finding("kgbench serve", "/cors", message)])
-    if (graph is not None or stdio) and not mcp:
-        flag = "/graph" if graph is not None else "/stdio"
-        raise ConfigurationError([Finding("kgbench serve", flag, "it needs --mcp")])
     location = store or default_location()
     if graph is None:
         embedded_only(location, "serving")
@@ -208,6 +234,14 @@ def serve(
         _serve_tools(settings, graph, host, port, stdio=stdio)
         return
     start(settings, host, port)
+
+
+def _refuse_given(context: typer.Context, names: frozenset[str], needed: str) -> None:
+    """Refuse options that the command line gives, but that have an effect only with ``needed``."""
+    for param in context.command.params:
+        source = context.get_parameter_source(param.name or "")
+        if param.name in names and source is not None and source.name == "COMMANDLINE":
+            raise typer.BadParameter(f"it needs {needed}", param_hint=max(param.opts, key=len))
 
 
 def _serve_tools(

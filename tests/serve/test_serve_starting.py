@@ -102,3 +102,30 @@ def test_remote_store_is_not_served(stand):
 
     assert isinstance(done.exception, StoreError)
     assert stand == []
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--run", "x"], "--run: it needs --review"),
+        (["--task", "Rdf*"], "--task: it needs --review"),
+        (["--judged", "a*"], "--judged: it needs --review"),
+        (["--rubric", "correctness"], "--rubric: it needs --review"),
+        (["--queue", "random"], "--queue: it needs --review"),
+        (["--sample", "3"], "--sample: it needs --review"),
+        (["--mcp", "--seed", "0"], "--seed: it needs --review"),
+        (["--graph", "g.ttl"], "--graph: it needs --mcp"),
+        (["--review", "--stdio"], "--stdio: it needs --mcp"),
+        (["--base", "foo"], "'--base': 'foo' is not an http or https address"),
+        (["--public", "foo"], "'--public': 'foo' is not an http or https address"),
+        (["--review", "--public", "http://[x"], "'--public': 'http://[x' is not an http or https"),
+    ],
+)
+def test_options_without_effect_are_refused(result_store, stand, monkeypatch, words, message):
+    """An option of another mode, or an address that links cannot be made from, is wrong usage."""
+    monkeypatch.setenv("COLUMNS", "200")
+    done = serve("--store", result_store, "--port", "0", *words)
+
+    assert done.exit_code == 2
+    assert message in done.stderr
+    assert stand == []

@@ -74,6 +74,27 @@ def test_why_tells_of_invalidated_dialogues(place):
     assert "every other planned dialogue is complete" in said
 
 
+def test_a_run_does_not_count_invalidated_dialogues(place):
+    """A run and its estimate have the numbers of status, and say how to run the dialogues again."""
+    hint = "Invalidated dialogues run again with --redo-invalidated."
+    command = ("run", *SELECTED, "-n", "4")
+    (state,) = json.loads(kgbench("status", "--json").output)
+    kgbench("invalidate", state["run"], "--reason", "a test", "--by", "me")
+    said = kgbench(*command).output
+    told = json.loads(kgbench(*command, "--json").output)
+    planned = kgbench(*command, "--dry-run").output
+    redo = json.loads(kgbench(*command, "--dry-run", "--redo-invalidated", "--json").output)
+    (state,) = json.loads(kgbench("status", "--json").output)
+
+    assert "0 of 8 dialogues complete (0 now)" in said
+    assert "  8 dialogues invalidated and not counted" in said
+    assert hint in said
+    assert (told["complete"], told["invalidated"]) == (0, 8)
+    assert (state["complete"], state["invalid"]) == (0, 8)
+    assert f"8 dialogues invalidated and not counted. {hint}" in planned
+    assert (redo["invalidated"], redo["dialogues_to_do"]) == (0, 8)
+
+
 def test_a_configuration_to_compare_with_needs_a_why(place, tmp_path):
     """``--config`` without ``--why`` is refused, because it has no effect."""
     refused = kgbench("status", "--config", tmp_path / "c.yaml")

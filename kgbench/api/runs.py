@@ -32,8 +32,9 @@ _log = logging.getLogger("kgbench.api")
 class Run:
     """Results of a run: leaderboard, outcomes, warnings and failures.
 
-    ``planned``, ``complete`` and ``failed`` count dialogues. ``outcomes`` counts the answers of
-    each model (its name) by outcome. ``warnings`` are about models with many unusable answers.
+    ``planned``, ``complete``, ``invalidated`` and ``failed`` count dialogues; invalidated ones are
+    not complete. ``outcomes`` counts the answers of each model (its name) by outcome. ``warnings``
+    are about models with many unusable answers.
     ``worst`` are the dialogues with the lowest scores. ``limit`` is the limit that stopped the run,
     if any. ``failures`` counts error messages of connectors.
     """
@@ -50,11 +51,12 @@ class Run:
     outcomes: Mapping[str, Mapping[str, int]]
     warnings: tuple[str, ...]
     worst: tuple[ScoredDialogue, ...]
+    invalidated: int = 0
 
     @property
     def finished(self) -> bool:
-        """Whether every planned dialogue is complete."""
-        return self.complete == self.planned
+        """Whether every planned dialogue is complete; it may have been invalidated since."""
+        return self.complete + self.invalidated == self.planned
 
     def _repr_html_(self) -> str:
         """Return the run as HTML for a notebook; recorded text is escaped."""
@@ -97,7 +99,7 @@ def _results(store: Store, progress: Progress) -> Run:
         iri=progress.run,
         name=run.label,
         planned=progress.planned,
-        complete=progress.before + progress.complete,
+        complete=progress.valid,
         failed=progress.failed,
         interrupted=progress.interrupted,
         limit=progress.limit,
@@ -106,6 +108,7 @@ def _results(store: Store, progress: Progress) -> Run:
         outcomes={model: dict(counts) for model, counts in results.outcomes.items()},
         warnings=tuple(results.warnings()),
         worst=tuple(results.worst),
+        invalidated=progress.invalidated,
     )
 
 

@@ -13,6 +13,7 @@ import typer
 from kgbench.analysis.run_totals import tokens, usd
 from kgbench.analysis.tables import Column, Kind, Table
 from kgbench.cli.messages import count
+from kgbench.cli.run_report import REDO
 
 if TYPE_CHECKING:
     from kgbench.analysis.planning import Detectable
@@ -27,12 +28,14 @@ def print_estimate(
     run: str | None,
     *,
     endpoint: bool,
+    redo_invalidated: bool,
     json_: bool,
 ) -> None:
     """Print the estimate for ``plan``.
 
     ``run`` names the run to continue; ``""`` is the newest run with the plan's name, ``None`` a new
-    run. ``endpoint`` says whether a SPARQL endpoint was given.
+    run. ``endpoint`` says whether a SPARQL endpoint was given, ``redo_invalidated`` whether
+    invalidated dialogues run again.
     """
     from kgbench.analysis.rendering import render
     from kgbench.config.specs import WITHOUT_PROVIDER
@@ -44,7 +47,7 @@ def print_estimate(
         if model.connector not in WITHOUT_PROVIDER:
             require(model)
 
-    complete = set() if run is None else _complete(plan, location, run)
+    complete, invalidated = _complete(plan, location, run, redo=redo_invalidated)
     plan_exercises = _planned_exercises(plan, location, endpoint=endpoint)
     models = list(model_estimates(plan, complete, declared(plan.prices), plan_exercises.exercises))
     left_out = [*plan.passed_over, *plan_exercises.passed_over]
@@ -56,6 +59,7 @@ def print_estimate(
             "tasks": list(plan_exercises.exercises),
             "passed_over": left_out,
             "dialogues": sum(forecast.planned for forecast in models),
+            "invalidated": invalidated,
             "dialogues_to_do": sum(forecast.dialogues for forecast in models),
             "rule": RULE,
             "models": [_entry(forecast) for forecast in models],
@@ -65,6 +69,8 @@ def print_estimate(
         return
     for passed_over in left_out:
         typer.echo(f"passed over: {passed_over}")
+    if invalidated:
+        typer.echo(f"{count(invalidated, 'dialogue')} invalidated and not counted. {REDO}")
     typer.echo(render(_table(plan, models, f"Estimated: {RULE}."), "table"), nl=False)
     if detectable is not None and detectable.difference is None:
         typer.echo(
@@ -161,25 +167,36 @@ def _planned_exercises(plan: Plan, location: str | None, *, endpoint: bool) -> P
         return stored_exercises(store, plan, endpoint=endpoint)
 
 
-def _complete(plan: Plan, location: str | None, run: str) -> set[str]:
-    """Return the digests of the plan's complete dialogues in the store; empty without a store."""
+def _complete(
+    plan: Plan, location: str | None, run: str | None, *, redo: bool
+) -> tuple[set[str], int]:
+    """Return the digests of the complete dialogues of ``run``, which would not run again.
+
+    The number counts the invalidated ones among them; with ``redo``, these are not complete. A new
+    run has none, and neither has a store that does not exist.
+    """
     from kgbench.engine import run_to_continue
     from kgbench.errors import StoreError
     from kgbench.record import reading
     from kgbench.store import open_reader
 
+    if run is None:
+        return set(), 0
     try:
         reader = open_reader(location)
     except StoreError:
         if run:
             raise
-        return set()
+        return set(), 0
     with reader as store:
         info = reading.find_run(store, run) if run else run_to_continue(store, plan)
         if info is None:
-            return set()
+            return set(), 0
         states = reading.dialogue_states(store, info.graph)
-        return {digest for digest, state in states.items() if state.complete}
+        complete = {digest for digest, state in states.items() if state.complete}
+        invalid = reading.invalid(store, info.graph)
+        invalidated = {digest for digest in complete if states[digest].iri in invalid}
+        return (complete - invalidated, 0) if redo else (complete, len(invalidated))
 
 
 def _entry(forecast: ModelEstimate) -> dict[str, Any]:

@@ -173,7 +173,14 @@ def run(
 
         run_name = None if new else run_id or ""
         plan = _plan(config, store, overrides)
-        print_estimate(plan, store, run_name, endpoint=endpoint is not None, json_=json_)
+        print_estimate(
+            plan,
+            store,
+            run_name,
+            endpoint=endpoint is not None,
+            redo_invalidated=redo_invalidated,
+            json_=json_,
+        )
         return
     with make_executor(executor) as judges:
         plan = _plan(config, store, overrides)

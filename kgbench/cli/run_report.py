@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from kgbench.model import Plan
     from kgbench.store.protocol import Store
 
+REDO = "Invalidated dialogues run again with --redo-invalidated."
 _LISTED = 5
 
 
@@ -48,7 +49,8 @@ def report(
             "name": run.label,
             "store": store.location,
             "planned": progress.planned,
-            "complete": progress.before + progress.complete,
+            "complete": progress.valid,
+            "invalidated": progress.invalidated,
             "failed": progress.failed,
             "left_open": progress.left_open,
             "recovered": progress.recovered,
@@ -79,7 +81,9 @@ def report(
         typer.echo(
             f"Stopped by {progress.limit}; raise the limit and repeat the command to continue."
         )
-    elif not progress.finished:
+    if progress.invalidated:
+        typer.echo(REDO)
+    if progress.limit is None and not progress.finished:
         typer.echo("Repeat the command to continue this run.")
 
 
@@ -103,9 +107,11 @@ def _print_results(results: RunResults, location: str | None) -> None:
 def tell_progress(store: Store, progress: Progress) -> None:
     """Print how many dialogues are complete, and why others are not."""
     typer.echo(
-        f"{progress.before + progress.complete:,} of {count(progress.planned, 'dialogue')} complete"
+        f"{progress.valid:,} of {count(progress.planned, 'dialogue')} complete"
         f" ({progress.complete:,} now), {progress.failed:,} failed, {count(progress.calls, 'call')}"
     )
+    if progress.invalidated:
+        typer.echo(f"  {count(progress.invalidated, 'dialogue')} invalidated and not counted")
     for passed_over in progress.passed_over:
         typer.echo(f"passed over: {passed_over}")
     if progress.left_open:

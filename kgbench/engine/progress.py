@@ -34,8 +34,9 @@ class Wait:
 class Progress:
     """The counts of a session.
 
-    ``before`` dialogues were complete when it began; ``left_open`` ones failed in an earlier
-    session and are not retried, as requested. ``awaited`` answers are under way in batches.
+    ``before`` dialogues were complete when it began; of these, ``invalidated`` ones do not count
+    and are not run again, as requested. ``left_open`` ones failed in an earlier session and are not
+    retried, as requested. ``awaited`` answers are under way in batches.
     ``recovered`` answers had been received by an earlier session and were not requested again;
     ``unclaimed`` ones are in the write-ahead log and belong to no dialogue of this session. Tokens
     and ``cost`` (USD) are this session's; ``unpriced`` names the models without a price. ``waits``
@@ -46,6 +47,7 @@ class Progress:
     run: str
     planned: int
     before: int = 0
+    invalidated: int = 0
     complete: int = 0
     failed: int = 0
     left_open: int = 0
@@ -67,8 +69,13 @@ class Progress:
     began: float = field(default_factory=time.monotonic)
 
     @property
+    def valid(self) -> int:
+        """The number of complete dialogues whose results count."""
+        return self.before + self.complete - self.invalidated
+
+    @property
     def finished(self) -> bool:
-        """Whether every planned dialogue is complete."""
+        """Whether every planned dialogue is complete; it may have been invalidated since."""
         return self.before + self.complete == self.planned
 
     @property

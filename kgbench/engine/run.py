@@ -275,6 +275,7 @@ class _Work:
             state = self._run_state.states.get(planned.digest)
             if state is not None and state.complete:
                 self._progress.before += 1
+                self._progress.invalidated += state.iri in self._run_state.invalidated
             elif state is not None and state.iri in self._run_state.closed:
                 self._progress.left_open += 1
             elif setup.label not in self._progress.stopped_models:

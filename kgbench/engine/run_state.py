@@ -21,12 +21,13 @@ class RunState:
     """The content of a run's graph at the beginning of a session.
 
     ``states`` are the current dialogues by their identity (digest), ``closed`` the IRIs of
-    dialogues that are not continued, ``invalid`` the number of invalidated dialogues per identity,
-    ``usage`` the tokens by model IRI.
+    dialogues that are not continued, ``invalidated`` those of invalidated ones, ``invalid`` the
+    number of invalidated dialogues per identity, ``usage`` the tokens by model IRI.
     """
 
     states: Mapping[str, DialogueState]
     closed: Collection[str]
+    invalidated: Collection[str]
     invalid: Mapping[str, int]
     usage: Mapping[str, accounts.Usage]
 
@@ -52,7 +53,7 @@ class RunState:
 def load_run_state(store: Store, settings: Settings) -> RunState:
     """Read the state of the run that ``settings`` continue; it is empty for a new run."""
     if settings.run is None:
-        return RunState({}, (), {}, {})
+        return RunState({}, (), (), {}, {})
     graph = settings.run.graph
     states = reading.all_states(store, graph)
     invalidated = reading.invalid(store, graph)
@@ -66,4 +67,5 @@ def load_run_state(store: Store, settings: Settings) -> RunState:
         if not (settings.redo_invalidated and group[-1].iri in invalidated)
     }
     failed = () if settings.retry_errors else accounts.failed_dialogues(store, graph)
-    return RunState(current, {*invalidated, *failed}, invalid, accounts.usage(store, graph))
+    closed = {*invalidated, *failed}
+    return RunState(current, closed, invalidated, invalid, accounts.usage(store, graph))

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from kgbench.cli import build_app
 from kgbench.errors import QueryError
 from kgbench.vocab import DCTERMS, PROV, XSD
 from tests.analysis_store import altered, small
+from tests.readme import README
 
 #: The variances of published LLM-KG-Bench 3 results, and a correlation for planning.
 PUBLISHED = Variances(between=0.0286, within=0.0107, correlation=0.5)
@@ -311,9 +313,13 @@ def test_command_line_plans_from_results_and_declarations(tmp_path):
         sorted((p.name, p.stat().st_mtime_ns) for p in folder.rglob("*") if p.is_file()) == before
     )
 
-    said = runner.invoke(app, ["plan", "--detect", "0.2", "--store", str(folder)])
+    wide = {"COLUMNS": "200"}
+    said = runner.invoke(app, ["plan", "--detect", "0.2", "--store", str(folder)], env=wide)
     assert said.exit_code == 2
-    assert "--from" in said.output
+    assert "such as --from kgbench-1, or give --between and --within" in said.output
+    (shown,) = re.findall(r"`kgbench (plan [^`]*)`", README.read_text("utf-8"))
+    said = runner.invoke(app, [*shown.split(), "--store", str(folder)])
+    assert said.exit_code == 0, said.output
     refused = runner.invoke(app, [*asked[:4], "nothing", *asked[5:]])
     assert isinstance(refused.exception, QueryError)
     assert "'nothing' is neither a suite nor a run" in str(refused.exception)

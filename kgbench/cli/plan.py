@@ -21,7 +21,11 @@ def plan(
     *,
     detect: Annotated[
         float,
-        typer.Option("--detect", metavar="DIFFERENCE", help="The difference of means to detect."),
+        typer.Option(
+            "--detect",
+            metavar="DIFFERENCE",
+            help="The difference of means to detect; needs --from, or --between and --within.",
+        ),
     ],
     power: Annotated[
         float, typer.Option("--power", help="The probability of detecting it if it exists.")
@@ -83,7 +87,8 @@ def plan(
     if from_ is None:
         if between is None or within is None:
             raise typer.BadParameter(
-                "name results to estimate variances from, or give --between and --within",
+                "variances are needed: name a suite or run with results to estimate them from, "
+                "such as --from kgbench-1, or give --between and --within",
                 param_hint="--from",
             )
         table = planning.plan(claim, declared, repetitions=counts)

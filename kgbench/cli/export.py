@@ -24,7 +24,7 @@ Run = Annotated[
     str | None,
     typer.Argument(
         metavar="RUN",
-        help="A run's id, IRI or label; default: the newest.",
+        help="A run's id, IRI or label; default: the newest that is not of judges.",
         autocompletion=completion.runs,
     ),
 ]
@@ -139,7 +139,8 @@ def prov(
         str | None,
         typer.Argument(
             metavar="[RUN|DIALOGUE]",
-            help="A run's id, IRI or label, or a dialogue's IRI; default: the newest run.",
+            help="A run's id, IRI or label, or a dialogue's IRI; default: the newest run that is "
+            "not of judges.",
             autocompletion=completion.runs,
         ),
     ] = None,
@@ -335,14 +336,14 @@ def eee(
     from kgbench import files
     from kgbench.exports import every_eval_ever, every_eval_samples
     from kgbench.exports.judge_scores import judge_cells
-    from kgbench.record import reading
+    from kgbench.exports.outgoing_run import selected_run
     from kgbench.store import open_reader
 
     level = options.Redact.GOLD if samples else options.Redact.ANSWERS
     wanted = export_options.run_selection(run, choice, level, unprotected)
     results = export_options.read(wanted, store)
     with open_reader(store) as opened:
-        judged = judge_cells(opened, results, reading.find_run(opened, wanted.run).iri)
+        judged = judge_cells(opened, results, selected_run(opened, wanted).iri)
     now = datetime.now(UTC)
     records = every_eval_ever.records(results, organisation, str(relation), now, judged)
     detailed = every_eval_samples.with_samples(results, records) if samples else {}

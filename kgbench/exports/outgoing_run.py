@@ -15,6 +15,7 @@ import pyoxigraph as ox
 
 from kgbench.errors import PublicationRefused, StoreError
 from kgbench.exports.statement_index import StatementIndex
+from kgbench.judges.dialogues import newest_judgeable_run
 from kgbench.model import Dialogue, Evaluation
 from kgbench.pages.snapshot import MemoryView
 from kgbench.publish.addresses import Addresses
@@ -34,7 +35,7 @@ from kgbench.vocab import DCTERMS, KGB, PROV, SKOS
 
 @dataclass(frozen=True, slots=True)
 class ExportRequest:
-    """The run to export (IRI, id or label; by default the newest), and options.
+    """The run to export (IRI, id or label; by default the newest not of judges), and options.
 
     ``choice`` is ``first``, ``latest`` or the IRI of an evaluation pass. ``level`` is the level of
     redaction; ``None`` leaves out reference answers, and all texts of protected suites.
@@ -169,7 +170,7 @@ def read(store: Store, wanted: ExportRequest) -> OutgoingRun:
             store.iris.base, store.iris.base, veil=DigestVeil(commitments(store.location))
         )
         wanted = replace(wanted, dialogue=addresses_.original(wanted.dialogue))
-    info = _run_of(store, wanted)
+    info = selected_run(store, wanted)
     level = _level(store, info, wanted)
     passes = _passes(store, info, wanted.choice)
     database = ox.Store()
@@ -226,7 +227,14 @@ def _as_published(
         yield quad
 
 
-def _run_of(store: Store, wanted: ExportRequest) -> RunInfo:
+def selected_run(store: Store, wanted: ExportRequest) -> RunInfo:
+    """Return the run to export; by default the newest that is not a run of judges.
+
+    Raises :class:`~kgbench.errors.StoreError` or :class:`~kgbench.errors.TaskError` if there is
+    none.
+    """
+    if wanted.run is None and wanted.dialogue is None:
+        return newest_judgeable_run(store)
     if wanted.dialogue is None:
         return reading.find_run(store, wanted.run)
     for run in reading.runs(store):

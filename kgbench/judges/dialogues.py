@@ -42,8 +42,10 @@ class JudgeableDialogue:
 def newest_judgeable_run(store: Store) -> RunInfo:
     """Return the newest run that is not a run of judges.
 
-    Raises :class:`~kgbench.errors.TaskError` if there is none.
+    Raises :class:`~kgbench.errors.TaskError` if there is none, and
+    :class:`~kgbench.errors.StoreError` for a store without runs.
     """
+    reading.find_run(store, None)
     for run in reading.runs(store):
         if run.suite not in suites_of_judgements():
             return run

@@ -90,6 +90,20 @@ def test_the_command_writes_them(place, tmp_path):
     )
 
 
+def test_the_run_that_was_judged_is_exported_by_default(place, tmp_path):
+    """Without RUN, the newest run that is not of judges is exported, with the judges' results."""
+    with open_reader(place) as store:
+        assert read(store, ExportRequest()).info == newest_judgeable_run(store)
+    call("export", "eee", "--store", place, "-o", tmp_path / "eee")
+    found = [json.loads(path.read_text()) for path in (tmp_path / "eee").rglob("*.json")]
+
+    assert any(
+        "llm_scoring" in result["metric_config"]
+        for record in found
+        for result in record["evaluation_results"]
+    )
+
+
 def test_pages_of_dialogues_show_judges(place):
     """A dialogue has rubric, verdict, reason, cost and position; the judge's page links back."""
     database = ox.Store()

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 
 import pytest
@@ -10,6 +11,7 @@ from typer.testing import CliRunner
 
 from kgbench import config
 from kgbench.cli import app
+from kgbench.engine import Settings, StopSignal, run_plan
 from kgbench.record import Recorder, batches, reading
 from kgbench.store import open_store
 
@@ -93,6 +95,21 @@ def test_a_run_does_not_count_invalidated_dialogues(place):
     assert (state["complete"], state["invalid"]) == (0, 8)
     assert f"8 dialogues invalidated and not counted. {hint}" in planned
     assert (redo["invalidated"], redo["dialogues_to_do"]) == (0, 8)
+
+
+def test_dialogues_that_were_not_begun_are_counted(place):
+    """An interrupted run says how much of its plan was not begun, and how to continue."""
+    plan = config.quick_start(tasks=[LABEL], models=["baseline:oracle"], iterations=3)
+    stop = StopSignal()
+    stop.request()
+    with open_store(str(place)) as store:
+        asyncio.run(run_plan(store, plan, Settings(executor="local:1"), stop=stop))
+    newest, complete = kgbench("status").output.split("baseline:oracle,", 1)
+
+    assert "  0 of 3 dialogues complete, 0 open, 3 not begun\n" in newest
+    assert "unless the run is under way, repeat its command to continue it" in newest
+    assert "  8 of 8 dialogues complete, 0 open\n" in complete
+    assert "repeat its command" not in complete
 
 
 def test_a_configuration_to_compare_with_needs_a_why(place, tmp_path):

@@ -178,8 +178,13 @@ def _print(state: dict[str, Any]) -> None:
     )
     echo_visible(
         f"  {state['complete']:,} of {count(state['planned'], 'dialogue')} complete, "
-        f"{state['open']:,} open"
+        f"{state['open']:,} open{_absent(state)}"
     )
+    if state["missing"] > state["invalid"]:
+        echo_visible(
+            "  unless the run is under way, repeat its command to continue it "
+            "(reasons: kgbench status --why)"
+        )
     if state["waiting"]:
         echo_visible(
             f"  {count(state['waiting'], 'reply', 'replies')} in the write-ahead log and not in "
@@ -207,6 +212,14 @@ def _print(state: dict[str, Any]) -> None:
         echo_visible(f"    {failure['calls']} x {failure['model']}: {failure['error']}")
     if "why" in state:
         _print_why(state["why"])
+
+
+def _absent(state: dict[str, Any]) -> str:
+    """Return in words how many planned dialogues are neither complete nor open."""
+    absent = state["missing"] - state["open"]
+    if absent <= 0:
+        return ""
+    return f", {absent:,} {'not begun or invalidated' if state['invalid'] else 'not begun'}"
 
 
 def _moment(text: str) -> str:

@@ -298,3 +298,7 @@ def test_command(tmp_path):
     refused = kgbench("analyze", "agreement", "--biases", "--by", "task")
     assert refused.exit_code != 0
     assert kgbench("judge", "--rubric", "correctness").exit_code == 2
+    for words in (["some-run"], ["-m", "baseline:oracle"], ["--task", "Rdf*"], ["--judged", "a"]):
+        refused = kgbench("judge", *words)
+        assert refused.exit_code == 2
+        assert "--rubric: name the rubric to judge by" in refused.output

@@ -91,6 +91,10 @@ def judge(
     from kgbench.run_selection import Selection
     from kgbench.store import open_existing
 
+    if rubric is None and (run is not None or model or task or judged):
+        raise typer.BadParameter(
+            "name the rubric to judge by; kgbench judge alone lists them", param_hint="--rubric"
+        )
     if rubric is None:
         _list_rubrics(json_=json_)
         return

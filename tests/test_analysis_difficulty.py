@@ -94,6 +94,18 @@ def test_an_empty_table_has_no_figure(name: str, tmp_path: Path) -> None:
     assert not (tmp_path / "plots").exists()
 
 
+def test_a_note_about_columns_is_no_reason_for_an_empty_figure(tmp_path: Path) -> None:
+    """An empty leaderboard is refused with the reason, not with its first note."""
+    pytest.importorskip("matplotlib")
+    place = ("--store", tmp_path / "store")
+    command("run", "-m", ORACLE, "-t", TASKS[-1], "-n", 1, *place)
+    (state,) = json.loads(command("status", "--json", *place))
+    command("invalidate", state["run"], "--reason", "a test", "--by", "me", *place)
+
+    with pytest.raises(QueryError, match="nothing to draw: the selection has no scores that count"):
+        command("plot", "leaderboard", *place, "--out", tmp_path / "plots")
+
+
 @pytest.mark.slow
 def test_cells_are_explained(store: Path) -> None:
     """An explanation of a mean has its query and its dialogues."""

@@ -27,6 +27,7 @@ from kgbench.store.templates import fill
 
 _log = logging.getLogger("kgbench.store")
 _DEADLOCKS = 20  # attempts at an update that the server refuses for a temporary reason
+_QUOTED = 200  # characters of a reply in a message about access
 _MARK = "__exact"
 _GRAPH_FORMS = ("CONSTRUCT", "DESCRIBE")
 UNREADABLE = (SyntaxError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
@@ -254,9 +255,11 @@ class Client:
         if 200 <= status < 300:  # noqa: PLR2004 - servers use any status of success
             return
         if status in (401, 403):
+            text = self._clean(answer.text())[:_QUOTED]
+            said = "" if not text or text.startswith("<") else f", saying '{text}'"  # no pages
             raise StoreError(
-                f"the server at {place} denies access (status {status}): set {USER} and "
-                f"{PASSWORD}, or {TOKEN}, to what it accepts"
+                f"the server at {place} denies access (status {status}){said}: if it needs "
+                f"credentials, set {USER} and {PASSWORD}, or {TOKEN}, to what it accepts"
             )
         if 300 <= status < 400:  # noqa: PLR2004
             to = self._clean(answer.headers.get("location", "nowhere"))

@@ -31,7 +31,8 @@ class Proxy:
     ``before``: the connection is cut, the request lost. ``after``: the request is executed, and the
     connection cut instead of a response. ``half``: cut in the middle of the response. ``busy``:
     503. ``late``: cut, and executed only after two more requests. ``guard`` may answer instead:
-    it gets a request's method, target and headers, and returns a status with headers, or ``None``.
+    it gets a request's method, target and headers, and returns a status with headers (and a body),
+    or ``None``.
     ``change`` may alter the headers of a response.
     """
 
@@ -83,8 +84,8 @@ class Proxy:
         for one in due:
             self._pass(*one)
         if refusal:
-            status, said = refusal
-            self._answer(request, status, said, b"")
+            status, said, *content = refusal
+            self._answer(request, status, said, b"".join(content))
         elif kind == BUSY:
             self._answer(request, 503, {"Retry-After": "0"}, b"come back")
         elif kind == BEFORE:

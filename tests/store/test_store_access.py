@@ -153,6 +153,23 @@ def test_refusals_say_what_to_set_and_show_no_secret(remote, monkeypatch, guard,
     assert "wr0ng" not in str(error.value)
 
 
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        (b"this server is\n read-only", "(status 403), saying 'this server is read-only': if"),
+        (b"<html><p>no</p></html>", "(status 403): if it needs credentials"),
+        (b"x" * 5_000, f", saying '{200 * 'x'}': if"),
+    ],
+)
+def test_refusals_quote_the_server(in_process, body, said):
+    """The reply's text is quoted on one line and shortened; pages of HTML are left out."""
+    guard = Proxy(in_process, guard=lambda *_: (403, {}, body))
+    with guard as proxy, pytest.raises(StoreError) as error:
+        open_store(proxy.url)
+
+    assert said in str(error.value)
+
+
 # --- locations ------------------------------------------------------------------------------
 
 

@@ -63,6 +63,18 @@ def test_options_are_grouped_and_say_what_they_take():
     assert "Or set KGBENCH_STORE." in " ".join(text.replace("│", " ").split())
 
 
+@pytest.mark.parametrize(
+    ("path", "formats"),
+    [
+        (("analyze", "tasks"), "table, csv, json, xlsx, markdown, latex"),
+        (("query",), "table, json, csv, tsv, xml, turtle"),
+    ],
+)
+def test_formats_are_listed(path, formats):
+    """The help of --format names each format, also if its text mentions some of them."""
+    assert f"One of {formats}." in " ".join(helped(path).replace("│", " ").split())
+
+
 @pytest.mark.parametrize("columns", ["20", "60", "100", "300"])
 def test_help_fits_narrow_and_wide_terminals(columns):
     """Help is never wider than 100 columns, and remains readable on narrow terminals."""

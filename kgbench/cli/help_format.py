@@ -253,7 +253,7 @@ def _description(param: Any) -> str:
     text = " ".join((getattr(param, "help", None) or "").split())
     more = []
     choices = _choices(param)
-    if choices and "|".join(choices) not in _metavar(param) and choices[0] not in text:
+    if "|".join(choices) not in _metavar(param) and not all(name in text for name in choices):
         more.append(f"One of {', '.join(choices)}.")
     if bounds := _bounds(getattr(param, "min", None), getattr(param, "max", None)):
         more.append(f"{bounds}.")

@@ -10,7 +10,8 @@ from enum import StrEnum
 from typing import Any, TypeAlias
 
 from kgbench.characters import spreadsheet_safe
-from kgbench.errors import ResourceError
+from kgbench.errors import QueryError, ResourceError
+from kgbench.nearest import nearest
 
 Value: TypeAlias = str | int | float | bool | None
 
@@ -60,11 +61,13 @@ class Table:
     def column(self, name: str) -> list[Value]:
         """Return the values of one column, from the first row to the last.
 
+        Raises :class:`~kgbench.errors.QueryError`, with the nearest names, if there is none.
+
         >>> results = kgbench.open("kgbench-results")
         >>> results.leaderboard().column("rank")
         [1, 2]
         """
-        index = self.names.index(name)
+        index = self._index(name)
         return [row[index] for row in self.rows]
 
     def where(self, name: str, value: Value) -> Table:
@@ -74,8 +77,13 @@ class Table:
         >>> len(results.tasks().where("model", "baseline:oracle"))
         6
         """
-        index = self.names.index(name)
+        index = self._index(name)
         return replace(self, rows=tuple(row for row in self.rows if row[index] == value))
+
+    def _index(self, name: str) -> int:
+        if name not in self.names:
+            raise QueryError(f"the table has no column '{name}': {nearest(name, self.names)}")
+        return self.names.index(name)
 
     def spreadsheet_safe(self) -> tuple[Table, int]:
         """Return the table without text that a spreadsheet would execute.

@@ -11,6 +11,7 @@ from kgbench.analysis.tables import Table
 from kgbench.api.analysis_methods import analysis_method
 from kgbench.api.connection import Connection
 from kgbench.api.recording import Recording
+from kgbench.errors import QueryError
 from kgbench.store.protocol import Store
 
 if TYPE_CHECKING:
@@ -45,6 +46,11 @@ class Results(Recording):
     ) -> None:
         self._connection = connection
         selectors = {"suite": suite, "choice": choice, "run": run, "tasks": tasks, "models": models}
+        for name, value in selectors.items():
+            if value is not None and not isinstance(value, str):
+                raise QueryError(
+                    f"{name} is one text or glob, not {value!r}: select once for each of several"
+                )
         self._chosen: dict[str, Any] = selectors
 
     # --- what counts ----------------------------------------------------------------------
@@ -176,7 +182,6 @@ class Results(Recording):
         ((1,),)
         """
         from kgbench.api.query_tables import run_declared, run_select
-        from kgbench.errors import QueryError
 
         if len(name.split()) == 1:
             return run_declared(self.store, name, parameters, lambda: self.selection)

@@ -186,11 +186,26 @@ def licence(text: str) -> str:
     """
     if text.startswith(("http://", "https://")):
         return _iri(text, "licence")
-    if not _SPDX.fullmatch(text):
+    identifier = _spdx_identifier(text)
+    if identifier is None:
         raise PublicationRefused(
-            f"'{text}' is neither the IRI nor the SPDX identifier of a licence (such as CC-BY-4.0)"
+            f"'{text}' is neither the IRI nor the SPDX identifier of a licence (such as CC-BY-4.0; "
+            "https://spdx.org/licenses/ lists all)"
         )
-    return f"https://spdx.org/licenses/{text}"
+    return f"https://spdx.org/licenses/{identifier}"
+
+
+def _spdx_identifier(text: str) -> str | None:
+    """Return the identifier with the case of the SPDX list, or ``None`` if it is not in it."""
+    from packaging.licenses import InvalidLicenseExpression, canonicalize_license_expression
+
+    # Expressions and references to other documents are valid for packages, but have no page.
+    if not _SPDX.fullmatch(text) or text.lower().startswith("licenseref-") or text.endswith("+"):
+        return None
+    try:
+        return canonicalize_license_expression(text)
+    except InvalidLicenseExpression:
+        return None
 
 
 def agent(text: str) -> Agent:

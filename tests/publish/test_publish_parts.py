@@ -71,6 +71,14 @@ def test_licences_that_are_no_iris_are_refused(text):
         description.licence(text)
 
 
+@pytest.mark.parametrize("text", ["nope", "MIT OR Apache-2.0", "MIT+", "LicenseRef-own", "AND"])
+def test_licences_without_a_page_at_spdx_are_refused(text):
+    """Only identifiers of the SPDX list become IRIs of it, with the case of the list."""
+    with pytest.raises(PublicationRefused, match="is neither the IRI nor the SPDX identifier"):
+        description.licence(text)
+    assert description.licence("cc-by-4.0") == "https://spdx.org/licenses/CC-BY-4.0"
+
+
 CONTACTS = {
     '"Ann, room 7"': (description.Agent("Ann, room 7"), None, None),
     "<mailto:ann@example.org>": (

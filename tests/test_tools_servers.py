@@ -7,6 +7,7 @@ import asyncio
 import os
 import shlex
 import sys
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from urllib.parse import quote
@@ -153,6 +154,41 @@ def test_secrets_reach_the_server_and_nobody_else(use, monkeypatch):
     assert echoed.text == "the password is [hidden]"
     assert SECRET in told.text
     assert "OTHER_PASSWORD" not in told.text
+
+
+@pytest.mark.parametrize("manner", ["key-at-the-cut", "refuses"])
+def test_secrets_are_hidden_before_texts_are_cut(use, monkeypatch, manner):
+    """A limit on the length of results and errors leaves no part of a key at the cut."""
+    monkeypatch.setenv(SECRET, "swordfish-swordfish-swordfish-swordfish-swordfish-swordfish")
+    (found,) = use(manner, variables=(SECRET,))
+
+    assert "sword" not in found.text
+    assert "[hid" in found.text
+    assert len(found.text) <= LONGEST
+
+
+def test_secrets_in_names_and_descriptions_are_hidden(noted, monkeypatch):
+    """A server that tells its key in its name and in its tools puts it neither in prompt nor store.
+
+    A tool whose name contains the key is not offered.
+    """
+    monkeypatch.setenv(SECRET, "swordfish-swordfish")
+    mcp = quote(command("tells", noted), safe="")
+    plan = replace(
+        plan_of(f"baseline:searcher?mcp={mcp}&mcpVariables={SECRET}"), tool_protocol="text"
+    )
+    with open_store("memory:") as store:
+        run(store, plan)
+        (dialogue,) = held(store)
+        told = store.query('ASK { GRAPH ?g { ?s ?p ?o FILTER CONTAINS(STR(?o), "swordfish") } }')
+        named = store.query('ASK { GRAPH ?g { ?s ?p ?o FILTER CONTAINS(STR(?s), "swordfish") } }')
+
+    (server,) = {use.server for turn in dialogue.turns for use in turn.uses if use.server}
+    assert (server.name, server.version) == ("aviary [hidden]", "1.2 [hidden]")
+    assert "* search: Find with [hidden]." in dialogue.turns[0].prompt
+    assert "* by-" not in dialogue.turns[0].prompt
+    assert not told
+    assert not named
 
 
 def test_dialogues_with_a_server_are_recorded(noted):

@@ -112,7 +112,7 @@ class Caller:
         try:
             if isinstance(text, bytes):
                 text = text.decode(json.detect_encoding(text), "surrogatepass")
-            return self._hidden(json.loads(text))
+            return self._echoes.hide_in(json.loads(text))
         except (ValueError, RecursionError):
             raise self.error(f"the response is not JSON: {text[:80]!r}") from None
 
@@ -136,17 +136,6 @@ class Caller:
             name: value for name, value in hidden.items() if value != texts[name]
         }
         return replace(reply, **changed) if changed else reply
-
-    def _hidden(self, value: Json) -> Json:
-        if not self._echoes:
-            return value
-        if isinstance(value, str):
-            return self._echoes.hide(value)
-        if isinstance(value, list):
-            return [self._hidden(item) for item in value]
-        if isinstance(value, dict):
-            return {self._echoes.hide(name): self._hidden(item) for name, item in value.items()}
-        return value
 
     @property
     def _echoes(self) -> SecretDetector:

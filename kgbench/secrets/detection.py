@@ -23,7 +23,7 @@ import hashlib
 import html
 import re
 from collections.abc import Iterable
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 HIDDEN: Final = "[hidden]"
 LAYERS: Final = 4
@@ -93,6 +93,18 @@ class SecretDetector:
         for escape in kinds:
             text = self._hide_below(text, mark, escape)
         return text
+
+    def hide_in(self, value: Any, mark: str = HIDDEN) -> Any:
+        """Return a JSON value with ``mark`` in place of each secret in its texts and names."""
+        if not self:
+            return value
+        if isinstance(value, str):
+            return self.hide(value, mark)
+        if isinstance(value, list):
+            return [self.hide_in(item, mark) for item in value]
+        if isinstance(value, dict):
+            return {self.hide(name, mark): self.hide_in(item, mark) for name, item in value.items()}
+        return value
 
     def _hide_below(self, text: str, mark: str, escape: re.Pattern[str]) -> str:
         """Return ``text`` without the secrets that escapes of one kind conceal."""

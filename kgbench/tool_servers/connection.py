@@ -39,7 +39,7 @@ class Connection:
         self._source = source
         self._seconds = seconds
         self._values = keys.of_variables(source.variables)
-        self._echoes = SecretDetector(self._values.values())
+        self._secrets = SecretDetector(self._values.values())
         self._lock = asyncio.Lock()
         self._stop = asyncio.Event()
         self._keeper: asyncio.Task[None] | None = None
@@ -55,8 +55,9 @@ class Connection:
         Raises :class:`~kgbench.errors.ProviderRefused` if the server cannot be used.
         """
         client = await self._connected()
-        offered_tools = results.usable_tools(self._listed, taken)
-        return offered_tools, results.server_identity(client.server_info, offered_tools)
+        offered_tools = results.usable_tools(self._listed, taken, self._secrets)
+        server = results.server_identity(client.server_info, offered_tools, self._secrets)
+        return offered_tools, server
 
     async def use(self, name: str, tool_arguments: Mapping[str, Json]) -> ToolResult:
         """Use a tool; if that fails, the result has the error."""
@@ -64,7 +65,7 @@ class Connection:
             client = await self._connected()
             async with asyncio.timeout(self._seconds):
                 answer = await client.call_tool(name, dict(tool_arguments))
-            tool_result = results.result(answer)
+            return results.result(answer, self._secrets)
         except TimeoutError:
             return _failed(f"the tool server gave no result within {self._seconds:g} seconds")
         except ProviderRefused as error:
@@ -77,7 +78,6 @@ class Connection:
             return _failed(
                 f"the tool server ended or broke the protocol: {self._error_line(cause)}"
             )
-        return ToolResult(self._echoes.hide(tool_result.text), tool_result.outcome)
 
     async def close(self) -> None:
         """Close the connection and end its command, if any."""
@@ -190,8 +190,9 @@ class Connection:
         """Return the error as one line without keys."""
         while isinstance(error, BaseExceptionGroup):
             error = error.exceptions[0]
-        line = one_line(f"{type(error).__name__}: {error}")[:_MESSAGE]
-        return self._echoes.hide(line)
+        # Hidden before the line is cut: the beginning of a key at the cut would not be found.
+        message = self._secrets.hide(f"{type(error).__name__}: {error}")
+        return one_line(message)[:_MESSAGE]
 
 
 def _is_protocol_error(error: Exception) -> bool:

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Conversion of the tools and results of MCP servers, with limits on their sizes."""
+"""Conversion of the tools and results of MCP servers, with limits on their sizes.
+
+Secrets are hidden before a text is cut: the beginning of a secret at the cut would not be found.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from typing import Any, Final
 from kgbench.characters import one_line
 from kgbench.errors import ProviderRefused
 from kgbench.rdf import canonical_json, digest
+from kgbench.secrets.detection import SecretDetector
 from kgbench.tool_calls import Tool, ToolOutcome, ToolResult, ToolServer
 from kgbench.tools.servers import OUTCOME_KEY
 
@@ -26,19 +30,24 @@ _FAILED: Final = frozenset((ToolOutcome.ERROR, ToolOutcome.REFUSED))
 _DONE: Final = frozenset((ToolOutcome.OK, ToolOutcome.EMPTY, ToolOutcome.TRUNCATED))
 
 
-def usable_tools(listed: Iterable[Any], taken: Iterable[str]) -> tuple[Tool, ...]:
+def usable_tools(
+    listed: Iterable[Any], taken: Iterable[str], secrets: SecretDetector
+) -> tuple[Tool, ...]:
     """Return the listed tools of a server that a model can be offered, in order.
 
-    Tools are left out if a provider would refuse their name, if the name is repeated, or if the
-    task has a tool of that name (``taken``). Raises :class:`~kgbench.errors.ProviderRefused` if no
-    tool is left, or if their descriptions are too long.
+    ``secrets`` are hidden in descriptions and schemas. Tools are left out if a provider would
+    refuse their name, if the name is repeated or contains a secret, or if the task has a tool of
+    that name (``taken``). Raises :class:`~kgbench.errors.ProviderRefused` if no tool is left, or if
+    their descriptions are too long.
     """
     names = set(taken)
     tools: list[Tool] = []
     for tool in listed:
-        if _NAME.fullmatch(tool.name) and tool.name not in names and len(tools) < MOST:
+        usable = _NAME.fullmatch(tool.name) and not secrets.tells(tool.name)
+        if usable and tool.name not in names and len(tools) < MOST:
             names.add(tool.name)
-            tools.append(Tool(tool.name, tool.description or "", tool.input_schema))
+            description = secrets.hide(tool.description or "")
+            tools.append(Tool(tool.name, description, secrets.hide_in(tool.input_schema)))
     if not tools:
         raise ProviderRefused("the tool server offers no tool that a model can be given")
     if len(canonical_json(_as_json(tools))) > _LISTED:
@@ -48,10 +57,14 @@ def usable_tools(listed: Iterable[Any], taken: Iterable[str]) -> tuple[Tool, ...
     return tuple(tools)
 
 
-def server_identity(info: Any, tools: Sequence[Tool]) -> ToolServer:
-    """Return the identity of a server: its own name and version, and the digest of ``tools``."""
+def server_identity(info: Any, tools: Sequence[Tool], secrets: SecretDetector) -> ToolServer:
+    """Return the identity of a server: its own name and version, and the digest of ``tools``.
+
+    ``secrets`` are hidden in name and version.
+    """
     name, version = (
-        one_line(str(getattr(info, part, None) or ""))[:_NAMED] for part in ("name", "version")
+        one_line(secrets.hide(str(getattr(info, part, None) or "")))[:_NAMED]
+        for part in ("name", "version")
     )
     return ToolServer(name or "unnamed", version, digest(canonical_json(_as_json(tools))))
 
@@ -63,8 +76,11 @@ def _as_json(tools: Sequence[Tool]) -> list[dict[str, Any]]:
     ]
 
 
-def result(response: Any) -> ToolResult:
-    """Convert the result of a call to text; content that is not text is only mentioned."""
+def result(response: Any, secrets: SecretDetector) -> ToolResult:
+    """Convert the result of a call to text, without ``secrets``.
+
+    Content that is not text is only mentioned.
+    """
     parts = [
         block.text if block.type == "text" else f"({block.type.replace('_', ' ')} is not shown)"
         for block in response.content
@@ -72,6 +88,7 @@ def result(response: Any) -> ToolResult:
     text = "\n".join(parts)
     if not text and response.structured_content is not None:
         text = json.dumps(response.structured_content, ensure_ascii=False)
+    text = secrets.hide(text)
     outcome = _outcome(response, text)
     if len(text) > LONGEST:
         text = text[: LONGEST - len(_CUT)] + _CUT

@@ -13,10 +13,12 @@ import time
 from pathlib import Path
 
 import mcp.types as wire
+from mcp import MCPError
 from mcp.server.lowlevel.server import Server
 from mcp.server.stdio import stdio_server
 
 SECRET = "AVIARY_PASSWORD"
+RESULT_CUT, ERROR_CUT = 65_500, 490  # characters before the key, which the limits would cut
 
 
 def offered(manner):
@@ -27,7 +29,13 @@ def offered(manner):
         names = ["answer", "x" * 65]
     if manner == "long-list":
         schema = {"type": "object", "description": "x" * 300_000}
-    return [wire.Tool(name=name, description="Find.", input_schema=schema) for name in names]
+    description = "Find."
+    if manner == "tells":
+        key = os.environ[SECRET]
+        names.append(f"by-{key}")
+        description = f"Find with {key}."
+        schema["properties"][key] = {"type": "string", "description": f"like {key}"}
+    return [wire.Tool(name=name, description=description, input_schema=schema) for name in names]
 
 
 def result(manner, arguments):
@@ -41,8 +49,12 @@ def result(manner, arguments):
             is_error=True,
             _meta={"w3id.org/kgbench/toolOutcome": "ok"},
         )
+    key = os.environ.get(SECRET, "")
+    if manner == "refuses":
+        raise MCPError(wire.INVALID_PARAMS, "x" * (ERROR_CUT - len("MCPError: ")) + key)
     text = {
         "flood": "x" * 200_000,
+        "key-at-the-cut": "x" * RESULT_CUT + key + "x" * 100,
         "silent": "",
         "echo": f"the password is {os.environ.get(SECRET)}",
         "environment": ",".join(sorted(os.environ)),
@@ -85,7 +97,8 @@ async def main(manner, noted):
             raise ValueError("the shelf is broken")
         return result(manner, asked.arguments or {})
 
-    server = Server("aviary", version="1.2", on_list_tools=listed, on_call_tool=used)
+    told = f" {os.environ[SECRET]}" if manner == "tells" else ""
+    server = Server(f"aviary{told}", version=f"1.2{told}", on_list_tools=listed, on_call_tool=used)
     async with stdio_server() as (incoming, outgoing):
         await server.run(incoming, outgoing, server.create_initialization_options())
 

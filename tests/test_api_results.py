@@ -8,7 +8,9 @@ import json
 import sys
 from concurrent.futures import Future
 from dataclasses import replace
+from decimal import Decimal
 
+import numpy as np
 import pytest
 from matplotlib.figure import Figure
 from typer.testing import CliRunner
@@ -18,12 +20,20 @@ from kgbench.analysis.tables import Column, Table
 from kgbench.api import runs
 from kgbench.api.dialogues import Dialogues
 from kgbench.cli import app
-from kgbench.errors import QueryError, ResourceError, StoreError
+from kgbench.engine.plans import plan_of
+from kgbench.errors import ConfigurationError, QueryError, ResourceError, StoreError, TaskError
 from kgbench.record.dialogues import dialogues
 from tests.analysis_store import graph, iri, owned, results, small
 
 HOSTILE = "<script>alert('x')</script>\x1b[31m"
 ORACLE = {"models": ["baseline:oracle"], "tasks": ["RdfFriendCount-turtle-1"], "iterations": 1}
+NAN = float("nan")
+PAIR = ("model-a", "model-b")
+
+
+def open_nothing():
+    """Fail, because a plan without a suite needs no store."""
+    raise AssertionError
 
 
 def escaped(html):
@@ -77,6 +87,17 @@ def test_options_are_checked_as_on_the_command_line():
     found = results(small())
     for call, message in [
         (lambda: found.leaderboard(alpha=3), "alpha: 3 is not in the range 0 to 1"),
+        (lambda: found.leaderboard(alpha=NAN), "alpha: nan is not a finite number"),
+        (lambda: found.compare(*PAIR, margin=-1), "margin: -1 is not in the range 0 upwards"),
+        (lambda: found.compare(*PAIR, margin=NAN), "margin: nan is not a finite number"),
+        (lambda: found.compare(*PAIR, solved=NAN), "solved: nan is not a finite number"),
+        (lambda: found.compare(*PAIR, flips=True, solved=NAN), "solved: nan is not a finite"),
+        (lambda: found.compare(*PAIR, samples=0), "samples: 0 is not in the range 1 upwards"),
+        (lambda: found.compare(*PAIR, samples=2.5), "samples: 2.5 is not a whole number"),
+        (lambda: found.compare(*PAIR, seed=-1), "seed: -1 is not in the range 0 upwards"),
+        (lambda: found.reevaluate(timeout=0), "timeout: 0 is not in the range 0.1 to 3600"),
+        (lambda: found.reevaluate(timeout=-1), "timeout: -1 is not in the range 0.1 to 3600"),
+        (lambda: found.reevaluate(timeout=NAN), "timeout: nan is not a finite number"),
         (lambda: found.tasks(answers="worst"), "'worst' is not a round"),
         (lambda: found.text2kg(kind="all"), "kind: choose ontologies, overview"),
         (lambda: found.tasks(aspects=True, metric="f1"), "aspects describe tasks, not scores"),
@@ -94,6 +115,55 @@ def test_options_are_checked_as_on_the_command_line():
     ]:
         with pytest.raises(QueryError, match=message):
             call()
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        ("iterations", 2.5, "found 2.5; allowed: a whole number from 1"),
+        ("concurrency", 0, "found 0; allowed: a whole number from 1 to 4096"),
+        ("concurrency", -1, "found -1; allowed: a whole number"),
+        ("call_timeout", -1, "found -1; allowed: a number of seconds above 0, at most 86400"),
+        ("call_timeout", NAN, "found the text 'nan'; allowed: a number of seconds above 0"),
+        ("requests_per_minute", 0, "found 0; allowed: a number above 0"),
+        ("tokens_per_minute", 0.5, "found 0.5; allowed: a number from 1"),
+        ("max_cost", -1, "found -1; allowed: an amount of US dollars from 0"),
+        ("max_cost", NAN, "found the text 'nan'; allowed: an amount of US dollars"),
+        ("max_cost", "much", "found the text 'much'; allowed: an amount of US dollars"),
+        ("max_tokens", -1, "found -1; allowed: a whole number from 0"),
+        ("max_tokens", 2**70, "the number does not fit into 64 bits"),
+        ("batch", "bogus", "found the text 'bogus'; allowed: true or false"),
+        ("tool_protocol", "bogus", "found the text 'bogus'; allowed: native or text"),
+    ],
+)
+def test_runs_are_limited_as_by_configurations(field, value, message):
+    """A limit that no configuration may have is refused by its name, before anything runs."""
+    with kgbench.open("memory:") as found:
+        with pytest.raises(ConfigurationError) as refused:
+            found.run(**{**ORACLE, field: value})
+        assert str(refused.value).startswith(f"{field}: {message}")
+        assert not found.sparql("ASK { GRAPH ?g { ?run a kgb:Run } }")
+
+
+def test_limits_are_recorded_as_those_of_a_configuration():
+    """Numbers of other types and several refused limits are treated as in a file."""
+    limits = {"concurrency": np.int64(2), "call_timeout": 30, "max_cost": Decimal("0.1")}
+    plan = plan_of(None, open_nothing, **limits)
+
+    assert (plan.call_timeout, plan.max_cost) == (30.0, Decimal("0.1"))
+    assert "kgb:concurrency 2 ;" in plan.source_ttl
+    with pytest.raises(ConfigurationError) as refused:
+        plan_of(None, open_nothing, concurrency=0, max_tokens=-1)
+    assert len(refused.value.findings) == 2
+
+
+@pytest.mark.parametrize("case", [-1, 1.5, "first"])
+def test_cases_count_from_zero(case):
+    """A number that no case can have is refused."""
+    label = ORACLE["tasks"][0]
+    for call in (kgbench.example, lambda *args, case: kgbench.score(*args, "", case=case)):
+        with pytest.raises(TaskError, match=f"has no case number {case!r}: cases count from 0"):
+            call(label, case=case)
 
 
 def test_selections_narrow_and_keep():

@@ -23,6 +23,7 @@ from kgbench.analysis.intervals import (
     score_interval,
 )
 from kgbench.analysis.matching import Match
+from kgbench.analysis.registry import check_number
 from kgbench.analysis.scores import ScoreRow
 from kgbench.analysis.sides import Side
 from kgbench.analysis.significance import (
@@ -108,8 +109,14 @@ def compare(
     For the estimand ``dialogues`` the tests are the published ones: the t-test is paired or
     Student's with equal variances, and the bootstrap draws cases (dialogues where a task has a
     single case). The effect size is Cohen's dz or d. A dialogue counts as solved if its score is at
-    least ``solved``.
+    least ``solved``. Raises :class:`~kgbench.analysis.registry.OptionRefused` for a ``margin``,
+    ``solved``, ``samples`` or ``seed`` that cannot be used.
     """
+    if margin is not None:
+        check_number("margin", margin, 0)
+    check_number("solved", solved)
+    check_number("samples", samples, 1, whole=True)
+    check_number("seed", seed, 0, whole=True)
     inference_ = inference(estimand)
     target = inference_.estimand
     equal = target.clustered and margin is not None
@@ -310,7 +317,11 @@ def _units(values: list[tuple[ScoreRow, float]]) -> list[list[float]]:
 
 
 def flips(matches: Mapping[str, Match], a: Side, b: Side, *, solved: float = SOLVED) -> Table:
-    """List the pairs that only one side solved, with both dialogues."""
+    """List the pairs that only one side solved, with both dialogues.
+
+    Raises :class:`~kgbench.analysis.registry.OptionRefused` if ``solved`` is not a finite number.
+    """
+    check_number("solved", solved)
     rows = [
         (
             task,

@@ -9,9 +9,11 @@ analyze NAME``) and a method of :class:`kgbench.Results`.
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, ParamSpec, get_args
 
@@ -32,6 +34,32 @@ class OptionRefused(QueryError):
     def __init__(self, name: str, reason: str) -> None:
         self.name, self.reason = name, reason
         super().__init__(f"{name}: {reason}")
+
+
+def check_number(
+    name: str,
+    value: Any,
+    low: float | None = None,
+    high: float | None = None,
+    *,
+    whole: bool = False,
+) -> None:
+    """Raise :class:`OptionRefused` unless ``value`` is a finite number from ``low`` to ``high``.
+
+    With ``whole`` it must be an integer, too.
+    """
+    try:
+        # Written so that NaN, with which all comparisons are false, is refused.
+        finite = math.isfinite(value)
+        within = (low is None or value >= low) and (high is None or value <= high)
+    except (TypeError, ValueError, OverflowError):
+        finite = within = False
+    if finite and not within:
+        wanted = f"{low} upwards" if high is None else f"{low} to {high}"
+        raise OptionRefused(name, f"{value!r} is not in the range {wanted}")
+    if not finite or (whole and not isinstance(value, Integral)):
+        kind = "whole" if whole else "finite"
+        raise OptionRefused(name, f"{value!r} is not a {kind} number")
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +136,8 @@ class Parameter(NamedTuple):
     def checked(self, value: Any) -> Any:
         """Validate and convert ``value``; see :meth:`Analysis.build_request`."""
         low, high = self.option.min, self.option.max
-        if (low is not None and value < low) or (high is not None and value > high):
-            raise OptionRefused(self.name, f"{value!r} is not in the range {low} to {high}")
+        if low is not None or high is not None:
+            check_number(self.name, value, low, high)
         if self.option.checked is not None:
             return self.option.checked(value)
         if isinstance(self.type, type) and issubclass(self.type, Enum):

@@ -39,13 +39,14 @@ class Claims(SelectedScores):
             flips: Return the cases that only one of the two solved, instead of means.
             estimand: The population of intervals and tests: ``cases``, ``repetitions``, ``tasks``
                 or ``dialogues`` (as if independent).
-            margin: Largest difference that counts as equivalent, for a test of equivalence.
+            margin: Largest difference that counts as equivalent, for a test of equivalence; at
+                least 0.
             solved: Least score of a solved dialogue.
-            samples: Number of bootstrap samples, for ``dialogues``.
+            samples: Number of bootstrap samples, for ``dialogues``; at least 1.
             seed: Seed of the bootstrap.
 
         Raises:
-            QueryError: The two cannot be compared.
+            QueryError: The two cannot be compared, or a number is out of range.
 
         >>> results = kgbench.open("kgbench-results")
         >>> table = results.compare("oracle", "noisy")

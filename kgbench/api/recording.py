@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +14,9 @@ if TYPE_CHECKING:
     from kgbench.api.reevaluations import Reevaluation
     from kgbench.api.runs import Run
     from kgbench.engine import Progress
+
+# Seconds for judging an answer: less turns correct answers into timeouts; as in configurations.
+_SHORTEST, _LONGEST = 0.1, 3600
 
 
 class Recording(Claims):
@@ -102,7 +104,7 @@ class Recording(Claims):
             "call_timeout": call_timeout,
             "requests_per_minute": requests_per_minute,
             "tokens_per_minute": tokens_per_minute,
-            "max_cost": None if max_cost is None else Decimal(str(max_cost)),
+            "max_cost": max_cost,
             "max_tokens": max_tokens,
             "prices": prices,
             "batch": batch,
@@ -141,13 +143,14 @@ class Recording(Claims):
             tasks: Globs over task labels.
             models: Globs over model ids or names.
             against: The evaluation pass to compare with: ``first``, ``latest`` or an IRI.
-            timeout: Time limit for judging one answer, in seconds.
+            timeout: Time limit for judging one answer, from 0.1 to 3600 seconds.
             engine: As for :meth:`run`.
             executor: As for :meth:`run`.
             endpoint: As for :meth:`run`.
             watch: Called with the number of judged dialogues.
 
         Raises:
+            QueryError: The timeout is out of range; nothing is judged.
             StoreError: The store has no such run, or cannot be opened for writing.
             TaskError: No stored dialogue matches.
 
@@ -156,10 +159,12 @@ class Recording(Claims):
         >>> again.report["dialogues_compared"], again.report["dialogues_differing"]
         (16, [])
         """
+        from kgbench.analysis.registry import check_number
         from kgbench.api.reevaluations import judge_again
         from kgbench.execution.judging import JudgeLimits
         from kgbench.run_selection import Selection as Stored
 
+        check_number("timeout", timeout, _SHORTEST, _LONGEST)
         return judge_again(
             self._connection,
             executor,

@@ -8,16 +8,21 @@ pySHACL, which takes longer to load but reports which of several nested shapes r
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Mapping
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyoxigraph as ox
 
 from kgbench import resources
+from kgbench.config import graphs
+from kgbench.config.documents import Document
 from kgbench.config.graphs import ConfigurationGraph, key_of, terms
 from kgbench.config.trees import below
-from kgbench.errors import Finding
+from kgbench.errors import ConfigurationError, Finding
+from kgbench.model import Json
 from kgbench.nearest import nearest
 from kgbench.validation import Shape, compiled, complaints, declared_shapes
 from kgbench.validation.data import Term
@@ -53,6 +58,16 @@ def accepted(configuration: ConfigurationGraph) -> bool:
 def findings(configuration: ConfigurationGraph) -> list[Finding]:
     """Return the findings of the shapes, in the order of the file; empty if they accept."""
     return [] if accepted(configuration) else shacl_findings(configuration)
+
+
+def value_findings(values: Mapping[str, Json]) -> list[Finding]:
+    """Return the findings of the shapes about single values, by key, that no file contains."""
+    needed = {"iterations": 1, "tasks": ["any"], "models": ["any:model"]}  # accepted as they are
+    text = json.dumps({**needed, **values})
+    try:
+        return findings(graphs.read(Document("", Path(), "json", text)))
+    except ConfigurationError as error:
+        return error.findings
 
 
 def shacl_findings(configuration: ConfigurationGraph) -> list[Finding]:

@@ -3,13 +3,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fnmatch import fnmatchcase
+from numbers import Integral, Real
 from typing import Any
 
-from kgbench.config import choices, names, specs, turtle
+from kgbench.config import choices, conformance, names, specs, turtle
 from kgbench.config.choices import Choice, ModelChoice, TaskChoice
 from kgbench.config.gathering import Gathered, is_file
 from kgbench.config.settings import Entry
@@ -35,11 +37,12 @@ _FIELDS = {
     "toolProtocol": "tool_protocol",
 }
 # Fields whose values need conversion.
-_KINDS = {
+_KINDS: Mapping[str, Callable[[Any], Any]] = {
     "call_timeout": float,
     "judge_timeout": float,
     "requests_per_minute": float,
     "tokens_per_minute": float,
+    "max_cost": lambda amount: Decimal(str(amount)),
 }
 
 
@@ -146,8 +149,6 @@ def _plan(
         for key, field in _FIELDS.items()
         if key in values
     }
-    if "max_cost" in limits:
-        limits["max_cost"] = Decimal(str(limits["max_cost"]))
     if "prices" in limits:
         limits["prices"] = gathered.folder / limits["prices"]
     result = Plan(
@@ -160,6 +161,37 @@ def _plan(
         **limits,
     )
     return replace(result, source_ttl=turtle.plan_to_turtle(result))
+
+
+def checked_fields(chosen: Mapping[str, Any]) -> dict[str, Any]:
+    """Check values for fields of a plan as those of a configuration, and convert them likewise.
+
+    ``chosen`` may have ``iterations``; the price table is not checked. Raises
+    :class:`~kgbench.errors.ConfigurationError`, with the names of the fields, for refused values.
+    """
+    fields = {**_FIELDS, "iterations": "iterations"}
+    values = {
+        key: _as_json(chosen[field])
+        for key, field in fields.items()
+        if field in chosen and key != "prices"
+    }
+    refused = conformance.value_findings(values) if values else []
+    if refused:
+        raise ConfigurationError(
+            [Finding(fields.get(f.pointer[1:], "argument"), "", f.message) for f in refused]
+        )
+    return {field: _KINDS.get(field, _as_it_is)(value) for field, value in chosen.items()}
+
+
+def _as_json(value: Any) -> Json:
+    """Return an argument as JSON: what is neither boolean nor finite number becomes text."""
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, Integral):
+        return int(value)
+    if isinstance(value, Real | Decimal) and math.isfinite(value):
+        return float(value)
+    return str(value)
 
 
 def _as_it_is(value: Json) -> Json:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from kgbench import config as configurations
-from kgbench.config import turtle
+from kgbench.config import planning, turtle
 from kgbench.config.ad_hoc import ad_hoc_name
 from kgbench.config.names import checked_suite, suites_of_results
 from kgbench.engine.published import whole_suite
@@ -36,10 +36,14 @@ def plan_of(
     suite in ``chosen``, in the store that ``reader`` opens. Such a plan is named after ``tasks``
     and ``models``, which have the same meaning as in :func:`kgbench.config.load`. ``chosen`` has
     fields of :class:`~kgbench.model.Plan`; a value of ``None`` keeps the plan's own. Raises
-    :class:`~kgbench.errors.TaskError` for a suite that is not declared, and the errors of
-    :func:`kgbench.config.load`.
+    :class:`~kgbench.errors.TaskError` for a suite that is not declared,
+    :class:`~kgbench.errors.ConfigurationError` for values that no configuration may have, and the
+    errors of :func:`kgbench.config.load`.
     """
     chosen = {key: value for key, value in chosen.items() if value is not None}
+    given = chosen if iterations is None else {**chosen, "iterations": iterations}
+    chosen = planning.checked_fields(given)
+    chosen.pop("iterations", None)
     suite = chosen.get("suite")
     if suite is not None:
         checked_suite(suite)

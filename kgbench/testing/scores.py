@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import islice
+from numbers import Integral
 
 from kgbench.errors import EvaluationError, TaskError
 from kgbench.execution.judging import JudgeLimits, JudgeRequest, judge_batch
@@ -53,6 +54,8 @@ def example(label: str, case: int = 0, *, seed: int = 0) -> Example:
     """
     task = _task(label)
     module = catalogue.module(task.task_class)
+    if not isinstance(case, Integral) or case < 0:
+        raise TaskError(f"the task {label} has no case number {case!r}: cases count from 0")
     cases = list(islice(module.cases(task, SUITE, seed, case + 1), case, case + 1))
     if not cases:
         raise TaskError(f"the task {label} has no case number {case} (from 0)")

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from kgbench.analysis.clusters import Clusters, UnpairedDifference, Value
+from kgbench.analysis.clusters import Clusters, Sums, UnpairedDifference, Value
 from kgbench.analysis.histogram import Histogram
 from kgbench.analysis.intervals import Bounds, score_interval
 from kgbench.analysis.significance import benjamini_hochberg, paired_test
@@ -52,7 +52,8 @@ def test_errors_are_those_of_a_clustered_regression(groups):
     names = [k for k, group in enumerate(groups) for _ in group]
     assert found.mean == pytest.approx(np.mean(values))
     assert found.error == pytest.approx(regression_error(values, names), abs=1e-9)
-    assert (found.number, found.freedom) == (len(groups), len(groups) - 1)
+    assert found.number == len(groups)
+    assert not found.error or found.freedom == pytest.approx(len(groups) - 1)
 
 
 def test_clusters_of_one_value_give_the_paired_test():
@@ -75,9 +76,10 @@ def test_strata_stay_as_they_are():
     found = Clusters.of(values)
     assert found.left_out == ("c",)
     assert found.mean == pytest.approx(4 / 7)
-    variance = 16 * stats.sem([1, 0, 1, 1]) ** 2 + 9 * stats.sem([0, 0, 1]) ** 2
-    assert found.error == pytest.approx((variance / 49) ** 0.5)
-    assert (found.number, found.freedom) == (7, 5)
+    of_a, of_b = 16 * stats.sem([1, 0, 1, 1]) ** 2, 9 * stats.sem([0, 0, 1]) ** 2
+    assert found.error == pytest.approx(((of_a + of_b) / 49) ** 0.5)
+    assert found.number == 7
+    assert found.freedom == pytest.approx((of_a + of_b) ** 2 / (of_a**2 / 3 + of_b**2 / 2))
     nothing = Clusters.of(values[-3:])
     assert (nothing.mean, nothing.error, nothing.p, nothing.interval(SHARES)) == (None,) * 4
 
@@ -179,3 +181,23 @@ def test_values_outside_the_range_get_no_interval_inside_it():
     assert interval is not None
     half = stats.t.ppf(0.975, 9) * stats.sem([0.5, 1.5] * 5)
     assert interval.half_width == pytest.approx(half)
+
+
+def test_tasks_that_do_not_vary_lend_no_degrees_of_freedom():
+    """A task that both models always solve neither changes p nor makes few cases many."""
+    differences = [Value("a", case, v) for case, v in enumerate([0.2, 0.3, 0.25, 0.4, 0.1])]
+    saturated = [Value("b", case, 0.0) for case in range(20)]
+    found = Clusters.of([*differences, *saturated])
+    assert found.p == Clusters.of(differences).p == 1 / 16
+    assert found.freedom == pytest.approx(4)
+    assert found.p_equivalent(0.9) is None
+
+
+def test_equal_models_differ_in_few_draws_where_most_tasks_are_saturated():
+    """With 2 of 14 tasks that vary, tests of equal models keep the level of 5 %."""
+    rng = np.random.default_rng(14)
+    strata = np.repeat(np.arange(14), 5).tolist()
+    draws = rng.normal(size=(2_000, 70)) * (np.arange(70) < 10)
+    sums = [Sums(strata, [1.0] * 70, row) for row in draws.tolist()]
+    rejected = np.mean([found.p < 0.05 for found in Clusters.each(sums)])
+    assert 0.03 < rejected < 0.05 + 3 * (0.05 * 0.95 / 2_000) ** 0.5

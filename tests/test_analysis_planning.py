@@ -121,9 +121,10 @@ def test_simulation_confirms_the_power_of_comparisons_over_several_tasks():
     scores = simulated(PUBLISHED, cases=cases, repetitions=2, tasks=tasks, draws=4000, seed=12)
     means = scores.mean(axis=-1)
     each = means[:, :, 0] - means[:, :, 1] + difference
-    pooled = each.var(axis=2, ddof=1).mean(axis=1)
-    statistic = each.mean(axis=(1, 2)) / np.sqrt(pooled / (tasks * cases))
-    found = np.abs(statistic) > student.ppf(0.975, tasks * (cases - 1))
+    variances = each.var(axis=2, ddof=1)
+    statistic = each.mean(axis=(1, 2)) / np.sqrt(variances.mean(axis=1) / (tasks * cases))
+    freedom = variances.sum(axis=1) ** 2 / (variances**2 / (cases - 1)).sum(axis=1)
+    found = np.abs(statistic) > student.ppf(0.975, freedom)
     assert 0.78 < found.mean() < 0.82
 
 

@@ -71,9 +71,25 @@ class ClusterRows:
         return self._numbers.sum(axis=1)
 
     @cached_property
+    def varying(self) -> Any:
+        """The number of clusters of each row in strata whose clusters vary."""
+        return (self._numbers * (self._variances > 0)).sum(axis=1)
+
+    @cached_property
     def freedom(self) -> Any:
-        """The degrees of freedom of each row: clusters less strata."""
-        return self.number - (self._numbers > 0).sum(axis=1)
+        """The effective degrees of freedom of each error; NaN where no stratum varies.
+
+        With the variance V of the contribution of each stratum of G clusters, these are
+        (sum of V)^2 / (sum of V^2 / (G - 1)) (Satterthwaite, Biometrics Bulletin 2, 1946): G - 1 in
+        one stratum, and at most clusters less strata. A stratum that does not vary, such as a task
+        that both models always solve, tells nothing about the variance of the others.
+        """
+        import numpy as np
+
+        with np.errstate(invalid="ignore", divide="ignore"):
+            shares = self._variances / _exact_sums(self._variances)[:, None]
+            parts = np.where(self._numbers > 1, shares**2 / (self._numbers - 1), 0.0)
+            return 1 / _exact_sums(parts)
 
     @cached_property
     def _all_weights(self) -> Any:
@@ -89,11 +105,19 @@ class ClusterRows:
 
     @cached_property
     def errors(self) -> Any:
-        """The cluster-robust standard error of each mean; NaN without clusters.
+        """The cluster-robust standard error of each mean; NaN without clusters."""
+        import numpy as np
 
-        Per stratum, G / (G - 1) times the sum over clusters of the squared sum of residuals from
-        the mean of the stratum (Liang and Zeger, Biometrika 73, 1986; Miller, arXiv 2411.00640,
-        section 2.2, with the correction for G).
+        with np.errstate(invalid="ignore"):
+            return np.sqrt(_exact_sums(self._variances)) / self._all_weights
+
+    @cached_property
+    def _variances(self) -> Any:
+        """The variance of the weighted sum of each stratum, by row.
+
+        It is G / (G - 1) times the sum over clusters of the squared sum of residuals from the mean
+        of the stratum (Liang and Zeger, Biometrika 73, 1986; Miller, arXiv 2411.00640, section 2.2,
+        with the correction for G).
         """
         import numpy as np
 
@@ -108,8 +132,7 @@ class ClusterRows:
             rounding = ROUNDING * (np.abs(self.totals) + np.abs(expected) + self.weights)
             squares = np.where(np.abs(residuals) > rounding, residuals, 0.0) ** 2
             factors = np.where(self._numbers > 1, self._numbers / (self._numbers - 1), 0.0)
-            of_strata = factors * summed(self.strata, self.count, squares)[:, : self.count]
-            return np.sqrt(_exact_sums(of_strata)) / self._all_weights
+            return factors * summed(self.strata, self.count, squares)[:, : self.count]
 
 
 def summed(groups: Any, count: int, values: Any) -> Any:

@@ -30,7 +30,8 @@ from kgbench.analysis.significance import two_sided
 FEWEST_FOR_T = 10
 """Below this number of clusters, tests are permutation tests, and only bounded means get intervals.
 
-Cameron and Miller (Journal of Human Resources 50, 2015, section VI) discuss few clusters.
+Only clusters of strata that vary count: the others have no part in the standard error. Cameron and
+Miller (Journal of Human Resources 50, 2015, section VI) discuss few clusters.
 """
 FEWEST_FOR_INTERVAL = 6
 """Below this number of clusters no interval is given.
@@ -146,14 +147,14 @@ class Clusters:
         return len(self.left_out)
 
     @property
-    def freedom(self) -> int:
-        """Degrees of freedom: clusters less strata, so G - 1 in one stratum."""
-        return int(self.rows.freedom[self.index])
+    def freedom(self) -> float:
+        """The degrees of freedom of the error (:attr:`ClusterRows.freedom`); NaN if it is 0."""
+        return float(self.rows.freedom[self.index])
 
     @property
     def supports_t(self) -> bool:
-        """Whether there are enough clusters for a t-test, and they vary."""
-        return self.number >= FEWEST_FOR_T and bool(self.error)
+        """Whether there are enough clusters that vary for a t-test."""
+        return int(self.rows.varying[self.index]) >= FEWEST_FOR_T
 
     @cached_property
     def mean(self) -> float | None:
@@ -169,8 +170,8 @@ class Clusters:
     def p(self) -> float | None:
         """Two-sided p of the hypothesis that clusters come from a population with mean 0.
 
-        It is a t-test with :attr:`freedom`; below :data:`FEWEST_FOR_T` clusters, and where
-        clusters do not vary, a sign-flip test of whole clusters. ``None`` without clusters.
+        It is a t-test with :attr:`freedom`; below :data:`FEWEST_FOR_T` clusters that vary, a
+        sign-flip test of whole clusters. ``None`` without clusters.
         """
         if self.mean is None:
             return None
@@ -187,7 +188,7 @@ class Clusters:
         """Return p of the two one-sided t-tests that the mean is within -``margin`` to ``margin``.
 
         A p below the level shows equivalence (Schuirmann, J. Pharmacokinetics and Biopharmaceutics
-        15, 1987). ``None`` below :data:`FEWEST_FOR_T` clusters, and where they do not vary.
+        15, 1987). ``None`` below :data:`FEWEST_FOR_T` clusters that vary.
         """
         if self.mean is None or self.error is None or not self.supports_t:
             return None
@@ -226,7 +227,7 @@ class Clusters:
         assumes that a further cluster deviates with at most the probability of Wilson's upper bound
         for zero successes, and then lies at the end of the range. Without bounds, or with clusters
         outside of them, it is Student's t interval. ``None`` below :data:`FEWEST_FOR_INTERVAL`
-        clusters, and for Student's below :data:`FEWEST_FOR_T` or where clusters do not vary.
+        clusters, and for Student's below :data:`FEWEST_FOR_T` that vary.
         """
         low, high = bounds
         if self.mean is None or self.error is None or self.number < FEWEST_FOR_INTERVAL:
@@ -316,7 +317,7 @@ class UnpairedDifference:
         total = sum(square for square, _ in squares)
         if total == 0 or min(first.number, second.number) < FEWEST_FOR_T:
             return None
-        freedom = total**2 / sum(square**2 / degrees for square, degrees in squares)
+        freedom = total**2 / sum(square**2 / degrees for square, degrees in squares if square)
         return first.mean - second.mean, math.sqrt(total), freedom
 
 

@@ -54,7 +54,7 @@ class Variances:
 class PairedTest:
     """The two-sided paired test over cases at the level ``alpha``, as in ``kgbench compare``.
 
-    The t-test has as many degrees of freedom as cases minus ``tasks``, whose means are estimated.
+    The cases are spread evenly over ``tasks``, in which differences vary alike.
     """
 
     alpha: float = 0.05
@@ -87,9 +87,20 @@ class PairedTest:
         shift = difference / math.sqrt(variance)
         if cases < FEWEST_FOR_T:
             return _power_of_flips(shift, cases, self.alpha)
-        return self._power_of_t(shift * math.sqrt(cases), cases - self.tasks)
+        return self._power_of_t(shift * math.sqrt(cases), self._freedom(cases))
 
-    def _power_of_t(self, shift: float, freedom: int) -> float:
+    def _freedom(self, cases: int) -> float:
+        """Return the degrees of freedom that Satterthwaite's formula gives on average.
+
+        With T tasks of g cases each, variances V of equal tasks have the mean 1 and the variance
+        2 / (g - 1). Put into (sum of V)^2 / (sum of V^2 / (g - 1)), this gives
+        (T (g - 1) + 2) (g - 1) / (g + 1): g - 1 for one task, and less than the number of cases
+        minus that of tasks for several.
+        """
+        of_task = cases / self.tasks
+        return (self.tasks * (of_task - 1) + 2) * (of_task - 1) / (of_task + 1)
+
+    def _power_of_t(self, shift: float, freedom: float) -> float:
         import numpy as np
         from scipy.special import chdtri, ndtr, stdtrit  # type: ignore[import-untyped]
 

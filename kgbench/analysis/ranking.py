@@ -110,13 +110,13 @@ class Rivals:
             with np.errstate(invalid="ignore", divide="ignore"):
                 ps = two_sided_each(rows.means / rows.errors, rows.freedom)
             better, worse = (rows.totals > 0).sum(axis=1), (rows.totals < 0).sum(axis=1)
-            arrays = (rows.number, rows.means, rows.errors, better, worse, ps)
-            for index, (number, mean, error, of_first, of_other, p) in enumerate(
+            arrays = (rows.number, rows.varying, rows.means, better, worse, ps)
+            for index, (number, varying, mean, of_first, of_other, p) in enumerate(
                 zip(*(array.tolist() for array in arrays), strict=True)
             ):
                 if not number:
                     yield TestedPair(None, None)
-                elif number >= FEWEST_FOR_T and error > 0:
+                elif varying >= FEWEST_FOR_T:
                     yield TestedPair(p, mean)
                 elif not of_first or not of_other:
                     yield TestedPair(least_p_of_flips(of_first + of_other), mean)

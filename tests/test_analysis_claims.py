@@ -94,6 +94,51 @@ def test_cases_asked_once_leave_repetitions_without_claim():
     assert (informative["task"], informative["n_a"]) == ("Cases with several repetitions", 4)
 
 
+def unpaired(task, ours, theirs):
+    """Return the values of a task without pairs; each value is of its own case."""
+    row = ScoreRow("m", task, "f1", None, "c", 0, 0.5, "d", "e")
+    return Match(
+        (),
+        *(
+            tuple(
+                row._replace(case=f"{name}{k}", value=v, dialogue=f"{name}{k}")
+                for k, v in enumerate(values)
+            )
+            for name, values in (("a", ours), ("b", theirs))
+        ),
+        Bounds(0.0, 1.0),
+    )
+
+
+def test_unpaired_sides_weigh_tasks_alike():
+    """Sides that differ only in how often they have the easy task do not differ."""
+    a, b = sides(small(), "model-a", "model-b")
+    easy, hard = [0.9, 1.0, 0.8, 0.9] * 10, [0.1, 0.2, 0.0, 0.1] * 10
+    match = {"easy": unpaired("easy", easy, easy[:4]), "hard": unpaired("hard", hard[:4], hard)}
+    *_, whole = compare(match, a, b, estimand="dialogues", samples=10).records()
+    assert (whole["task"], whole["difference"]) == (ALL_TASKS, pytest.approx(0.0))
+    assert (whole["mean_a"], whole["p"]) == (pytest.approx(0.5), None)
+    match = {
+        "easy": unpaired("easy", easy, easy[:12]),
+        "hard": unpaired("hard", hard[:12], [value + 0.1 for value in hard]),
+    }
+    *_, whole = compare(match, a, b).records()
+    assert whole["difference"] == pytest.approx(-0.05)
+    assert whole["ci_low"] < whole["difference"] < whole["ci_high"]
+    assert whole["p"] < 0.05
+
+
+def test_tasks_without_pairs_left_stay_away():
+    """A task whose pairs support no claim is not compared on dialogues without a partner."""
+    a, b = sides(small(), "model-a", "model-b")
+    once = rows_of({"t": 3}, [[0.1]])
+    rest = [pair.a._replace(case="rest", iteration=k) for pair in once[:1] for k in (0, 1)]
+    several = rows_of({"u": 3}, [[0.1, 0.2]])
+    match = {"t": Match(once, tuple(rest), tuple(rest)), "u": Match(several, (), ())}
+    *_, informative = compare(match, a, b, estimand="repetitions").records()
+    assert (informative["pairing"], informative["n_a"]) == ("paired", 6)
+
+
 def rivals(values, weights=None, estimand="cases"):
     """Return models with values by task, case and model."""
     units = {

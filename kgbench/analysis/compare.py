@@ -8,6 +8,7 @@ compared unpaired, and the table says so. Intervals and tests generalise to an
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
@@ -176,6 +177,12 @@ def _notes(
     partly = sum(len(m.rest_a) + len(m.rest_b) for m in matches.values() if m.paired)
     if unpaired:
         yield f"Unpaired, because the sides share no case and iteration: {', '.join(unpaired)}."
+    if unpaired and len(matches) > 1:
+        without = "" if estimand.clustered else ", and has no test if these differ"
+        yield (
+            f"The row '{ALL_TASKS}' weighs each task the same in A and B, whatever the numbers of "
+            f"dialogues{without}."
+        )
     if partly:
         yield f"{partly} dialogues of paired tasks have no partner and are left out."
 
@@ -184,20 +191,23 @@ def _row(
     task: str, matches: list[Match], solved: float, tested: Mapping[str, Value]
 ) -> dict[str, Value]:
     paired = all(match.paired for match in matches)
-    values_a, values_b = _values(matches)
-    first, second = Histogram.of(values_a), Histogram.of(values_b)
+    first, second = map(Histogram.of, _values(matches))
     pairs = [pair for match in matches for pair in match.pairs] if paired else []
-    known = first.mean is not None and second.mean is not None
+    mean_a, mean_b = _means(matches)
     return {
         "task": task,
         "pairing": "paired" if paired else "unpaired",
         "n_a": first.n,
         "n_b": second.n,
-        "mean_a": first.mean,
-        "mean_b": second.mean,
-        "difference": (first.mean or 0.0) - (second.mean or 0.0) if known else None,
+        "mean_a": mean_a,
+        "mean_b": mean_b,
+        "difference": mean_a - mean_b,
         **tested,
-        "effect": cohens_dz(p.difference for p in pairs) if paired else cohens_d(first, second),
+        "effect": (
+            cohens_dz(p.difference for p in pairs)
+            if paired
+            else cohens_d(first, second, mean_a - mean_b)
+        ),
         "only_a": sum(p.a.value >= solved > p.b.value for p in pairs) if paired else None,
         "only_b": sum(p.b.value >= solved > p.a.value for p in pairs) if paired else None,
     }
@@ -210,22 +220,51 @@ def _values(matches: list[Match]) -> tuple[list[float], list[float]]:
     return values_a, values_b
 
 
+def _means(matches: list[Match]) -> tuple[float, float]:
+    """Return the mean of each side, with :attr:`Match.weights`: tasks weigh the same in both."""
+    a, b = (
+        math.fsum(match.weights[side] * row.value for match, row in _rows(matches, side))
+        / math.fsum(match.weights[side] for match, _ in _rows(matches, side))
+        for side in (0, 1)
+    )
+    return a, b
+
+
+def _rows(matches: list[Match], side: int) -> Iterator[tuple[Match, ScoreRow]]:
+    """Yield the compared values of one side (A is 0), each with its task."""
+    return ((match, row) for match in matches for row in match.compared_rows()[side])
+
+
 def _sides(matches: list[Match], estimand: Estimand) -> tuple[Clusters, ...]:
-    """Return the clusters of the differences of pairs, or else those of each side."""
+    """Return the clusters of the differences of pairs, or else those of each side.
+
+    In the clusters of sides, tasks weigh the same on both.
+    """
     if all(match.paired for match in matches):
         return (estimand.clusters((p.a, p.difference) for match in matches for p in match.pairs),)
-    compared = [match.compared_rows() for match in matches]
-    return (
-        estimand.clusters((i, i.value) for rows_a, _ in compared for i in rows_a),
-        estimand.clusters((i, i.value) for _, rows_b in compared for i in rows_b),
+    a, b = (
+        Clusters.of(
+            estimand.value(row, row.value)._replace(weight=match.weights[side])
+            for match, row in _rows(matches, side)
+        )
+        for side in (0, 1)
     )
+    return a, b
 
 
 def supporting_matches(matches: list[Match], estimand: Estimand) -> list[Match]:
     """Return the tasks, or their parts, that support a claim about an estimand."""
     left_out = _left_out(matches, estimand)
-    reduced = [match.without(lambda row: estimand.stratum(row) in left_out) for match in matches]
-    return [match for match in reduced if match.pairs or (match.rest_a and match.rest_b)]
+    reduced = [
+        (match.paired, match.without(lambda row: estimand.stratum(row) in left_out))
+        for match in matches
+    ]
+    # A task that was paired is not compared without pairs, that is, on other cases.
+    return [
+        match
+        for paired, match in reduced
+        if (match.pairs if paired else match.rest_a and match.rest_b)
+    ]
 
 
 def _left_out(matches: list[Match], estimand: Estimand) -> frozenset[object]:
@@ -261,7 +300,13 @@ def cluster_test(
 
 
 def _independent(matches: list[Match], samples: int, seed: int) -> dict[str, Value]:
-    """Run the published tests, which treat all dialogues as independent."""
+    """Run the published tests, which treat all dialogues as independent.
+
+    There is none where the sides have different numbers of dialogues of several tasks, because the
+    difference of such dialogues is also one between tasks.
+    """
+    if len(matches) > 1 and any(match.weights != (1.0, 1.0) for match in matches):
+        return {}
     bounds = Bounds.around(match.bounds for match in matches)
     if all(match.paired for match in matches):
         pairs = [pair for match in matches for pair in match.pairs]

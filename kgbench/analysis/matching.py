@@ -51,6 +51,17 @@ class Match:
             return [p.a for p in self.pairs], [p.b for p in self.pairs]
         return list(self.rest_a), list(self.rest_b)
 
+    @property
+    def weights(self) -> tuple[float, float]:
+        """The weights of a compared value of A and of B, which are 1 for as many values of both.
+
+        They sum to the same number on both sides, twice n_a n_b / (n_a + n_b) as in the stratified
+        test of Cochran (Biometrics 10, 1954), so that no difference comes from the numbers of
+        dialogues that a side has of each task.
+        """
+        a, b = (len(rows) for rows in self.compared_rows())
+        return 2 * b / (a + b), 2 * a / (a + b)
+
     def without(self, left_out: Callable[[ScoreRow], bool]) -> Match:
         """Return the match without some values; a pair is dropped if its first value is."""
         return replace(

@@ -80,16 +80,20 @@ def two_sided_each(statistics: Any, freedom: Any) -> Any:
     return np.minimum(1.0, 2 * stdtr(freedom, -np.abs(statistics)))
 
 
-def cohens_d(first: Histogram, second: Histogram) -> float | None:
+def cohens_d(first: Histogram, second: Histogram, difference: float | None = None) -> float | None:
     """Return the difference of means in pooled standard deviations (Cohen 1988, section 2.2).
 
-    ``None`` where the pooled deviation is zero or undefined.
+    ``difference`` is that of weighted means, if they are to be compared. ``None`` where the pooled
+    deviation is zero or undefined.
     """
     freedom = first.n + second.n - 2
     if freedom <= 0 or not first.n or not second.n:
         return None
     squares = (first.n - 1) * (first.variance or 0.0) + (second.n - 1) * (second.variance or 0.0)
-    return _difference(first, second) / math.sqrt(squares / freedom) if squares else None
+    if not squares:
+        return None
+    between = _difference(first, second) if difference is None else difference
+    return between / math.sqrt(squares / freedom)
 
 
 def cohens_dz(differences: Iterable[float]) -> float | None:

@@ -32,6 +32,7 @@ RECORD: dict[str, Any] = {
 }
 SYSTEM = {"role": "system", "content": "You answer."}
 USER = {"role": "user", "content": "Who?"}
+QUESTION = '{"id": "1", "question": "Who?", "sparql": "ASK {}"}'
 MODEL = {"role": "assistant", "content": "I look.", "tool_calls": [{"id": "1"}]}
 
 
@@ -90,6 +91,7 @@ def test_spinach_files(tmp_path: Path) -> None:
         ([{**RECORD, "f1": float("nan")}], "f1 is not a number"),
         ([{**RECORD, "predicted_sparql": 1}], "predicted_sparql is not a string"),
         ([{**RECORD, "gold_answer_tuple": "a"}], "gold_answer_tuple is neither"),
+        ([{**RECORD, "remark": "\ud800"}], "has a lone surrogate"),
         ([{**RECORD, "gold_answer_tuple": [1]}], "gold_answer_tuple: a row"),
         ([{**RECORD, "gold_answer_tuple": [{"x": {"type": "x", "value": ""}}]}], "unknown type"),
     ],
@@ -107,9 +109,19 @@ def test_nothing_to_import_is_said(tmp_path: Path) -> None:
         spinach.files(tmp_path)
     with pytest.raises(ImportRefused, match="has no runs"):
         list(grasp.read(tmp_path))
-    (tmp_path / "spinach_output_test.json").write_text("{", "utf-8")
-    with pytest.raises(ImportRefused, match="cannot be read"):
-        spinach.read(tmp_path / "spinach_output_test.json")
+    for content in ("{", "[" * 200_000):
+        (tmp_path / "spinach_output_test.json").write_text(content, "utf-8")
+        with pytest.raises(ImportRefused, match="is not valid JSON"):
+            spinach.read(tmp_path / "spinach_output_test.json")
+
+
+def test_line_separators_in_strings_of_grasp_are_kept(tmp_path: Path) -> None:
+    """Only line feeds end a record: U+2028 and U+0085 may stand unescaped in JSON strings."""
+    folder = benchmark(tmp_path / "set")
+    run = {"id": "1", "sparql": "ASK {} # \u2028\u0085"}
+    (folder / "outputs" / "big.jsonl").write_text(json.dumps(run, ensure_ascii=False), "utf-8")
+    (answer,) = next(iter(grasp.read(folder))).answers
+    assert answer.text == run["sparql"]
 
 
 @pytest.mark.parametrize("below", ["", "outputs"])
@@ -143,11 +155,19 @@ def test_the_graph_of_grasp_runs_without_configuration(tmp_path: Path) -> None:
     [
         ("outputs/big.jsonl", '{"id": "9"}', "no question '9'"),
         ("outputs/big.jsonl", '{"id": "1", "sparql": 3}', "sparql is not a string"),
-        ("outputs/big.jsonl", "[]", "big.jsonl:1 is not an object"),
+        ("outputs/big.jsonl", "[]", "big.jsonl:1: the line is not a JSON object"),
         ("outputs/big.jsonl", "{", "big.jsonl:1"),
+        ("outputs/big.jsonl", "\n{}", "big.jsonl:2: id is missing"),
+        ("outputs/big.jsonl", '{"id": null}', "big.jsonl:1: id is missing"),
+        ("outputs/big.jsonl", '{"id": 1}\n\n{"id": "1"}', "3: id '1' is repeated from line 1"),
+        ("outputs/big.jsonl", '{"id": "1", "elapsed": 1e300}', "big.jsonl:1: elapsed is too long"),
+        ("outputs/big.jsonl", "[" * 200_000, "big.jsonl:1: the line is not valid JSON"),
+        ("outputs/big.config.json", "[" * 200_000, "big.config.json is not valid JSON"),
         ("outputs/big.evaluation.json", "[]", "is not an object"),
         ("outputs/big.evaluation.json", '{"2": {"prediction": {"score": "x"}}}', "not a number"),
         ("test.jsonl", '{"id": "1", "question": 1}', "question or sparql"),
+        ("test.jsonl", QUESTION.replace('"id": "1", ', ""), "test.jsonl:1: id is missing"),
+        ("test.jsonl", f"{QUESTION}\n{QUESTION}", "test.jsonl:2: id '1' is repeated from line 1"),
     ],
 )
 def test_damaged_grasp_runs_are_refused(tmp_path: Path, name: str, content: str, said: str) -> None:

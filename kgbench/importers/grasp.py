@@ -14,13 +14,13 @@ the answer is the final query of the run.
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
+from kgbench.datasets import json_files
 from kgbench.errors import ImportRefused
 from kgbench.importers.grasp_messages import transcript
 from kgbench.importers.published_answers import AnswerFile, Benchmark, PublishedAnswer
@@ -89,11 +89,10 @@ def _answer_file(
     sources = [path for path in (questions, output, evaluation, config) if path.is_file()]
     content = hashlib.sha256()
     for path in sources:
-        content.update(hashlib.sha256(path.read_bytes()).digest())
+        content.update(json_files.file_sha256(path))
     answers = []
-    for number, record in _records(output):
+    for number, uid, record in _records(output):
         where = f"{output}:{number}"
-        uid = str(record.get("id"))
         if uid not in questions_by_id:
             raise ImportRefused(f"{where}: {questions.name} has no question '{uid}'")
         answers.append(
@@ -125,16 +124,18 @@ def _answer(  # noqa: PLR0917 - the parts of one record
     text = final.get("sparql") if isinstance(final, Mapping) else None
     if text is not None and not isinstance(text, str):
         raise ImportRefused(f"{where}: sparql is not a string")
-    seconds = _seconds(record.get("elapsed"))
-    dialogue = transcript(
-        record.get("messages") or [],
-        text or "",
-        question["question"],
-        BENCHMARK.day,
-        seconds,
-        model,
-        where,
-    )
+    try:
+        dialogue = transcript(
+            record.get("messages") or [],
+            text or "",
+            question["question"],
+            BENCHMARK.day,
+            record.get("elapsed"),
+            model,
+            where,
+        )
+    except OverflowError as error:
+        raise ImportRefused(f"{where}: elapsed is too long for a time span: {error}") from error
     data = {
         "question": question["question"],
         "refSparql": question["sparql"],
@@ -183,18 +184,12 @@ def _score(prediction: Mapping[str, Json], where: str) -> float:
     return float(value)
 
 
-def _seconds(value: Json) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        return 0.0
-    return max(float(value), 0.0)
-
-
 def _questions(path: Path) -> dict[str, Mapping[str, Json]]:
     questions: dict[str, Mapping[str, Json]] = {}
-    for number, record in _records(path):
+    for number, uid, record in _records(path):
         if not all(isinstance(record.get(key), str) for key in ("question", "sparql")):
             raise ImportRefused(f"{path}:{number}: question or sparql is missing or not a string")
-        questions[str(record.get("id"))] = record
+        questions[uid] = record
     return questions
 
 
@@ -218,28 +213,22 @@ def _dataset(questions: Path, knowledge_graph: str) -> str:
     return knowledge_graph if knowledge_graph in folder else f"{knowledge_graph}-{folder}"
 
 
-def _records(path: Path) -> Iterator[tuple[int, Mapping[str, Json]]]:
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise ImportRefused(f"{path} cannot be read: {error}") from error
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        try:
-            record = json.loads(line)
-        except ValueError as error:
-            raise ImportRefused(f"{path}:{number}: {error}") from error
-        if not isinstance(record, Mapping):
-            raise ImportRefused(f"{path}:{number} is not an object")
-        yield number, record
+def _records(path: Path) -> Iterator[tuple[int, str, Mapping[str, Json]]]:
+    """Yield the records of a file with their lines and ids, which may be strings or numbers."""
+    lines: dict[str, int] = {}
+    for number, record in json_files.read_json_lines(path):
+        uid = record.get("id")
+        if uid is None:
+            raise ImportRefused(f"{path}:{number}: id is missing")
+        uid = str(uid)
+        if uid in lines:
+            raise ImportRefused(f"{path}:{number}: id '{uid}' is repeated from line {lines[uid]}")
+        lines[uid] = number
+        yield number, uid, record
 
 
 def _object(path: Path) -> Mapping[str, Json]:
-    try:
-        value = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise ImportRefused(f"{path} cannot be read: {error}") from error
+    value = json_files.read_json(path)
     if not isinstance(value, Mapping):
         raise ImportRefused(f"{path} is not an object")
     return value

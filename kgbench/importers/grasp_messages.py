@@ -63,16 +63,18 @@ def transcript(  # noqa: PLR0917 - the parts of one record
     final: str,
     question: str,
     begun: datetime,
-    seconds: float,
+    elapsed: Json,
     model: str | None,
     where: str,
 ) -> Transcript:
     """Convert ``messages`` to turns; ``final`` is the final query of the run.
 
     ``question`` replaces a prompt that is not published. The dialogue begins at ``begun`` and takes
-    ``seconds``. Raises :class:`~kgbench.errors.ImportRefused`, with ``where`` in its message, if
-    ``messages`` is not a list of messages.
+    ``elapsed`` seconds, or no time if that is no number. Raises
+    :class:`~kgbench.errors.ImportRefused`, with ``where`` in its message, if ``messages`` is not a
+    list of messages, and :class:`OverflowError` if a duration exceeds what times can represent.
     """
+    seconds = _seconds(elapsed) or 0.0
     steps, closing = _steps(messages, where)
     if not steps:
         prompt = "\n\n".join(closing) or question

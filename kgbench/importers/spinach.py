@@ -8,8 +8,6 @@ be judged again without an endpoint.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 import re
 from collections.abc import Iterator, Mapping
@@ -17,6 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
+from kgbench.datasets import json_files
 from kgbench.errors import EvaluationError, ImportRefused
 from kgbench.importers.published_answers import AnswerFile, Benchmark, PublishedAnswer
 from kgbench.model import Call, Json, QueryResult, Reply, Turn
@@ -58,18 +57,13 @@ def read(path: Path) -> AnswerFile:
     """Read an answer file. Raises :class:`~kgbench.errors.ImportRefused` if it is damaged."""
     name = _NAME.fullmatch(path.name)
     system = "spinach" if name is None else name["system"]
-    try:
-        content = path.read_bytes()
-        records = json.loads(content)
-    except (OSError, ValueError) as error:
-        raise ImportRefused(f"{path} cannot be read: {error}") from error
+    records = json_files.read_json(path)
     if not isinstance(records, list):
         raise ImportRefused(f"{path} is not a list of answers")
-    digest = hashlib.sha256(content).hexdigest()
     return AnswerFile(
         system.upper() if system == "spinach" else system,
         _dataset(path, None if name is None else name["split"]),
-        digest,
+        json_files.file_sha256(path).hex(),
         list(_answers(path, records)),
     )
 

@@ -3,14 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from kgbench.importers.metrics import MetricNames
 from kgbench.importers.records import Record, Scores, round_number
 from kgbench.model import Dialogue, Evaluation, Json, Outcome, Turn
 from kgbench.record import Recorder, outcome_of
 
-_UNJUDGED = Outcome.EVALUATOR_ERROR  # for a record without scores, whose evaluation was aborted
+_UNJUDGED = Outcome.EVALUATOR_ERROR  # without scores: the evaluation was aborted
 _SYNTAX = ("parsableSyntax", "answerParse")
 _CONVERTED = frozenset(
     ("startTime", "duration", "modelId", "taskInfo", "taskData", "scores", "info", "interactions")
@@ -33,7 +33,7 @@ def evaluations(
                 iri=recorder.evaluation_iri(dialogue.iri, k),
                 dialogue=dialogue.iri,
                 round=k,
-                outcome=_outcome(dialogue.turns[k], record.flat) if record.flat else _UNJUDGED,
+                outcome=_outcome(dialogue.turns[k], record.flat),
                 scores=_by_metric(record, record.flat, metrics),
                 infos={**record.infos, **published},
             ),
@@ -60,7 +60,7 @@ def evaluations(
             iri=recorder.evaluation_iri(dialogue.iri, None),
             dialogue=dialogue.iri,
             round=None,
-            outcome=results[-1].outcome if results else Outcome.SCORED,
+            outcome=_dialogue_outcome(results, dialogue_scores),
             scores=dialogue_scores,
             infos={**_dialogue_infos(record, rounds), **published},
         )
@@ -94,10 +94,20 @@ def _by_metric(
 
 def _outcome(turn: Turn, scores: Scores) -> Outcome:
     """Derive the outcome of an answer from the published scores."""
+    if not scores:
+        return _UNJUDGED
     if not (turn.answer or "").strip():
         return outcome_of(turn, Outcome.EMPTY)
     unparsable = any(scores.get(name) == 0 for name in _SYNTAX)
     return outcome_of(turn, Outcome.UNPARSABLE if unparsable else Outcome.SCORED)
+
+
+def _dialogue_outcome(answers: Sequence[Evaluation], scores: Scores) -> Outcome:
+    """Return the outcome of the last answer, or if the dialogue has scores, the last judged one."""
+    relevant = [answer for answer in answers if answer.scores or not scores]
+    if relevant:
+        return relevant[-1].outcome
+    return Outcome.SCORED if scores else _UNJUDGED
 
 
 def _round_infos(record: Record, k: int) -> Mapping[str, Json]:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import socket
 import threading
@@ -11,11 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from kgbench.datasets import descriptions, home, install
+from kgbench.datasets import descriptions, home, install, json_files
 from kgbench.datasets.embeddings import write_lists
 from kgbench.datasets.text2kgbench import Concept, Fact, Part, Relation, Sentence, read_part
 from kgbench.datasets.text2kgbench_problems import Problem, problems
 from kgbench.errors import ImportRefused, ResourceError, TaskError
+from kgbench.importers.text2kgbench_catalogue import ontology_lines
+from kgbench.store.iris import Iris
+from kgbench.vocab import VOID
 from tests import text2kg_data
 from tests.publish.static import serving
 from tests.test_datasets_install import data, described
@@ -53,6 +57,35 @@ def test_faults_of_an_ontology_are_named(part: Part) -> None:
     }
 
 
+def test_files_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
+    """A byte order mark at the beginning of a file, and only there, is not part of its text."""
+    root = text2kg_data.write(tmp_path)
+    plain = read_part(root, TOP, "bridge")
+    for path in (root / TOP).rglob("*"):
+        if path.is_file():
+            path.write_bytes(codecs.BOM_UTF8 + path.read_bytes())
+    assert read_part(root, TOP, "bridge") == plain
+
+    lines = tmp_path / "lines.jsonl"
+    lines.write_bytes(codecs.BOM_UTF8 + b'{}\n"\xff"')
+    with pytest.raises(ImportRefused, match="byte 7 is not UTF-8"):
+        list(json_files.read_json_lines(lines))
+    lines.write_bytes(b"{}\n" + codecs.BOM_UTF8 + b"{}")
+    with pytest.raises(ImportRefused, match="jsonl:2: the line is not valid JSON"):
+        list(json_files.read_json_lines(lines))
+
+
+def test_subsets_have_the_size_of_their_sentences(part: Part) -> None:
+    """The size of the verified subset counts sentences, not the ids of a list."""
+    listed = replace(part, verified=part.verified | {"none"})
+    (verified,) = (
+        line
+        for line in ontology_lines(Iris(), listed, {})
+        if "/verified> <" in line and VOID.entities in line
+    )
+    assert '"1"' in verified
+
+
 def test_faults_of_sentences_are_named(part: Part) -> None:
     """Repeated ids and facts, unresolved names and differing texts are problems."""
     first = part.test[0]
@@ -67,6 +100,9 @@ def test_faults_of_sentences_are_named(part: Part) -> None:
         Problem("duplicate-id", first.id, "occurrence 2 in test")
     }
     assert new(part, lists=lists) == {Problem("unknown-training-id", first.id, "nobody")}
+    assert new(part, verified=part.verified | {"none"}) == {
+        Problem("unknown-verified-id", ID, "none")
+    }
     assert new(part, test_texts=asked) == {
         Problem("test-file-differs", part.test[1].id, "the text differs"),
         Problem("test-file-differs", "new", "one lacks it"),

@@ -18,6 +18,8 @@ from kgbench.model import Json
 MOST: Final = 1 << 26
 """The largest size (bytes) of a line, and of a file that is read into memory."""
 
+_BOM: Final = "\ufeff"
+
 
 def read_text(path: Path) -> str:
     """Read a text file in UTF-8.
@@ -50,14 +52,15 @@ def _open(path: Path) -> Iterator[BufferedReader]:
 
 
 def _decoded(content: bytes, path: Path, start: int) -> str:
-    """Decode bytes that begin at offset ``start`` of a file."""
+    """Decode bytes that begin at offset ``start`` of a file, which may begin with a BOM."""
     try:
-        return content.decode("utf-8")
+        text = content.decode("utf-8")
     except UnicodeDecodeError as error:
         raise ImportRefused(
             f"{path}: byte {start + error.start} is not UTF-8: the file is damaged or in another "
             "encoding"
         ) from error
+    return text.removeprefix(_BOM) if start == 0 else text
 
 
 def read_json(path: Path) -> Json:

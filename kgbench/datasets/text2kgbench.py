@@ -41,7 +41,7 @@ class Part:
     """An ontology with all data published for it.
 
     Sentences are those of the ground truth; ``test_texts`` are the texts of the test files by id,
-    which differ in a few cases. ``verified`` are ids of test sentences. ``lists`` maps
+    which differ in a few cases. ``verified`` are the ids of a published list. ``lists`` maps
     ``similarity-list`` and ``embeddings`` to lists by test id, with the ids of the most similar
     training sentences, best first.
     """
@@ -66,11 +66,16 @@ class Part:
         by_split = {
             "test": self.test,
             "unseen": self.unseen,
-            "verified": tuple(s for s in self.test if s.id in self.verified),
+            "verified": self.verified_test,
         }
         if not by_split[split]:
             raise TaskError(f"the ontology {self.name} of {self.collection} has no split '{split}'")
         return by_split[split]
+
+    @property
+    def verified_test(self) -> tuple[Sentence, ...]:
+        """The test sentences that are on the list of verified ones."""
+        return tuple(sentence for sentence in self.test if sentence.id in self.verified)
 
     @cached_property
     def training(self) -> Mapping[str, Sentence]:

@@ -23,6 +23,7 @@ KINDS = {
     "mojibake": "a text looks like UTF-8 that was read as Latin-1",
     "test-in-training": "a test sentence also occurs in the training data",
     "unknown-training-id": "a similarity list names a training sentence that does not exist",
+    "unknown-verified-id": "a list of verified sentences names a test sentence that does not exist",
     "turtle-differs": "the ontology's Turtle says other than its JSON",
     "missing-response": "test sentences have no stored response",
     "duplicate-response": "a sentence has several stored responses; the last one counts",
@@ -95,10 +96,7 @@ def _of_sentences(part: Part) -> Iterator[Problem]:
             if sentence.text in training:
                 yield Problem("test-in-training", sentence.id, "the same text")
     yield from _of_test_files(part)
-    for test_id, ids in part.lists.get("similarity-list", {}).items():
-        for name in ids:
-            if name not in part.training:
-                yield Problem("unknown-training-id", test_id, name)
+    yield from _of_lists(part)
 
 
 def _of_test_files(part: Part) -> Iterator[Problem]:
@@ -111,6 +109,15 @@ def _of_test_files(part: Part) -> Iterator[Problem]:
                 "the text differs" if id_ in truth and id_ in part.test_texts else "one lacks it"
             )
             yield Problem("test-file-differs", id_, details)
+
+
+def _of_lists(part: Part) -> Iterator[Problem]:
+    for test_id, ids in part.lists.get("similarity-list", {}).items():
+        for name in ids:
+            if name not in part.training:
+                yield Problem("unknown-training-id", test_id, name)
+    for name in sorted(part.verified - {sentence.id for sentence in part.test}):
+        yield Problem("unknown-verified-id", part.ontology.id, name)
 
 
 def _of_facts(sentence: Sentence, known: set[str]) -> Iterator[Problem]:

@@ -83,4 +83,4 @@ def problem_lines(
 
 
 def _size(part: Part, split: str) -> int:
-    return len(part.verified) if split == "verified" else len(getattr(part, split))
+    return len(part.verified_test if split == "verified" else getattr(part, split))

@@ -14,6 +14,7 @@ from rdflib import Graph
 from kgbench import resources
 from kgbench.importers import text2kgbench
 from kgbench.importers import text2kgbench_catalogue as catalogue
+from kgbench.importers.text2kgbench_ontologies import ontology_iri
 from kgbench.store.iris import Iris
 from kgbench.validation import with_pyshacl
 from tests import text2kg_data
@@ -30,7 +31,9 @@ def checker() -> Checker:
         for one in data.parts:
             cases = {uid: case.iri for uid, case in one.by_uid.items()}
             lines += catalogue.ontology_lines(iris, one.part, one.cases)
-            lines += catalogue.problem_lines(iris, one.part, one.problems, cases)
+            lines += catalogue.problem_lines(
+                iris, one.part.collection, one.problems, ontology_iri(one.part), cases
+            )
     parsed = ox.parse("\n".join(lines), ox.RdfFormat.N_TRIPLES)
     declared = Graph().parse(resources.path("shapes", "datasets.ttl"), format="turtle")
     return Checker(with_pyshacl.rdflib_graph(parsed), declared)

@@ -199,6 +199,8 @@ def test_odd_sets_of_responses(data: Path) -> None:
     (folder / "ont_7_tunnel_llm_responses.jsonl").write_text(
         lines({**response(1, "x"), "id": "other"})
     )
+    (folder / "1_bridge.jsonl").write_text(lines(response(1, "not read")))
+    (folder.parent / "eval_metrics/ont_averages.jsonl").write_text("not read")
     (folder.parent / "unseen/llm_responses").mkdir(parents=True)
     (folder.parent / "unseen/llm_responses/ont_1_bridge_llm.jsonl").write_text(lines(given[0]))
     (top / "baselines/prompts").mkdir()
@@ -210,7 +212,22 @@ def test_odd_sets_of_responses(data: Path) -> None:
         found = imported(data, store)
         (run,) = text2kgbench.runs(data, found, store.iris)
         assert_conforms(store)
+        about = store.query(
+            "SELECT ?about WHERE { GRAPH ?g { ?p <http://www.w3.org/2004/02/skos/core#notation> "
+            "'unread-file' ; <https://schema.org/about> ?about } }"
+        )
+        assert {row["about"].value.rpartition("/")[2] for row in about} == {TOP}
 
+    said = "baselines/Parrot-1B/llm_responses"
+    assert [(p.subject, p.details) for p in found.unread[TOP]] == [
+        (f"{said}/1_bridge.jsonl", f"{Path(RESPONSES).name} is read for the same ontology"),
+        (
+            f"{said}/notes.jsonl",
+            "its name is not NUMBER_ONTOLOGY.jsonl or NUMBER_ONTOLOGY_*.jsonl",
+        ),
+        (f"{said}/ont_7_tunnel_llm_responses.jsonl", "there is no ontology 'tunnel'"),
+    ]
+    assert found.problems["unread-file"] == 3
     told = {
         kind: [problem.subject.rpartition("_")[2] for problem in found.parts[0].problems
                if problem.kind == kind]

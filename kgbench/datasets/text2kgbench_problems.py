@@ -28,6 +28,7 @@ KINDS = {
     "missing-response": "test sentences have no stored response",
     "duplicate-response": "a sentence has several stored responses; the last one counts",
     "unknown-response-id": "a stored response belongs to no sentence",
+    "unread-file": "a file of stored responses or metrics is not read",
     "facts-differ": "the stored facts of a response are not those of its text, however cleaned",
     "metrics-missing": "a stored response has no published metrics",
 }

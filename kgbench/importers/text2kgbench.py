@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 from typing import overload
 
@@ -22,12 +23,13 @@ from kgbench.datasets.text2kgbench_problems import Problem, problems
 from kgbench.importers import text2kgbench_catalogue as catalogue_lines
 from kgbench.importers.llm_kg_bench import ImportedModel, ImportedRun
 from kgbench.importers.repeatable import Repeatable
-from kgbench.importers.text2kgbench_ontologies import turtle_differences
+from kgbench.importers.text2kgbench_ontologies import ontology_iri, turtle_differences
 from kgbench.importers.text2kgbench_responses import (
     OntologyResponses,
     Response,
     ResponseSet,
     response_sets,
+    unread_files,
 )
 from kgbench.importers.text2kgbench_tasks import SUITE, part_task
 from kgbench.model import Call, Case, Dialogue, Evaluation, ModelSetup, Reply, Task, Turn
@@ -111,16 +113,18 @@ class Parts(Sequence[ImportedPart]):
 
 @dataclass(frozen=True)
 class ImportedData:
-    """The content of a folder of Text2KGBench data."""
+    """The content of a folder of Text2KGBench data; ``unread`` are files by collection."""
 
     parts: Parts
     sets: tuple[ResponseSet, ...]
+    unread: Mapping[str, list[Problem]]
 
     @property
     def problems(self) -> Counter[str]:
         """The number of problems of each kind."""
+        of_parts = (checked.problems for checked in self.parts.checked)
         return Counter(
-            problem.kind for checked in self.parts.checked for problem in checked.problems
+            problem.kind for problem in chain.from_iterable([*of_parts, *self.unread.values()])
         )
 
 
@@ -137,13 +141,18 @@ def read(root: Path, progress: Callable[[int], None] | None = None) -> ImportedD
         for name in responses.files:
             if (responses.collection, name) not in names:
                 responses.read_ontology(name)  # refuses damaged responses without an ontology, too
+    unread = {}
+    for collection in text2kgbench.COLLECTIONS:
+        names_in = [name for other, name in collections_and_names if other == collection]
+        if problems_in := list(unread_files(root, collection, names_in)):
+            unread[collection] = problems_in
     checked = []
     for collection, name in collections_and_names:
         part_sets = [s for s in sets if s.collection == collection and name in s.files]
         checked.append(_check_part(root, collection, name, part_sets))
         if progress is not None:
             progress(len(checked))
-    return ImportedData(Parts(root, checked), tuple(sets))
+    return ImportedData(Parts(root, checked), tuple(sets), unread)
 
 
 def write_catalogue(store: Store, data: ImportedData) -> int:
@@ -156,13 +165,18 @@ def write_catalogue(store: Store, data: ImportedData) -> int:
             *catalogue_lines.entries(iris, imported.tasks.values(), uids.values()),
             *catalogue_lines.problem_lines(
                 iris,
-                imported.part,
+                imported.part.collection,
                 imported.problems,
+                ontology_iri(imported.part),
                 {uid: case.iri for uid, case in uids.items()},
             ),
         ]
         store.write([Block(iris.catalogue, content)])
         number += len(uids)
+    for collection, unread in data.unread.items():
+        subject = catalogue_lines.dataset_iri(store.iris, collection)
+        content = [*catalogue_lines.problem_lines(store.iris, collection, unread, subject)]
+        store.write([Block(store.iris.catalogue, content)])
     return number
 
 

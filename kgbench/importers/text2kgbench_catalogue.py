@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 from kgbench.datasets import text2kgbench
 from kgbench.datasets.text2kgbench import Part
@@ -67,19 +68,23 @@ def entries(iris: Iris, tasks: Iterable[Task], cases: Iterable[Case]) -> Iterato
 
 
 def problem_lines(
-    iris: Iris, part: Part, problems: Iterable[Problem], cases: Mapping[str, str]
+    iris: Iris,
+    collection: str,
+    problems: Iterable[Problem],
+    default: str,
+    cases: Mapping[str, str] = MappingProxyType({}),
 ) -> Iterator[str]:
-    """Describe problems as quality annotations of cases (IRIs by sentence id) or the ontology."""
+    """Describe problems as quality annotations of cases (IRIs by sentence id) or ``default``."""
     for problem in problems:
-        target = cases.get(problem.subject, ontology_iri(part))
-        content = f"{part.collection}/{problem.kind}/{problem.subject}/{problem.details}"
+        target = cases.get(problem.subject, default)
+        content = f"{collection}/{problem.kind}/{problem.subject}/{problem.details}"
         node = f"<{dataset_iri(iris, 'problem', digest(content)[:16])}>"
         comment = f"{KINDS[problem.kind]}: {problem.subject}: {problem.details}"
         yield f"{node} <{RDF.type}> <{DQV.QualityAnnotation}> ."
         yield f"{node} <{SKOS.notation}> {string(problem.kind)} ."
         yield f"{node} <{RDFS.comment}> {string(comment)} ."
         yield f"{node} <{SCHEMA.about}> <{target}> ."
-        yield f"{node} <{DCTERMS.isPartOf}> <{dataset_iri(iris, part.collection)}> ."
+        yield f"{node} <{DCTERMS.isPartOf}> <{dataset_iri(iris, collection)}> ."
 
 
 def _size(part: Part, split: str) -> int:

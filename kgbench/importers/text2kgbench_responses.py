@@ -11,7 +11,7 @@ import hashlib
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -30,6 +30,8 @@ METRICS = (
     "sub_halluc",
     "obj_halluc",
 )
+_RESPONSES = "llm_responses"
+_MEASURED = "eval_metrics"
 _MOST_DECIMALS = 6  # values with more decimals were not rounded
 _NAME = re.compile(r"(?:ont_)?\d+_([A-Za-z]+?)(?:_.*)?\.jsonl")
 
@@ -113,12 +115,40 @@ class ResponseSet:
 
 def response_sets(root: Path, collection: str) -> Iterator[ResponseSet]:
     """Yield every set of responses of a collection, without opening its files."""
+    for model, split, location in _locations(root, collection):
+        files = _by_ontology(location / _RESPONSES)
+        if files:
+            yield ResponseSet(collection, model, split, files, _by_ontology(location / _MEASURED))
+
+
+def unread_files(root: Path, collection: str, names: Collection[str]) -> Iterator[Problem]:
+    """Yield a problem for each file that no ontology of the collection (``names``) uses.
+
+    Files of metrics whose names contain no ontology are averages, and no problem.
+    """
+    for _, _, location in _locations(root, collection):
+        for folder in (location / _RESPONSES, location / _MEASURED):
+            by_ontology = _by_ontology(folder)
+            for path in sorted(folder.glob("[!.]*")):
+                match = _NAME.fullmatch(path.name)
+                if match is None:
+                    if folder.name == _MEASURED:
+                        continue
+                    reason = "its name is not NUMBER_ONTOLOGY.jsonl or NUMBER_ONTOLOGY_*.jsonl"
+                elif match[1] not in names:
+                    reason = f"there is no ontology '{match[1]}'"
+                elif by_ontology[match[1]] != path:
+                    reason = f"{by_ontology[match[1]].name} is read for the same ontology"
+                else:
+                    continue
+                yield Problem("unread-file", str(path.relative_to(root / collection)), reason)
+
+
+def _locations(root: Path, collection: str) -> Iterator[tuple[str, str, Path]]:
+    """Yield the folder of each model and split."""
     for folder in sorted((root / collection / "baselines").glob("*/")):
-        for split, location in (("test", folder), ("unseen", folder / "unseen")):
-            files = _by_ontology(location / "llm_responses")
-            if files:
-                measured = _by_ontology(location / "eval_metrics")
-                yield ResponseSet(collection, folder.name, split, files, measured)
+        yield folder.name, "test", folder
+        yield folder.name, "unseen", folder / "unseen"
 
 
 def _by_ontology(folder: Path) -> dict[str, Path]:

@@ -11,7 +11,7 @@ import pytest
 
 from kgbench.errors import ImportRefused
 from kgbench.importers import archives
-from kgbench.importers.archives import ResultFile, open_results
+from kgbench.importers.archives import ResultFile, open_results, unread_members
 from tests.archives import as_json, record_v1, write_json, write_zip
 
 RECORDS = [record_v1()]
@@ -57,6 +57,25 @@ def test_archive_with_several_results(tmp_path: Path) -> None:
     members = {"x/one.json": as_json(RECORDS), "two.json": as_json(RECORDS), "x/._one.json": b"?"}
     found = open_results(write_zip(tmp_path / "a.zip", members))
     assert [file.name for file in found] == ["a.zip/one.json", "a.zip/two.json"]
+
+
+def test_names_of_members_may_be_in_any_case(tmp_path: Path) -> None:
+    """Extensions and the word "result" are recognised in any case."""
+    upper = write_zip(tmp_path / "a.zip", {"ONE.JSON": as_json(RECORDS)})
+    assert [file.name for file in open_results(upper)] == ["a.zip/ONE.JSON"]
+    members = {"RESULT.JSON": as_json(RECORDS), "RESULT.YAML": b"- a", "Results.YML": b"- a"}
+    found = open_results(write_zip(tmp_path / "b.zip", members))
+    assert [file.name for file in found] == ["b.zip/RESULT.JSON", "b.zip/Results.YML"]
+    assert list(found[1].records()) == ["a"]
+
+
+@pytest.mark.parametrize("password", [None, "secret"])
+def test_members_that_are_not_read_are_listed(tmp_path: Path, password: str | None) -> None:
+    """Documents beside those with "result" in their names are listed, and inner archives."""
+    members = {**MEMBERS, "x/modelB.json": as_json(RECORDS), "x/more.ZIP": b"", "._x.json": b"?"}
+    path = write_zip(tmp_path / "a.zip", members, password)
+    assert unread_members(path) == ["settings.json", "x/modelB.json", "x/more.ZIP"]
+    assert unread_members(write_json(tmp_path / "a.json", RECORDS)) == []
 
 
 def test_missing_password_is_said(tmp_path: Path) -> None:

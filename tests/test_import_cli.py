@@ -70,6 +70,16 @@ def test_json_report(tmp_path: Path) -> None:
     assert (one["suite"], one["dialogues"], one["already_there"]) == ("mine", 1, False)
 
 
+def test_members_that_are_not_read_are_said(tmp_path: Path) -> None:
+    """The files of an archive that are not read are named, in both forms of the report."""
+    members = {"a_result.json": as_json([record_v3()]), "b.json": as_json([record_v1()])}
+    path = write_zip(tmp_path / "a.zip", members)
+    said = run(path, "--store", tmp_path / "store").splitlines()
+    assert said[1] == "not read: a.zip/b.json"
+    report = json.loads(run(path, "--store", tmp_path / "store", "--json"))
+    assert report["not_read"] == ["a.zip/b.json"]
+
+
 def test_refused_file_leaves_those_before_it(tmp_path: Path) -> None:
     """A malformed file is refused as a whole by name; earlier files stay imported."""
     good = write_json(tmp_path / "a.json", [record_v3()])

@@ -66,6 +66,7 @@ def llm_kg_bench(
     Importing the same results again changes nothing. An invalid file is refused as a whole; files
     before it stay imported.
     """
+    from kgbench.importers.archives import unread_members
     from kgbench.store import open_store
 
     if suite is not None and _SUITE.fullmatch(suite) is None:
@@ -73,17 +74,25 @@ def llm_kg_bench(
             "a suite's name consists of letters, digits, '.', '_' and '-'", param_hint="--suite"
         )
     summaries: list[Summary] = []
+    unread: list[str] = []
     with open_store(store) as opened:
         for file in files:
             for summary in _import(opened, file, password, suite, quiet=json_):
                 summaries.append(summary)
                 if not json_:
                     typer.echo(_line(summary))
+            unread += (f"{file.name}/{member}" for member in unread_members(file))
         location = opened.location
     if json_:
-        report = {"store": location, "runs": [summary.as_json() for summary in summaries]}
+        report = {
+            "store": location,
+            "runs": [summary.as_json() for summary in summaries],
+            "not_read": unread,
+        }
         typer.echo(json.dumps(report, indent=2))
         return
+    for member in unread:
+        typer.echo(f"not read: {member}")
     typer.echo(_total(summaries))
     typer.echo(f"store  {location}")
     if sum(summary.dialogues for summary in summaries if not summary.already_there) >= _MANY:

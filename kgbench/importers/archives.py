@@ -28,7 +28,9 @@ MAX_MEMBERS = 10_000
 """The largest number of files in an archive."""
 
 _CHUNK = 1 << 20
+_JSON = ".json"
 _YAML = (".yaml", ".yml")
+_ARCHIVES = (".zip", ".gz", ".tar", ".7z")
 _NO_RECORD = object()
 _ENCRYPTED = 0x1  # general purpose bit 0 of a zip member
 
@@ -61,7 +63,7 @@ class ResultFile:
         Files with the extension ``.yaml`` or ``.yml`` are YAML, all others JSON. Raises
         :class:`~kgbench.errors.ImportRefused` if the file is not a list of at least one record.
         """
-        reader = yaml_records if PurePosixPath(self.name).suffix in _YAML else json_records
+        reader = yaml_records if _suffix(self.name) in _YAML else json_records
         record: Json = _NO_RECORD
         for record in reader.read_elements(self.chunks(), self.name):
             yield record
@@ -86,6 +88,22 @@ def open_results(path: Path, password: str | None = None) -> list[ResultFile]:
     if not first_chunk.strip() and len(first_chunk) < _CHUNK:
         raise ImportRefused(f"{path}: the file is empty")
     return [ResultFile(path.name, partial(_read_file, path))]
+
+
+def unread_members(path: Path) -> list[str]:
+    """Return the members of a zip archive that may have results, but are not among those opened.
+
+    These are JSON and YAML files that other members displace, and archives. YAML copies of JSON
+    files are not listed. Raises :class:`ImportRefused` like :func:`open_results`.
+    """
+    if not zipfile.is_zipfile(path):
+        return []
+    with _open_archive(path) as archive:
+        members = archive.infolist()
+    opened = {member.filename for member in _result_members(path.name, members)}
+    documents = _without_yaml_copies([m for m in members if _is_document(m.filename)])
+    inner = [m for m in members if _suffix(m.filename) in _ARCHIVES]
+    return [m.filename for m in [*documents, *inner] if m.filename not in opened]
 
 
 def _read_file(path: Path) -> Iterator[bytes]:
@@ -116,7 +134,7 @@ def _open_members(path: Path, password: str | None) -> list[ResultFile]:
     ]
 
 
-def _open_archive(path: Path, password: str | None) -> Any:
+def _open_archive(path: Path, password: str | None = None) -> Any:
     import pyzipper
 
     archive = pyzipper.AESZipFile(path)
@@ -135,8 +153,8 @@ def _result_members(name: str, members: list[Any]) -> list[Any]:
         raise ImportRefused(f"{name}: {len(members)} files are too many for a result archive")
     documents = [m for m in members if _is_document(m.filename)]
     selected = _without_yaml_copies(
-        [m for m in documents if "result" in PurePosixPath(m.filename).name]
-        or [m for m in documents if m.filename.endswith(".json")]
+        [m for m in documents if "result" in PurePosixPath(m.filename).name.lower()]
+        or [m for m in documents if _suffix(m.filename) == _JSON]
     )
     if not selected:
         raise ImportRefused(
@@ -153,19 +171,22 @@ def _result_members(name: str, members: list[Any]) -> list[Any]:
 
 
 def _is_document(filename: str) -> bool:
-    path = PurePosixPath(filename)
-    return path.suffix in {".json", *_YAML} and not path.name.startswith(".")
+    hidden = PurePosixPath(filename).name.startswith(".")
+    return _suffix(filename) in {_JSON, *_YAML} and not hidden
+
+
+def _suffix(filename: str) -> str:
+    return PurePosixPath(filename).suffix.lower()
 
 
 def _without_yaml_copies(members: list[Any]) -> list[Any]:
     """Leave out YAML files that also exist as JSON."""
-    stems = {m.filename.removesuffix(".json") for m in members if m.filename.endswith(".json")}
-    return [
-        m
-        for m in members
-        if m.filename.endswith(".json")
-        or str(PurePosixPath(m.filename).with_suffix("")) not in stems
-    ]
+
+    def stem(member: Any) -> str:
+        return str(PurePosixPath(member.filename).with_suffix(""))
+
+    stems = {stem(m) for m in members if _suffix(m.filename) == _JSON}
+    return [m for m in members if _suffix(m.filename) == _JSON or stem(m) not in stems]
 
 
 def _read_member(path: Path, member: Any, password: str | None) -> Iterator[bytes]:

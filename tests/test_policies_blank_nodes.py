@@ -13,6 +13,7 @@ from rdflib.compare import isomorphic
 
 from kgbench.model import QueryResult
 from kgbench.policies.blank_nodes import compare_changes, compare_rows, pair_blank_nodes
+from kgbench.policies.node_numbers import node_numbers
 
 TERMS = st.sampled_from(["<urn:a>", "<urn:b>", '"1"', "_:a", "_:b", "_:c", "_:d"])
 SUBJECTS = st.sampled_from(["<urn:a>", "<urn:b>", "_:a", "_:b", "_:c", "_:d"])
@@ -66,6 +67,60 @@ def test_partners_are_different_nodes_of_both_sides(one, other):
     assert hits == len(other) - len(found.surplus)
     assert found.agreement.precision == pytest.approx(hits / len(other))
     assert found.agreement.recall == pytest.approx(hits / len(one))
+
+
+@given(ROWS, ROWS, st.integers(0, 100), st.integers(0, 100))
+@settings(max_examples=300)
+def test_agreement_does_not_depend_on_labels(one, other, seed, other_seed):
+    """Two sets agree to the same degree however their blank nodes are labelled."""
+    found = compare_rows(renamed(one, seed), renamed(other, other_seed))
+
+    assert found.agreement == compare_rows(one, other).agreement
+
+
+def test_pairs_that_seem_equally_good_do_not_depend_on_labels():
+    """Statements with further values, between which several pairings are possible, get one F1."""
+    expected, answer = set(), set()
+    for n in range(12):
+        expected |= {(f"_:e{n}", "<urn:about>", f"<urn:{n}>")}
+        expected |= {(f"_:e{n}", "<urn:value>", f'"{n % 3}"')}
+        answer |= {(f"_:a{n}", "<urn:about>", f"<urn:{n * k % 12}>") for k in (3, 5)}
+        answer |= {(f"_:a{n}", "<urn:value>", f'"{n % 4}"'), (f"_:a{n}", "<urn:in>", f"_:a{n % 5}")}
+    scores = set()
+    for seed in range(20):
+        labels = [f"_:l{n}" for n in range(12)]
+        random.Random(seed).shuffle(labels)
+        relabelled = {
+            tuple(labels[int(cell[3:])] if cell.startswith("_:") else cell for cell in row)
+            for row in answer
+        }
+        scores.add(compare_rows(expected, relabelled).agreement)
+
+    assert len(scores) == 1
+
+
+@pytest.mark.parametrize("count", [1, 50, 3_000])
+def test_numbers_follow_from_the_rows(count):
+    """Chains, stars and trees of blank nodes get the same numbered rows for any labels."""
+    pairs = [(n, n + 1) for n in range(count)]
+    pairs += [(-1, -n) for n in range(2, count)]
+    pairs += [(-count - n, -count - n // 2) for n in range(1, count)]
+    numbered_rows = set()
+    for seed in range(3):
+        nodes = sorted({node for pair in pairs for node in pair})
+        labels = list(nodes)
+        random.Random(seed).shuffle(labels)
+        label = {node: f"_:{text}" for node, text in zip(nodes, labels, strict=True)}
+        rows: dict[str, list[tuple[str | None, ...]]] = {text: [] for text in label.values()}
+        for one, other in pairs:
+            row = (label[one], "<urn:p>", label[other], None)
+            for node in {label[one], label[other]}:
+                rows[node].append(row)
+        numbers = node_numbers(rows)
+        numbered_rows.add(frozenset((numbers[label[a]], numbers[label[b]]) for a, b in pairs))
+        assert sorted(numbers.values()) == list(range(len(nodes)))
+
+    assert len(numbered_rows) == 1
 
 
 def test_nodes_with_a_part_of_their_rows_are_paired_by_what_is_left():

@@ -6,6 +6,10 @@ Blank nodes with the same surroundings are paired first, by colour refinement (W
 paired by the number of rows that they share. So the agreement is 1 only if the two sets are
 isomorphic. It is 1 for all isomorphic sets except those whose blank nodes are linked as regularly
 as in a lattice, which only a search could distinguish.
+
+Engines label blank nodes at random. Therefore blank nodes are first numbered by their rows, and
+pairs that seem equally good are decided by these numbers. With the same exception, the agreement
+does not depend on labels.
 """
 
 from __future__ import annotations
@@ -16,11 +20,10 @@ from typing import Final, NamedTuple
 
 from kgbench.model import QueryResult
 from kgbench.policies.compare import Comparison
+from kgbench.policies.node_numbers import Row, blank_cells, is_blank, node_numbers, row_seen_by
 from kgbench.rdf import digest
 from kgbench.scoring.agreement import Agreement, agreement
 
-Row = tuple[str | None, ...]
-_SELF, _OTHER = "_:self", "_:other"
 _CANDIDATES: Final = 50  # blank nodes that one row is compared with
 _MOST_ROWS_RATIO: Final = 20  # given to expected rows with blank nodes; beyond it none is paired
 
@@ -69,7 +72,7 @@ def row_texts(rows: Iterable[Row]) -> list[str]:
     ['<a> <p>', '_: <p> "1"']
     """
     return sorted(
-        " ".join("_:" if _is_blank(cell) else cell for cell in row if cell is not None)
+        " ".join("_:" if is_blank(cell) else cell for cell in row if cell is not None)
         for row in rows
     )
 
@@ -84,11 +87,22 @@ def pair_blank_nodes(expected: Iterable[Row], answer: Iterable[Row]) -> dict[str
     names: dict[str, str] = {}
     if not expected_rows or len(answer_rows) > _MOST_ROWS_RATIO * len(expected_rows):
         return names
-    expected_by_node, answer_by_node = _by_node(expected_rows), _by_node(answer_rows)
+    expected_labels, expected_by_node = _numbered(expected_rows)
+    answer_labels, answer_by_node = _numbered(answer_rows)
     while (pairs := _pairs_of_same_colour(expected_by_node, answer_by_node, names)) is not None:
         names |= pairs
     _pair_similar(expected_by_node, answer_by_node, names)
-    return names
+    return {answer_labels[node]: expected_labels[name] for node, name in names.items()}
+
+
+def _numbered(rows: Sequence[Row]) -> tuple[dict[str, str], dict[str, list[Row]]]:
+    """Return the label of each numbered blank node, and the rows of each, with numbers as labels.
+
+    Numbers have leading zeros, so that their order is that of the texts.
+    """
+    numbers = {node: f"_:{number:09}" for node, number in node_numbers(_by_node(rows)).items()}
+    labels = {number: node for node, number in numbers.items()}
+    return labels, _by_node([_renamed(row, numbers) for row in rows])
 
 
 def _pairs_of_same_colour(
@@ -126,7 +140,7 @@ def _colour_classes(
     while rounds is None or number < rounds:
         colours = {
             node: fixed.get(node)
-            or digest(repr(sorted(repr(_row_seen_by(row, node, colours)) for row in own)))
+            or digest(repr(sorted(repr(row_seen_by(row, node, colours)) for row in own)))
             for node, own in rows.items()
         }
         number += 1
@@ -147,39 +161,27 @@ def _pair_similar(
     partners = {name: name for name in names.values()}
     free: dict[Row, list[str]] = defaultdict(list)
     for node in sorted(answer.keys() - names.keys()):
-        for row in {_row_seen_by(row, node, names) for row in answer[node]}:
+        for row in {row_seen_by(row, node, names) for row in answer[node]}:
             free[row].append(node)
     for node in sorted(expected.keys() - partners.keys()):
         shared: Counter[str] = Counter()
-        for row in {_row_seen_by(row, node, partners) for row in expected[node]}:
+        for row in {row_seen_by(row, node, partners) for row in expected[node]}:
             shared.update([other for other in free[row] if other not in names][:_CANDIDATES])
         if shared:
             most = max(shared.values())
             names[min(other for other, number in shared.items() if number == most)] = node
 
 
-def _row_seen_by(row: Row, node: str, colours: Mapping[str, str]) -> Row:
-    """Return a row from the view of one of its blank nodes, with colours for the others."""
-    return tuple(
-        cell
-        if not _is_blank(cell)
-        else _SELF
-        if cell == node
-        else f"_{colours.get(str(cell), _OTHER)}"
-        for cell in row
-    )
-
-
 def _by_node(rows: Sequence[Row]) -> dict[str, list[Row]]:
     by_node: dict[str, list[Row]] = defaultdict(list)
     for row in rows:
-        for cell in {cell for cell in row if cell is not None and _is_blank(cell)}:
+        for cell in blank_cells(row):
             by_node[cell].append(row)
     return by_node
 
 
 def _with_blanks(rows: Iterable[Row]) -> list[Row]:
-    return [row for row in rows if any(map(_is_blank, row))]
+    return [row for row in rows if blank_cells(row)]
 
 
 def _renamed(row: Row, names: Mapping[str, str]) -> Row:
@@ -188,10 +190,6 @@ def _renamed(row: Row, names: Mapping[str, str]) -> Row:
     Blank nodes without a partner get a name that matches nothing.
     """
     return tuple(
-        cell if cell is None or not _is_blank(cell) else names.get(cell, f"_:without {cell[2:]}")
+        cell if cell is None or not is_blank(cell) else names.get(cell, f"_:without {cell[2:]}")
         for cell in row
     )
-
-
-def _is_blank(cell: str | None) -> bool:
-    return cell is not None and cell.startswith("_:")

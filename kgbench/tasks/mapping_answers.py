@@ -13,7 +13,8 @@ from kgbench.mapping.limits import MappingError
 from kgbench.mapping.sources import Data
 from kgbench.mapping.tables import Table
 from kgbench.model import Executor, Json, Verdict
-from kgbench.policies.blank_nodes import Row, RowComparison, row_texts
+from kgbench.policies.blank_nodes import RowComparison, row_texts
+from kgbench.policies.node_numbers import Row
 from kgbench.tasks import texts, turtle_answers
 
 FOLDER: Final = "mapping-answers"

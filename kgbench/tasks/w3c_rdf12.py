@@ -18,7 +18,8 @@ from kgbench.datasets import w3c_tests
 from kgbench.datasets.w3c_tests import EVALUATION, SYNTAX, W3cTest
 from kgbench.errors import TaskError
 from kgbench.model import Case, Executor, Json, Outcome, Task, Verdict
-from kgbench.policies.blank_nodes import Row, RowComparison, compare_rows
+from kgbench.policies.blank_nodes import RowComparison, compare_rows
+from kgbench.policies.node_numbers import Row
 from kgbench.rdf.triple_terms import cells
 from kgbench.scoring.fences import fenced_blocks
 from kgbench.tasks import catalogue, texts

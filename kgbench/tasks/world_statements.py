@@ -17,7 +17,8 @@ import pyoxigraph as ox
 
 from kgbench.errors import EvaluationError
 from kgbench.model import Case, Executor, Json, Outcome, Task, TaskModule, Verdict
-from kgbench.policies.blank_nodes import Row, RowComparison, compare_rows, row_texts
+from kgbench.policies.blank_nodes import RowComparison, compare_rows, row_texts
+from kgbench.policies.node_numbers import Row
 from kgbench.policies.policy import policy
 from kgbench.rdf.triple_terms import OPENS, cells
 from kgbench.tasks import (

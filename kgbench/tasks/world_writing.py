@@ -14,7 +14,8 @@ from typing import Final, NamedTuple
 
 from kgbench.errors import EvaluationError
 from kgbench.model import Case, Executor, Json, Outcome, QueryResult, Task, Verdict
-from kgbench.policies.blank_nodes import Row, compare_rows, row_texts
+from kgbench.policies.blank_nodes import compare_rows, row_texts
+from kgbench.policies.node_numbers import Row
 from kgbench.scoring.fences import fenced_blocks
 from kgbench.tasks import catalogue, graphs, texts, world_questions
 from kgbench.tasks.world_questions import graph_name, world_of

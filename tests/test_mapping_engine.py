@@ -118,6 +118,21 @@ def test_object_maps(kind, said, expected):
     assert objects(kind, said) == expected
 
 
+@pytest.mark.parametrize(
+    ("number", "expected"),
+    [("9e999", "INF"), ("-9e999", "-INF"), ("9e307", "9.0E307"), ("9e307 * 10", "INF")],
+)
+def test_numbers_of_sql_that_are_not_finite(number, expected):
+    """The natural mapping of a double without a finite value is a value of xsd:double, too."""
+    found = made(
+        f':m rr:logicalTable [ rr:sqlQuery "SELECT {number} AS x, 1 AS y" ] ;'
+        ' rr:subjectMap [ rr:template "urn:{y}" ] ;'
+        ' rr:predicateObjectMap [ rr:predicate :p ; rr:objectMap [ rr:column "x" ] ] .'
+    )
+
+    assert [value for _, _, value in found] == [f'"{expected}"^^<{XSD}double>']
+
+
 def test_joins_compare_values_of_two_sources():
     """Each parent with the same value is linked, once for each record with the value."""
     parent = (

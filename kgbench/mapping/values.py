@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from decimal import Decimal
+from math import isfinite, isnan
 from typing import Final, NamedTuple, Protocol
 
 from kgbench.vocab import XSD
@@ -38,10 +39,12 @@ class Record(Protocol):
 def canonical_double(text: str) -> str:
     """Return the canonical form of an ``xsd:double`` by XML Schema 1.0.
 
-    >>> canonical_double("30"), canonical_double("0.015")
-    ('3.0E1', '1.5E-2')
+    >>> canonical_double("30"), canonical_double("0.015"), canonical_double("-inf")
+    ('3.0E1', '1.5E-2', '-INF')
     """
     number = float(text)
+    if not isfinite(number):
+        return "NaN" if isnan(number) else "INF" if number > 0 else "-INF"
     if number == 0:
         return "0.0E0"
     sign, digits, exponent = Decimal(repr(number)).as_tuple()

@@ -30,11 +30,10 @@ from kgbench.analysis.tables import Column, Table
 from kgbench.characters import XmlSink, visible
 from kgbench.connectors import chat_completions, extraction
 from kgbench.errors import ImportRefused, KgbenchError, ProviderError
-from kgbench.execution import lexer
 from kgbench.importers.archives import open_results
 from kgbench.importers.llm_kg_bench import read_runs
 from kgbench.publish.scrubbing import Scrubber
-from kgbench.rdf import canonical_json, original_text, storable
+from kgbench.rdf import canonical_json, lexer, original_text, storable
 from kgbench.scoring.fences import fenced_blocks
 from kgbench.secrets.detection import SecretDetector
 from kgbench.serve.admission import DEEPEST

@@ -8,9 +8,10 @@ import pytest
 
 from kgbench.errors import EvaluationError
 from kgbench.execution import graphs as graph_cache
-from kgbench.execution import lexer, oxigraph, rdflib_engine
+from kgbench.execution import oxigraph, rdflib_engine
 from kgbench.execution.engines import engine, engine_label
 from kgbench.execution.graphs import GraphCache, InstalledGraphs
+from kgbench.rdf import lexer
 
 XSD_INTEGER = "<http://www.w3.org/2001/XMLSchema#integer>"
 RDF_XML = (

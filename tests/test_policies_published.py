@@ -13,13 +13,13 @@ import pytest
 import ruamel.yaml
 
 from kgbench.execution.engines import engine
-from kgbench.execution.ties import reference
 from kgbench.importers import grasp, spinach
 from kgbench.model import QueryResult
 from kgbench.policies.compare import Reference, compare
 from kgbench.policies.means import mean, unanswered
 from kgbench.policies.policy import policy
 from kgbench.policies.results import from_json
+from kgbench.policies.ties import reference
 from kgbench.tasks.typed_answers import from_weights
 
 pytestmark = pytest.mark.external

@@ -13,9 +13,9 @@ from rdflib.plugins.sparql.parser import parseQuery
 
 from kgbench import resources
 from kgbench.errors import TaskError
-from kgbench.execution.lexer import tokens
 from kgbench.model import Outcome
 from kgbench.rdf.declared import Declared
+from kgbench.rdf.lexer import tokens
 from kgbench.tasks import catalogue, graphs, renaming, texts, twins
 from kgbench.testing.executor import FORMATS, PlainExecutor
 from kgbench.vocab import KGB, SKOS

@@ -11,8 +11,7 @@ import pyoxigraph as ox
 from kgbench.analysis.selection import Selection, filled
 from kgbench.analysis.tables import Column, Table, Value
 from kgbench.errors import QueryError
-from kgbench.execution import lexer
-from kgbench.rdf import queries
+from kgbench.rdf import lexer, queries
 from kgbench.store.protocol import Store
 from kgbench.vocab import XSD
 

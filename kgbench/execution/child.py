@@ -23,7 +23,7 @@ from typing import Any, BinaryIO, cast
 
 from kgbench.children import lockdown
 from kgbench.children.endings import OUT_OF_MEMORY
-from kgbench.execution import frames, on_variants, ties
+from kgbench.execution import frames, on_variants
 from kgbench.execution.engines import engine as make_engine
 from kgbench.execution.graphs import InstalledGraphs
 from kgbench.execution.repeated import RepeatedAnswers, key_of
@@ -132,9 +132,7 @@ class _Judge:
             return with_tools.judge_dialogue(case, request["prompts"], answers, executor)
         if self._policy is None:
             return module.judge(case, answers, executor)
-        return typed_answers.judge(
-            self._policy, case, answers, executor, module, ties=ties.reference
-        )
+        return typed_answers.judge(self._policy, case, answers, executor, module, notes_ties=True)
 
 
 def _run_tool(

@@ -18,12 +18,12 @@ from urllib.parse import urlencode, urlsplit
 import pyoxigraph as ox
 
 from kgbench.errors import ConfigurationError, EvaluationError, Finding
-from kgbench.execution import lexer
 from kgbench.execution.oxigraph import DEEPEST, rows
 from kgbench.execution.prefixes import complete
 from kgbench.model import QueryResult
 from kgbench.net import web
 from kgbench.net.limits import Limits, Misbehaviour, ResponseTooLarge, ResponseTooSlow, bare
+from kgbench.rdf import lexer
 
 if TYPE_CHECKING:
     from kgbench.net.client import Response

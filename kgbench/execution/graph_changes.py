@@ -13,8 +13,9 @@ from typing import Final
 
 import pyoxigraph as ox
 
-from kgbench.execution import documents, lexer
+from kgbench.execution import documents
 from kgbench.model import QueryResult
+from kgbench.rdf import lexer
 from kgbench.rdf.triple_terms import to_ntriples
 
 COLUMNS: Final = ("change", "subject", "predicate", "object", "graph")

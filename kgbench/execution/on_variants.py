@@ -15,10 +15,10 @@ from enum import StrEnum
 from typing import Final, cast
 
 from kgbench.errors import EvaluationError
-from kgbench.execution import ties
 from kgbench.execution.judging import JudgeLimits
 from kgbench.execution.query_terms import QueryTerms, reads_graph, renamed, terms_of
 from kgbench.model import Case, Executor, Json, Outcome, QueryResult, TaskModule, Verdict
+from kgbench.policies import ties
 from kgbench.policies.blank_nodes import compare_changes
 from kgbench.policies.compare import Comparison, Reference, compare
 from kgbench.policies.policy import ON_VARIANTS, policies

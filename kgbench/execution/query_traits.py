@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Final
 
-from kgbench.execution.lexer import Kind, Token, tokens
-from kgbench.execution.ties import parse_ranking
+from kgbench.policies.ties import parse_ranking
+from kgbench.rdf.lexer import Kind, Token, tokens
 
 LIMIT: Final = "limit without order"
 PATH: Final = "property path"

@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING, Any, Self
 import pyoxigraph as ox
 
 from kgbench.errors import EvaluationError
-from kgbench.execution import documents, graph_changes, lexer
+from kgbench.execution import documents, graph_changes
 from kgbench.execution.graphs import GraphCache, GraphText, InstalledGraphs
 from kgbench.execution.oxigraph import MOST_VALUES, TRIPLE
 from kgbench.execution.prefixes import complete
 from kgbench.model import ParsedGraph, QueryResult
+from kgbench.rdf import lexer
 from kgbench.vocab import XSD
 
 if TYPE_CHECKING:

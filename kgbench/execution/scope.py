@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from kgbench.execution.lexer import Kind, tokens
+from kgbench.rdf.lexer import Kind, tokens
 
 ERROR: Final = "error of scope"
 

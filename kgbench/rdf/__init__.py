@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""RDF terms as text, and readers of declarations in Turtle files."""
+"""RDF terms as text, a SPARQL lexer, and readers of declarations in Turtle files."""
 
 from kgbench.rdf.terms import (
     Text,

@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol, cast
 
-from kgbench.execution import ties
 from kgbench.execution.endpoint import Endpoint
 from kgbench.model import Case, Dialogue, Json, QueryResult
+from kgbench.policies import ties
 from kgbench.policies.policy import Policy
 from kgbench.policies.results import to_json
 from kgbench.rdf import canonical_json, digest

@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from kgbench.execution import lexer, query_traits
+from kgbench.execution import query_traits
 from kgbench.model import Case, Json, Outcome, Verdict
+from kgbench.rdf import lexer
 from kgbench.record.reading import ScoredEvaluation
 
 OTHER_ENGINE: Final = "other engine"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Admission of queries by their tokens: query form, refusals, and bounded look-ups.
 
-The engine would follow SERVICE to other machines; the lexer of :mod:`kgbench.execution.lexer`
+The engine would follow SERVICE to other machines; the lexer of :mod:`kgbench.rdf.lexer`
 detects it however an engine tokenises the query. A *look-up* is a single triple pattern that an
 index answers with one step per row, so that the number of rows bounds its cost.
 """
@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from kgbench.execution import lexer
-from kgbench.execution.lexer import Kind, Token
+from kgbench.rdf import lexer
+from kgbench.rdf.lexer import Kind, Token
 from kgbench.serve.refusals import Refused
 
 FORMS = ("SELECT", "ASK", "CONSTRUCT", "DESCRIBE")
@@ -53,7 +53,7 @@ def admit(query: str, max_tokens: int = TOKENS) -> Admitted:
     """Classify ``query``, in time linear in its length.
 
     Raises :class:`~kgbench.serve.refusals.Refused` for queries that are never executed, and
-    :class:`~kgbench.execution.lexer.TooManyTokens` beyond ``max_tokens``.
+    :class:`~kgbench.rdf.lexer.TooManyTokens` beyond ``max_tokens``.
     """
     if len(query) > LONGEST:
         raise Refused(413, f"the query is longer than {LONGEST:,} characters")

@@ -14,8 +14,8 @@ from collections.abc import Mapping, Sequence
 from urllib.parse import unquote_plus
 
 from kgbench.characters import XmlSink
-from kgbench.execution.lexer import TooManyTokens
 from kgbench.pages.snapshot import View
+from kgbench.rdf.lexer import TooManyTokens
 from kgbench.serve import formats
 from kgbench.serve.admission import INSIDE, LONGEST_LOOKUP, LOOKUP_ROWS, admit
 from kgbench.serve.formats import Format

@@ -47,7 +47,7 @@ def operation(sent: RawRequest, base: str, max_tokens: int = TOKENS) -> Prepared
     If the client may write, an update gets ``base`` for relative IRIs and is tried on an empty
     store, so that hostile text meets the engine's parser in this process first. Raises
     :class:`~kgbench.serve.refusals.Refused`, and
-    :class:`~kgbench.execution.lexer.TooManyTokens` if a query has more than ``max_tokens``.
+    :class:`~kgbench.rdf.lexer.TooManyTokens` if a query has more than ``max_tokens``.
     """
     _check_type(sent.content_type)
     parsed = protocol.parse_request(sent.method, sent.url_query, sent.content_type, sent.body)

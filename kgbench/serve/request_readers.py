@@ -9,7 +9,7 @@ import pickle
 import time
 from typing import Any
 
-from kgbench.execution.lexer import TooManyTokens
+from kgbench.rdf.lexer import TooManyTokens
 from kgbench.serve import request_parsing
 from kgbench.serve import worker as worker_protocol
 from kgbench.serve.admission import INSIDE, Admitted, admit

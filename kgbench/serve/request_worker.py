@@ -13,7 +13,7 @@ import pickle
 from collections.abc import Callable, Mapping
 from typing import Any, BinaryIO
 
-from kgbench.execution.lexer import TooManyTokens
+from kgbench.rdf.lexer import TooManyTokens
 from kgbench.serve import admission, request_parsing, worker
 from kgbench.serve.refusals import Refused
 

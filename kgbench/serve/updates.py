@@ -6,8 +6,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from kgbench.execution import lexer
-from kgbench.execution.lexer import Kind, Token
+from kgbench.rdf import lexer
+from kgbench.rdf.lexer import Kind, Token
 from kgbench.serve.admission import DEEPEST
 from kgbench.serve.protocol import Operation
 from kgbench.serve.refusals import Refused
@@ -41,7 +41,7 @@ def prepare_update(operation: Operation, base: str) -> str:
     """Return the text of an update with a base and the request's dataset, without remote access.
 
     Raises :class:`~kgbench.serve.refusals.Refused`, and
-    :class:`~kgbench.execution.lexer.TooManyTokens` beyond :data:`TOKENS`.
+    :class:`~kgbench.rdf.lexer.TooManyTokens` beyond :data:`TOKENS`.
     """
     text = operation.text
     tokens = list(lexer.tokens(text, TOKENS))

@@ -17,6 +17,7 @@ from typing import Final, Protocol, cast
 
 from kgbench.errors import EvaluationError
 from kgbench.model import Case, Dialogue, Executor, Json, Outcome, QueryResult, TaskModule, Verdict
+from kgbench.policies import ties
 from kgbench.policies.compare import Reference, compare
 from kgbench.policies.policy import Policy
 from kgbench.policies.results import from_json, to_json
@@ -24,8 +25,6 @@ from kgbench.policies.terms import Term, format_term
 from kgbench.policies.whole_rows import TieGroup
 from kgbench.tasks import catalogue, graphs, sparql_dialogue
 
-Ties = Callable[[str, str, Mapping[str, str], Executor, bool], Reference]
-"""Executes a reference query on a graph, with prefixes, and finds rows that tie."""
 SHOWN: Final = 20  # rows of a result that the infos of a verdict hold
 NO_QUERY: Final = "there is no query in the answer"
 _TRUE: Final = "true"
@@ -107,24 +106,24 @@ def judge(
     executor: Executor,
     module: TaskModule,
     *,
-    ties: Ties | None = None,
+    notes_ties: bool = False,
 ) -> Verdict:
     """Judge the last of ``answers`` by ``policy``; the infos contain the reason for the scores.
 
     ``result`` in the infos is the typed result of the answer, cut off after :data:`SHOWN` rows;
     ``resultLength`` and ``referenceLength`` are numbers of rows, and ``ordered`` is true if their
-    order matters. ``tieAtLimit`` names the queries whose LIMIT cuts through rows that tie; ``ties``
-    finds such rows, and without it no rows tie. Raises :class:`~kgbench.errors.EvaluationError` if
-    the expected result is not available.
+    order matters. With ``notes_ties``, ``tieAtLimit`` names the queries whose LIMIT cuts through
+    rows that tie; both are executed without LIMIT for that, so it is left out while models wait.
+    Raises :class:`~kgbench.errors.EvaluationError` if the expected result is not available.
     """
     answering = cast("AnswersWithQueries", module)
     query = answering.query(answers[-1])
     prefixes = prefixes_of(case, module)
-    expected = _expected(policy, case, executor, answering, prefixes, ties=ties)
+    expected = _expected(policy, case, executor, answering, prefixes)
     result = None if query is None else _result(query, case, executor, answering, prefixes)
     comparison = compare(policy, expected, result, prefixes_of(case, module, "of"))
     infos: dict[str, Json] = {"policy": policy.name, "sparql": query, "reason": comparison.reason}
-    if tied := _tied_queries(case, query, executor, answering, prefixes, ties):
+    if notes_ties and (tied := _tied_queries(case, query, executor, answering, prefixes)):
         infos["tieAtLimit"] = tied
     if result is not None:
         infos |= {"result": to_json(_truncated(result)), "resultLength": _length(result)}
@@ -161,16 +160,14 @@ def _expected(
     executor: Executor,
     module: AnswersWithQueries,
     prefixes: Mapping[str, str],
-    *,
-    ties: Ties | None,
 ) -> Reference:
     ordered = bool(case.data.get("ordered"))
     if is_published(policy, case):
         return Reference(from_weights(case.data["publishedResultSet"]), ordered)
     if (recorded := case.data.get("refResult")) is not None:
         reference = Reference(from_json(recorded), ordered, _groups(policy, case))
-    elif ties is not None and policy.order == "demanded":
-        reference = ties(
+    elif policy.order == "demanded":
+        reference = ties.reference(
             case.data["refSparql"], graph_of(case, module), prefixes, executor, ordered
         )
     else:
@@ -213,22 +210,22 @@ def _result(
     raise EvaluationError(f"the recorded result of the query about {case.iri} has no types")
 
 
-def _tied_queries(  # noqa: PLR0917 - what queries run on
+def _tied_queries(
     case: Case,
     query: str | None,
     executor: Executor,
     module: AnswersWithQueries,
     prefixes: Mapping[str, str],
-    ties: Ties | None,
 ) -> list[str]:
     """Return the queries, ``reference`` or ``answer``, whose LIMIT cuts through rows that tie."""
     tied_queries: list[str] = []
-    ordered = True  # makes `ties` look for ties
+    ordered = True  # makes `reference` look for ties
     for name, text in (("reference", case.data.get("refSparql")), ("answer", query)):
-        if ties is None or text is None or "LIMIT" not in text.upper():
+        if text is None or "LIMIT" not in text.upper():
             continue
         with contextlib.suppress(EvaluationError):  # there is no graph, only a recorded result
-            groups = ties(text, graph_of(case, module), prefixes, executor, ordered).groups
+            graph = graph_of(case, module)
+            groups = ties.reference(text, graph, prefixes, executor, ordered).groups
             if any(group.places < len(group.rows) for group in groups or ()):
                 tied_queries.append(name)
     return tied_queries

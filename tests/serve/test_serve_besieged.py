@@ -19,7 +19,7 @@ import pytest
 
 from tests.serve import stores
 from tests.serve.processes import PATIENCE, children, eventually, is_running, serving
-from tests.test_execution_lexer import FREEZING
+from tests.test_rdf_lexer import FREEZING
 
 pytestmark = pytest.mark.servers
 

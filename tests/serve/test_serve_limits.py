@@ -14,7 +14,7 @@ import pytest
 from starlette.requests import Request
 from starlette.testclient import TestClient
 
-from kgbench.execution import lexer
+from kgbench.rdf import lexer
 from kgbench.serve import admission
 from kgbench.serve.app import application
 from kgbench.serve.pool import Pool

@@ -12,11 +12,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Final, NamedTuple, Protocol
 
-from kgbench.execution.lexer import Kind, Token, tokens
 from kgbench.model import QueryResult
 from kgbench.policies.compare import Reference
 from kgbench.policies.values import by_value
 from kgbench.policies.whole_rows import Row, TieGroup
+from kgbench.rdf.lexer import Kind, Token, tokens
 
 _KEY: Final = "kgbenchTie"
 _SILENT: Final = frozenset((Kind.BLANK, Kind.COMMENT))

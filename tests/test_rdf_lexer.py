@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgbench.execution import lexer
+from kgbench.rdf import lexer
 from tests.sparql_texts import ASKING, NOWHERE, PIECES
 
 NOT_ASKING = {

@@ -7,8 +7,9 @@ import pytest
 
 from kgbench.execution.engines import engine
 from kgbench.execution.query_traits import traits
-from kgbench.execution.ties import parse_ranking, reference
-from kgbench.model import QueryResult
+from kgbench.model import Case, QueryResult
+from kgbench.policies.ties import parse_ranking, reference
+from kgbench.tasks import catalogue
 
 GRAPH = "".join(
     f"<urn:{name}> <urn:size> {size} ; <urn:kind> <urn:k{size % 2}> .\n"
@@ -55,6 +56,23 @@ def groups(query: str, *, ordered: bool = False) -> list[tuple[list[str], int]] 
 def test_groups_of_a_limit(query: str, expected: object) -> None:
     """A LIMIT or OFFSET leaves each group of equal keys the places that it covers."""
     assert groups(query) == expected
+
+
+@pytest.mark.parametrize(
+    "task_class", ["Text2SparqlQuestions", "Text2SparqlTools", "Text2SparqlWorld", "Rdf12World"]
+)
+@pytest.mark.parametrize(("tied", "f1"), [("?x", 1), ("DESC(?x)", 1), ("?n LIMIT 1 #", 2 / 3)])
+def test_any_tied_row_is_right_for_task_classes(task_class: str, tied: str, f1: float) -> None:
+    """While a run judges, an answer may choose among the rows that tie at a LIMIT, too."""
+    query = "SELECT ?x { ?x <urn:size> ?n } ORDER BY ?n LIMIT 2"
+    data = {"graph": GRAPH, "graphName": "own", "refSparql": query, "ordered": True, "tools": []}
+    case = Case("urn:case", "suite", task_class, {"skill": "query"}, data, "")
+    answer = f"```sparql\n{query.replace('LIMIT', f'{tied} LIMIT')}\n```"
+
+    verdict = catalogue.module(task_class).judge(case, (answer,), engine("oxigraph"))
+
+    assert verdict.scores["f1"] == pytest.approx(f1)
+    assert "tieAtLimit" not in verdict.infos
 
 
 def test_groups_of_a_demanded_order() -> None:

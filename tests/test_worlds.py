@@ -173,6 +173,16 @@ def test_feedback_says_what_an_engine_can_say():
     assert module.judge(case, [broken] * 3, executor).next_prompt is None
 
 
+def test_keywords_may_be_in_lower_case():
+    """A query in lower case is judged, and prose with the word "select" is not taken for one."""
+    module, executor = catalogue.module(NAME), PlainExecutor()
+    (case,) = cases(f"{NAME}-natural-1", 1)
+    query = f"```sparql\n{case.data['refSparql']}\n```"
+    prose = "```text\nI select what is asked for.\n```\n"
+    for answer in (query, query.replace("SELECT", "select"), prose + query):
+        assert module.judge(case, [answer], executor).scores["exact"] == 1, answer
+
+
 def test_what_a_world_has_not_is_refused():
     """Too many questions, too small worlds and unknown names are refused."""
     sheet = questions.Sheet(World("a", 60), 1)

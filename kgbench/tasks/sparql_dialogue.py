@@ -7,6 +7,7 @@ Scores: Meyer et al., Evaluating LLMs for RDF Knowledge Graph Related Tasks, sec
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
@@ -26,6 +27,7 @@ Select = Callable[[str, Mapping[str, str]], QueryResult]
 FOLDER: Final = "sparql-dialogue"
 ROUNDS: Final = 3
 
+_SELECT: Final = re.compile(r"\bSELECT\b", re.IGNORECASE)
 _SHOWN: Final = 15  # values of an answer set that the infos list, as published
 _PUBLISHED_SUITES: Final = "llm-kg-bench-"
 _ABSENT: Final = "https://absent.invalid/"
@@ -110,9 +112,22 @@ def judge(
 
 
 def extract_query(answer: str) -> str | None:
-    """Return the query in an answer: the first fenced block with ``SELECT``, trimmed."""
+    """Return the query in an answer: the first fenced block with ``SELECT``, trimmed.
+
+    Only upper case counts in LLM-KG-Bench; :func:`extract_any_query` is for other tasks.
+    """
     blocks = (block.body.strip() for block in fenced_blocks(answer))
     return next((body for body in blocks if "SELECT" in body), None)
+
+
+def extract_any_query(answer: str) -> str | None:
+    """Return the first fenced block with ``SELECT``, else with this word in any case, trimmed.
+
+    Upper case comes first because prose in an earlier block may contain the word "select".
+    """
+    blocks = (block.body.strip() for block in fenced_blocks(answer))
+    first = extract_query(answer)
+    return next((body for body in blocks if _SELECT.search(body)), None) if first is None else first
 
 
 def result_infos(case: Case, query: str, vocabulary: Vocabulary, select: Select) -> dict[str, Json]:

@@ -122,7 +122,7 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
     return replace(verdict, next_prompt=feedback[0], feedback=feedback[1])
 
 
-query = sparql_dialogue.extract_query
+query = sparql_dialogue.extract_any_query
 reference = sparql_dialogue.reference
 
 

@@ -52,7 +52,7 @@ class _Queries(NamedTuple):
 
     def query(self, answer: str) -> str | None:
         """Return the query in an answer."""
-        return sparql_dialogue.extract_query(answer)
+        return sparql_dialogue.extract_any_query(answer)
 
     def graph_name(self, case: Case) -> None:
         """Return ``None``, because no case uses an installed graph."""

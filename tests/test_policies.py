@@ -190,6 +190,48 @@ def test_rows_at_a_limit_that_cuts_a_tie() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("tied", "places", "answer", "right", "expected_size"),
+    [
+        ("a a a b", 3, "a", 1, 1),
+        ("a a a b", 3, "a b", 2, 2),
+        ("a a a b", 3, "b", 1, 2),
+        ("a a a b", 4, "a", 1, 2),
+        ("a a b b", 3, "a", 1, 2),
+        ("a a b b c", 1, "c", 1, 1),
+        ("a a b b c", 1, "c a", 1, 1),
+        ("a a b b c", 4, "c", 1, 3),
+        ("a a b b c", 4, "b a", 2, 2),
+        ("a a b b c", 4, "d", 0, 2),
+    ],
+)
+def test_duplicates_among_rows_that_tie_at_a_limit(
+    tied: str, places: int, answer: str, right: int, expected_size: int
+) -> None:
+    """Each choice of rows that fills the places is right; the answer is compared with the nearest.
+
+    No choice gives fewer distinct rows that are missing in the answer.
+    """
+    ties = (TieGroup(table("x", *tied.split()).rows, places),)
+    scores = judged("rows", table("x", "a"), table("x", *answer.split()), groups=ties).scores
+
+    assert scores["recall"] == pytest.approx(right / expected_size)
+    assert scores["precision"] == pytest.approx(right / len(answer.split()))
+
+
+def test_tied_rows_that_an_earlier_group_has() -> None:
+    """A row of an earlier group may fill a place of the last group, too."""
+    ties = (
+        TieGroup(table("x", "a", "b").rows, 2),
+        TieGroup(table("x", "a", "c", "d").rows, 1),
+    )
+    for answer, recall in (("a b", 1), ("b a c", 1), ("b", 1 / 2), ("a b c d", 1)):
+        given = table("x", *answer.split())
+        scores = judged("rows", table("x", "a", "b"), given, ordered=True, groups=ties).scores
+        assert scores["recall"] == pytest.approx(recall)
+        assert (scores["precision"] == 1) == (answer != "a b c d")
+
+
 def test_labels_are_left_out_by_spinach() -> None:
     """SPINACH ignores the columns of labels and descriptions."""
     expected = from_bindings(

@@ -3,6 +3,10 @@
 
 The assignment maximises the number of right rows. Columns of the answer that are not assigned and
 duplicate rows do not count. A row is right if all its cells are right.
+
+If rows tie at a LIMIT, the expected rows are those of the choice among them that is nearest to the
+answer. Duplicates share a row of the answer but have places of their own: three places for four
+times France and once Spain are filled by France alone, or by France and Spain.
 """
 
 from __future__ import annotations
@@ -10,6 +14,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from itertools import permutations
 from math import perm
 from typing import Final, NamedTuple
@@ -30,7 +35,8 @@ _Columns = tuple[int | None, ...]
 class TieGroup(NamedTuple):
     """Rows that may come in any order, and the number of them that belong to the result.
 
-    ``places`` is less than the number of rows if a LIMIT or OFFSET cuts through the tie.
+    ``places`` is less than the number of rows if a LIMIT or OFFSET cuts through the tie. Rows that
+    occur repeatedly in the result are repeated here.
     """
 
     rows: tuple[Row, ...]
@@ -60,55 +66,76 @@ def match(
         tuple(None if cell is None else value(cell) for cell in row) for row in answer.rows
     ]
     width = len(expected.variables)
-    best = (-1, 0)
+    best = (-1, 0, 0)
     for columns in _assignments(expected_rows.rows, answer_rows, width, len(answer.variables)):
         rows = list(dict.fromkeys(_projected(answer_rows, columns)))
-        best = max(best, (expected_rows.hits(rows), -len(rows)))
-        if best == (expected_rows.size, -expected_rows.size):
+        hits, expected_size = expected_rows.compare(rows)
+        best = max(best, (hits, -len(rows), -expected_size))
+        if hits == len(rows) == expected_size:
             break
-    hits, size = best[0], -best[1]
-    score = agreement(hits, size, expected_rows.size, precision_of_nothing=0.0)
-    if not expected_rows.size:
+    hits, size, expected_size = best[0], -best[1], -best[2]
+    score = agreement(hits, size, expected_size, precision_of_nothing=0.0)
+    if not expected_size:
         score = score._replace(recall=0.0, f1=0.0)
     unit = "rows in order" if ordered else "rows"
-    return Match(score, match_summary(hits, expected_rows.size, size, unit))
+    return Match(score, match_summary(hits, expected_size, size, unit))
 
 
 class _ExpectedRows:
-    """The expected rows, each with its tie group, and the number of places of each group."""
+    """The expected rows, each with its first tie group, and the number of places of each group.
+
+    ``_counts`` are the numbers of occurrences of the rows of each group, the greatest first.
+    """
 
     def __init__(self, groups: Iterable[TieGroup], value: Key, *, ordered: bool) -> None:
         self._group: dict[Row, int] = {}
         self._places: list[int] = []
+        self._filled_before: list[int] = []
+        self._counts: list[dict[Row, int]] = []
         self._ordered = ordered
         for number, group in enumerate(groups):
-            new = 0
-            for row in group.rows:
-                cells = tuple(None if cell is None else value(cell) for cell in row)
-                if cells not in self._group:
-                    self._group[cells] = number
-                    new += 1
-            self._places.append(min(group.places, new))
-        self.size = sum(self._places)
+            counts = Counter(
+                tuple(None if cell is None else value(cell) for cell in row) for row in group.rows
+            )
+            new = {row: count for row, count in counts.most_common() if row not in self._group}
+            self._group |= dict.fromkeys(new, number)
+            self._counts.append(new)
+            self._places.append(group.places)
+            self._filled_before.append(counts.total() - sum(new.values()))
 
     @property
     def rows(self) -> list[Row]:
         """The distinct rows that can be right."""
         return list(self._group)
 
-    def hits(self, rows: Iterable[Row]) -> int:
-        """Return the number of right rows among distinct ``rows``.
+    def compare(self, rows: Iterable[Row]) -> tuple[int, int]:
+        """Return the number of right rows among distinct ``rows``, and of those expected.
 
-        If an order is demanded, only rows in this order count.
+        If an order is demanded, only rows in this order are right.
         """
-        free_places = list(self._places)
+        found: list[set[Row]] = [set() for _ in self._places]
         hit_groups: list[int] = []
         for row in rows:
             group = self._group.get(row)
-            if group is not None and free_places[group]:
-                free_places[group] -= 1
+            if group is not None and len(found[group]) < self._places[group]:
+                found[group].add(row)
                 hit_groups.append(group)
-        return _longest_ascent(hit_groups) if self._ordered else len(hit_groups)
+        expected_size = len(hit_groups) + sum(map(self._missing, range(len(found)), found))
+        return _longest_ascent(hit_groups) if self._ordered else len(hit_groups), expected_size
+
+    def _missing(self, group: int, found: AbstractSet[Row]) -> int:
+        """Return how many rows, beside those ``found``, the places of a group need at least."""
+        counts = self._counts[group]
+        free = self._places[group] - self._filled_before[group]
+        free -= sum(counts[row] for row in found)
+        missing = 0
+        for row, count in counts.items():
+            if free <= 0:
+                break
+            if row not in found:
+                free -= count
+                missing += 1
+        return missing
 
 
 def _longest_ascent(numbers: Iterable[int]) -> int:

@@ -136,6 +136,17 @@ def test_empty_against_empty() -> None:
         assert f1(name, empty, ONE) == 0.0
 
 
+def test_rows_without_values() -> None:
+    """A row that binds nothing (MAX over nothing) is as empty as no row, for sets of values."""
+    unbound, empty = QueryResult(("m",), ((None,),)), table("m")
+    for expected, answer in ((unbound, unbound), (unbound, empty), (empty, unbound)):
+        for name in ("llm-kg-bench", "qald-macro"):
+            assert judged(name, expected, answer).scores["exact"] == 1.0
+        assert f1("text2sparql-2025", expected, answer) == 0.0
+    assert f1("qald-macro", unbound, ONE) == 0.0
+    assert f1("rows", unbound, unbound) == 1.0
+
+
 def test_no_answer() -> None:
     """A missing or failing query scores 0, although QALD's precision is then 1."""
     failing = QueryResult(error="no such function")

@@ -82,7 +82,7 @@ def _match_rows(
     policy: Policy, reference: Reference, expected: QueryResult, answer: QueryResult, value: Key
 ) -> Match:
     """Match two results without truth values; ``expected`` is derived from ``reference``."""
-    if not expected.rows and not answer.rows:
+    if not _has_content(policy.unit, expected) and not _has_content(policy.unit, answer):
         return _both_empty(policy.both_empty)
     if policy.unit == "value":
         return value_sets.match(
@@ -97,6 +97,13 @@ def _match_rows(
     groups = reference.groups if expected is reference.result else None
     ordered = policy.order == "demanded" and reference.ordered
     return whole_rows.match(expected, answer, value, ordered=ordered, groups=groups)
+
+
+def _has_content(unit: str, result: QueryResult) -> bool:
+    """Return whether a result has rows or, if the ``unit`` is the value, cells with values."""
+    if unit != "value":
+        return bool(result.rows)
+    return any(cell is not None for row in result.rows for cell in row)
 
 
 def _scored(policy: Policy, reference: Reference, match: Match) -> Comparison:

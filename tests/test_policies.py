@@ -181,6 +181,21 @@ def test_rows_finds_columns_with_the_same_values() -> None:
     assert f1("rows", expected, answer) == 1.0
 
 
+@pytest.mark.parametrize(("count", "width"), [(997, 5), (307, 8), (30_011, 3)])
+def test_rows_finds_columns_with_the_same_values_in_long_results(count: int, width: int) -> None:
+    """Columns are also told apart if there are too many rows or columns to try each order."""
+    rows = [[f"<urn:{n * (2 * k + 1) % count}>" for k in range(width)] for n in range(count)]
+    names = tuple(f"v{k}" for k in range(width))
+    order = (*range(1, width), 0)
+    right = [tuple(row[k] for k in order) for row in rows]
+    wrong = [(*row[:-1], "<urn:wrong>") for row in right[: count // 2]]
+    expected = QueryResult(names, tuple(map(tuple, rows)))
+
+    assert f1("rows", expected, QueryResult(names, tuple(right))) == 1.0
+    partly = QueryResult(names, (*wrong, *right[count // 2 :]))
+    assert f1("rows", expected, partly) == pytest.approx(1 - (count // 2) / count)
+
+
 def test_rows_in_a_demanded_order() -> None:
     """Only rows in the demanded order count; tied rows may have any order."""
     expected = table("x", "a", "b", "c")

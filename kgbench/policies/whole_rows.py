@@ -26,6 +26,8 @@ from kgbench.policies.values import Key
 from kgbench.scoring.agreement import agreement
 
 MOST_TRIED: Final = 500_000  # cells that are looked at to find the best columns
+_BEAM: Final = 20  # assignments of some columns that are continued if there are too many to try all
+_BEST: Final = 3  # assignments found in this way that are tried with all rows
 _ABSENT: Final = "\0absent"  # no term: the cell of a column that the answer lacks
 
 Row = tuple[str | None, ...]
@@ -154,8 +156,36 @@ def _assignments(
     common = _common_cells(expected, answer, width, available)
     yield assign_columns(common, available)
     size = max(len(answer), 1) * max(width, 1)
-    if available >= width and perm(available, width) * size <= MOST_TRIED:
+    if available < width:
+        return
+    if perm(available, width) * size <= MOST_TRIED:
         yield from permutations(range(available), width)
+    else:
+        yield from _promising(expected, answer, width, available)
+
+
+def _promising(
+    expected: Sequence[Row], answer: Sequence[Row], width: int, available: int
+) -> list[_Columns]:
+    """Return a few assignments that are good for a sample of the answer's rows, the best first.
+
+    Columns are assigned one after the other. Of the assignments of the first columns, those are
+    continued under which the most rows of the sample begin like an expected row (beam search).
+    """
+    step = max(1, len(answer) * _BEAM * available * width * width // MOST_TRIED)
+    sample = answer[::step]
+    beam: list[_Columns] = [()]
+    for length in range(1, width + 1):
+        beginnings = {row[:length] for row in expected}
+        rated = [
+            (-sum(row in beginnings for row in _projected(sample, columns)), columns)
+            for assigned in beam
+            for column in range(available)
+            if column not in assigned
+            for columns in [(*assigned, column)]
+        ]
+        beam = [columns for _, columns in sorted(rated)[:_BEAM]]
+    return beam[:_BEST]
 
 
 def _common_cells(

@@ -105,6 +105,14 @@ def test_a_whole_body_is_read(module: ModuleType, body: dict[str, Any]) -> None:
     assert reply.request_id == "req_1"
 
 
+@pytest.mark.parametrize("value", [-1, True, 1.5, "5", 10**13, 10**400])
+def test_counts_that_no_call_has_are_unknown(value: Any) -> None:
+    """A number that cannot be one of tokens is left out, as sums of it would exceed 64 bits."""
+    usage = {"prompt_tokens": value, "completion_tokens": 7}
+    reply = chat_completions.reply({**CHAT, "usage": usage})
+    assert (reply.usage.input, reply.usage.output) == (None, 7)
+
+
 @pytest.mark.parametrize(("module", "body"), PROTOCOLS)
 @settings(max_examples=50)  # each damages a body in one of about twenty places
 @given(data=st.data())

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import socket
 import sys
 import traceback
@@ -254,6 +255,34 @@ def test_lone_surrogates_can_be_sent() -> None:
         answer(openai, _at(server), "a", "b\ud800c\x00", "d")
 
     assert server.ledger[0].body["messages"][1]["content"] == "b�c\x00"
+
+
+class _Mislabelled(OpenAISpeech):
+    """Words responses as OpenAI does, with a byte order mark and an unusable charset."""
+
+    def __init__(self, charset: str) -> None:
+        super().__init__()
+        self._charset = charset
+
+    def respond(self, entry: scripts.Entry, behaviour: Behaviour, answer: str) -> Response:
+        """See :class:`tests.servers.loopback.Speech`."""
+        response = super().respond(entry, behaviour, answer)
+        return response._replace(
+            body=json.dumps(response.body, ensure_ascii=False).encode("utf-8-sig"),
+            headers={"content-type": f"application/json; charset={self._charset}"},
+        )
+
+
+@pytest.mark.parametrize("charset", ["undefined", "hex", "rot13", "idna", "utf-16", "no-such"])
+def test_json_is_read_as_utf_8_whatever_its_charset(charset: str) -> None:
+    """JSON has no charset; a name that Python knows as a codec of another kind ends no run."""
+    script = sequence(scripts.BAD_REQUEST)
+    with LoopbackServer(_Mislabelled(charset), script=script, answer=fixed("naïve")) as server:
+        with pytest.raises(ProviderError, match="Unsupported value"):
+            answer(openai, _at(server), "a")
+        reply = answer(openai, _at(server), "a")
+
+    assert reply.text == "naïve"
 
 
 @pytest.mark.servers

@@ -68,6 +68,18 @@ def charged(server):
     return sum(u["input"] for u in used), sum(u["output"] for u in used)
 
 
+def test_the_newest_price_counts(server, tmp_path):
+    """Of several prices of a model, that with the latest date is used."""
+    path = tmp_path / "prices.ttl"
+    later = (
+        TABLE.replace("mine", "later").replace("2.00", "3.00").replace("2026-01-02", "2026-10-01")
+    )
+    path.write_text(TABLE + later[later.index("<urn:x:later>") :])
+    setup = plan_of(server).models[0]
+    price = prices.price_of(setup, prices.declared(path))
+    assert (price.input, price.date) == (Decimal(3), "2026-10-01")
+
+
 def test_totals_are_those_of_the_server_after_interruptions(server, table):
     """Tokens and cost of a run in several sessions equal the server's charges for its answers."""
     with open_store("memory:") as store:
@@ -106,6 +118,30 @@ def test_token_limit_stops_and_the_same_command_with_more_continues(server):
     assert (again.complete, again.before) == (0, first.complete)
     assert last.finished
     assert len(server.ledger) == 10
+
+
+class Silent(OpenAISpeech):
+    """Words responses as OpenAI does, but without token counts."""
+
+    def respond(self, entry, behaviour, answer):
+        """See :class:`tests.servers.loopback.Speech`."""
+        response = super().respond(entry, behaviour, answer)
+        return response._replace(body={**response.body, "usage": None})
+
+
+def test_limits_hold_over_sessions_without_token_counts(monkeypatch, table):
+    """Answers without token counts count by their length, also those of earlier sessions."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-loopback")
+    with LoopbackServer(Silent(), answer=fixed("x" * 4_000)) as server:
+        for limits in ({"max_tokens": 5_000}, {"max_cost": Decimal("0.0525"), "prices": table}):
+            plan = plan_of(server, 20, **limits)
+            with open_store("memory:") as store:
+                first = run(store, plan)
+                again = run(store, plan)
+                done = run(store, replace(plan, max_tokens=8_000, max_cost=None))
+            assert 3 <= first.complete <= 5
+            assert (again.complete, again.limit) == (0, first.limit)
+            assert 1 <= done.complete <= 4
 
 
 def test_limits_wait_for_what_is_under_way(server):

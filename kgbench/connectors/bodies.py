@@ -14,6 +14,7 @@ from kgbench.model import Json
 
 # Sent in place of an empty answer to protocols that reject empty messages.
 UNSAID = "(no answer)"
+_MOST_COUNTED = 10**12  # tokens; sums of greater numbers would exceed 64 bits
 
 
 def turns(messages: Sequence[str], answerer: str = "assistant") -> list[tuple[str, str]]:
@@ -48,8 +49,10 @@ def text_of(value: Json) -> str | None:
 
 
 def count(value: Json) -> int | None:
-    """Return ``value`` if it is a non-negative integer, else ``None``."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+    """Return ``value`` if it is an integer that can be a number of tokens, else ``None``."""
+    if not isinstance(value, int) or isinstance(value, bool):
+        return None
+    return value if 0 <= value <= _MOST_COUNTED else None
 
 
 def total(*counts: int | None) -> int | None:

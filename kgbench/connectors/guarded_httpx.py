@@ -63,6 +63,9 @@ class GuardedClient(httpx2.AsyncClient):
             if following is None:
                 coding = response.headers.pop("content-encoding", None)
                 response.stream = MeasuredBody(response.stream, meter, coding)
+                # JSON is UTF-8, whatever the header says (RFC 8259, section 8.1). Codecs such as
+                # "undefined" are known to Python, but raise errors that no caller expects.
+                response.encoding = "utf-8-sig"
                 if not stream:
                     await _read(response)
                 return response

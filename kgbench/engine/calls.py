@@ -63,8 +63,9 @@ class RetryPolicy:
 
     Each call is retried up to ``max_retries`` times after failures, and up to four times as often
     after rate limits. All calls together are retried at most as often as there were calls, plus a
-    hundred times, so that a run does not keep calling a provider that is down. ``scale``
-    multiplies the waits (tests shorten them).
+    hundred times, so that a run does not keep calling a provider that is down; rate limits for
+    which the provider says how long to wait are not among them. ``scale`` multiplies the waits
+    (tests shorten them).
     """
 
     def __init__(self, max_retries: int, scale: float) -> None:

@@ -99,7 +99,8 @@ def _entries(path: Path, *, own: bool = False) -> list[Entry]:
     entries = [_entry(declared, node) for node in declared.instances(KGB.Price)]
     if not entries:
         raise ResourceError(f"the price table {path} holds no kgb:Price")
-    return sorted(entries, key=lambda e: (e.name, e.connector or "", e.price.date))
+    entries.sort(key=lambda entry: entry.price.date, reverse=True)  # the newest price counts
+    return sorted(entries, key=lambda entry: (entry.name, entry.connector or ""))
 
 
 def _entry(declared: Declared, node: Any) -> Entry:

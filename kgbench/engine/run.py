@@ -84,7 +84,9 @@ async def run_plan(
     limits = Limits(plan.max_cost, plan.max_tokens)
     batched = {s.iri for s in plan.models if plan.batch and s.connector not in WITHOUT_PROVIDER}
     entries = prices.declared(plan.prices)
-    spending = Spending(plan.models, entries, before.usage, limits, batched=batched)
+    spending = Spending(
+        plan.models, entries, before.usage, before.uncounted, limits, batched=batched
+    )
     spending.check_budgets(plan)
     protocols = planning.tool_protocols(plan, exercises)
     async with AsyncExitStack() as stack:

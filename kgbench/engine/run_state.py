@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
+from kgbench.engine.calls import CHARACTERS_PER_TOKEN
 from kgbench.engine.conversation import StoredDialogue
 from kgbench.engine.planning import PlannedDialogue
 from kgbench.engine.session import Settings
@@ -22,7 +23,8 @@ class RunState:
 
     ``states`` are the current dialogues by their identity (digest), ``closed`` the IRIs of
     dialogues that are not continued, ``invalidated`` those of invalidated ones, ``invalid`` the
-    number of invalidated dialogues per identity, ``usage`` the tokens by model IRI.
+    number of invalidated dialogues per identity, ``usage`` the tokens by model IRI, and
+    ``uncounted`` an estimate of the tokens of answers without counts, by model IRI.
     """
 
     states: Mapping[str, DialogueState]
@@ -30,6 +32,7 @@ class RunState:
     invalidated: Collection[str]
     invalid: Mapping[str, int]
     usage: Mapping[str, accounts.Usage]
+    uncounted: Mapping[str, int]
 
     def stored(
         self, planned: PlannedDialogue, store: Store, graph: str, pass_graph: str
@@ -53,7 +56,7 @@ class RunState:
 def load_run_state(store: Store, settings: Settings) -> RunState:
     """Read the state of the run that ``settings`` continue; it is empty for a new run."""
     if settings.run is None:
-        return RunState({}, (), (), {}, {})
+        return RunState({}, (), (), {}, {}, {})
     graph = settings.run.graph
     states = reading.all_states(store, graph)
     invalidated = reading.invalid(store, graph)
@@ -68,4 +71,11 @@ def load_run_state(store: Store, settings: Settings) -> RunState:
     }
     failed = () if settings.retry_errors else accounts.failed_dialogues(store, graph)
     closed = {*invalidated, *failed}
-    return RunState(current, closed, invalidated, invalid, accounts.usage(store, graph))
+    usage = accounts.usage(store, graph)
+    characters = (
+        accounts.uncounted_characters(store, graph)
+        if any(used.uncounted for used in usage.values())
+        else {}
+    )
+    uncounted = {model: number // CHARACTERS_PER_TOKEN for model, number in characters.items()}
+    return RunState(current, closed, invalidated, invalid, usage, uncounted)

@@ -82,8 +82,9 @@ class Spending:
     estimate includes the prompt but no answer. Therefore, with a limit, a model starts with one
     dialogue and never has more than twice as many under way as have ended.
 
-    ``before`` is the recorded usage of the run by model IRI; ``batched`` are the models that this
-    session asks in batches. Raises :class:`~kgbench.errors.ModelSpecError` if cost is limited and
+    ``before`` is the recorded usage of the run by model IRI, and ``uncounted`` an estimate of the
+    tokens of its answers without counts; ``batched`` are the models that this session asks in
+    batches. Raises :class:`~kgbench.errors.ModelSpecError` if cost is limited and
     a model has no known price.
     """
 
@@ -92,6 +93,7 @@ class Spending:
         models: Sequence[ModelSetup],
         entries: Sequence[Entry],
         before: Mapping[str, Usage],
+        uncounted: Mapping[str, int],
         limits: Limits,
         *,
         batched: Collection[str],
@@ -109,10 +111,20 @@ class Spending:
             )
         self._limits = limits
         self._free = {m.iri for m in models if m.connector in WITHOUT_PROVIDER}
-        self._tokens = sum(usage.input + usage.output for usage in before.values())
-        self._cost = sum((self._paid(iri, usage) for iri, usage in before.items()), Decimal(0))
+        earlier = {
+            iri: (
+                usage.input + usage.output + uncounted.get(iri, 0),
+                self._paid(iri, usage) + self._guessed(iri, uncounted.get(iri, 0)),
+            )
+            for iri, usage in before.items()
+            if iri not in self._free
+        }
+        self._tokens = sum(tokens for tokens, _ in earlier.values())
+        self._cost = sum((cost for _, cost in earlier.values()), Decimal(0))
         self._earlier = {
-            iri: self._per_answer(iri, usage) for iri, usage in before.items() if usage.answers
+            iri: (tokens // before[iri].answers, cost / before[iri].answers)
+            for iri, (tokens, cost) in earlier.items()
+            if before[iri].answers
         }
         self._batched = batched
         self._session_spending: dict[str, _Spent] = {model.iri: _Spent() for model in models}
@@ -168,7 +180,10 @@ class Spending:
         return reached
 
     def end(self, model: str, usage: CallUsage, uncounted: int) -> Decimal | None:
-        """End a dialogue and return its cost in USD; ``uncounted`` is an estimate of tokens."""
+        """End a dialogue and return its cost in USD.
+
+        ``uncounted`` is an estimate of the tokens of answers without counts.
+        """
         if model in self._free:
             return Decimal(0)
         self._under_way[model] -= 1
@@ -181,9 +196,8 @@ class Spending:
             self._session_spending[model].add(tokens, Decimal(0))
             return None
         cost = price.cost(CallUsage(usage.input or 0, usage.output or 0, usage.cached))
-        guess = price.cost(CallUsage(uncounted, 0))
+        guess = self._guessed(model, uncounted)
         assert cost is not None
-        assert guess is not None
         self._cost += cost + guess
         self._session_spending[model].add(tokens, cost + guess)
         return None if uncounted else cost
@@ -238,9 +252,11 @@ class Spending:
         price = self._listed.get(model)
         return counted(usage, price) if price is not None else Decimal(0)
 
-    def _per_answer(self, model: str, usage: Usage) -> tuple[int, Decimal]:
-        tokens = (usage.input + usage.output) // usage.answers
-        return tokens, self._paid(model, usage) / usage.answers
+    def _guessed(self, model: str, uncounted: int) -> Decimal:
+        """Return the price of answers of about so many tokens."""
+        price = self.prices.get(model)
+        cost = None if price is None else price.cost(CallUsage(0, uncounted))
+        return cost or Decimal(0)
 
 
 def _option(limit: Decimal | int) -> str:

@@ -143,6 +143,12 @@ def usage(store: Store, graph: str) -> dict[str, Usage]:
     return {model: total for model, total in totals.items() if total != Usage()}
 
 
+def uncounted_characters(store: Store, graph: str) -> dict[str, int]:
+    """Return the characters of answers without token counts in a run's graph, by model (IRI)."""
+    rows = store.query(fill("uncounted-answers.rq", graph=graph))
+    return {row["model"].value: int(row["characters"].value) for row in rows}
+
+
 def usage_by_task(store: Store, graph: str) -> dict[tuple[str, str], Usage]:
     """Sum up the usage of the answered calls in a run's graph, by task and model (IRIs).
 

@@ -86,7 +86,7 @@ class EmbeddedStore(Database):
         with self._writing, self._converted_errors():
             catalogue = self.iris.catalogue
             old, new = [], []
-            registered = self._registered + 1
+            number, registered = self._registered + 1, self._registered
             graphs = {block.graph for block in blocks}
             after = registry.next_stamp(self._stamps, graphs)
             for graph in graphs:
@@ -94,10 +94,9 @@ class EmbeddedStore(Database):
                 if before is not None:
                     old.append(_stamp(graph, before))
                 elif graph != catalogue:
-                    new.append(f"<{graph}> <{KGB.registrationNumber}> {integer(registered)} .")
-                    self._registered = registered
+                    new.append(f"<{graph}> <{KGB.registrationNumber}> {integer(number)} .")
+                    registered = number
                 new.append(_stamp(graph, after))
-                self._stamps[graph] = after
             content = "\n".join(f"GRAPH <{g}> {{\n{chr(10).join(ts)}\n}}" for g, ts in blocks)
             self._store.update(
                 fill(
@@ -108,6 +107,9 @@ class EmbeddedStore(Database):
                     content=content,
                 )
             )
+            # Only now: an engine that refused the update, as on a full disk, has no such graph.
+            self._stamps.update(dict.fromkeys(graphs, after))
+            self._registered = registered
             self._unflushed += len(content)
             if self._unflushed > _BUFFERED:
                 self._store.flush()

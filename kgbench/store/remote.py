@@ -109,12 +109,12 @@ class RemoteStore:
         self._loaded: set[str] = set()
         self._lease: Lease | None = None
         self._closed = False
+        self._in_doubt = False  # whether the server may lack a write whose stamps we have
         try:
             self._lease = Lease(self._client, self.iris, self.location)
             layouts.bring_up(self)
             declared.load(self)
-            self._stamps = registry.stamps(self)
-            self._registered = registry.last_registration(self)
+            self._read_registry()
             if self._lease.taken_over:
                 self._sweep()
         except BaseException as error:
@@ -140,6 +140,9 @@ class RemoteStore:
         """See :meth:`~kgbench.store.protocol.Store.write`."""
         with self._writing:
             self._confirm_lease()
+            if self._in_doubt:
+                self._read_registry()
+            self._in_doubt = True
             remaining = blocks
             if batching.size(blocks) > self._limit:
                 self._stamp_separately({block.graph for block in blocks})
@@ -155,6 +158,7 @@ class RemoteStore:
             parts += self._stamp_updates(graphs)
             if parts:
                 self._client.update(" ;\n".join(parts))
+            self._in_doubt = False
 
     def update(self, text: str) -> None:
         """Run one of the maintenance updates in ``store/``, which must be idempotent."""
@@ -216,6 +220,11 @@ class RemoteStore:
         """Close after an error, without hiding it by another error of the same server."""
         with suppress(StoreError):
             self.close()
+
+    def _read_registry(self) -> None:
+        """Read the stamps of all graphs and the last registration from the server."""
+        self._stamps = registry.stamps(self)
+        self._registered = registry.last_registration(self)
 
     def _confirm_lease(self) -> Lease:
         if self._closed or self._lease is None:

@@ -233,3 +233,15 @@ def test_results_cut_at_a_limit_are_refused(remote):
         proxy._change = lambda headers: {**headers, **said}
         with pytest.raises(StoreError, match="cut its answer off"):
             reader.query("SELECT * WHERE { GRAPH ?g { ?s ?p ?o } }")
+
+
+def test_a_refused_write_leaves_no_trace(any_store):
+    """A graph whose first write was refused is registered by the next one, once."""
+    with open_store(any_store) as store:
+        with pytest.raises((StoreError, SyntaxError)):
+            store.write([Block(GRAPH, ["this is no triple"])])
+        assert GRAPH not in registry.stamps(store)
+        store.write(turn(0))
+        store.write(turn(1))
+        query = f"SELECT ?n {{ GRAPH ?g {{ <{GRAPH}> <{KGB.registrationNumber}> ?n }} }}"
+        assert len(list(store.query(query))) == 1

@@ -92,7 +92,7 @@ class DialogueSearch:
             "model": None if new.model == ALL else new.model,
             "task": None if new.task == ALL else new.task,
             "outcome": new.outcome,
-            "below": None if new.below is None else f"{new.below:g}",
+            "below": new.below,
             "search": new.search,
             "run": new.run,
             "pass": None if new.choice == FIRST else new.choice,

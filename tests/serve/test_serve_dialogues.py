@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from html import unescape
+from urllib.parse import parse_qsl
 
 import pytest
 
@@ -107,6 +108,17 @@ def test_headings_and_pages_keep_the_filters():
     assert asked.query("s", page=4) == "suite=s&model=a%2A&below=0.5&search=x+%26+y&page=4"
     assert "page" not in asked.query("s", sort="model", page=1)
     assert "order=down" in asked.query("s", reverse=True)
+
+
+@pytest.mark.parametrize("below", [0.5, 1.0, 0.1 + 0.2, 0.66666666, 1234567.5, 5e-324])
+def test_bounds_are_kept_exactly(client, below):
+    """Links and the form of a list have the bound of the list, unrounded."""
+    query = DialogueSearch(below=below).query("s", page=2)
+    assert DialogueSearch.read(dict(parse_qsl(query))).below == below
+    (field,) = re.findall(
+        r'<input name="below"[^>]*value="([^"]*)"', page(client, f"?below={below}").text
+    )
+    assert float(field) == below
 
 
 def test_page_links_to_dialogues(client):

@@ -18,6 +18,7 @@ from kgbench.pages.times import moment
 from kgbench.vocab import DCTERMS, KGB, PROV, RDF, RDFS, SKOS, compact
 
 MOST_OUTGOING = 2_000
+_MOST_OF_VOCABULARY = 20_000  # statements about all terms of a vocabulary; ours has some 2,200
 MOST_INCOMING = 200
 _LABELS = (RDFS.label, SKOS.prefLabel, DCTERMS["title"], SKOS.notation)
 _DEEPEST = 4  # levels of blank nodes
@@ -56,7 +57,9 @@ def describe(view: View, iri: str) -> Description:
     """Return the statements about ``iri``; if it ends in ``#``, about all terms that it defines."""
     node = ox.NamedNode(iri)
     subjects: list[Any] = [node]
+    most = MOST_OUTGOING
     if iri.endswith("#"):
+        most = _MOST_OF_VOCABULARY
         defined = view.database.quads_for_pattern(None, ox.NamedNode(RDFS.isDefinedBy), node)
         subjects += [quad.subject for quad in defined]
     outgoing = list(
@@ -66,7 +69,7 @@ def describe(view: View, iri: str) -> Description:
                 for subject in subjects
                 for statement in view.database.quads_for_pattern(subject, None, None)
             ),
-            MOST_OUTGOING,
+            most,
         )
     )
     incoming: list[ox.Quad] = []

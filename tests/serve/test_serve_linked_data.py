@@ -10,11 +10,14 @@ import pyoxigraph as ox
 import pytest
 from starlette.testclient import TestClient
 
+from kgbench import resources
+from kgbench.pages import things
 from kgbench.pages.rendering import local
+from kgbench.pages.snapshot import MemoryView
 from kgbench.rdf import queries
 from kgbench.serve.app import application
 from kgbench.serve.settings import Settings
-from kgbench.vocab import BASE, PREFIXES
+from kgbench.vocab import BASE, KGB, PREFIXES, RDFS
 from tests.serve.conftest import LIMITS
 
 DIALOGUE = "/run/1/oracle/Spell-10/0-d1d1d1d1"
@@ -45,6 +48,21 @@ def test_vocabulary_terms_are_described(client):
     """The vocabulary's page has a fragment for each term, and its RDF the definitions."""
     assert 'id="Dialogue"' in client.get("/ns", headers={"Accept": "text/html"}).text
     assert "Dialogue" in client.get("/ns.ttl").text
+
+
+def test_whole_vocabulary_is_described():
+    """The description of the vocabulary has every statement about each term that it defines."""
+    path = resources.path("ontology", "kgbench.ttl")
+    database = ox.Store()
+    database.bulk_load(path=str(path), format=ox.RdfFormat.TURTLE)
+    vocabulary = ox.NamedNode(KGB)
+    terms = {
+        quad.subject
+        for quad in database.quads_for_pattern(None, ox.NamedNode(RDFS.isDefinedBy), vocabulary)
+    }
+    assert ox.NamedNode(KGB.Dialogue) in terms
+    expected = {quad for quad in database if quad.subject in {vocabulary, *terms}}
+    assert set(things.describe(MemoryView(database, BASE), KGB).quads) == expected
 
 
 @pytest.mark.parametrize(

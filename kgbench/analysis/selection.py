@@ -12,7 +12,7 @@ from kgbench.config.names import suites_of_judgements
 from kgbench.errors import QueryError
 from kgbench.rdf import queries
 from kgbench.rdf.queries import Query
-from kgbench.record import reading
+from kgbench.record import reading, stored_counts
 from kgbench.record.reading import RunInfo
 from kgbench.store.protocol import Store
 from kgbench.store.snapshot_cache import cache_per_snapshot
@@ -114,19 +114,26 @@ def select(
 
 
 def filled(
-    query: Query, arguments: Mapping[str, Any], chosen: Callable[[], Selection]
+    store: Store, query: Query, arguments: Mapping[str, Any], chosen: Callable[[], Selection]
 ) -> dict[str, Any]:
     """Return the ``arguments`` of ``query``, completed by the graphs of a selection.
 
-    The parameters ``passGraph``, ``runGraph`` and ``latest`` are filled in where they are not
-    given; ``chosen`` is called only if one of the graphs is needed.
+    The parameters ``passGraph``, ``runGraph``, ``aggregatesGraph`` and ``latest`` are filled in
+    where they are not given; ``chosen`` is called only if one of the graphs is needed.
     """
     names = {parameter.name for parameter in query.parameters} - set(arguments)
-    if not names & {"passGraph", "runGraph"}:
+    if not names & {"passGraph", "runGraph", "aggregatesGraph"}:
         return dict(arguments)
     selection = chosen()
-    graphs = {"passGraph": selection.pass_graphs, "runGraph": selection.run_graphs}
-    parameters = {**arguments, **{name: list(graphs[name]) for name in names & set(graphs)}}
+    parameters = dict(arguments)
+    if "passGraph" in names:
+        parameters["passGraph"] = list(selection.pass_graphs)
+    if "runGraph" in names:
+        parameters["runGraph"] = list(selection.run_graphs)
+    if "aggregatesGraph" in names:
+        counts_of = stored_counts.graphs(store)
+        counted = [counts_of[graph] for graph in selection.pass_graphs if graph in counts_of]
+        parameters["aggregatesGraph"] = counted
     if selection.latest and "latest" in names:
         parameters["latest"] = True
     return parameters

@@ -12,7 +12,7 @@ from math import isclose
 from typing import Any, NamedTuple
 
 from kgbench.analysis.tables import Table
-from kgbench.pages.tables import short
+from kgbench.pages.tables import linked_queries, short
 
 _STEPS = 10  # steps of the heat scale
 
@@ -132,7 +132,7 @@ def board(table: Table, display_names: Mapping[str, str], suite: str | None) -> 
         tasks,
         [_row(record, iris, display_names) for record in records],
         table.notes,
-        _queries(table, suite),
+        linked_queries(table, suite),
         claimed if isinstance(claimed, int) and claimed < tasks else None,
         estimand_of(table),
     )
@@ -209,7 +209,7 @@ def heat_map(
             )
             for model in models
         ],
-        _queries(table, suite),
+        linked_queries(table, suite),
     )
 
 
@@ -227,8 +227,3 @@ def heat(mean: float | None, n: int) -> HeatCell:
     if mean is None or not 0 <= mean <= 1:
         return HeatCell(mean, n, None)
     return HeatCell(mean, n, round(_STEPS * mean))
-
-
-def _queries(table: Table, suite: str | None) -> list[tuple[str, dict[str, str]]]:
-    parameters = {} if suite is None else {"suite": suite}
-    return [(name, parameters) for name in table.queries]

@@ -16,6 +16,7 @@ from kgbench.errors import QueryError
 from kgbench.pages import things
 from kgbench.pages.run_results import BOARD, OUTCOMES, TASKS, USAGE, measured, presented
 from kgbench.pages.snapshot import View
+from kgbench.pages.tables import linked_queries
 from kgbench.pages.times import day, moment, seconds_between
 from kgbench.rdf import queries
 from kgbench.record import accounts, reading
@@ -140,15 +141,14 @@ def _results(view: View, run: RunInfo) -> dict[str, Any]:
     except QueryError:
         selection = None
     results = measured(lambda _: view, run, selection)
-    of_suite = {"suite": run.suite}
     of_run = {"runGraph": run.graph}
     tables = {BOARD: results.board, TASKS: results.tasks}
     queries_of: dict[str, list[tuple[str, dict[str, str]]]] = {
-        OUTCOMES: [("outcome-counts", of_suite)],
+        OUTCOMES: [("outcome-counts", {"suite": run.suite, "run": run.iri})],
         USAGE: [("run-usage", of_run), ("run-prices", of_run)],
         PROGRESS: [("run-progress", of_run)],
         **{
-            part: [(name, of_suite) for name in (table.queries if table else ())]
+            part: linked_queries(table, run.suite) if table else []
             for part, table in tables.items()
         },
     }

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from kgbench.analysis.rendering import format_value
+from kgbench.analysis.selection import FIRST
 from kgbench.analysis.tables import Kind, Table
 
 _WEB = ("http://", "https://")
@@ -39,7 +40,6 @@ def sheet(table: Table, names: Mapping[str, str], suite: str | None, *, hide: st
     """
     indexes = [index for index, column in enumerate(table.columns) if column.name != hide]
     columns = [table.columns[index] for index in indexes]
-    parameters = {} if suite is None else {"suite": suite}
     return Sheet(
         table.title,
         [(column.title, column.kind is not Kind.TEXT) for column in columns],
@@ -55,9 +55,18 @@ def sheet(table: Table, names: Mapping[str, str], suite: str | None, *, hide: st
             for row in table.rows
         ],
         table.notes,
-        [(name, parameters) for name in table.queries],
+        linked_queries(table, suite),
         table.records(),
     )
+
+
+def linked_queries(table: Table, suite: str | None) -> list[tuple[str, dict[str, str]]]:
+    """Return the queries behind a table, with the suite, run and pass that the table covers."""
+    covered = {"suite": suite, "run": table.context.get("run"), "pass": table.context.get("pass")}
+    if covered["pass"] == FIRST:  # the default of links
+        covered["pass"] = None
+    parameters = {name: str(value) for name, value in covered.items() if value is not None}
+    return [(name, parameters) for name in table.queries]
 
 
 def short(text: str) -> str:

@@ -16,7 +16,7 @@ from kgbench.analysis import scores as fetch
 from kgbench.analysis.display_names import display_names
 from kgbench.analysis.estimands import DIALOGUES
 from kgbench.analysis.leaderboard import leaderboard
-from kgbench.analysis.selection import ALL, FIRST, LATEST, select
+from kgbench.analysis.selection import ALL, FIRST, LATEST, Selection, filled, select
 from kgbench.analysis.stored_results import stored_or_computed
 from kgbench.analysis.tables import Table, render
 from kgbench.analysis.task_scores import task_scores
@@ -115,7 +115,8 @@ def example(view: View, parameters: Mapping[str, str]) -> str:
     """Return the text of the declared query ``parameters["name"]`` with values for its parameters.
 
     Values are taken from ``parameters``. Missing ones are filled from the store: the graphs of the
-    suite's first passes, the first dialogue, the first observation.
+    passes that ``parameters`` select by ``suite``, ``run`` and ``pass`` (by default the first), the
+    first dialogue, the first observation.
     """
     query = queries.load(parameters["name"])
     values: dict[str, Any] = {
@@ -123,23 +124,26 @@ def example(view: View, parameters: Mapping[str, str]) -> str:
         for p in query.parameters
         if p.name in parameters and p.name != "name"
     }
-    needed = {p.name for p in query.parameters if not p.optional} - set(values)
-    to_fill = needed | ({p.name for p in query.parameters} & {"passGraph", "runGraph"})
-    for name in to_fill - set(values):
-        values[name] = _filled(view, name, parameters.get("suite"))
-    if "suite" in values and not values["suite"].startswith("http"):
-        del values["suite"]
+    values = filled(view, query, values, lambda: _selected(view, parameters))
+    for name in {p.name for p in query.parameters if not p.optional} - set(values):
+        values[name] = _first(view, name)
+    for name in ("suite", "run", "pass"):  # may be names, which select graphs only
+        if name in values and not values[name].startswith("http"):
+            del values[name]
     lines = queries.bind(query, **values).splitlines(keepends=True)
     return "".join(line for line in lines if not line.startswith("# SPDX-"))
 
 
-def _filled(view: View, name: str, suite: str | None) -> str | list[str]:
+def _selected(view: View, parameters: Mapping[str, str]) -> Selection:
+    """Select by the parameters of a link; without suite and run, of the first suite."""
+    suite, run = parameters.get("suite"), parameters.get("run")
+    if suite is None and run is None:
+        suite = next((str(iri) for iri, *_ in queries.rows(view, "list-suites")), None)
+    return select(view, suite, parameters.get("pass", FIRST), run=run)
+
+
+def _first(view: View, name: str) -> str | list[str]:
     """Return a value for a parameter from the store; an empty list if there is none."""
-    if name in ("passGraph", "runGraph"):
-        if suite is None:
-            suite = next((str(iri) for iri, *_ in queries.rows(view, "list-suites")), None)
-        selection = select(view, suite)
-        return list(selection.pass_graphs if name == "passGraph" else selection.run_graphs)
     if name == "text":
         return "text"
     kind = {"dialogue": KGB.Dialogue, "observation": QB.Observation}.get(name)

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Links to the queries behind figures read what the figures show."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+
+import pyoxigraph as ox
+import pytest
+
+from kgbench import config
+from kgbench.engine.run import Settings, run_plan
+from kgbench.pages import runs
+from kgbench.pages.snapshot import MemoryView
+from kgbench.record import reading, stored_counts
+from kgbench.serve.analyses import ANALYSES
+from kgbench.store import open_store
+from kgbench.vocab import BASE
+
+
+@pytest.fixture(scope="module")
+def view():
+    """Return a view of two runs of one suite."""
+    database = ox.Store()
+    with open_store("memory:") as store:
+        for _ in range(2):
+            plan = config.quick_start(
+                tasks=["RdfFriendCount-turtle-1"], models=["baseline:oracle"], iterations=1
+            )
+            asyncio.run(run_plan(store, plan, Settings(executor="local:1")))
+        for graph in store.graphs():
+            name = ox.NamedNode(graph)
+            database.extend(
+                ox.Quad(t.subject, t.predicate, t.object, name) for t in store.triples(graph)
+            )
+    return MemoryView(database, BASE)
+
+
+def graphs_in(text):
+    """Return the graphs of passes, counts and runs that a query names."""
+    return set(re.findall(r"<([^<>\s]*/graph/(?:pass|aggregates|run)/[^<>\s]*)>", text))
+
+
+def test_links_of_a_run_read_its_scores_only(view):
+    """Each query behind a figure of a run has rows, and reads graphs of this run only."""
+    counts_of = stored_counts.graphs(view)
+    assert len(counts_of) >= 2
+    for run in reading.runs(view):
+        passes = {one.graph for one in reading.passes(view, run)}
+        own = {run.graph, *passes, *(counts_of[graph] for graph in passes if graph in counts_of)}
+        page = runs.run_page(view, run.iri, reveal=False)
+        links = [*page["board"].queries, *page["heat"].queries, *page["asked"]["outcomes"]]
+        assert "counted-scores" in {name for name, _ in links}
+        for name, parameters in links:
+            query = ANALYSES["example"](view, parameters={"name": name, **parameters})
+            assert graphs_in(query) <= own, name
+            if name.startswith("counted-"):
+                assert list(view.database.query(query)), name
+
+
+def test_links_of_a_suite_read_all_its_runs(view):
+    """The queries behind the overview read the counts of both runs."""
+    board = ANALYSES["leaderboard"](view, suite=None)["board"]
+    (found,) = {
+        frozenset(graphs_in(ANALYSES["example"](view, parameters={"name": name, **parameters})))
+        for name, parameters in board.queries
+        if name == "counted-scores"
+    }
+    assert len(found) == len(list(reading.runs(view))) == 2
+
+
+@pytest.mark.parametrize("choice", ["latest", "first"])
+def test_links_keep_the_pass(view, choice):
+    """A link names the pass that the leaderboard shows, unless it is the first."""
+    board = ANALYSES["leaderboard"](view, suite=None, choice=choice)["board"]
+    passes = {parameters.get("pass") for _, parameters in board.queries}
+    assert passes == {None if choice == "first" else choice}
+    for name, parameters in board.queries:
+        assert ANALYSES["example"](view, parameters={"name": name, **parameters})

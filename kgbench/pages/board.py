@@ -30,7 +30,8 @@ class LeaderboardRow(NamedTuple):
 
     ``model`` is the IRI of the model, ``name`` its name in tables, ``shown`` its display name.
     ``rank`` is ``None`` if the model was not scored on all tasks. ``leads`` says whether the
-    difference from the best model may be due to chance.
+    difference from the best model may be due to chance. ``interval_score`` is the score that
+    ``low`` and ``high`` are about where this is not ``score``: they may cover fewer tasks.
     """
 
     model: str
@@ -50,6 +51,7 @@ class LeaderboardRow(NamedTuple):
     unreadable: float | None
     bar: Bar | None
     group: str | None = None
+    interval_score: float | None = None
 
     @property
     def between(self) -> str:
@@ -151,11 +153,7 @@ def _row(
     low, high = record.get("ci_low"), record.get("ci_high")
     # An interval over a part of the tasks does not belong to the score that the bar shows.
     interval_score, score = record.get("ci_score"), record["score"]
-    ends = (
-        (low, high)
-        if score is not None and interval_score is not None and isclose(interval_score, score)
-        else ()
-    )
+    agree = score is not None and interval_score is not None and isclose(interval_score, score)
     return LeaderboardRow(
         model=iris.get(name, ""),
         name=name,
@@ -172,8 +170,9 @@ def _row(
         failed=record["failed"],
         not_judged=record["not_judged"],
         unreadable=record["unreadable"],
-        bar=bar(score, *ends),
+        bar=bar(score, low, high) if agree else bar(score),
         group=record.get("group"),
+        interval_score=None if agree else interval_score,
     )
 
 

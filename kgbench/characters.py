@@ -110,6 +110,24 @@ class XmlSink:
         self._held_back = b""
 
 
+def xml_text(text: str) -> str:
+    r"""Escape the characters of a text that XML 1.0 excludes, for a writer that escapes all others.
+
+    >>> xml_text("<a>\x01\r</a>")
+    '<a>\\x01\r</a>'
+    """
+    return "\r".join(xml_bytes(part.encode("utf-8")).decode("utf-8") for part in text.split("\r"))
+
+
+def encodable(text: str) -> str:
+    r"""Escape lone surrogates, which models write and UTF-8 cannot encode, as in JSON.
+
+    >>> encodable("a\ud800")
+    'a\\ud800'
+    """
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
 def xml_bytes(document: bytes) -> bytes:
     """Escape the characters of a UTF-8 document that XML 1.0 excludes; see :class:`XmlSink`."""
     return _NOT_XML.sub(_reference, document)

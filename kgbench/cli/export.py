@@ -166,7 +166,7 @@ def prov(
             out, {"boxes": len(drawn.nodes), "arrows": len(drawn.arrows)}, json_=json_
         )
         return
-    document = prov_document.document(results)
+    document = prov_document.document(results, str(form))
     export_options.write(prov_document.serialised(document, str(form)), out)
     export_options.report(out, {"records": len(list(document.get_records()))}, json_=json_)
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyoxigraph as ox
 
+from kgbench.characters import xml_text
 from kgbench.exports.outgoing_run import OutgoingRun
 from kgbench.vocab import DCTERMS, KGB, PROV, RDF, RDFS, SCHEMA, SKOS, XSD
 
@@ -53,13 +54,21 @@ _NAMESPACES = {
 }
 
 
-def document(run: OutgoingRun) -> ProvDocument:
-    """Return the PROV document of a run, or of the exported dialogue."""
+def document(run: OutgoingRun, syntax: str = "provn") -> ProvDocument:
+    """Return the PROV document of a run, or of the exported dialogue, for a ``syntax``.
+
+    For XML, characters that XML 1.0 excludes are escaped as in a Python string.
+    """
     from prov.model import ProvDocument
 
     doc = ProvDocument()
     qualified = _Names(doc, run)
     properties = _statements(run)
+    if syntax == "xml":
+        properties = {
+            iri: [(predicate, _in_xml(value)) for predicate, value in statements]
+            for iri, statements in properties.items()
+        }
     described = {iri for iri, kind in _elements(properties).items() if kind}
     for iri, kind in sorted(_elements(properties).items()):
         if kind:
@@ -73,6 +82,15 @@ def document(run: OutgoingRun) -> ProvDocument:
                 more = [] if plan is None else [qualified.name(plan)]
                 relation(doc, qualified.name(iri), qualified.name(value.value), *more)
     return doc
+
+
+def _in_xml(value: Any) -> Any:
+    """Escape the characters of a literal that XML excludes; the prov library would fail on them."""
+    if not isinstance(value, ox.Literal) or (text := xml_text(value.value)) == value.value:
+        return value
+    if value.language is not None:
+        return ox.Literal(text, language=value.language, direction=value.direction)
+    return ox.Literal(text, datatype=value.datatype)
 
 
 def _plan(properties: Mapping[str, list[tuple[str, Any]]], activity: str, agent: str) -> str | None:

@@ -3,7 +3,7 @@
 
 In dialogues with several rounds, scores of single answers are prefixed with the round (``0_f1``)
 and those of whole dialogues with their aggregation (``max_f1``); tasks with one round have no
-prefix. Infos and answer are those of the last round.
+prefix. Infos and answer are those of the last round, with lone surrogates as JSON escapes.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from kgbench.analysis.tables import Column, Kind, Table, Value
+from kgbench.characters import encodable
 from kgbench.exports.outgoing_run import OutgoingRun
 from kgbench.model import Dialogue, Evaluation, Json
 from kgbench.rdf import canonical_json
@@ -111,7 +112,7 @@ def _infos(verdicts: Sequence[Evaluation]) -> dict[str, Value]:
     for verdict in reversed(verdicts):
         if verdict.round is not None and verdict.infos:
             return {
-                name: _cell(value)
+                encodable(name): _cell(value)
                 for name, value in verdict.infos.items()
                 if name != "published" and not is_withheld(value)
             }
@@ -119,11 +120,14 @@ def _infos(verdicts: Sequence[Evaluation]) -> dict[str, Value]:
 
 
 def _cell(value: Json) -> Value:
-    return value if value is None or isinstance(value, str | int | float) else canonical_json(value)
+    if isinstance(value, str):
+        return encodable(value)
+    return value if value is None or isinstance(value, int | float) else canonical_json(value)
 
 
 def _answer(dialogue: Dialogue) -> str | None:
-    return disclosed(dialogue.turns[-1].answer) if dialogue.turns else None
+    answer = disclosed(dialogue.turns[-1].answer) if dialogue.turns else None
+    return None if answer is None else encodable(answer)
 
 
 def as_arrow(table: Table) -> bytes:

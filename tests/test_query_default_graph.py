@@ -39,6 +39,22 @@ def test_the_default_graph_is_the_union(folder: Path) -> None:
     assert query(folder, "SELECT (COUNT(?d) AS ?n) { ?d a kgb:Dialogue }").split() == ["n", "1"]
 
 
+def test_the_dataset_of_a_query_replaces_the_union(folder: Path) -> None:
+    """FROM and FROM NAMED are obeyed, on the command line and in Python."""
+    everywhere, count = "{ ?d a kgb:Dialogue }", "SELECT (COUNT(?d) AS ?n)"
+    graph = query(folder, f"SELECT ?g {{ GRAPH ?g {everywhere} }}").split()[1]
+    counts = {
+        f"{count} FROM <{graph}> {everywhere}": "1",
+        f"{count} FROM <urn:elsewhere> {everywhere}": "0",
+        f"{count} FROM NAMED <{graph}> {everywhere}": "0",
+        f"{count} FROM NAMED <urn:elsewhere> {{ GRAPH ?g {everywhere} }}": "0",
+    }
+    with kgbench.open(str(folder / "store")) as results:
+        for text, expected in counts.items():
+            assert query(folder, text).split() == ["n", expected]
+            assert results.query(text).rows == ((int(expected),),)
+
+
 def test_errors_are_short(folder: Path) -> None:
     """An undeclared prefix is named; other syntax errors name the position only."""
     said = query(folder, "SELECT * WHERE {\n ?s foo:x ?o }", code=1)

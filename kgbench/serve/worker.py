@@ -22,6 +22,7 @@ from kgbench.characters import XmlSink
 from kgbench.children.endings import OUT_OF_MEMORY
 from kgbench.children.lockdown import die_with_parent
 from kgbench.errors import QueryError, StoreError
+from kgbench.execution.dataset_clauses import has_dataset
 from kgbench.serve.formats import engine_format
 from kgbench.serve.isolation import isolate
 from kgbench.serve.rows import Counter
@@ -156,9 +157,12 @@ def _answer(store: ox.Store, job: Mapping[str, Any], stream: BinaryIO) -> None:
 
 
 def dataset(job: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the dataset of ``job`` as arguments of ``Store.query`` of pyoxigraph."""
+    """Return the dataset of ``job`` as arguments of ``Store.query`` of pyoxigraph.
+
+    The dataset of the request overrides that of the query, which overrides the union of all graphs.
+    """
     if job["default"] is None:
-        return {"use_default_graph_as_union": True} if job["union"] else {}
+        return {"use_default_graph_as_union": job["union"] and not has_dataset(job["query"])}
     return {
         "default_graph": [ox.NamedNode(iri) for iri in job["default"]],
         "named_graphs": [ox.NamedNode(iri) for iri in job["named"]],

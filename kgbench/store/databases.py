@@ -13,6 +13,7 @@ import pyoxigraph as ox
 
 from kgbench import files
 from kgbench.errors import QueryError, StoreError, WriteFailed
+from kgbench.execution.dataset_clauses import has_dataset
 
 # Messages of RocksDB and Oxigraph about unreadable files; other RuntimeErrors are query errors.
 _DAMAGE = re.compile(
@@ -51,8 +52,10 @@ class Database:
         """
         with converted_failures(self.location):
             try:
-                # The default graph is the union of all graphs, as on servers.
-                return self._store.query(text, use_default_graph_as_union=True)
+                # The default graph is the union of all graphs, as on servers; the engine would
+                # let the union override the query's own dataset (SPARQL 1.1, section 13.2).
+                union = not has_dataset(text)
+                return self._store.query(text, use_default_graph_as_union=union)
             except (SyntaxError, ValueError, RuntimeError) as error:
                 if is_damage(error):
                     raise

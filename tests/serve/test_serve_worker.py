@@ -96,6 +96,26 @@ def test_queries_are_answered_and_ended_by_a_frame(answers):
 
 
 @pytest.mark.parametrize(
+    ("clause", "request_graphs", "expected"),
+    [
+        ("", None, b"true"),
+        ("FROM <{catalogue}>", None, b"true"),
+        ("FROM <urn:elsewhere>", None, b"false"),
+        ("FROM NAMED <{catalogue}>", None, b"false"),
+        ("FROM <urn:elsewhere>", ["{catalogue}"], b"true"),
+        ("FROM <{catalogue}>", ["urn:elsewhere"], b"false"),
+    ],
+)
+def test_datasets_of_request_and_query_replace_the_union(answers, clause, request_graphs, expected):
+    """The dataset of the request comes before that of the query, and that before the union."""
+    catalogue = f"{BASE}graph/catalogue"
+    default = request_graphs and [iri.format(catalogue=catalogue) for iri in request_graphs]
+    query = f"ASK {clause.format(catalogue=catalogue)} {{ ?s ?p ?o }}"
+    _, (_, payload), _ = answers(worker._handler(), {"query": query, "default": default})
+    assert payload.strip() == expected
+
+
+@pytest.mark.parametrize(
     ("job", "kind", "words"),
     [
         ({"query": "SELECT nothing"}, "query", "expected"),

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Dataset clauses of queries: ``FROM`` and ``FROM NAMED`` (SPARQL 1.1, section 13.2)."""
+
+from __future__ import annotations
+
+from kgbench.execution import lexer
+from kgbench.execution.lexer import Kind
+
+
+def has_dataset(query: str) -> bool:
+    """Return whether a query describes its dataset by FROM or FROM NAMED.
+
+    The engine also reads ``FROM`` without a blank beside a keyword or a prefixed name.
+
+    >>> [has_dataset(f"SELECT * {clause} {{}}") for clause in ("FROM <urn:g>", "FROMex:g")]
+    [True, True]
+    >>> has_dataset("PREFIX from: <urn:x> SELECT ?from { ?from from:to 'FROM' }  # FROM <urn:g>")
+    False
+    """
+    if "from" not in query.lower():
+        return False
+    words = (token.text for token in lexer.tokens(query) if token.kind is Kind.WORD)
+    return any("FROM" in word.upper() for word in (*words, *lexer.undeclared(query, {})))

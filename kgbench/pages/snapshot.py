@@ -15,11 +15,12 @@ from kgbench.store.reader import undamaged, warn_damaged
 
 
 class View(SnapshotReader):
-    """A snapshot that is open for reading; ``name`` identifies it.
+    """A snapshot that is open for reading; ``name`` identifies it among those of its store.
 
-    ``lock_file`` is its lock, which keeps it on disk until the view is garbage-collected; ``None``
-    if another process holds the lock. ``labels`` caches labels of resources; ``None`` if they can
-    change.
+    ``identity`` also distinguishes it from snapshots of other stores, even of one that was at the
+    same location before. ``lock_file`` is its lock, which keeps it on disk until the view is
+    garbage-collected; ``None`` if another process holds the lock. ``labels`` caches labels of
+    resources; ``None`` if they can change.
     """
 
     def __init__(self, path: Path, lock_file: IO[bytes] | None, base: str) -> None:
@@ -29,6 +30,8 @@ class View(SnapshotReader):
         self.path = str(path)
         self.name = path.name
         self.database = ox.Store.read_only(str(path))
+        current = (path / "CURRENT").stat()  # each snapshot has its own; its data files are shared
+        self.identity = f"{current.st_dev}-{current.st_ino}-{current.st_mtime_ns}"
         self._db = self.database
         self._lock_file = lock_file
         self.labels: dict[str, str] | None = {}
@@ -43,7 +46,7 @@ class MemoryView(View):
 
     def __init__(self, database: ox.Store, base: str) -> None:
         self.iris = Iris(base)
-        self.location = self.path = self.name = "memory:"
+        self.location = self.path = self.name = self.identity = "memory:"
         self.database = database
         self._db = database
         self._lock_file = None

@@ -125,11 +125,11 @@ def _routes(
 
     async def void_document(request: Request) -> Response:
         view = service.view
-        tag = etag(view.name, "void")
         chosen = formats.negotiate(request.headers.get("accept"), formats.GRAPHS)
         if chosen is None:
             known = ", ".join(form.media for form in formats.GRAPHS)
             raise Refused(406, f"the statistics can be sent as {known}", {"Vary": "Accept"})
+        tag = service.tag(view, "void", chosen.name)
         headers = {"Vary": "Accept", "ETag": tag, "Cache-Control": "no-cache"}
         if is_unchanged(request, tag):
             return Response(status_code=304, headers=headers)
@@ -142,7 +142,7 @@ def _routes(
             known = ", ".join(form.media for form in formats.GRAPHS)
             raise Refused(406, f"the examples can be sent as {known}", {"Vary": "Accept"})
         root = service.root(request)
-        tag = etag(queries.digest(), root)
+        tag = etag(queries.digest(), root, chosen.name)
         headers = {"Vary": "Accept", "ETag": tag, "Cache-Control": "no-cache"}
         if is_unchanged(request, tag):
             return Response(status_code=304, headers=headers)

@@ -21,7 +21,7 @@ from kgbench.serve.protocol import Operation
 from kgbench.serve.refusals import Refused, ResponseAborted
 from kgbench.serve.request_bodies import body
 from kgbench.serve.request_parsing import RawRequest
-from kgbench.serve.service import Service, etag, head_response, is_unchanged
+from kgbench.serve.service import Service, head_response, is_unchanged
 from kgbench.serve.snapshot_follower import View
 from kgbench.serve.updates import Updates
 
@@ -86,7 +86,7 @@ class Endpoint:
         view = self._service.view
         headers = {**_VARY, "Content-Type": chosen.content_type, "Cache-Control": "no-cache"}
         if admitted.steady:
-            headers["ETag"] = etag(view.name, operation, chosen.name)
+            headers["ETag"] = self._service.tag(view, operation, chosen.name)
             if is_unchanged(request, headers["ETag"]):
                 return Response(status_code=304, headers=headers)
         work = self.answer(view, operation, admitted, chosen)

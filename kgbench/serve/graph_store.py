@@ -22,7 +22,7 @@ from kgbench.serve.headers import READING
 from kgbench.serve.refusals import Refused
 from kgbench.serve.request_bodies import body
 from kgbench.serve.request_parsing import GRAPHS
-from kgbench.serve.service import Service, etag, head_response, is_unchanged
+from kgbench.serve.service import Service, head_response, is_unchanged
 from kgbench.serve.updates import Updates
 from kgbench.store import new_id, registry
 from kgbench.store.templates import fill
@@ -95,7 +95,7 @@ class GraphStore:
             "Vary": "Accept",
             "Content-Type": chosen.content_type,
             "Cache-Control": "no-cache",
-            "ETag": etag(view.name, graph, chosen.name),
+            "ETag": self._service.tag(view, graph, chosen.name),
         }
         if is_unchanged(request, headers["ETag"]):
             return Response(status_code=304, headers=headers)

@@ -21,7 +21,7 @@ from kgbench.serve.headers import READING
 from kgbench.serve.pages import Pages
 from kgbench.serve.refusals import Refused
 from kgbench.serve.rendering import PageRenderer
-from kgbench.serve.service import Service, etag, is_unchanged
+from kgbench.serve.service import Service, is_unchanged
 from kgbench.serve.snapshot_follower import View
 
 _OFFERED = (formats.HTML, *formats.GRAPHS)
@@ -71,7 +71,7 @@ class LinkedData:
             return RedirectResponse(f"{url}.{chosen.name}", 303, {"Vary": "Accept"})
         headers = {
             "Vary": "Accept",
-            "ETag": etag(view.name, resolved.iri, chosen.name, request.url.query),
+            "ETag": self._service.tag(view, resolved.iri, chosen.name, request.url.query),
             "Cache-Control": "no-cache",
             "Content-Location": f"{url}.{chosen.name}",
             "Link": ", ".join(

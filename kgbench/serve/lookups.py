@@ -23,7 +23,7 @@ from kgbench.serve.headers import common_headers
 from kgbench.serve.protocol import Operation
 from kgbench.serve.refusals import Refused
 from kgbench.serve.rows import Counter
-from kgbench.serve.service import Service, etag
+from kgbench.serve.service import Service
 from kgbench.serve.worker import LimitReached
 
 LOOKUPS = "lookups"  # key of the look-ups in the state of connections
@@ -100,7 +100,7 @@ class Lookups:
         if data is None or chosen is None:
             return None
         # A look-up has no function calls, so it always is steady and has an entity tag.
-        tag = etag(view.name, Operation("query", text), chosen.name)
+        tag = self._service.tag(view, Operation("query", text), chosen.name)
         own_headers = {"vary": "Accept", "cache-control": "no-cache"}
         head = self._header_bytes(chosen.content_type, own_headers) + b"etag: %b\r\n" % tag.encode(
             "ascii"

@@ -14,6 +14,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
+from kgbench import __version__
 from kgbench.errors import KgbenchError
 from kgbench.serve.pool import ANALYSES, Pool
 from kgbench.serve.request_readers import RequestReaders
@@ -111,6 +112,16 @@ class Service:
             "prefixes": dict(PREFIXES),
             **fields,
         }
+
+    def tag(self, view: View, *parts: object) -> str:
+        """Return the entity tag of a representation that depends on ``view`` and ``parts``.
+
+        It also depends on the settings that shape pages and answers, so that a browser does not
+        keep those of another store or server that had the same address.
+        """
+        shaping = self.settings
+        settings = (shaping.base, shaping.public, shaping.union, shaping.redirect)
+        return etag(__version__, settings, view.identity, *parts)
 
     def root(self, request: Request) -> str:
         """Return the URL of the root as clients reach it, ending with ``/``."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 
 import pyoxigraph as ox
 import pytest
@@ -97,6 +98,38 @@ def test_response_names_its_alternatives(client):
     tag = response.headers["etag"]
     again = client.get(DIALOGUE, headers={"Accept": "text/turtle", "If-None-Match": tag})
     assert 304 == again.status_code
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        f"{DIALOGUE}.html",
+        f"{DIALOGUE}.ttl",
+        "/sparql?query=ASK+%7B%7D",
+        "/.well-known/void",
+        "/store?default",
+    ],
+)
+@pytest.mark.parametrize(
+    "changed", [{}, {"public": "https://example.org/kg/"}, {"union": False}, {"redirect": True}]
+)
+def test_entity_tags_name_store_and_settings(client, result_store, tmp_path, path, changed):
+    """A tag of another store, or of a server with other settings, is no match."""
+    tag = client.get(path).headers["etag"]
+    location = result_store if changed else tmp_path / "copy"
+    if not changed:
+        shutil.copytree(result_store, location)
+    settings = Settings(location=str(location), limits=LIMITS, **changed)
+    with TestClient(application(settings)) as other:
+        assert other.get(path, headers={"If-None-Match": tag}).status_code == 200
+
+
+@pytest.mark.parametrize("path", ["/.well-known/void", "/.well-known/sparql-examples"])
+def test_entity_tags_name_the_format(client, path):
+    """The tag of a document in one format does not match another format."""
+    tag = client.get(path, headers={"Accept": "text/turtle"}).headers["etag"]
+    headers = {"Accept": "application/ld+json", "If-None-Match": tag}
+    assert client.get(path, headers=headers).status_code == 200
 
 
 def test_pages_embed_json_ld(client):

@@ -15,6 +15,7 @@
     │   └── ContextTooLong       ... because the conversation is too long for the model
     ├── StoreError               the store cannot be read or written
     │   ├── StoreInUse           another process owns it
+    │   ├── NotRecorded          it lacks the run, pass, case or task that is named
     │   ├── StoreUnreachable     the server that keeps it does not answer
     │   ├── WriteFailed          a write failed during a run (disk full, quota, read-only)
     │   └── LayoutError          an incompatible version wrote it
@@ -113,6 +114,10 @@ class StoreError(KgbenchError):
 
 class StoreInUse(StoreError):
     """Another process owns the store."""
+
+
+class NotRecorded(StoreError):
+    """The store lacks the run, pass, case or task that is named."""
 
 
 class StoreUnreachable(StoreError):

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple, TypeAlias
 
-from kgbench.errors import StoreError
+from kgbench.errors import NotRecorded
 from kgbench.model import Case, Dialogue, Json, Task
 from kgbench.record import bulk_scores, turns
 from kgbench.store.protocol import Store
@@ -150,11 +150,11 @@ def runs(store: Store) -> list[RunInfo]:
 def find_run(store: Store, name: str | None) -> RunInfo:
     """Return the run with this IRI, id (or prefix of one) or label; by default the newest.
 
-    Raises :class:`~kgbench.errors.StoreError`, which lists the existing runs.
+    Raises :class:`~kgbench.errors.NotRecorded`, which lists the existing runs.
     """
     all_runs = runs(store)
     if not all_runs:
-        raise StoreError(f"the store {store.location} holds no run yet")
+        raise NotRecorded(f"the store {store.location} holds no run yet")
     if name is None:
         return all_runs[0]
     exact = [run for run in all_runs if name in (run.iri, run.id)]
@@ -163,7 +163,7 @@ def find_run(store: Store, name: str | None) -> RunInfo:
         return matching[0]
     known = ", ".join(f"{run.id} ({run.label})" for run in all_runs[:8])
     what = "names several runs" if matching else "names no run"
-    raise StoreError(f"'{name}' {what} in {store.location}; there are: {known}")
+    raise NotRecorded(f"'{name}' {what} in {store.location}; there are: {known}")
 
 
 def passes(store: Store, run: RunInfo) -> list[PassInfo]:
@@ -186,7 +186,7 @@ def find_pass(store: Store, run: RunInfo, name: str) -> PassInfo:
 
     Passes by a comparison policy must be named: they are never the latest.
 
-    Raises :class:`~kgbench.errors.StoreError`, which lists the existing passes.
+    Raises :class:`~kgbench.errors.NotRecorded`, which lists the existing passes.
     """
     known = passes(store, run)
     if name == "latest":
@@ -195,7 +195,7 @@ def find_pass(store: Store, run: RunInfo, name: str) -> PassInfo:
         if name in (pass_.iri, pass_.id):
             return pass_
     ids = ", ".join(pass_.id for pass_ in known)
-    raise StoreError(f"the run {run.id} has no evaluation pass '{name}'; there are: {ids}")
+    raise NotRecorded(f"the run {run.id} has no evaluation pass '{name}'; there are: {ids}")
 
 
 def session_count(store: Store, run: str, graph: str) -> int:
@@ -348,10 +348,10 @@ def pass_scores(store: Store, graph: str) -> PassScores:
 
 
 def case(store: Store, iri: str) -> Case:
-    """Return a case with its data; raises :class:`~kgbench.errors.StoreError` if it is missing."""
+    """Return a case with its data; raises :class:`~kgbench.errors.NotRecorded` if it is missing."""
     rows = list(store.query(fill("case.rq", catalogue=store.iris.catalogue, case=iri)))
     if not rows:
-        raise StoreError(f"the case {iri} is not in the catalogue of {store.location}")
+        raise NotRecorded(f"the case {iri} is not in the catalogue of {store.location}")
     r = rows[0]
     return Case(
         iri=iri,
@@ -365,10 +365,10 @@ def case(store: Store, iri: str) -> Case:
 
 
 def task(store: Store, iri: str) -> Task:
-    """Return a parametrised task; raises :class:`~kgbench.errors.StoreError` if it is missing."""
+    """Return a parametrised task; raises :class:`~kgbench.errors.NotRecorded` if it is missing."""
     rows = list(store.query(fill("task.rq", catalogue=store.iris.catalogue, task=iri)))
     if not rows:
-        raise StoreError(f"the task {iri} is not in the catalogue of {store.location}")
+        raise NotRecorded(f"the task {iri} is not in the catalogue of {store.location}")
     r = rows[0]
     return Task(
         iri=iri,

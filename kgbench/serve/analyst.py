@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # threads take address space, which has a limit
 
-from kgbench.errors import QueryError
+from kgbench.errors import NotRecorded, QueryError
 from kgbench.pages import snapshot
 from kgbench.pages.snapshot import View
 from kgbench.serve import worker
@@ -33,7 +33,9 @@ def _handler() -> Callable[[Mapping[str, Any], BinaryIO], None]:
     def open_view(path: str) -> View:
         # The server holds the snapshot while jobs use it. This process must not hold it, because
         # its view stays open after the job and would keep an old snapshot on disk.
-        return snapshot.open_view(Path(path), None, base)
+        view = snapshot.open_view(Path(path), None, base)
+        view.location = Path(view.location).name  # messages go to clients, which see no paths
+        return view
 
     snapshots = worker.OpenSnapshots(open_view)
 
@@ -43,7 +45,7 @@ def _handler() -> Callable[[Mapping[str, Any], BinaryIO], None]:
         view = snapshots.get(job["snapshot"])
         try:
             result = ANALYSES[job["analysis"]](view, **job["arguments"])
-        except (QueryError, MemoryError):
+        except (QueryError, NotRecorded, MemoryError):
             raise
         except Exception as error:  # a defect of ours, not an error in a client's query
             raise Defect(f"{job['analysis']}: {type(error).__name__}: {error}") from error

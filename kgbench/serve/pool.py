@@ -328,4 +328,4 @@ def _refusal(error: dict[str, str]) -> Refused:
     if error["kind"] == "limit":
         return Refused(503, f"{error['message']}: use LIMIT, or download the data")
     _log.error("a worker failed: %s", error["message"])
-    return Refused(503, f"the worker process failed: {error['message']}")
+    return Refused(503, "the worker process failed on this request; the server's log says more")

@@ -21,7 +21,7 @@ import pyoxigraph as ox
 from kgbench.characters import XmlSink
 from kgbench.children.endings import OUT_OF_MEMORY
 from kgbench.children.lockdown import die_with_parent
-from kgbench.errors import QueryError, StoreError
+from kgbench.errors import NotRecorded, QueryError, StoreError
 from kgbench.execution.dataset_clauses import has_dataset
 from kgbench.serve.formats import engine_format
 from kgbench.serve.isolation import isolate
@@ -198,7 +198,7 @@ def parser_message(error: BaseException) -> str:
 def _error_message(error: BaseException) -> dict[str, str]:
     if isinstance(error, LimitReached):
         return {"kind": "limit", "message": "the answer exceeds the size limit of this server"}
-    if isinstance(error, QueryError):  # raised by an analysis, whose queries are ours
+    if isinstance(error, QueryError | NotRecorded):  # raised by an analysis, whose queries are ours
         return {"kind": "missing", "message": str(error)}
     if isinstance(error, SyntaxError | ValueError | RuntimeError):
         return {"kind": "query", "message": parser_message(error)}

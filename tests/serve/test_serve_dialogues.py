@@ -140,6 +140,31 @@ def test_dialogues_of_a_run(client):
     assert "by hand" in text
 
 
+@pytest.mark.parametrize("query", ["?run=nope", "?suite=kgbench-1&run=nope"])
+def test_an_unknown_run_is_not_found(client, result_store, query):
+    """The page lists the runs that exist, without the path of the store."""
+    response = page(client, query)
+    assert response.status_code == 404
+    assert "'nope' names no run in results; there are: 1 (" in unescape(response.text)
+    assert str(result_store) not in response.text
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/leaderboard?pass=nope",
+        "/leaderboard?set=nope",
+        "/dialogues?pass=nope",
+        "/compare?a=nope&b=nix",
+    ],
+)
+def test_other_unknown_names_are_not_found(client, result_store, path):
+    """Names of other things are reported likewise."""
+    response = client.get(path)
+    assert response.status_code == 404
+    assert str(result_store.parent) not in response.text
+
+
 def test_of_too_many_dialogues_the_worst_are_listed(view, monkeypatch):
     """If there are too many dialogues, the worst are listed, and other searches are refused."""
     whole = listed(view)

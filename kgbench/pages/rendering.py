@@ -152,8 +152,11 @@ def serialised(quads: Iterable[ox.Quad], name: str) -> bytes:
 
 
 def embedded(quads: list[ox.Quad]) -> Markup:
-    """Return quads as JSON-LD for a script element; ``{}`` if it is too long for a page."""
-    data = serialised(quads, "jsonld")
+    """Return quads as JSON-LD for a script element; ``{}`` if it is too long for a page.
+
+    Quads with triple terms are left out, as JSON-LD cannot express them.
+    """
+    data = serialised((quad for quad in quads if not isinstance(quad.object, ox.Triple)), "jsonld")
     return Markup("{}") if len(data) > _LONGEST_EMBEDDED else script(data.decode("utf-8"))
 
 

@@ -44,6 +44,10 @@ GRAPHS = (
     Format("nq", "application/n-quads", ("application/n-quads",)),
     Format("trig", "application/trig", ("application/trig", "application/x-trig")),
 )
+NO_TRIPLE_TERMS = (
+    "the answer has triple terms, which JSON-LD cannot express: request another format, such as "
+    "text/turtle"
+)
 HTML = Format("html", "text/html", ("text/html", "application/xhtml+xml"))
 _BY_NAME = {form.name: form for form in (*SOLUTIONS, *GRAPHS)}
 
@@ -79,6 +83,13 @@ def negotiate(
     if form := next(matching, None):
         return form
     return _negotiate(None if accept is None else accept[:LONGEST], offered)
+
+
+def can_express(statement: Any, name: str) -> bool:
+    """Return whether the format called ``name`` can express a triple or quad (of RDF 1.2)."""
+    import pyoxigraph as ox
+
+    return name != "jsonld" or not isinstance(statement.object, ox.Triple)
 
 
 def engine_format(name: str) -> Any:

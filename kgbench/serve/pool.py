@@ -325,6 +325,8 @@ def _refusal(error: dict[str, str]) -> Refused:
         return Refused(400, error["message"])
     if error["kind"] == "missing":
         return Refused(404, error["message"])
+    if error["kind"] == "format":
+        return Refused(406, error["message"], {"Vary": "Accept"})
     if error["kind"] == "limit":
         return Refused(503, f"{error['message']}: use LIMIT, or download the data")
     _log.error("a worker failed: %s", error["message"])

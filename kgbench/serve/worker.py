@@ -23,7 +23,7 @@ from kgbench.children.endings import OUT_OF_MEMORY
 from kgbench.children.lockdown import die_with_parent
 from kgbench.errors import NotRecorded, QueryError, StoreError
 from kgbench.execution.dataset_clauses import has_dataset
-from kgbench.serve.formats import engine_format
+from kgbench.serve.formats import NO_TRIPLE_TERMS, can_express, engine_format
 from kgbench.serve.isolation import isolate
 from kgbench.serve.rows import Counter
 
@@ -35,6 +35,10 @@ _Snapshot = TypeVar("_Snapshot")
 
 class LimitReached(Exception):
     """An answer exceeds the limit of rows or bytes."""
+
+
+class Inexpressible(Exception):
+    """The requested format cannot express an answer."""
 
 
 class Output:
@@ -173,7 +177,7 @@ def _write_graph(triples: Iterable[Any], job: Mapping[str, Any], stream: BinaryI
     output = Output(stream, None, 0, job["bytes"])
     sink = XmlSink(output) if job["format"] == "rdf" else output
     ox.serialize(
-        _counted(triples, job["rows"]),
+        _counted(triples, job["rows"], job["format"]),
         sink,  # type: ignore[arg-type]
         engine_format(job["format"]),
         prefixes=job.get("prefixes"),
@@ -182,10 +186,12 @@ def _write_graph(triples: Iterable[Any], job: Mapping[str, Any], stream: BinaryI
     output.flush()
 
 
-def _counted(triples: Iterable[Any], limit: int) -> Iterator[Any]:
+def _counted(triples: Iterable[Any], limit: int, form: str) -> Iterator[Any]:
     for count, triple in enumerate(triples):
         if count >= limit:
             raise LimitReached
+        if not can_express(triple, form):
+            raise Inexpressible(NO_TRIPLE_TERMS)
         yield triple
 
 
@@ -198,6 +204,8 @@ def parser_message(error: BaseException) -> str:
 def _error_message(error: BaseException) -> dict[str, str]:
     if isinstance(error, LimitReached):
         return {"kind": "limit", "message": "the answer exceeds the size limit of this server"}
+    if isinstance(error, Inexpressible):
+        return {"kind": "format", "message": str(error)}
     if isinstance(error, QueryError | NotRecorded):  # raised by an analysis, whose queries are ours
         return {"kind": "missing", "message": str(error)}
     if isinstance(error, SyntaxError | ValueError | RuntimeError):

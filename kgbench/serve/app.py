@@ -30,7 +30,7 @@ from kgbench.serve.pages import Pages
 from kgbench.serve.protocol import MOST_FIELDS
 from kgbench.serve.refusals import ABORT, Refused, ResponseAborted
 from kgbench.serve.rendering import PageRenderer
-from kgbench.serve.service import Service, etag, is_unchanged
+from kgbench.serve.service import Service, etag, header, is_unchanged
 from kgbench.serve.settings import Settings
 from kgbench.serve.updates import Updates
 from kgbench.store import EmbeddedStore, embedded_only
@@ -87,7 +87,7 @@ def application(
         # Only for responses that have not started; others are aborted (Cut), so that they do not
         # look complete.
         assert isinstance(refused, Refused)
-        if "text/html" not in request.headers.get("accept", ""):
+        if "text/html" not in (header(request, "accept") or ""):
             return await refusal(request, refused)
         context = {"status": refused.status, "message": refused.message}
         return rendering.page(
@@ -125,7 +125,7 @@ def _routes(
 
     async def void_document(request: Request) -> Response:
         view = service.view
-        chosen = formats.negotiate(request.headers.get("accept"), formats.GRAPHS)
+        chosen = formats.negotiate(header(request, "accept"), formats.GRAPHS)
         if chosen is None:
             known = ", ".join(form.media for form in formats.GRAPHS)
             raise Refused(406, f"the statistics can be sent as {known}", {"Vary": "Accept"})
@@ -137,7 +137,7 @@ def _routes(
         return graph_response(quads, chosen, headers)
 
     async def examples(request: Request) -> Response:
-        chosen = formats.negotiate(request.headers.get("accept"), formats.GRAPHS)
+        chosen = formats.negotiate(header(request, "accept"), formats.GRAPHS)
         if chosen is None:
             known = ", ".join(form.media for form in formats.GRAPHS)
             raise Refused(406, f"the examples can be sent as {known}", {"Vary": "Accept"})

@@ -21,7 +21,7 @@ from kgbench.serve.protocol import Operation
 from kgbench.serve.refusals import Refused, ResponseAborted
 from kgbench.serve.request_bodies import body
 from kgbench.serve.request_parsing import RawRequest
-from kgbench.serve.service import Service, head_response, is_unchanged
+from kgbench.serve.service import Service, head_response, header, is_unchanged
 from kgbench.serve.snapshot_follower import View
 from kgbench.serve.updates import Updates
 
@@ -69,7 +69,7 @@ class Endpoint:
         from kgbench.serve.description import service_description
         from kgbench.serve.documents import graph_response
 
-        chosen = formats.negotiate(request.headers.get("accept"), (*formats.GRAPHS, formats.HTML))
+        chosen = formats.negotiate(header(request, "accept"), (*formats.GRAPHS, formats.HTML))
         if chosen is formats.HTML:
             return RedirectResponse(self._service.root(request) + "editor", 303, _VARY)
         if chosen is None:
@@ -79,7 +79,7 @@ class Endpoint:
 
     async def _query(self, request: Request, operation: Operation, admitted: Admitted) -> Response:
         offered = formats.SOLUTIONS if admitted.form in ("SELECT", "ASK") else formats.GRAPHS
-        chosen = formats.negotiate(request.headers.get("accept"), offered, operation.wanted)
+        chosen = formats.negotiate(header(request, "accept"), offered, operation.wanted)
         if chosen is None:
             known = ", ".join(form.media for form in offered)
             raise Refused(406, f"the answer can be sent as {known}", _VARY)

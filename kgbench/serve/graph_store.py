@@ -22,7 +22,7 @@ from kgbench.serve.headers import READING
 from kgbench.serve.refusals import Refused
 from kgbench.serve.request_bodies import body
 from kgbench.serve.request_parsing import GRAPHS
-from kgbench.serve.service import Service, head_response, is_unchanged
+from kgbench.serve.service import Service, head_response, header, is_unchanged
 from kgbench.serve.updates import Updates
 from kgbench.store import new_id, registry
 from kgbench.store.templates import fill
@@ -87,7 +87,7 @@ class GraphStore:
         view = self._service.view
         if not self.exists(graph):
             raise Refused(404, f"there is no graph <{graph}> here")
-        chosen = chosen or formats.negotiate(request.headers.get("accept"), GRAPHS)
+        chosen = chosen or formats.negotiate(header(request, "accept"), GRAPHS)
         if chosen is None:
             known = ", ".join(form.media for form in GRAPHS)
             raise Refused(406, f"a graph can be sent as {known}", {"Vary": "Accept"})

@@ -21,7 +21,7 @@ from kgbench.serve.headers import READING
 from kgbench.serve.pages import Pages
 from kgbench.serve.refusals import Refused
 from kgbench.serve.rendering import PageRenderer
-from kgbench.serve.service import Service, is_unchanged
+from kgbench.serve.service import Service, header, is_unchanged
 from kgbench.serve.snapshot_follower import View
 
 _OFFERED = (formats.HTML, *formats.GRAPHS)
@@ -62,7 +62,7 @@ class LinkedData:
             raise Refused(404, f"no statements about <{view.iris.base}{unquote(path)}> exist")
         is_graph = self._store.exists(resolved.iri)
         offered = _OFFERED_FOR_GRAPHS if is_graph else _OFFERED
-        chosen = resolved.chosen or formats.negotiate(request.headers.get("accept"), offered)
+        chosen = resolved.chosen or formats.negotiate(header(request, "accept"), offered)
         if chosen is None:
             known = ", ".join(form.media for form in _OFFERED)
             raise Refused(406, f"descriptions can be sent as {known}", {"Vary": "Accept"})

@@ -143,9 +143,17 @@ def head_response(headers: Mapping[str, str]) -> Response:
     return response
 
 
+def header(request: Request, name: str) -> str | None:
+    """Return the list in a header, ``None`` without one.
+
+    A client may send it in several lines, which are joined with commas (RFC 9110, section 5.3).
+    """
+    return ", ".join(request.headers.getlist(name)) or None
+
+
 def is_unchanged(request: Request, tag: str) -> bool:
     """Return whether the client's If-None-Match matches ``tag``."""
-    known = request.headers.get("if-none-match", "")
+    known = header(request, "if-none-match") or ""
     return known.strip() == "*" or tag.removeprefix("W/") in [
         entry.strip().removeprefix("W/") for entry in known.split(",")
     ]

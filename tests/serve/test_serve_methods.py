@@ -142,3 +142,25 @@ def test_own_failure_is_told_without_its_cause(client, monkeypatch):
     assert response.status_code == 500
     assert response.text == "the server failed on this request; its log says more\n"
     assert response.headers["x-content-type-options"] == "nosniff"
+
+
+@pytest.mark.parametrize(
+    ("path", "media"),
+    [
+        ("/sparql?query=ASK+%7B%7D", "application/sparql-results+xml"),
+        ("/sparql", "application/n-triples"),
+        ("/.well-known/void", "application/n-triples"),
+        ("/.well-known/sparql-examples", "application/n-triples"),
+        ("/store?default", "application/n-triples"),
+        ("/run/1", "application/n-triples"),
+    ],
+)
+def test_header_lines_are_joined(client, path, media):
+    """Several lines of Accept or If-None-Match are one list."""
+    accept = [("Accept", "image/png"), ("Accept", media)]
+    response = client.get(path, headers=accept)
+    assert response.status_code == 200
+    assert response.headers["content-type"] == media
+    if tag := response.headers.get("etag"):
+        tags = [("If-None-Match", '"other"'), ("If-None-Match", tag)]
+        assert client.get(path, headers=[*accept, *tags]).status_code == 304

@@ -22,6 +22,15 @@ REVIEW_KEY = "KGBENCH_REVIEW_KEY"
 CALL_TIMEOUT = 600.0  # seconds; the TEXT2SPARQL challenge of 2025 waits as long
 OF_REVIEW = frozenset(("rubric", "of_run", "order", "task", "judged", "sample", "seed"))
 OF_TOOLS = frozenset(("graph", "stdio"))
+OF_PAGES = frozenset(("base", "redirect", "union", "update"))
+OF_QUERIES = frozenset(("cors", "timeout", "rows", "memory", "heavy", "workers"))
+OF_HTTP = frozenset(("host", "port", "public", "cors", "redirect", "update"))
+USELESS = {  # by option: those that have no effect with it
+    "review": OF_PAGES | OF_QUERIES | {"text2sparql", "mcp"},
+    "text2sparql": OF_PAGES | OF_QUERIES | {"mcp"},
+    "graph": OF_PAGES | {"store"},
+    "stdio": OF_HTTP,
+}
 ORIGIN = re.compile(r"\*|null|[a-z][a-z0-9+.-]*://[A-Za-z0-9.:\[\]-]+")
 
 
@@ -183,9 +192,7 @@ def serve(
     --review, people open the printed link and judge stored dialogues, which --rubric, --run,
     --task, --judged, --sample, --seed and --queue select and order.
     """
-    for mode, chosen, needing in (("--review", review, OF_REVIEW), ("--mcp", mcp, OF_TOOLS)):
-        if not chosen:
-            _refuse_given(context, needing, mode)
+    _refuse_without_effect(context)
     if text2sparql is not None:
         _serve_question_answering(text2sparql, host, port, public, store)
         return
@@ -236,12 +243,22 @@ def serve(
     start(settings, host, port)
 
 
-def _refuse_given(context: typer.Context, names: frozenset[str], needed: str) -> None:
-    """Refuse options that the command line gives, but that have an effect only with ``needed``."""
+def _refuse_without_effect(context: typer.Context) -> None:
+    """Refuse options that have no effect without, or with, another option."""
+    for option, needing in (("review", OF_REVIEW), ("mcp", OF_TOOLS)):
+        if not context.params[option]:
+            _refuse_given(context, needing, f"it needs --{option}")
+    for option, useless in USELESS.items():
+        if context.params[option] not in (None, False):
+            _refuse_given(context, useless, f"it cannot be used with --{option}")
+
+
+def _refuse_given(context: typer.Context, names: frozenset[str], reason: str) -> None:
+    """Refuse the options with these names that the command line gives, for ``reason``."""
     for param in context.command.params:
         source = context.get_parameter_source(param.name or "")
         if param.name in names and source is not None and source.name == "COMMANDLINE":
-            raise typer.BadParameter(f"it needs {needed}", param_hint=max(param.opts, key=len))
+            raise typer.BadParameter(reason, param_hint=max(param.opts, key=len))
 
 
 def _serve_tools(

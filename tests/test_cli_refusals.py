@@ -128,6 +128,24 @@ def test_other_names_of_the_command_line_are_unknown():
 
 
 @pytest.mark.parametrize(
+    "words",
+    [
+        ["compare", "a", "b", "--flips"],
+        ["compare", "a", "b"],
+        ["analyze", "leaderboard"],
+        ["analyze", "tasks", "--aspects"],
+    ],
+)
+def test_an_unknown_estimand_is_refused_at_once(words):
+    """The value is checked before a store is opened, even if nothing is tested."""
+    done = CliRunner().invoke(app, [*words, "--estimand", "case", "--store", "nowhere"])
+    assert str(done.exception) == (
+        "'case' is not an estimand to choose; there are: cases, repetitions, tasks, dialogues "
+        "(did you mean cases?)"
+    )
+
+
+@pytest.mark.parametrize(
     ("words", "made"),
     [
         (["import", "rdf"], ["import_"]),

@@ -18,6 +18,7 @@ from kgbench.analysis.registry import (
     Option,
     OptionRefused,
     analysis,
+    check_estimand,
     contents,
     recorded,
 )
@@ -87,6 +88,7 @@ def leaderboard(
             help="What the clustered test generalises to: cases (of this kind), repetitions (these "
             "cases again), tasks (of this kind), or dialogues (as if independent); default: that "
             "of the score set.",
+            checked=check_estimand,
         ),
     ] = None,
     alpha: Annotated[

@@ -11,6 +11,8 @@ import pyoxigraph as ox
 from kgbench.analysis.clusters import FEWEST_FOR_T, Clusters, UnpairedDifference, Value, least_p
 from kgbench.analysis.intervals import CONFIDENCE
 from kgbench.analysis.scores import ScoreRow
+from kgbench.errors import QueryError
+from kgbench.nearest import closest
 from kgbench.rdf.declared import Declared, Node, shipped
 from kgbench.vocab import DCTERMS, KGB, RDFS, SKOS
 
@@ -75,6 +77,19 @@ class Estimand:
         if least < alpha:
             return None
         return f"{clusters.number} {self.sampled}s: p is never below {least:g}"
+
+
+def check_estimand(name: str) -> str:
+    """Return ``name`` if it is an estimand that users can choose.
+
+    Raises :class:`~kgbench.errors.QueryError` if it is not.
+    """
+    if name not in USER_ESTIMANDS:
+        hint = f" ({near})" if (near := closest(name, USER_ESTIMANDS)) else ""
+        raise QueryError(
+            f"'{name}' is not an estimand to choose; there are: {', '.join(USER_ESTIMANDS)}{hint}"
+        )
+    return name
 
 
 def find_estimand(name: str = CASES) -> Estimand:

@@ -7,11 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kgbench.analysis.clusters import FEWEST_FOR_INTERVAL, FEWEST_FOR_T
-from kgbench.analysis.estimands import CASES, USER_ESTIMANDS, Estimand, find_estimand
+from kgbench.analysis.estimands import CASES, Estimand, check_estimand, find_estimand
 from kgbench.analysis.intervals import CONFIDENCE
 from kgbench.analysis.tables import Table, Value
-from kgbench.errors import QueryError
-from kgbench.nearest import closest
 from kgbench.rdf import double
 from kgbench.rdf.declared import shipped
 from kgbench.vocab import DCTERMS, KGB, RDFS, SKOS
@@ -106,12 +104,7 @@ def inference(
     Raises :class:`~kgbench.errors.QueryError` for an estimand that users cannot choose, and for an
     unknown method.
     """
-    if estimand not in USER_ESTIMANDS:
-        hint = f" ({near})" if (near := closest(estimand, USER_ESTIMANDS)) else ""
-        raise QueryError(
-            f"'{estimand}' is not an estimand to choose; "
-            f"there are: {', '.join(USER_ESTIMANDS)}{hint}"
-        )
+    check_estimand(estimand)
     if by is None:
         by = INDEPENDENT if not find_estimand(estimand).clustered else CLUSTERED
     chosen_method = method(by)

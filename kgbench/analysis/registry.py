@@ -84,6 +84,13 @@ def _answers(text: str) -> str:
     return check_answers(text)
 
 
+def check_estimand(name: str) -> str:
+    """Return ``name`` as :func:`kgbench.analysis.estimands.check_estimand` does."""
+    from kgbench.analysis import estimands
+
+    return estimands.check_estimand(name)
+
+
 METRIC = Option(
     "--metric",
     metavar="NAME",
@@ -101,6 +108,7 @@ ESTIMAND = Option(
     metavar="NAME",
     help="What intervals and tests generalise to: cases (of this kind), repetitions (these cases "
     "again), tasks (of this kind), or dialogues (as if independent).",
+    checked=check_estimand,
 )
 COMMON = Option("--common", help="Compare on the tasks that all models were scored on.")
 DECLARED = Option("--declared", metavar="FILE", help="A Turtle file with your own declarations.")

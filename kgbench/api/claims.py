@@ -54,9 +54,11 @@ class Claims(SelectedScores):
         [0.25]
         """
         from kgbench.analysis import compare as analysis
+        from kgbench.analysis.estimands import check_estimand
         from kgbench.analysis.matching import matches
         from kgbench.analysis.sides import select_sides
 
+        check_estimand(estimand)
         a, b, chosen = select_sides(self.store, first, second, **self._chosen)
         pairs = matches(self.store, chosen, a, b, metric=metric, answers=answers)
         if flips:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kgbench.analysis.registry import check_estimand
 from kgbench.cli import options
 from kgbench.cli.option_groups import Output, grouped
 
@@ -45,6 +46,7 @@ def compare(
             metavar="NAME",
             help="The population of intervals and tests: cases (of this kind), repetitions (of "
             "these cases), tasks (of this kind), or dialogues (as if independent).",
+            callback=check_estimand,
         ),
     ] = "cases",
     margin: Annotated[

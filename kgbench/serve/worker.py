@@ -22,7 +22,7 @@ from kgbench.characters import XmlSink
 from kgbench.children.endings import OUT_OF_MEMORY
 from kgbench.children.lockdown import die_with_parent
 from kgbench.errors import NotRecorded, QueryError, StoreError
-from kgbench.execution.dataset_clauses import has_dataset
+from kgbench.rdf.dataset_clauses import has_dataset
 from kgbench.serve.formats import NO_TRIPLE_TERMS, can_express, engine_format
 from kgbench.serve.isolation import isolate
 from kgbench.serve.rows import Counter

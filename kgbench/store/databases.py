@@ -13,7 +13,7 @@ import pyoxigraph as ox
 
 from kgbench import files
 from kgbench.errors import QueryError, StoreError, WriteFailed
-from kgbench.execution.dataset_clauses import has_dataset
+from kgbench.rdf.dataset_clauses import has_dataset
 
 # Messages of RocksDB and Oxigraph about unreadable files; other RuntimeErrors are query errors.
 _DAMAGE = re.compile(

@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from kgbench.execution import lexer
-from kgbench.execution.lexer import Kind
+from kgbench.rdf import lexer
+from kgbench.rdf.lexer import Kind
 
 
 def has_dataset(query: str) -> bool:

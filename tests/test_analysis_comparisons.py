@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -207,6 +208,24 @@ def test_format_preference_by_hand():
         assert (table.context["method"], table.context["estimand"]) == ("formats", "dialogues")
         assert "independent t-tests of the LLM-KG-Bench 3 format preference" in table.notes[0]
     assert {r["model"]: r["Pick"] for r in marked.records()}["Model B"] == "**JSON**"
+
+
+def test_format_totals_compare_the_same_tasks():
+    """Totals leave out a model's task with values in one format, and a note says so."""
+    store = altered(
+        "DELETE { GRAPH ?g { ?e ?p ?o } } WHERE { GRAPH ?g { ?e a kgb:Evaluation ; "
+        "kgb:model <model/model-a> ; kgb:task <task/Mend/2.0/Mend-turtle/cc33> ; ?p ?o } }"
+    )
+    pairs = (*FORMATS.pairs, Pair("Mend", Selector("Pick-turtle"), Selector("Mend-turtle")))
+    declared = replace(FORMATS, pairs=pairs)
+    table = format_preference_details(store, select(store), declared)
+    n = {(r["model"], r["tasks"]): (r["n_first"], r["n_second"]) for r in table.records()}
+    assert n["Model A", "Mend"] == (n["Model A", "Pick"][0], 0)
+    assert n["Model A", ALL_TASKS] == n["Model A", "Pick"]
+    assert n["All models", "Mend"] == n["Model B", "Mend"]
+    for noted in (table, format_preference(store, select(store), declared)):
+        assert noted.notes[-1].endswith("1 of 4 combinations of model and task.")
+    assert "combinations" not in format_preference(small(), select(small()), FORMATS).notes[-1]
 
 
 def test_formats_without_tasks_are_refused():

@@ -4,12 +4,13 @@
 The rule is that of the published tables (LLM-KG-Bench 3, ESWC 2025, table 3; Semantic Web Journal
 2025, table 7): Student's test with equal variances; the winner is the format with the greater
 mean, marked at 95 % and in bold at 99 %. The column over all tasks and the row over all models
-pool the values.
+pool the values of the models and tasks that have both formats: else a task that is easier than the
+others, but exists in one format only, would look like a preference.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -78,6 +79,11 @@ class FormatTest:
     first: Histogram
     second: Histogram
     bounds: Bounds = UNBOUNDED
+
+    @property
+    def has_both(self) -> bool:
+        """Whether both formats have values."""
+        return bool(self.first.n and self.second.n)
 
 
 def comparison(name: str = "turtle-jsonld", file: Path | None = None) -> FormatComparison:
@@ -158,8 +164,10 @@ class _Pool:
         self._by = {(contest.model, contest.column): contest for contest in single}
 
     def contest(self, model: str, models: list[str], column: str, columns: list[str]) -> FormatTest:
-        """Pool the values of several models and columns."""
+        """Pool the values of several models and columns, where both formats have values."""
         parts = [self._by[m, c] for m in models for c in columns]
+        if column == ALL_TASKS or model == ALL_MODELS:
+            parts = [part for part in parts if part.has_both]
         return FormatTest(
             model,
             column,
@@ -204,6 +212,7 @@ def format_preference(
             inference_.note,
             f"Two-sided t-tests with equal variances: marked p < {alpha:g}, bold p < {strong:g}.",
             "No correction for the number of tests; the details show corrected p values.",
+            *_left_out(all_contests),
         ),
         queries=QUERIES,
         context={
@@ -217,8 +226,19 @@ def format_preference(
     )
 
 
+def _left_out(contests: list[FormatTest]) -> Iterator[str]:
+    """Yield a note of what totals leave out, if anything."""
+    single = [c for c in contests if c.model != ALL_MODELS and c.column != ALL_TASKS]
+    number = sum(bool(c.first.n or c.second.n) and not c.has_both for c in single)
+    if number:
+        yield (
+            f"'{ALL_TASKS}' and '{ALL_MODELS}' leave out what has values in one format only: "
+            f"{number} of {len(single)} combinations of model and task."
+        )
+
+
 def _mark(contest: FormatTest, formats: tuple[str, str], alpha: float, strong: float) -> str | None:
-    if not contest.first.n or not contest.second.n:
+    if not contest.has_both:
         return None
     test = t_test(contest.first, contest.second)
     if test is None or test.p >= alpha:
@@ -279,6 +299,7 @@ def format_preference_details(
             inference_.note,
             "Holm's correction is over the tests of single models on single tasks.",
             DIFFERENCE_NOTE,
+            *_left_out(all_contests),
         ),
         queries=QUERIES,
         context={**selection.context, "comparison": declared.name, **inference_.context},

@@ -27,7 +27,7 @@ from kgbench.errors import QueryError
 from kgbench.plots.box_plots import distributions
 from kgbench.publish.suite_results import SuiteResults, drawn_compass
 from kgbench.vocab import BASE
-from tests.analysis_store import iri, owned, small
+from tests.analysis_store import altered, iri, owned, small
 
 # --- rounds of dialogues ------------------------------------------------------------------------
 
@@ -127,6 +127,30 @@ def test_feedback_is_shown_for_chosen_tasks_and_models():
     assert {row["model"] for row in rows} == {"Model B"}
     with pytest.raises(QueryError, match=r"no task that matches 'Pick-\*' has several rounds"):
         feedback_gains(small(), select(small()), tasks="Pick-*")
+
+
+@pytest.mark.parametrize("estimand", ["cases", "dialogues"])
+def test_a_best_answer_alone_shows_no_effect_of_feedback(estimand):
+    """Answers that vary at random gain by the choice of the best; last and first do not differ."""
+    model, task = "<model/model-c>", "<task/Mend/2.0/Mend-turtle/cc33>"
+    values = [(0.5, 1.0, 0.4 if case % 2 else 0.6) for case in range(12)]
+    store = altered(
+        "INSERT DATA { GRAPH <graph/pass/p1> {"
+        + " ".join(
+            f"<e/{case}/{round_}> a kgb:Evaluation ; kgb:model {model} ; kgb:task {task} ; "
+            f"kgb:dialogue <d/{case}> ; kgb:suite <suite/small> ; kgb:case <case/new{case}> ; "
+            f"kgb:iteration 0 ; kgb:round {round_} ; kgb:outcome <outcome/scored> ; "
+            f"<metric/Mend/2.0/combined> {value}e0 ."
+            for case, scores in enumerate(values)
+            for round_, value in enumerate(scores)
+        )
+        + "} }"
+    )
+    table = feedback_gains(store, select(store), estimand=estimand)
+    (row,) = (row for row in table.records() if row["model"].endswith("model-c"))
+    assert (row["n"], row["first"], row["best"], row["gain"]) == (12, 0.5, 1.0, 0.5)
+    assert row["last"] == pytest.approx(0.5)
+    assert row["p"] == pytest.approx(1.0)
 
 
 # --- the default compass ------------------------------------------------------------------------

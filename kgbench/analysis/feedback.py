@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Gains by feedback in dialogues with several rounds: the first answer against the best one."""
+"""Gains by feedback in dialogues with several rounds: the first answer against the best and last.
+
+The best answer is never worse than the first, so even random answers have a gain. The test is
+therefore that of the last answer, which may be worse. Neither distinguishes feedback from further
+tries.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +13,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kgbench.analysis import scores as fetch
-from kgbench.analysis.clusters import Clusters
 from kgbench.analysis.estimands import CASES, Estimand
 from kgbench.analysis.histogram import Histogram, mean
 from kgbench.analysis.inference import inference
@@ -30,12 +34,13 @@ COLUMNS = (
     Column("metric", "Metric"),
     Column("n", "n", Kind.COUNT),
     Column("first", "First", Kind.SCORE),
+    Column("last", "Last", Kind.SCORE),
     Column("best", "Best", Kind.SCORE),
     Column("gain", "Gain", Kind.SCORE),
     Column("clusters", "Clusters", Kind.COUNT),
     Column("ci_low", "95 % from", Kind.SCORE),
     Column("ci_high", "to", Kind.SCORE),
-    Column("p", "p", Kind.P),
+    Column("p", "p (last)", Kind.P),
     Column("no_claim", "No claim"),
     Column("improved", "Improved", Kind.SHARE),
     Column("worse_at_end", "Worse at end", Kind.SHARE),
@@ -57,6 +62,11 @@ class ScoreHistory:
         return self.scores[0]
 
     @property
+    def last(self) -> float:
+        """The score of the last answer."""
+        return self.scores[-1]
+
+    @property
     def best(self) -> float:
         """The best score of any answer."""
         return max(self.scores) if self.higher_is_better else min(self.scores)
@@ -64,8 +74,7 @@ class ScoreHistory:
     @property
     def worse_at_end(self) -> bool:
         """Whether the last answer is worse than the first."""
-        last = self.scores[-1]
-        return last < self.first if self.higher_is_better else last > self.first
+        return self.last < self.first if self.higher_is_better else self.last > self.first
 
 
 def feedback_gains(
@@ -76,10 +85,11 @@ def feedback_gains(
     models: str = "*",
     estimand: str = CASES,
 ) -> Table:
-    """Compare first and best answers: one row per task, model and kind of first feedback.
+    """Compare first, last and best answers: a row per task, model and kind of first feedback.
 
     There is a further row over all dialogues of a task and model. The score is the metric of single
-    answers that the task's main metric aggregates. Interval and test of the gain are paired, for
+    answers that the task's main metric aggregates. The gain, with its interval, is that of the best
+    answer; ``p`` is that of a paired test of the last answer against the first. Both are for
     ``estimand``. ``improved`` is the share of dialogues whose best answer is better than
     their first. ``tasks`` and ``models`` are globs over labels and model ids. Raises
     :class:`~kgbench.errors.QueryError` where no matching task has several rounds, and for an
@@ -120,6 +130,7 @@ def feedback_gains(
         rows=tuple(sorted(rows, key=lambda r: (r[0], r[1], order.get(str(r[2]), 2), r[2]))),
         notes=(
             "Only answers that need feedback get it: the rows of a kind have harder dialogues.",
+            "Gain and interval: best answer minus first. p: last answer against first.",
             inference_.note,
             *([] if inference_.estimand.clustered else [DIFFERENCE_NOTE]),
         ),
@@ -186,6 +197,7 @@ def _statistics(
     return (
         len(courses),
         mean(course.first for course in courses),
+        mean(course.last for course in courses),
         mean(course.best for course in courses),
         Histogram.of(gains).mean,
         *_claim(courses, gains, bounds, estimand),
@@ -198,11 +210,13 @@ def _claim(
     courses: Sequence[ScoreHistory], gains: Sequence[float], bounds: Bounds, estimand: Estimand
 ) -> tuple[Value, ...]:
     """Return clusters, both ends of the interval, p, and the reason for a missing claim."""
+    changes = [course.last - course.first for course in courses]
     if estimand.clustered:
-        rows = (course.row for course in courses)
-        clusters: Clusters = estimand.clusters(zip(rows, gains, strict=True))
+        rows = [course.row for course in courses]
+        clusters = estimand.clusters(zip(rows, gains, strict=True))
         ends: Interval | tuple[None, None] = clusters.interval(bounds) or (None, None)
-        return (clusters.number, *ends, clusters.p, estimand.no_claim(clusters))
-    test, interval = paired_test(gains), score_interval(Histogram.of(gains), bounds)
+        changed = estimand.clusters(zip(rows, changes, strict=True))
+        return (clusters.number, *ends, changed.p, estimand.no_claim(changed))
+    test, interval = paired_test(changes), score_interval(Histogram.of(gains), bounds)
     ends = interval or (None, None)
     return (len(gains), *ends, None if test is None else test.p, None)

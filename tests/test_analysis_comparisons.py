@@ -247,6 +247,12 @@ def test_compass_by_hand():
     assert rows["Model A", "First"]["mean"] == pytest.approx(0.4)
     assert (rows["Model A", "None"]["mean"], rows["Model A", "None"]["low"]) == (None, None)
     assert rows["Model B", "Pick"]["high"] == 1.0
+    below = altered(
+        "DELETE { GRAPH ?g { ?e ?f1 ?v } } INSERT { GRAPH ?g { ?e ?f1 ?w } } WHERE { "
+        "GRAPH ?g { ?e ?f1 ?v } FILTER(?f1 = <metric/Pick/1.0/f1>) BIND(?v - 3 AS ?w) }"
+    )
+    table = compass_table(below, select(below), Compass("c", "C", axes, 0.1, population=True))
+    assert all((row["low"] or 0) <= (row["high"] or 0) for row in table.records())
 
 
 @pytest.mark.parametrize("name", ["eswc", "eswc-published", "swj", "swj-published"])

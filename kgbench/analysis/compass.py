@@ -167,5 +167,6 @@ def _row(model: str, axis: Axis, parts: list[Histogram], declared: Compass) -> t
     sd = pooled.population_sd if declared.population else pooled.sd
     low = high = None
     if radius is not None and sd is not None:
-        low, high = max(0.0, radius - declared.band * sd), min(1.0, radius + declared.band * sd)
+        ends = (radius - declared.band * sd, radius + declared.band * sd)
+        low, high = (min(1.0, max(0.0, end)) for end in ends)
     return (model, axis.name, axis.label, pooled.n, len(parts), radius, sd, low, high)

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from kgbench.analysis.declarations import ScoreSet
 from kgbench.analysis.histogram import Histogram
 from kgbench.analysis.intervals import (
     Bounds,
@@ -20,6 +21,9 @@ from kgbench.analysis.intervals import (
     method_note,
     score_interval,
 )
+from kgbench.analysis.leaders import leaders
+from kgbench.analysis.score_selectors import Selector
+from kgbench.analysis.selection import select
 from kgbench.analysis.significance import (
     bootstrap_means,
     bootstrap_p,
@@ -30,6 +34,7 @@ from kgbench.analysis.significance import (
     percentile_interval,
     t_test,
 )
+from tests.analysis_store import altered
 
 # Scores that occur: shares of small sets, their means, a few extremes, and any float between.
 scores = st.one_of(
@@ -251,3 +256,25 @@ def test_bootstrap_interval_covers_the_middle():
     assert close(interval.high, 0.975)
     assert bootstrap_p([-1.0] * 50 + [1.0] * 50) == 1.0
     assert bootstrap_p([1.0] * 99) == 2 / 100
+
+
+def test_rounding_is_no_difference_of_bootstrap_samples():
+    """Equal means of repeated values share p and rank, although their sums differ by rounding."""
+    assert bootstrap_p([1e-17] * 99) == bootstrap_p([-1e-17] * 99) == 1.0
+    store = altered(
+        "INSERT DATA { GRAPH <graph/pass/p1> {"
+        + " ".join(
+            f"<e/{model}/{case}/{k}> a kgb:Evaluation ; kgb:model <model/{model}> ; kgb:round 0 ; "
+            f"kgb:task <task/Pick/1.0/Pick-turtle/aa11> ; kgb:dialogue <d/{model}/{case}/{k}> ; "
+            f"kgb:suite <suite/small> ; kgb:case <case/new{case}> ; kgb:iteration {k} ; "
+            f"kgb:outcome <outcome/scored> ; <metric/Pick/1.0/f1> {value}e0 ."
+            for model, values in (("spread", (0.1, 0.2, 0.3)), ("same", (0.2, 0.2, 0.2)))
+            for case in range(12)
+            for k, value in enumerate(values)
+        )
+        + "} }"
+    )
+    chosen = ScoreSet("pick", "Pick", "F1", (Selector("Pick-turtle", "f1"),))
+    table = leaders(store, select(store), chosen, test="bootstrap", samples=200).records()
+    spread, same = (row for row in table if row["model"].endswith(("spread", "same")))
+    assert (spread["rank_low"], spread["rank_high"]) == (same["rank_low"], same["rank_high"])

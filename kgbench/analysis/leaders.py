@@ -19,6 +19,7 @@ from functools import cache
 from typing import Any
 
 from kgbench.analysis import scores as fetch
+from kgbench.analysis.cluster_rows import ROUNDING
 from kgbench.analysis.declarations import TESTS, ScoreSet, score_set
 from kgbench.analysis.inference import Inference, inference
 from kgbench.analysis.intervals import Bounds
@@ -318,7 +319,7 @@ class _Resampled:
         scores = self._with(model)[:, : self._ranked]
         if not len(scores):
             return None, None
-        ranks = 1 + (scores > scores[:, [self._column[model]]]).sum(axis=1)
+        ranks = 1 + (scores > scores[:, [self._column[model]]] + ROUNDING).sum(axis=1)
         low, high = np.quantile(ranks, [0.025, 0.975], method="inverted_cdf")
         return int(low), int(high)
 

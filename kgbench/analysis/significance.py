@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
+from kgbench.analysis.cluster_rows import ROUNDING
 from kgbench.analysis.histogram import Histogram
 from kgbench.analysis.intervals import CONFIDENCE, Interval, half_width
 
@@ -162,9 +163,12 @@ def percentile_interval(samples: Sequence[float]) -> Interval | None:
 
 
 def bootstrap_p(samples: Sequence[float]) -> float | None:
-    """Return two-sided p of a bootstrap distribution of differences, from its tail beyond zero."""
+    """Return two-sided p of a bootstrap distribution of differences, from its tail beyond zero.
+
+    Differences that rounding can explain are zero, and belong to both tails.
+    """
     if not samples:
         return None
-    below = sum(value <= 0 for value in samples)
-    above = sum(value >= 0 for value in samples)
+    below = sum(value <= ROUNDING for value in samples)
+    above = sum(value >= -ROUNDING for value in samples)
     return min(1.0, 2 * (1 + min(below, above)) / (1 + len(samples)))

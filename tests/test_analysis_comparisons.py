@@ -111,6 +111,19 @@ def test_flips_name_both_dialogues():
     assert rows[0]["dialogue_b"] == iri("run/r1/model-b/Pick-turtle/0-d0")
 
 
+def test_less_is_better_where_the_metric_says_so():
+    """A metric's direction decides which side solved a case."""
+    store = altered(
+        "DELETE { GRAPH ?g { ?m kgb:higherIsBetter true } } INSERT { GRAPH ?g { ?m "
+        "kgb:higherIsBetter false } } WHERE { GRAPH ?g { ?m kgb:higherIsBetter true } }"
+    )
+    for searched, expected in ((small(), (2, 1)), (store, (1, 2))):
+        a, b = sides(searched, "model-a", "model-b")
+        found = matches(searched, select(searched), a, b, tasks="Pick-turtle")
+        (row,) = compare(found, a, b, solved=0.4).records()
+        assert (row["only_a"], row["only_b"]) == expected
+
+
 def test_only_like_things_are_compared():
     """Unknown names, mixed kinds and ambiguous prefixes are refused with the choices."""
     with pytest.raises(QueryError, match=r"no model, run or pass 'nobody'.*Model A, Model B"):

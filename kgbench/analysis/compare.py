@@ -110,8 +110,9 @@ def compare(
     For the estimand ``dialogues`` the tests are the published ones: the t-test is paired or
     Student's with equal variances, and the bootstrap draws cases (dialogues where a task has a
     single case). The effect size is Cohen's dz or d. A dialogue counts as solved if its score is at
-    least ``solved``. Raises :class:`~kgbench.analysis.registry.OptionRefused` for a ``margin``,
-    ``solved``, ``samples`` or ``seed`` that cannot be used.
+    least ``solved``, or at most, where less is better. Raises
+    :class:`~kgbench.analysis.registry.OptionRefused` for a ``margin``, ``solved``, ``samples`` or
+    ``seed`` that cannot be used.
     """
     if margin is not None:
         check_number("margin", margin, 0)
@@ -193,6 +194,7 @@ def _row(
     paired = all(match.paired for match in matches)
     first, second = map(Histogram.of, _values(matches))
     pairs = [pair for match in matches for pair in match.pairs] if paired else []
+    by_one = [of_a for match in matches for _, of_a in match.solved_by_one(solved)]
     mean_a, mean_b = _means(matches)
     return {
         "task": task,
@@ -208,8 +210,8 @@ def _row(
             if paired
             else cohens_d(first, second, mean_a - mean_b)
         ),
-        "only_a": sum(p.a.value >= solved > p.b.value for p in pairs) if paired else None,
-        "only_b": sum(p.b.value >= solved > p.a.value for p in pairs) if paired else None,
+        "only_a": by_one.count(True) if paired else None,
+        "only_b": by_one.count(False) if paired else None,
     }
 
 
@@ -378,14 +380,15 @@ def flips(matches: Mapping[str, Match], a: Side, b: Side, *, solved: float = SOL
             pair.b.dialogue,
         )
         for task, match in matches.items()
-        for pair in match.pairs
-        if (pair.a.value >= solved) != (pair.b.value >= solved)
+        for pair, _ in match.solved_by_one(solved)
     ]
+    less = any(not match.higher_is_better for match in matches.values())
+    at_most = ", or at most, where less is better" if less else ""
     return Table(
         title=f"Solved by only one of {a.name} (A) and {b.name} (B)",
         columns=FLIP_COLUMNS,
         rows=tuple(rows),
-        notes=(f"Solved is a score of at least {solved:g}.",),
+        notes=(f"Solved is a score of at least {solved:g}{at_most}.",),
         queries=QUERIES,
         context={"a": a.iri, "b": b.iri, "solved": solved},
     )

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import NamedTuple
@@ -12,7 +12,7 @@ from typing import NamedTuple
 from kgbench.analysis import scores as fetch
 from kgbench.analysis.intervals import UNBOUNDED, Bounds
 from kgbench.analysis.score_selectors import chosen_scores
-from kgbench.analysis.scores import ScoreRow
+from kgbench.analysis.scores import ScoreRow, reaches
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.sides import Side, rows_of_side
 from kgbench.errors import QueryError
@@ -33,12 +33,16 @@ class Pair(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """The values of one task: the pairs, and the unpaired values of each side."""
+    """The values of one task: the pairs, and the unpaired values of each side.
+
+    ``bounds`` and ``higher_is_better`` are those of the metric.
+    """
 
     pairs: tuple[Pair, ...]
     rest_a: tuple[ScoreRow, ...]
     rest_b: tuple[ScoreRow, ...]
     bounds: Bounds = UNBOUNDED
+    higher_is_better: bool = True
 
     @property
     def paired(self) -> bool:
@@ -50,6 +54,16 @@ class Match:
         if self.paired:
             return [p.a for p in self.pairs], [p.b for p in self.pairs]
         return list(self.rest_a), list(self.rest_b)
+
+    def solved_by_one(self, threshold: float) -> Iterator[tuple[Pair, bool]]:
+        """Yield the pairs of which only one value reaches a threshold, and whether that is A's."""
+        for pair in self.pairs:
+            of_a, of_b = (
+                reaches(row.value, threshold, higher_is_better=self.higher_is_better)
+                for row in pair
+            )
+            if of_a != of_b:
+                yield pair, of_a
 
     @property
     def weights(self) -> tuple[float, float]:
@@ -105,7 +119,12 @@ def matches(
     metrics = fetch.metrics(store)
     bounds = {task: metrics[chosen[task].metric].bounds for task in both}
     by_task = match_rows(rows_a, rows_b, bounds, key)
-    return {names[task]: by_task[task] for task in both}
+    return {
+        names[task]: replace(
+            by_task[task], higher_is_better=metrics[chosen[task].metric].higher_is_better
+        )
+        for task in both
+    }
 
 
 def _of_case(item: ScoreRow) -> tuple[object, ...]:

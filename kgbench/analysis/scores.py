@@ -101,8 +101,13 @@ class MetricInfo:
 
     def succeeds(self, value: float, threshold: float) -> bool:
         """Return whether a value reaches a threshold, with a tolerance for rounding errors."""
-        ahead = value - threshold if self.higher_is_better else threshold - value
-        return ahead >= -TOLERANCE
+        return reaches(value, threshold, higher_is_better=self.higher_is_better)
+
+
+def reaches(value: float, threshold: float, *, higher_is_better: bool) -> bool:
+    """Return whether a value is at a threshold or better, with a tolerance for rounding errors."""
+    ahead = value - threshold if higher_is_better else threshold - value
+    return ahead >= -TOLERANCE
 
 
 @dataclass(frozen=True, slots=True)

@@ -258,6 +258,14 @@ def test_bootstrap_interval_covers_the_middle():
     assert bootstrap_p([1.0] * 99) == 2 / 100
 
 
+@pytest.mark.parametrize("value", [0.0, 0.5, 0.99, 1.0])
+def test_few_equal_scores_are_no_certainty(value):
+    """The interval of equal scores has a width, which shrinks with their number."""
+    two, many = (score_interval(Histogram.of([value] * n), Bounds(0.0, 1.0)) for n in (2, 200))
+    assert 0.0 <= two.low <= many.low <= value <= many.high <= two.high <= 1.0
+    assert two.half_width > many.half_width > 0.0
+
+
 def test_rounding_is_no_difference_of_bootstrap_samples():
     """Equal means of repeated values share p and rank, although their sums differ by rounding."""
     assert bootstrap_p([1e-17] * 99) == bootstrap_p([-1e-17] * 99) == 1.0

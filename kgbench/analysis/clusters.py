@@ -20,8 +20,8 @@ from kgbench.analysis.intervals import (
     Bounds,
     Interval,
     combined_interval,
+    constant_interval,
     half_width,
-    normal_quantile,
     t_quantile,
     wilson,
 )
@@ -224,8 +224,7 @@ class Clusters:
 
         It is Wilson's interval, with the effective number of values from the standard error and
         Student's t with :attr:`freedom` (Korn and Graubard 1998). Where clusters do not vary, it
-        assumes that a further cluster deviates with at most the probability of Wilson's upper bound
-        for zero successes, and then lies at the end of the range. Without bounds, or with clusters
+        is :func:`~kgbench.analysis.intervals.constant_interval`. Without bounds, or with clusters
         outside of them, it is Student's t interval. ``None`` below :data:`FEWEST_FOR_INTERVAL`
         clusters, and for Student's below :data:`FEWEST_FOR_T` that vary.
         """
@@ -238,11 +237,7 @@ class Clusters:
             half = half_width(self.error, self.freedom)
             return Interval(self.mean - half, self.mean + half)
         if self.error == 0:
-            square = normal_quantile() ** 2
-            reach = square / (self.number + square)
-            return Interval(
-                self.mean - reach * (self.mean - low), self.mean + reach * (high - self.mean)
-            )
+            return constant_interval(self.mean, self.number, low, high)
         share = (self.mean - low) / (high - low)
         effective = share * (1 - share) * ((high - low) / self.error) ** 2
         return wilson(self.mean, effective, t_quantile(self.freedom), low, high)

@@ -149,7 +149,8 @@ def _wilson(values: Histogram, low: float, high: float) -> Interval:
     quantile that of the normal distribution. Other values vary less than shares of the same mean:
     their effective number is n (m (1 - m)) / s^2 with the mean m and the sample variance s^2 on the
     scale from 0 to 1, and the quantile is Student's with n - 1 degrees of freedom (Korn and
-    Graubard, Survey Methodology 24, 1998).
+    Graubard, Survey Methodology 24, 1998). Equal values between the ends have
+    :func:`constant_interval`.
     """
     assert values.mean is not None
     assert values.variance is not None
@@ -159,11 +160,22 @@ def _wilson(values: Histogram, low: float, high: float) -> Interval:
     if set(values.counts) <= {low, high}:
         effective, quantile = float(values.n), normal_quantile()
     elif values.variance == 0:
-        return Interval(values.mean, values.mean)
+        return constant_interval(values.mean, values.n, low, high)
     else:
         effective = values.n * spread / (values.variance / width**2)
         quantile = t_quantile(values.n - 1)
     return wilson(values.mean, effective, quantile, low, high)
+
+
+def constant_interval(value: float, number: int, low: float, high: float) -> Interval:
+    """Return the interval of the mean of a ``number`` of equal values in ``low`` to ``high``.
+
+    A further value deviates with at most the probability of Wilson's upper bound for zero
+    successes, and then lies at the end of the range.
+    """
+    square = normal_quantile() ** 2
+    reach = square / (number + square)
+    return Interval(value - reach * (value - low), value + reach * (high - value))
 
 
 def wilson(mean: float, effective: float, quantile: float, low: float, high: float) -> Interval:

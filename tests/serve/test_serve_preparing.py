@@ -141,7 +141,7 @@ def test_process_that_cannot_open_a_snapshot_is_kept(job, tmp_path):
 
     async def work(pool):
         await pool.start()
-        with pytest.raises(Refused, match="cannot be opened"):
+        with pytest.raises(Refused, match="the worker process failed"):
             await pool.prepare({"snapshot": str(tmp_path / "gone"), "prepare": True})
         return (await pool.run(job)).head, len(pool.seats.idle)
 

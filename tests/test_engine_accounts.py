@@ -6,11 +6,20 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 from decimal import Decimal
+from itertools import takewhile
 
 import pytest
 
 from kgbench import config
-from kgbench.engine import Settings, estimates, planning, prices, run_plan, run_to_continue
+from kgbench.engine import (
+    Settings,
+    estimates,
+    planning,
+    prices,
+    run_plan,
+    run_to_continue,
+    spending,
+)
 from kgbench.errors import ModelSpecError, ResourceError
 from kgbench.model import Usage
 from kgbench.record import accounts, reading
@@ -168,6 +177,23 @@ def test_answers_that_cost_far_more_than_prompts_do_not_pass_a_limit(monkeypatch
 
     assert done.limit == "--max-tokens 100000"
     assert 80_000 < sum(charged(server)) <= 100_000
+
+
+def test_long_and_short_prompts_together_do_not_pass_a_limit(server):
+    """The longest prompt under way is reserved for each dialogue, not the newest one."""
+    (model,) = plan_of(server).models
+    limits = spending.Limits(max_tokens=100_000)
+    spent = spending.Spending([model], [], {}, {}, limits, batched=())
+    for _ in range(40):
+        assert spent.begin(model.iri, 10) is None
+        spent.end(model.iri, Usage(10, 10), 0)
+    prompts = [30_000, 10, 10] * 20
+    held = list(takewhile(lambda read: spent.begin(model.iri, read) is None, prompts))
+    assert 1 <= len(held) < 60
+    assert 800 + sum(read + 10 for read in held) <= 100_000
+    for read in held:
+        spent.end(model.iri, Usage(read, 10), 0)
+    assert spent.begin(model.iri, 10) is None
 
 
 def test_no_first_call_is_made_where_a_limit_leaves_no_room(server):

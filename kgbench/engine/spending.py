@@ -62,7 +62,7 @@ def recorded_price(paid: SessionPrice) -> Price:
 
 @dataclass(slots=True)
 class _Spent:
-    """The spending of a model in this session; ``estimate`` belongs to the newest dialogue."""
+    """The spending of a model in this session; ``estimate`` is the most of dialogues under way."""
 
     dialogues: int = 0
     tokens: int = 0
@@ -172,11 +172,14 @@ class Spending:
         """
         if model in self._free:
             return None
-        self._under_way[model] = self._under_way.get(model, 0) + 1
-        self._session_spending[model].estimate = (read, written)
+        others, spent = self._under_way.get(model, 0), self._session_spending[model]
+        most = spent.estimate
+        spent.estimate = (max(most[0], read), max(most[1], written)) if others else (read, written)
+        self._under_way[model] = others + 1
         reached = self._limit_for(model)
         if reached is not None:
-            self._under_way[model] -= 1
+            self._under_way[model] = others
+            spent.estimate = most if others else spent.estimate
         return reached
 
     def end(self, model: str, usage: CallUsage, uncounted: int) -> Decimal | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
+from typing import NamedTuple
 
 import pyoxigraph as ox
 
@@ -12,7 +13,7 @@ from kgbench import connectors
 from kgbench.errors import TaskError
 from kgbench.nearest import nearest
 from kgbench.rdf.declared import shipped
-from kgbench.vocab import KGB, SKOS
+from kgbench.vocab import KGB, SH, SKOS, XSD
 
 
 def task_class_names() -> frozenset[str]:
@@ -54,6 +55,39 @@ def known_connectors() -> list[str]:
 def sampling_parameters() -> frozenset[str]:
     """Return the known sampling parameters, which are passed on to the provider."""
     return frozenset(_names(KGB.SamplingParameter))
+
+
+class SamplingRange(NamedTuple):
+    """The values of a sampling parameter: numbers from ``low`` to ``high``, or whole ones only."""
+
+    low: float | None
+    high: float | None
+    whole: bool
+
+    def __contains__(self, value: object) -> bool:
+        if isinstance(value, bool) or not isinstance(value, int if self.whole else int | float):
+            return False
+        return (self.low is None or value >= self.low) and (self.high is None or value <= self.high)
+
+    def __str__(self) -> str:
+        low = "" if self.low is None else f" from {self.low:g}"
+        high = "" if self.high is None else f" to {self.high:g}"
+        return f"a {'whole ' * self.whole}number{low}{high}"
+
+
+@cache
+def sampling_ranges() -> Mapping[str, SamplingRange]:
+    """Return the values of the sampling parameters that are numbers, by parameter."""
+    declared = shipped("shapes", "known-names.ttl")
+    return {
+        declared.required(node, SKOS.notation): SamplingRange(
+            declared.read(node, SH.minInclusive, float),
+            declared.read(node, SH.maxInclusive, float),
+            whole=declared.text(node, SH.datatype) == XSD.integer,
+        )
+        for node in declared.instances(KGB.SamplingParameter)
+        if declared.text(node, SH.datatype) is not None
+    }
 
 
 def suites() -> frozenset[str]:

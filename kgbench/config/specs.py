@@ -217,6 +217,7 @@ def _divided(connector: str, values: Mapping[str, Json]) -> tuple[dict[str, Json
             sampling |= {key: _plain(item) for key, item in value.items()}
         elif name in known:
             sampling[name] = _plain(value)
+            _check_value(connector, name, sampling[name])
         else:
             _check_spelling(connector, name)
             options[name] = _plain(value)
@@ -240,6 +241,13 @@ def _check_spelling(connector: str, name: str) -> None:
             f"{connector}: unknown parameter '{name}': did you mean {close[0]}? "
             f"(others are passed to a provider inside '{SAMPLING}')"
         )
+
+
+def _check_value(connector: str, name: str, value: Json) -> None:
+    """Refuse a value of a sampling parameter that every provider refuses; ``None`` is unset."""
+    allowed = names.sampling_ranges().get(name)
+    if allowed is not None and value is not None and value not in allowed:
+        raise ModelSpecError(f"{connector}: {name} is {value!r}; allowed: {allowed}")
 
 
 def _plain(value: Json) -> Json:

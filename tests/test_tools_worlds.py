@@ -209,7 +209,18 @@ def test_giving_up():
     assert (told[hopeless.uid, query]["f1"], told[hopeless.uid, query]["answered"]) == (0, 1)
 
 
-@pytest.mark.parametrize("said", [GIVE_UP, f"```\n{GIVE_UP}\n```", f"{GIVE_UP}."])
+@pytest.mark.parametrize(
+    "said",
+    [
+        GIVE_UP,
+        f"```\n{GIVE_UP}\n```",
+        f"```sparql\n{GIVE_UP}\n```",
+        f"~~~\n{GIVE_UP}\n~~~",
+        f"The graph has no such thing.\n\n```text\r\n{GIVE_UP}\r\n```\r\n",
+        f"```{GIVE_UP}```",
+        f"{GIVE_UP}.",
+    ],
+)
 def test_giving_up_without_tools(said):
     """A model without tools gives up with one word, fenced or not."""
     module, executor = catalogue.module(WORLD), OxigraphExecutor()
@@ -217,4 +228,5 @@ def test_giving_up_without_tools(said):
     scores = module.judge(found[0], [said], executor).scores
 
     assert (scores["f1"], scores["cancelledRightly"]) == (1.0, 1.0)
-    assert module.judge(found[0], [f"I would not {GIVE_UP}"], executor).scores["f1"] == 0.0
+    for other in (f"I would not {GIVE_UP}", f"```sparql\n# {GIVE_UP}\nSELECT * {{}}\n```"):
+        assert module.judge(found[0], [other], executor).scores["f1"] == 0.0

@@ -163,10 +163,14 @@ class GraphQuestions:
 
 
 def _gives_up(answer: str, *, offers_tools: bool) -> bool:
-    """Return whether an answer calls the tool ``cancel`` or, without tools, is :data:`GIVE_UP`."""
+    """Return whether an answer calls the tool ``cancel`` or, without tools, is :data:`GIVE_UP`.
+
+    Without tools, a fenced block may also hold that word, because prompts demand one of queries.
+    """
     if offers_tools:
         return any(call.name == "cancel" for call in wording.calls(answer))
-    return answer.strip().strip("`\"'*. \n") == GIVE_UP
+    stated = (answer, *(block.body for block in fenced_blocks(answer)))
+    return any(text.strip().strip("`\"'*. \n") == GIVE_UP for text in stated)
 
 
 def _sparql(call: ToolCall) -> str | None:

@@ -297,6 +297,17 @@ def test_needless_changes_are_counted():
     assert few.scores["repair"] < 0.05
 
 
+@pytest.mark.parametrize("level", LEVELS)
+def test_classes_are_no_place_of_a_repair(level):
+    """A change of a class counts as needless, and the prompt says that classes are right."""
+    found = cases(REPAIR, level, 4)
+    sites = [site for case in found for fault in case.data["faults"] for site in fault["sites"]]
+    said = "add and remove no triple with rdf:type or rdfs:subClassOf"
+
+    assert not [site for site in sites if site[1].endswith(("#type", "#subClassOf"))]
+    assert all(said in catalogue.module(REPAIR).prompt(case) for case in found)
+
+
 def test_what_is_still_wrong_is_told():
     """If the shown graph is returned, feedback names its violations, twice."""
     module = catalogue.module(REPAIR)

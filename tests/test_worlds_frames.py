@@ -66,6 +66,17 @@ def test_every_part_of_a_frame_matters(label):
             assert judged(case, less).scores["exact"] == 0.0, (part, case.data)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(("level", "mean"), list(enumerate((0.52, 0.38, 0.5, 0.11, 0.13), 1)))
+def test_how_much_the_empty_frame_reaches(level, mean):
+    """The empty frame never makes the tree, but has the F1 that the guide says."""
+    found = [case for seed in (7, 8, 9) for case in cases(f"{NAME}-natural-{level}", 15, seed)]
+    scores = [judged(case, {}).scores for case in found]
+
+    assert not any(one["exact"] for one in scores)
+    assert sum(one["f1"] for one in scores) / len(scores) == pytest.approx(mean, abs=0.005)
+
+
 def test_forms_of_each_level_come():
     """Each level has its declared forms, and trees use terms of the context only."""
     for level in LEVELS:

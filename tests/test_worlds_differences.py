@@ -84,6 +84,8 @@ def _tried(label, count):
         without += not changes
         same = judged(case, fenced("same"))
         assert same.scores["verdict"] == same.scores["f1"] == float(not changes)
+        for variant in ("Same", "SAME", "same.", "# nothing else\n Same."):
+            assert judged(case, fenced(variant)).scores == same.scores
     assert without <= 3 + count / 4
 
 

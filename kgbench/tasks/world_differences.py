@@ -24,7 +24,7 @@ from kgbench.worlds.matching import Row, is_isomorphic
 
 NAME: Final = "DifferenceWorld"
 SAME: Final = "same"
-"""The answer for graphs without differences."""
+"""The answer for graphs without differences, in any case and with a full stop or without."""
 _BLANK: Final = "urn:x-kgbench-blank-node:"
 # Texts and IRIs are matched first, so that text within them is not taken for blank nodes.
 _TOKEN: Final = re.compile(
@@ -140,7 +140,7 @@ class _UnreadableError(ValueError):
 def _parse_lines(lines: Sequence[str], executor: Executor) -> Change:
     """Parse the changes in lines. Raises :class:`_UnreadableError`."""
     content = [line for line in lines if line and not line.startswith("#")]
-    if content == [SAME]:
+    if [line.rstrip(".").lower() for line in content] == [SAME]:
         return Change()
     for number, line in enumerate(lines, start=1):
         if line[:1] not in {"", "#", "+", "-"} and not _DIRECTIVE.match(line):

@@ -93,9 +93,11 @@ _PRIVATE_NAME = re.compile(
     r"(?i)(?<![\w.-])[\w.-]*[\w-]\.(?:local|lan|internal|intranet|corp|localdomain|localhost)\b"
     r"(?::\d{1,5})?|(?<![\w.-])localhost(?::\d{1,5})?\b"
 )
+# A path may follow an encoded sign, such as the space in ``mcp=python%20/home/ann/server.py``.
+_PATH_START = r"(?:(?<![\w/.<])|(?<=%[0-9A-Fa-f]{2}))"
 _PATH = re.compile(
-    r"(?<![\w/.<])(?:~|\.\.?)?/(?!v\d\w*+/|api/)(?:[\w.@+~%-]++/)++[\w.@+~%-]*"
-    r"|(?<![\w/.<])/(?:home|root|Users|tmp|mnt|srv|opt|var)\b[\w.@+~%/-]*"
+    rf"{_PATH_START}(?:~|\.\.?)?/(?!v\d\w*+/|api/)(?:[\w.@+~%-]++/)++[\w.@+~%-]*"
+    rf"|{_PATH_START}/(?:home|root|Users|tmp|mnt|srv|opt|var)\b[\w.@+~%/-]*"
     r"|\b[A-Za-z]:\\+[^\s\"'<>|]+|\\\\\\?\\?[\w.-]++\\+[^\s\"'<>|]+"
 )
 #: What is replaced, with the folded signs of which it contains one (finding these is quicker).

@@ -50,7 +50,8 @@ _PLACES = (
             "\\Users\\",
         ),
         re.compile(
-            r"(?<![\w/.])/(?:home|Users|root|mnt|srv)/[\w.@+-]+|\b[A-Za-z]:\\+Users\\+[\w.@+-]+"
+            r"(?:(?<![\w/.])|(?<=%[0-9A-Fa-f]{2}))/(?:home|Users|root|mnt|srv)/[\w.@+-]+"
+            r"|\b[A-Za-z]:\\+Users\\+[\w.@+-]+"
             r"|\bfile:///?[\w.~-]"
         ),
     ),

@@ -194,6 +194,10 @@ class Scrubber:
             return {self.text(key): self.json(item, key) for key, item in value.items()}
         return value
 
+    def has_key(self, text: str) -> bool:
+        """Return whether a text contains one of the secrets, or what looks like a key."""
+        return self.tells(text) or key_patterns.hide_keys(text, KEY) != text
+
     def tells(self, text: str) -> bool:
         """Return whether a text of a model contains one of the secrets."""
         return self.secrets.tells(text)

@@ -45,6 +45,15 @@ def test_origins_that_were_imported_are_named_as_now() -> None:
     assert not any(t.predicate.value == PROV.alternateOf for t in found)
 
 
+def test_addresses_with_keys_are_left_out() -> None:
+    """A statement whose object is an address with a key in its query is not published."""
+    public = ox.NamedNode("https://query.wikidata.org/sparql?format=json")
+    secret = ox.NamedNode(f"{public.value}&token=0123456789abcdef0123")
+    said = [(KGB.caseEndpoint, public), (KGB.caseEndpoint, secret)]
+    found = published("case/1", (RDF.type, ox.NamedNode(KGB.Case)), *said)
+    assert {t.object for t in found if t.predicate.value == KGB.caseEndpoint} == {public}
+
+
 def test_graphs_named_in_stamps_move() -> None:
     """The IRI within a kgb:readStamp is replaced by the published one."""
     stamp = ox.Literal(f"{STORE}graph/pass/1 17")

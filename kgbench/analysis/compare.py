@@ -225,16 +225,18 @@ def _values(matches: list[Match]) -> tuple[list[float], list[float]]:
 def _means(matches: list[Match]) -> tuple[float, float]:
     """Return the mean of each side, with :attr:`Match.weights`: tasks weigh the same in both."""
     a, b = (
-        math.fsum(match.weights[side] * row.value for match, row in _rows(matches, side))
-        / math.fsum(match.weights[side] for match, _ in _rows(matches, side))
+        math.fsum(weight * row.value for weight, row in _weighted(matches, side))
+        / math.fsum(weight for weight, _ in _weighted(matches, side))
         for side in (0, 1)
     )
     return a, b
 
 
-def _rows(matches: list[Match], side: int) -> Iterator[tuple[Match, ScoreRow]]:
-    """Yield the compared values of one side (A is 0), each with its task."""
-    return ((match, row) for match in matches for row in match.compared_rows()[side])
+def _weighted(matches: list[Match], side: int) -> Iterator[tuple[float, ScoreRow]]:
+    """Yield the compared values of one side (A is 0), each with its weight."""
+    for match in matches:
+        weight = match.weights[side]
+        yield from ((weight, row) for row in match.compared_rows()[side])
 
 
 def _sides(matches: list[Match], estimand: Estimand) -> tuple[Clusters, ...]:
@@ -246,8 +248,8 @@ def _sides(matches: list[Match], estimand: Estimand) -> tuple[Clusters, ...]:
         return (estimand.clusters((p.a, p.difference) for match in matches for p in match.pairs),)
     a, b = (
         Clusters.of(
-            estimand.value(row, row.value)._replace(weight=match.weights[side])
-            for match, row in _rows(matches, side)
+            estimand.value(row, row.value)._replace(weight=weight)
+            for weight, row in _weighted(matches, side)
         )
         for side in (0, 1)
     )

@@ -179,7 +179,8 @@ class Spending:
         reached = self._limit_for(model)
         if reached is not None:
             self._under_way[model] = others
-            spent.estimate = most if others else spent.estimate
+            if others:
+                spent.estimate = most
         return reached
 
     def end(self, model: str, usage: CallUsage, uncounted: int) -> Decimal | None:

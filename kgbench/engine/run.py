@@ -27,7 +27,7 @@ from kgbench.engine.preflight import first_calls
 from kgbench.engine.progress import Progress, Wait, Watch
 from kgbench.engine.rate_limiter import RateLimiter
 from kgbench.engine.replies import receiver_of
-from kgbench.engine.run_state import RunState, load_run_state
+from kgbench.engine.run_state import RunState, load_run_state, uncounted_tokens
 from kgbench.engine.session import Session, Settings, session
 from kgbench.engine.spending import Limits, Spending
 from kgbench.engine.stop_signal import StopSignal
@@ -84,9 +84,8 @@ async def run_plan(
     limits = Limits(plan.max_cost, plan.max_tokens)
     batched = {s.iri for s in plan.models if plan.batch and s.connector not in WITHOUT_PROVIDER}
     entries = prices.declared(plan.prices)
-    spending = Spending(
-        plan.models, entries, before.usage, before.uncounted, limits, batched=batched
-    )
+    uncounted = {} if limits == Limits() else uncounted_tokens(store, settings, before)
+    spending = Spending(plan.models, entries, before.usage, uncounted, limits, batched=batched)
     spending.check_budgets(plan)
     protocols = planning.tool_protocols(plan, exercises)
     async with AsyncExitStack() as stack:

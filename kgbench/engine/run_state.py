@@ -23,8 +23,7 @@ class RunState:
 
     ``states`` are the current dialogues by their identity (digest), ``closed`` the IRIs of
     dialogues that are not continued, ``invalidated`` those of invalidated ones, ``invalid`` the
-    number of invalidated dialogues per identity, ``usage`` the tokens by model IRI, and
-    ``uncounted`` an estimate of the tokens of answers without counts, by model IRI.
+    number of invalidated dialogues per identity, ``usage`` the tokens by model IRI.
     """
 
     states: Mapping[str, DialogueState]
@@ -32,7 +31,6 @@ class RunState:
     invalidated: Collection[str]
     invalid: Mapping[str, int]
     usage: Mapping[str, accounts.Usage]
-    uncounted: Mapping[str, int]
 
     def stored(
         self, planned: PlannedDialogue, store: Store, graph: str, pass_graph: str
@@ -56,7 +54,7 @@ class RunState:
 def load_run_state(store: Store, settings: Settings) -> RunState:
     """Read the state of the run that ``settings`` continue; it is empty for a new run."""
     if settings.run is None:
-        return RunState({}, (), (), {}, {}, {})
+        return RunState({}, (), (), {}, {})
     graph = settings.run.graph
     states = reading.all_states(store, graph)
     invalidated = reading.invalid(store, graph)
@@ -71,11 +69,15 @@ def load_run_state(store: Store, settings: Settings) -> RunState:
     }
     failed = () if settings.retry_errors else accounts.failed_dialogues(store, graph)
     closed = {*invalidated, *failed}
-    usage = accounts.usage(store, graph)
-    characters = (
-        accounts.uncounted_characters(store, graph)
-        if any(used.uncounted for used in usage.values())
-        else {}
-    )
-    uncounted = {model: number // CHARACTERS_PER_TOKEN for model, number in characters.items()}
-    return RunState(current, closed, invalidated, invalid, usage, uncounted)
+    return RunState(current, closed, invalidated, invalid, accounts.usage(store, graph))
+
+
+def uncounted_tokens(store: Store, settings: Settings, state: RunState) -> dict[str, int]:
+    """Return about how many tokens answers without counts have, by model IRI.
+
+    This reads the texts of such answers, and is needed only where a limit counts them.
+    """
+    if settings.run is None or not any(used.uncounted for used in state.usage.values()):
+        return {}
+    characters = accounts.uncounted_characters(store, settings.run.graph)
+    return {model: number // CHARACTERS_PER_TOKEN for model, number in characters.items()}

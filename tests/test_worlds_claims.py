@@ -16,7 +16,9 @@ from kgbench.model import Outcome
 from kgbench.tasks import catalogue
 from kgbench.testing.executor import PlainExecutor
 from kgbench.worlds import claims
-from kgbench.worlds.generator import RESOURCE
+from kgbench.worlds.claim_graphs import CONTRADICTED, ENTAILED, UNKNOWN, VERDICTS
+from kgbench.worlds.generator import RESOURCE, World, build_graph
+from kgbench.worlds.naming import Chance
 from tests.families import cases, digests
 
 NAME = "ClaimCheckWorld"
@@ -31,8 +33,8 @@ def reasoned(case):
     closure, inconsistent = closed(case.data["graph"], [])
     assert not inconsistent
     if closure.query(f"ASK {{ {pattern} }}").askAnswer:
-        return claims.ENTAILED
-    return claims.CONTRADICTED if closed(case.data["graph"], claim)[1] else claims.UNKNOWN
+        return ENTAILED
+    return CONTRADICTED if closed(case.data["graph"], claim)[1] else UNKNOWN
 
 
 def closed(turtle, claim):
@@ -64,28 +66,39 @@ def test_verdicts_are_balanced_and_claims_differ(level):
     found = cases(f"{NAME}-natural-{level}", 300)
     counted = Counter(case.data["verdict"] for case in found)
 
-    assert set(counted) == set(claims.VERDICTS)
+    assert set(counted) == set(VERDICTS)
     assert min(counted.values()) > 300 / 3 * 0.7
     assert len({case.iri for case in found}) == len(found)
 
 
+@pytest.mark.parametrize("level", LEVELS)
+def test_each_form_of_claims_occurs_with_each_verdict(level):
+    """A claim of any form can be entailed, contradicted and open, so that words tell nothing."""
+    graph = build_graph(World("5", 400))
+    for form in {form for group in claims.forms(level) for form in group}:
+        for verdict in VERDICTS:
+            chance = Chance(level, form, verdict)
+            drawn = claims.draw_claim_of(graph, level, form, verdict, chance=chance, described=16)
+            assert drawn.verdict == verdict
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(("level", "most"), list(enumerate((0.52, 0.853, 0.92, 0.58, 0.747), 1)))
-def test_how_much_claims_tell_without_their_graphs(level, most):
-    """The words of a claim without names predict its verdict as often as the guide says."""
-    label, names = f"{NAME}-natural-{level}", re.compile(r"[A-Z]\w+(?: [A-Z]\w+)?")
+@pytest.mark.parametrize("level", LEVELS)
+def test_claims_do_not_tell_their_verdicts(level):
+    """The words of a claim without names predict its verdict no better than chance does."""
+    label, names = f"{NAME}-natural-{level}", re.compile(r"[A-Z]\w+(?: [A-Z]\w+)+")
     counted = defaultdict(Counter)
     for seed in (5, 6, 8):
         for case in cases(label, 100, seed):
             counted[names.sub("X", case.data["claim"])][case.data["verdict"]] += 1
-    unseen = Counter([claims.UNKNOWN])
+    unseen = Counter([UNKNOWN])
     hits = [
         (counted.get(names.sub("X", case.data["claim"])) or unseen).most_common(1)[0][0]
         == case.data["verdict"]
         for case in cases(label, 150, 9)
     ]
 
-    assert sum(hits) / len(hits) == pytest.approx(most, abs=0.001)
+    assert sum(hits) / len(hits) < 0.4  # the standard error of a third is 0.04
 
 
 def _checked(label, count):
@@ -142,6 +155,10 @@ def test_every_world_gives_claims(seed):
         ("The claim is {RIGHT}", 1.0, Outcome.SCORED),
         ("{wrong}", 0.0, Outcome.SCORED),
         ("{right} or {wrong}", 0.0, Outcome.UNPARSABLE),
+        ("_{right}_", 1.0, Outcome.SCORED),
+        ("{right}; it is neither {wrong} nor {other}", 1.0, Outcome.SCORED),
+        ("not {right}", 0.0, Outcome.UNPARSABLE),
+        ("It isn't necessarily *{right}*.", 0.0, Outcome.UNPARSABLE),
         ("un{right}", 0.0, Outcome.UNPARSABLE),
         ("yes", 0.0, Outcome.UNPARSABLE),
         ("", 0.0, Outcome.EMPTY),
@@ -152,8 +169,8 @@ def test_what_counts_as_an_answer(answer, correct, outcome):
     module = catalogue.module(NAME)
     (case,) = cases(f"{NAME}-natural-1", 1)
     right = case.data["verdict"]
-    wrong = next(one for one in claims.VERDICTS if one != right)
-    said = answer.format(right=right, RIGHT=right.upper(), wrong=wrong)
+    wrong, other = (one for one in VERDICTS if one != right)
+    said = answer.format(right=right, RIGHT=right.upper(), wrong=wrong, other=other)
     verdict = module.judge(case, [said], PlainExecutor())
 
     assert (verdict.scores["correct"], verdict.outcome) == (correct, outcome)
@@ -166,11 +183,11 @@ def test_errors_of_both_kinds_are_told_apart():
     told = {
         (right, said): module.judge(case, [said], PlainExecutor()).scores
         for right, case in found.items()
-        for said in claims.VERDICTS
+        for said in VERDICTS
     }
 
     assert {key for key, scores in told.items() if scores["correct"]} == {
-        (one, one) for one in claims.VERDICTS
+        (one, one) for one in VERDICTS
     }
     assert {key for key, scores in told.items() if scores["overclaiming"]} == {
         ("unknown", "entailed"),

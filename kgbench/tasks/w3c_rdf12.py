@@ -22,11 +22,11 @@ from kgbench.policies.blank_nodes import RowComparison, compare_rows
 from kgbench.policies.node_numbers import Row
 from kgbench.rdf.triple_terms import cells
 from kgbench.scoring.fences import fenced_blocks
+from kgbench.scoring.single_words import read_word
 from kgbench.tasks import catalogue, texts
 
 NAME: Final = w3c_tests.CLASS
 VERDICTS: Final = ("valid", "invalid")
-_WORD: Final = re.compile(r"\b(?:" + "|".join(VERDICTS) + r")\b")
 _DEEPEST: Final = 200  # brackets; parsers descend recursively
 _BRACKET: Final = re.compile(r"<<\(|\)>>|[\[\]{}]")
 _NAMES: Final = {
@@ -110,8 +110,7 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:  #
 
 
 def _judged_verdict(case: Case, answer: str) -> Verdict:
-    words = set(_WORD.findall(answer.lower()))
-    verdict = words.pop() if len(words) == 1 else None
+    verdict = read_word(answer, VERDICTS)
     expected = case.data["expected"]
     correct = float(verdict == expected)
     scores = {"correct": correct, "answerParse": float(verdict is not None)}

@@ -1,25 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ClaimCheckWorld: decide whether a part of a generated world entails or contradicts a claim.
+"""ClaimCheckWorld: decide whether a graph about a generated world entails or contradicts a claim.
 
 Worlds and claims are generated from the seed of the plan (:mod:`kgbench.worlds`).
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
 import pyoxigraph as ox
 
 from kgbench.model import Case, Executor, Json, Outcome, Task, Verdict
+from kgbench.scoring.single_words import read_word
 from kgbench.tasks import catalogue, serialising, texts
 from kgbench.tasks.world_questions import world_of
 from kgbench.vocab import OWL
 from kgbench.worlds import claims, generator, questions
+from kgbench.worlds.claim_graphs import UNKNOWN, VERDICTS
 
 NAME: Final = "ClaimCheckWorld"
-_WORD: Final = re.compile(r"\b(?:" + "|".join(claims.VERDICTS) + r")\b")
 _PREFIXES: Final = {
     **questions.PREFIXES,
     "owl": str(OWL),
@@ -28,14 +28,13 @@ _PREFIXES: Final = {
 
 
 def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
-    """Make ``count`` cases: claims about the seed's world, each about another part of it."""
+    """Make ``count`` cases: claims about the seed's world, each with a graph of its own."""
     parameters = task.parameters
     world = world_of(task, seed)
 
     def data(iteration: int) -> Mapping[str, Json]:
         claim = claims.draw_claim(world, parameters["level"], iteration, parameters["things"])
-        lines = "\n".join([*generator.schema(generator.build_graph(world)), *claim.graph])
-        triples = [quad.triple for quad in ox.parse(lines, ox.RdfFormat.N_TRIPLES)]
+        triples = [quad.triple for quad in ox.parse("\n".join(claim.graph), ox.RdfFormat.N_TRIPLES)]
         return {
             "graph": serialising.serialise(triples, "turtle", _PREFIXES),
             "claim": claim.words,
@@ -47,20 +46,19 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
 
 
 def prompt(case: Case) -> str:
-    """Return the prompt: the claim, with its part of the world."""
+    """Return the prompt: the claim, with its graph."""
     return texts.filled(NAME, "prompt.txt", claim=case.data["claim"], graph=case.data["graph"])
 
 
 def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:  # noqa: ARG001 - no parsing
     """Compare the verdict in the last answer with the right one."""
     answer = answers[-1]
-    words = set(_WORD.findall(answer.lower()))
-    verdict = words.pop() if len(words) == 1 else None
+    verdict = read_word(answer, VERDICTS)
     expected = case.data["verdict"]
     scores = {
         "correct": float(verdict == expected),
-        "overclaiming": float(expected == claims.UNKNOWN and verdict not in {None, expected}),
-        "abstaining": float(expected != claims.UNKNOWN and verdict == claims.UNKNOWN),
+        "overclaiming": float(expected == UNKNOWN and verdict not in {None, expected}),
+        "abstaining": float(expected != UNKNOWN and verdict == UNKNOWN),
     }
     infos = {"verdict": verdict, "expected": expected}
     if verdict is not None:

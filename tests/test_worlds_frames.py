@@ -48,7 +48,7 @@ def test_thousand_cases_of_each_level(label):
 
 def _tried(label, count):
     found = cases(label, count)
-    answered(world_frames, judged, found, "f1", "exact")
+    answered(world_frames, judged, found, "f1", "gain", "exact")
     assert len({case.data["tree"] for case in found}) == count
     for case in found:
         said = world_frames.prompt(case)
@@ -64,6 +64,19 @@ def test_every_part_of_a_frame_matters(label):
         for part in frame:
             less = {name: value for name, value in frame.items() if name != part}
             assert judged(case, less).scores["exact"] == 0.0, (part, case.data)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_what_frames_gain_over_the_empty_one(level):
+    """The empty frame gains nothing; one without a part gains less than the reference."""
+    for case in cases(f"{NAME}-natural-{level}", 3):
+        frame = json.loads(case.data["frame"])
+        base = judged(case, {}).scores
+        assert (base["gain"], base["exact"]) == (0.0, 0.0)
+        for part in frame:
+            scores = judged(case, {key: one for key, one in frame.items() if key != part}).scores
+            expected = max(0.0, (scores["f1"] - base["f1"]) / (1 - base["f1"]))
+            assert scores["gain"] == pytest.approx(expected)
 
 
 @pytest.mark.slow

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from functools import cache
 from typing import Any, Final
 
 from kgbench.model import Case, Executor, Json, Task, Verdict
 from kgbench.scoring import json_ld
-from kgbench.scoring.agreement import agreement
+from kgbench.scoring.agreement import Agreement, agreement
 from kgbench.scoring.json_ld import IllFormedJsonLd
 from kgbench.tasks import catalogue, json_ld_answers, serialising, texts, turtle_answers
 from kgbench.tasks.world_contexts import CONTEXT, PREFIXES
@@ -62,18 +63,27 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:  #
     answer = answers[-1]
     read = json_ld_answers.read(answer)
     error, tree = read.error, dict[str, Any]()
+    nodes = json_ld.expanded(case.data["triples"])
+    context = {CONTEXT: json.loads(case.data["context"])}
     if read.document is not None:
         try:
-            nodes = json_ld.expanded(case.data["triples"])
-            context = json.loads(case.data["context"])
-            tree = json_ld.framed(nodes, {**read.document, CONTEXT: context})
+            tree = json_ld.framed(nodes, {**read.document, **context})
         except IllFormedJsonLd as refused:
             error = str(refused)
     expected_tree = json.loads(case.data["tree"])
     expected, given = set(json_ld.leaves(expected_tree)), set(json_ld.leaves(tree) if tree else ())
-    agreed = agreement(len(expected & given), len(given), len(expected), precision_of_nothing=0.0)
+    agreed = _agreement(expected, given)
     exact = json_ld.sort_arrays(tree) == json_ld.sort_arrays(expected_tree)
-    scores = {"answerParse": float(error is None), **agreed.named(), "exact": float(exact)}
+    gain = float(exact)
+    if agreed.f1 and not exact:
+        unframed = set(json_ld.leaves(json_ld.framed(nodes, context)))
+        gain = _gain(agreed.f1, _agreement(expected, unframed).f1)
+    scores = {
+        "answerParse": float(error is None),
+        **agreed.named(),
+        "gain": gain,
+        "exact": float(exact),
+    }
     infos: dict[str, Json] = {
         "parseError": error,
         "missing": [leaf[:_LONGEST] for leaf in sorted(expected - given)[:_LISTED]],
@@ -93,6 +103,21 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:  #
 def reference(case: Case) -> str:
     """Return the reference answer: the frame."""
     return f"```json\n{case.data['frame']}\n```"
+
+
+def _agreement(expected: AbstractSet[str], given: AbstractSet[str]) -> Agreement:
+    return agreement(len(expected & given), len(given), len(expected), precision_of_nothing=0.0)
+
+
+def _gain(score: float, without: float) -> float:
+    """Return the share of what a score ``without`` an answer lacks that the answer makes up.
+
+    >>> _gain(0.75, 0.5)
+    0.5
+    >>> _gain(0.3, 0.5)
+    0.0
+    """
+    return max(0.0, (score - without) / (1 - without)) if without < 1 else 0.0
 
 
 def _written(tree: Json) -> str:

@@ -216,7 +216,9 @@ def test_each_axiom_of_a_justification_is_needed(level):
         more = scores(case, [*right, spare])
         assert (more["entails"], more["minimal"], more["onlyGiven"]) == (1.0, 0.0, 1.0)
         assert (more["needless"], more["exact"]) == (1.0, 0.0)
-        assert more["justification"] == len(right) / (len(right) + 1)
+        spared = 1 - 1 / (len(case.data["axioms"]) - len(right))
+        assert more["justification"] == pytest.approx(len(right) / (len(right) + 1) * spared)
+        assert scores(case, case.data["axioms"])["justification"] == 0.0
         foreign = scores(case, [*right, case.data["statement"]])
         assert (foreign["minimal"], foreign["onlyGiven"], foreign["exact"]) == (1.0, 0.0, 0.0)
         alone = scores(case, [case.data["statement"]])

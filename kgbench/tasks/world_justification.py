@@ -55,16 +55,17 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
     holds = bool(given) and _entails(case, given)
     needed = _minimal_axioms(case, given) if holds else ()
     spare = len(given) - len(needed)
+    needless = spare + others
     scores = {
         "answerParse": float(read.triples is not None),
         "entails": float(holds),
         "minimal": float(holds and not spare),
         "onlyGiven": float(bool(given) and not others),
-        "justification": len(needed) / (len(given) + others) if holds else 0.0,
+        "justification": _justification(len(needed), needless, len(case.data["axioms"])),
         "exact": float(holds and not spare and not others),
     }
     if holds:
-        scores["needless"] = float(spare + others)
+        scores["needless"] = float(needless)
     infos: dict[str, Json] = {"parseError": read.error, "listed": len(given), "others": others}
     outcome = turtle_answers.outcome(answer, usable=bool(given))
     if scores["exact"] or len(answers) >= turtle_answers.ROUNDS:
@@ -73,13 +74,27 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
         return Verdict(scores, infos, outcome, *read.feedback)
     name = "no-axioms" if not given else "spare" if holds else "not-entailed"
     kind = "content" if given else "format"
-    feedback = texts.filled(NAME, f"feedback-{name}.txt", number=str(spare + others))
+    feedback = texts.filled(NAME, f"feedback-{name}.txt", number=str(needless))
     return Verdict(scores, infos, outcome, feedback, kind)
 
 
 def reference(case: Case) -> str:
     """Return the reference answer: a justification."""
     return ontology_answers.fenced(reversed(case.data["justification"]))
+
+
+def _justification(needed: int, needless: int, known: int) -> float:
+    """Return the score of an answer from the numbers of its axioms and those of the ontology.
+
+    The whole ontology has 0, as an answer that does not entail the statement (with none needed).
+
+    >>> [_justification(4, needless, 8) for needless in (0, 2, 4)]
+    [1.0, 0.3333333333333333, 0.0]
+    """
+    if not needless:
+        return float(needed > 0)
+    left_out = max(0.0, 1 - needless / (known - needed)) if known > needed else 0.0
+    return needed / (needed + needless) * left_out
 
 
 def _entails(case: Case, axioms: Sequence[str]) -> bool:

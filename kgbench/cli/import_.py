@@ -113,7 +113,10 @@ def text2kgbench(
     folder: Annotated[
         Path,
         typer.Argument(
-            metavar="FOLDER", help="The folder 'data' of Text2KGBench, with its two collections."
+            metavar="FOLDER",
+            help="The folder 'data' of Text2KGBench, with its two collections.",
+            exists=True,
+            file_okay=False,
         ),
     ],
     store: options.Store = None,

@@ -92,11 +92,19 @@ class ProviderTimeout(ProviderError):
     """A provider did not answer in time."""
 
 
+LEAST_WAIT = 0.1  # seconds
+
+
 class RateLimited(ProviderError):
-    """A provider asks for fewer calls; ``retry_after`` is in seconds, ``None`` if unsaid."""
+    """A provider asks for fewer calls; ``retry_after`` is in seconds, ``None`` if unsaid.
+
+    A wait below :data:`LEAST_WAIT`, such as ``Retry-After: 0`` or a date that is past, is unsaid:
+    a provider that refuses calls without end would be called without a pause.
+    """
 
     def __init__(self, message: str, retry_after: float | None = None) -> None:
-        self.retry_after = retry_after
+        too_short = retry_after is not None and retry_after < LEAST_WAIT
+        self.retry_after = None if too_short else retry_after
         super().__init__(message)
 
 

@@ -84,6 +84,21 @@ def test_claims_are_about_cases_of_this_kind():
         compare(match, a, b, estimand="case")
 
 
+def test_notes_name_only_rows_that_are_shown():
+    """If no task supports a claim, no note names a row about those that do."""
+    a, b = sides(small(), "model-a", "model-b")
+    single = {"one": Match(rows_of({"one": 1}, [[0.4] * 20]), (), (), Bounds(0.0, 1.0))}
+    both = {**single, "two": Match(rows_of({"two": 1}, [[0.1] * 3]), (), (), Bounds(0.0, 1.0))}
+    for match in (single, both):
+        table = compare(match, a, b)
+
+        assert table.notes[2] == (
+            f"Number of tasks with one case: {len(match)}. "
+            "They support no claim about cases of this kind."
+        )
+        assert "Tasks with several cases" not in table.column("task")
+
+
 def test_cases_asked_once_leave_repetitions_without_claim():
     """A claim about the same cases rests on the cases with several repetitions."""
     a, b = sides(small(), "model-a", "model-b")

@@ -11,6 +11,8 @@ import pytest
 import kgbench
 from docs.reference_pages import difficulty as page_of_families
 from kgbench.analysis import difficulty as computed
+from kgbench.analysis.tables import Table
+from kgbench.cli import plot
 from kgbench.errors import QueryError
 from kgbench.tasks import catalogue
 from tests.analysis_store import results, small
@@ -81,6 +83,8 @@ def test_what_cannot_be_compared_is_an_empty_table(name: str) -> None:
 
     assert len(table) == 0
     assert table.notes[-1].startswith("No model was scored on ")
+    assert table.reason == table.notes[-1]
+    assert Table.from_json(table.as_json()) == table
 
 
 @pytest.mark.parametrize("name", ["agreement", "difficulty", "sizes", "tools"])
@@ -104,6 +108,17 @@ def test_a_note_about_columns_is_no_reason_for_an_empty_figure(tmp_path: Path) -
 
     with pytest.raises(QueryError, match="nothing to draw: the selection has no scores that count"):
         command("plot", "leaderboard", *place, "--out", tmp_path / "plots")
+
+
+def test_only_the_reason_of_a_table_is_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A note is not taken for the reason because of its first word."""
+    opened = results(small())
+    note = "No correction for the number of tests."
+    for reason, words in (("no judge is here", "no judge"), (None, "the selection has no scores")):
+        table = Table("Leaderboard", (), (), (note,), reason=reason)
+        monkeypatch.setattr(opened, "leaderboard", lambda table=table, **_: table)
+        with pytest.raises(QueryError, match=f"nothing to draw: {words}"):
+            list(plot._tables(plot.Kind.LEADERBOARD, opened, {}))
 
 
 @pytest.mark.slow

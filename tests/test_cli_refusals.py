@@ -225,3 +225,49 @@ def test_repeatable_options_and_flags_are_accepted_twice(store):
     )
 
     assert done.exit_code == 0, done.output
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["run", "--model", ""], "selects no model of the configuration"),
+        (["dialogues", "--below", "nan"], "below: nan is not a finite number"),
+        (["query", "SELECT * { ?s ?p ?o }"], "give - and pipe it to standard input"),
+        (["run", "--prices", "none.ttl"], "none.ttl cannot be read: No such file or directory"),
+        (
+            ["tasks", "encrypt", "none", "--key-file", "none.key"],
+            "none.key cannot be read: No such file or directory",
+        ),
+    ],
+)
+def test_errors_say_what_is_wrong(words, message, tmp_path, monkeypatch):
+    """A wrong argument is refused with its reason, once and without codes of the system."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("KGBENCH_STORE", str(tmp_path / "store"))
+    CliRunner().invoke(app, [*COMMAND, "--iterations", "1"])
+    done = CliRunner().invoke(app, words)
+
+    assert message in str(done.exception)
+    assert "Errno" not in str(done.exception)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["import", "text2kgbench", "none"], "'none' does not exist"),
+        (["import", "grasp", "none"], "'none' does not exist"),
+        (["import", "grasp", "file"], "'file' is a file"),
+        (["import", "spinach", "none"], "'none' does not exist"),
+        (["serve", "--update"], "Invalid value for --update: updates need a token"),
+    ],
+)
+def test_arguments_are_refused_by_name(words, message, tmp_path, monkeypatch):
+    """A folder that does not exist is not said to lack files, and an option has its name."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("KGBENCH_SERVE_TOKEN", raising=False)
+    (tmp_path / "file").write_text("x")
+    done = CliRunner().invoke(app, [*words, "--store", "store"], env={"COLUMNS": "200"})
+
+    assert done.exit_code == 2
+    assert message in done.stderr
+    assert not (tmp_path / "store").exists()

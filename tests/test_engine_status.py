@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from kgbench import config
 from kgbench.cli import app
 from kgbench.engine import Settings, StopSignal, run_plan
-from kgbench.record import Recorder, batches, reading
+from kgbench.record import Recorder, batches, invalidation, reading
 from kgbench.store import open_store
 
 LABEL = "RdfFriendCount-turtle-1"
@@ -110,6 +110,33 @@ def test_dialogues_that_were_not_begun_are_counted(place):
     assert "unless the run is under way, repeat its command to continue it" in newest
     assert "  8 of 8 dialogues complete, 0 open\n" in complete
     assert "repeat its command" not in complete
+
+
+def test_invalidated_dialogues_are_told_from_those_that_were_not_begun(place):
+    """Each planned dialogue is complete, open, invalidated or not begun, also once repeated."""
+    models = ["baseline:oracle", "baseline:silent"]
+    plan = config.quick_start(tasks=[LABEL], models=models, iterations=5)
+    stop = StopSignal()
+    stop.request()
+    with open_store(str(place)) as store:
+        (info,) = reading.runs(store)
+        found = reading.all_states(store, info.graph)
+        for dialogue in sorted(state.iri for states in found.values() for state in states)[:2]:
+            invalidation.invalidate(store, dialogue, "a test", "me")
+        asyncio.run(run_plan(store, plan, Settings(executor="local:1", run=info), stop=stop))
+    said = kgbench("status").output
+    (state,) = json.loads(kgbench("status", "--json").output)
+    kgbench("run", *SELECTED, "-n", "5", "--redo-invalidated")
+    repeated = kgbench("status").output
+    (after,) = json.loads(kgbench("status", "--json").output)
+
+    assert "  6 of 10 dialogues complete, 0 open, 2 invalidated, 2 not begun\n" in said
+    assert "  2 dialogues invalidated and not counted; kgbench run --redo-invalidated" in said
+    assert (state["not_begun"], state["invalid"], state["invalid_to_repeat"]) == (2, 2, 2)
+    assert "  10 of 10 dialogues complete, 0 open\n" in repeated
+    assert "  2 dialogues invalidated and not counted; all repeated\n" in repeated
+    assert "repeat its command" not in repeated
+    assert (after["missing"], after["not_begun"], after["invalid_to_repeat"]) == (0, 0, 0)
 
 
 def test_a_configuration_to_compare_with_needs_a_why(place, tmp_path):

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from kgbench.connectors import failures
 from kgbench.connectors.batches import BatchStatus, Result, Undecided
 from kgbench.engine import Journal
 from kgbench.engine.batch_client import BatchClient, BatchesRefused, BatchNotCreated
@@ -152,6 +153,20 @@ def test_the_knocking_ends():
 
     assert waits.index(None) == 101
     assert patience.wait(0, 1, RateLimited("slower", retry_after=7.0)) == 7.0
+
+
+@pytest.mark.parametrize("said", [0.0, 0.01])
+@pytest.mark.parametrize("status", [429, 503])
+def test_a_wait_of_nothing_is_no_wait_that_a_provider_asks_for(said, status):
+    """Retries after ``Retry-After: 0`` are as far apart, and as few, as those without it."""
+    patience = RetryPolicy(max_retries=1_000, scale=1.0)
+    error = failures.of_status(status, "slower", wait=said)
+    waits = [patience.wait(0, refusals, error) for refusals in range(1, 102)]
+
+    assert isinstance(error, RateLimited)
+    assert all(wait >= 0.5 for wait in waits[:100])
+    assert waits[5] >= 16.0
+    assert waits[100] is None
 
 
 # --- batches --------------------------------------------------------------------------------

@@ -100,3 +100,38 @@ def test_suite_must_be_a_name(tmp_path: Path) -> None:
         app, ["import", "llm-kg-bench", str(path), "--suite", "a b", "--store", "memory:"]
     )
     assert result.exit_code == 2
+
+
+def test_dialogues_of_another_file_are_reported(tmp_path: Path) -> None:
+    """A file that was rewritten or continued says which run has how many of its dialogues."""
+    first, second, third = (record_v3(texts=("Ask.", answer)) for answer in ("1", "2", "3"))
+    store = tmp_path / "store"
+    write_json(tmp_path / "a.json", [first, second])
+    rewritten = tmp_path / "b.json"
+    rewritten.write_text(json.dumps([second, first], indent=3, sort_keys=True))
+    write_json(tmp_path / "c.json", [second, third])
+    write_json(tmp_path / "d.json", [third, third])
+    run(tmp_path / "a.json", "--store", store)
+    report = json.loads(run(rewritten, tmp_path / "c.json", "--store", store, "--json"))
+    said = run(tmp_path / "a.json", tmp_path / "d.json", "--store", store).splitlines()
+    again = run(tmp_path / "a.json", "--store", store)
+    with open_reader(str(store)) as opened:
+        iris = {info.label: info.iri for info in reading.runs(opened)}
+
+    assert [one["repeated"] for one in report["runs"]] == [
+        {iris["a"]: 2},
+        {iris["a"]: 1, iris["b"]: 1},
+    ]
+    assert said[0].endswith("(already there)")
+    assert said[2].startswith(f"  warning: the run {iris['c']} has 2 dialogues of this file, which")
+    assert said[2].endswith("remove the run of the smaller one: kgbench store drop")
+    assert "warning" not in said[1] + again
+
+
+def test_copies_in_one_archive_are_reported_once(tmp_path: Path) -> None:
+    """Of two files that are imported together, one names the other."""
+    copies = {"a.json": as_json([record_v3()]), "b.json": as_json([record_v3()]) + b" "}
+    path = write_zip(tmp_path / "a.zip", copies)
+    first, second = json.loads(run(path, "--store", tmp_path / "store", "--json"))["runs"]
+
+    assert (first["repeated"], second["repeated"]) == ({second["run"]: 1}, {})

@@ -118,11 +118,12 @@ def test_dialogues_side_by_side_are_in_the_store() -> None:
 
 
 def test_a_record_without_scores_was_not_judged() -> None:
-    """A record without scores is an evaluator error, not an answer with score 0."""
+    """Answer and dialogue without scores are evaluator errors, not ones with score 0."""
     (run,) = runs(december(scores={}, info={}, texts=("Ask.", "SELECT 1")))
-    ((_, (evaluation,)),) = run.items
-    assert evaluation.outcome is Outcome.EVALUATOR_ERROR
-    assert evaluation.scores == {}
+    ((_, found),) = run.items
+    assert [evaluation.round for evaluation in found] == [0, None]
+    assert {evaluation.outcome for evaluation in found} == {Outcome.EVALUATOR_ERROR}
+    assert [evaluation.scores for evaluation in found] == [{}, {}]
 
 
 def test_sizes_are_those_of_the_tasks() -> None:

@@ -63,7 +63,7 @@ def test_generation_is_told_from_the_fields(record: dict[str, Any], generation: 
         (
             "interactions",
             [["prompt", TIME, "a"], ["response", "2024-12-19T06:29:38", "b"]],
-            r"interactions\[1\] is earlier than interactions\[0\]",
+            r"interactions\[1\] is earlier than interactions\[0\]: .* set back .* with their zone",
         ),
         ("taskInfo", ..., "taskInfo is missing"),
         ("taskInfo", "RdfFriendCount", "taskInfo is not an object"),
@@ -136,6 +136,26 @@ def test_times_follow_each_other(times: tuple[str, str, str], message: str) -> N
     record["interactions"] = [["prompt", asked, "a"], ["response", answered, "b"]]
     with pytest.raises(ImportRefused, match=message):
         read_record(record, "f.json", 0)
+
+
+def test_times_with_zones_cure_a_clock_that_was_set_back() -> None:
+    """A dialogue across the end of summer time is read once its times name their zones."""
+    times = ["2024-10-27T02:59:58", "2024-10-27T02:59:59", "2024-10-27T02:00:03"]
+    read = []
+    for summer, winter in (("", ""), ("+02:00", "+01:00")):
+        started, asked, answered = (
+            time + zone for time, zone in zip(times, (summer, summer, winter), strict=True)
+        )
+        record = changed(record_v3(), "startTime", started)
+        record["interactions"] = [["prompt", asked, "a"], ["response", answered, "b"]]
+        try:
+            read.append(read_record(record, "f.json", 0))
+        except ImportRefused as error:
+            assert "write all times of the file with their zone" in str(error)
+
+    (cured,) = read
+    (exchange,) = cured.exchanges
+    assert (exchange.answer_time - exchange.prompt_time).total_seconds() == 4
 
 
 def test_records_of_a_run_agree_on_zones() -> None:

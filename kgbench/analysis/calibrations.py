@@ -154,6 +154,7 @@ def calibration(store: Store, selection: Selection) -> Table:
         columns=_COLUMNS,
         rows=tuple(rows),
         notes=_NOTES if rows else (none,),
+        reason=None if rows else none,
         queries=QUERIES,
         context={**selection.context},
     )

@@ -136,10 +136,16 @@ def compare(
     if len(matches) > 1:
         rows.append(row_of(ALL_TASKS, all_tasks))
     left_out, claimed = _left_out(all_tasks, target), supporting_matches(all_tasks, target)
+    notes = [f"A is {a.kind} {a.name}, B is {b.kind} {b.name}.", inference_.note]
+    if left_out:
+        single = f"{target.fixed}s with one {target.sampled}"
+        notes.append(
+            f"Number of {single}: {len(left_out)}. They support no claim about {target.label}."
+        )
     if left_out and claimed:
         rows.append(row_of(target.informative, claimed))
-    notes = [f"A is {a.kind} {a.name}, B is {b.kind} {b.name}.", inference_.note]
-    notes += _notes(matches, target, len(left_out), margin)
+        notes[-1] += f" The row '{target.informative}' is about the others."
+    notes += _notes(matches, target, margin)
     if any(row.get("no_claim") for row in rows):
         notes.append(
             "No claim: the reason why a row cannot tell A from B at p < 0.05, whatever its values."
@@ -159,14 +165,7 @@ def compare(
     )
 
 
-def _notes(
-    matches: Mapping[str, Match], estimand: Estimand, left_out: int, margin: float | None
-) -> Iterator[str]:
-    if left_out:
-        yield (
-            f"Number of {estimand.fixed}s with one {estimand.sampled}: {left_out}. They support no "
-            f"claim about {estimand.label}. The row '{estimand.informative}' is about the others."
-        )
+def _notes(matches: Mapping[str, Match], estimand: Estimand, margin: float | None) -> Iterator[str]:
     if margin is not None and estimand.clustered:
         yield (
             f"p (equal): two one-sided t-tests that A and B differ by less than {margin:g}; "

@@ -62,6 +62,7 @@ def confusion(
         columns=_COLUMNS,
         rows=tuple(rows),
         notes=_NOTES if all_judgements else (NO_JUDGES,),
+        reason=None if all_judgements else NO_JUDGES,
         queries=QUERIES,
         context={**selection.context, "by": str(by)},
     )

@@ -122,6 +122,7 @@ def contamination(
         columns=COLUMNS,
         rows=tuple(tuple(row.get(column.name) for column in COLUMNS) for row in rows),
         notes=(inference_.note, *(_notes(rows, matches) if rows else (_NONE,))),
+        reason=None if rows else _NONE,
         queries=QUERIES,
         context={
             **selection.context,

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from kgbench.analysis import scores as fetch
+from kgbench.analysis.registry import check_number
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.tables import Column, Kind, Table, Value
 from kgbench.analysis.worst import ScoredDialogue, main_values, worst_dialogues
@@ -106,6 +107,8 @@ def find_dialogues(
         raise QueryError(f"dialogues cannot be sorted by '{sort}': choose {', '.join(SORTS)}")
     paths = None if text is None else with_text(store, selection, text)
     judged = judged_dialogues(store, selection)
+    if below is not None:
+        check_number("below", below)
     chosen = choose(judged, outcome=outcome, below=below, among=paths, sort=sort)
     page = chosen[:limit]
     hidden = len(chosen) - len(page)

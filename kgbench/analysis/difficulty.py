@@ -132,6 +132,7 @@ def difficulty(
         columns=COLUMNS,
         rows=tuple(_ordered(rows)),
         notes=claims.notes if rows else (_NONE,),
+        reason=None if rows else _NONE,
         queries=QUERIES,
         context={
             **selection.context,

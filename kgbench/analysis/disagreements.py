@@ -70,6 +70,7 @@ def disagreements(store: Store, selection: Selection, *, max_rows: int = 50) -> 
         columns=_COLUMNS,
         rows=tuple(rows),
         notes=(note,) if all_judgements else (NO_JUDGES,),
+        reason=None if all_judgements else NO_JUDGES,
         queries=QUERIES,
         context={**selection.context, "most": max_rows},
     )

@@ -105,6 +105,7 @@ def agreement(
         columns=_COLUMNS,
         rows=tuple(rows),
         notes=(*_NOTES, inference_.note) if all_judgements else (NO_JUDGES,),
+        reason=None if all_judgements else NO_JUDGES,
         queries=QUERIES,
         context={
             **selection.context,

@@ -92,6 +92,7 @@ def biases(
         rows=tuple(rows),
         notes=tuple(MEANINGS[b] for b in MEANINGS if any(row[2] == b for row in rows))
         or (NO_JUDGES,),
+        reason=None if rows else NO_JUDGES,
         queries=QUERIES,
         context={**selection.context, "samples": samples, "seed": seed},
     )

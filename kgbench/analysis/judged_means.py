@@ -124,6 +124,7 @@ def judged_means(
         columns=_COLUMNS,
         rows=tuple(rows),
         notes=(*_NOTES, inference_.note) if all_judgements else (NO_JUDGES,),
+        reason=None if all_judgements else NO_JUDGES,
         queries=QUERIES,
         context={
             **selection.context,

@@ -81,6 +81,7 @@ def panels(
         columns=_COLUMNS,
         rows=tuple(rows),
         notes=(f"{chosen.label}: {chosen.definition}", *_NOTES) if rows else (NO_JUDGES,),
+        reason=None if rows else NO_JUDGES,
         queries=QUERIES,
         context={**selection.context, "rule": chosen.name, "ruleIri": chosen.iri},
     )

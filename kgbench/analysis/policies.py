@@ -122,6 +122,7 @@ def ranks(store: Store, selection: Selection) -> Table:
         columns,
         rows,
         notes=tuple(notes),
+        reason=None if judging else _NONE,
         queries=(
             "policy-passes",
             "policy-verdicts",
@@ -179,6 +180,7 @@ def cells(store: Store, selection: Selection) -> Table:
         columns,
         tuple(row for _, row in entries),
         notes=() if judging else (_NONE,),
+        reason=None if judging else _NONE,
         queries=("policy-passes", "policy-verdicts", "score-rows"),
         context=selection.context,
     )

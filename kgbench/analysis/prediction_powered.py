@@ -15,10 +15,10 @@ from typing import Any
 
 from kgbench.analysis.intervals import UNBOUNDED, Bounds, Interval, half_width
 from kgbench.errors import QueryError
+from kgbench.model import TOLERANCE
 
 CLUSTERS = 30  # the least number of labelled clusters for a normal approximation
 DISAGREEMENTS = 10  # the least number of labelled clusters with an error, and with each label
-_SAME = 1e-9
 
 
 class TooFewLabels(QueryError):
@@ -146,7 +146,7 @@ def labels_needed(labelled: Sequence[LabelledItem]) -> int:
         return CLUSTERS
     per_cluster = len(labelled) / clusters
     needed = [CLUSTERS]
-    wrong = {item.cluster for item in labelled if abs(item.value - item.judged) > _SAME}
+    wrong = {item.cluster for item in labelled if abs(item.value - item.judged) > TOLERANCE}
     needed.append(_clusters_needed(len(wrong), clusters))
     values = {item.value for item in labelled}
     if len(values) <= 2:  # noqa: PLR2004 - right or wrong

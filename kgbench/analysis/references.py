@@ -85,6 +85,7 @@ def references(store: Store, selection: Selection) -> Table:
         ),
         tuple(rows),
         notes=tuple(notes),
+        reason=None if answers else _NONE,
         queries=("policy-passes", "policy-verdicts", "score-rows"),
         context=selection.context,
     )

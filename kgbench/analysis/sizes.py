@@ -99,6 +99,7 @@ def sizes(
         columns=COLUMNS,
         rows=tuple(sorted(rows, key=lambda row: [str(v) for v in row[:3]] + [f"{row[3]:020}"])),
         notes=claims.notes if rows else (_NONE,),
+        reason=None if rows else _NONE,
         queries=QUERIES,
         context={
             **selection.context,

@@ -42,7 +42,8 @@ class Table:
 
     Numbers are unrounded. ``queries`` names the queries behind the values; ``context`` records
     the selection and the arguments (suite, pass, ...). ``iris`` maps the names in a column to
-    their IRIs, by the name of the column.
+    their IRIs, by the name of the column. ``reason`` is the note that says why there are no rows,
+    if there is one; the other ``notes`` explain columns and methods.
     """
 
     title: str
@@ -52,6 +53,7 @@ class Table:
     queries: tuple[str, ...] = ()
     context: dict[str, Value] = field(default_factory=dict)
     iris: dict[str, dict[str, str]] = field(default_factory=dict)
+    reason: str | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -114,6 +116,7 @@ class Table:
             "queries": list(self.queries),
             "context": dict(sorted(self.context.items())),
             "iris": {name: dict(sorted(iris.items())) for name, iris in sorted(self.iris.items())},
+            **({} if self.reason is None else {"reason": self.reason}),
         }
 
     @classmethod
@@ -127,6 +130,7 @@ class Table:
             queries=tuple(value["queries"]),
             context=dict(value["context"]),
             iris={name: dict(iris) for name, iris in value["iris"].items()},
+            reason=value.get("reason"),
         )
 
     def __iter__(self) -> Iterator[dict[str, Value]]:

@@ -103,6 +103,7 @@ def tool_success(store: Store, selection: Selection, metric: str | None = None) 
         columns=COLUMNS,
         rows=tuple(sorted(rows, key=lambda row: (str(row[0]), str(row[1])))),
         notes=(NOTE,) if rows else (NONE,),
+        reason=None if rows else NONE,
         queries=QUERIES,
         context={**selection.context, "by": "model", "metric": metric or "main"},
     )

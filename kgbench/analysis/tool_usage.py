@@ -27,7 +27,7 @@ GROUNDED: Final = "grounded"
 """The short name of the metric that :func:`tool_usage` shows beside the calls."""
 
 NONE: Final = "No dialogue of this selection has tool calls."
-"""The note of a table without rows."""
+"""The reason of a table without rows."""
 
 COLUMNS: Final = (
     Column("task", "Task"),
@@ -163,6 +163,7 @@ def tool_usage(store: Store, selection: Selection) -> Table:
         columns=COLUMNS,
         rows=tuple(rows),
         notes=(NOTE,) if rows else (NONE,),
+        reason=None if rows else NONE,
         queries=QUERIES,
         context={**selection.context, "by": "tool"},
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -63,10 +64,12 @@ def llm_kg_bench(
 ) -> None:
     """Import results of LLM-KG-Bench 1 to 3: dialogues, cases and published scores.
 
-    Importing the same results again changes nothing. An invalid file is refused as a whole; files
-    before it stay imported.
+    Importing the same file again changes nothing. Dialogues that another file brought as well
+    count twice, and are reported. An invalid file is refused as a whole; files before it stay
+    imported.
     """
     from kgbench.importers.archives import unread_members
+    from kgbench.importers.load import repeated
     from kgbench.store import open_store
 
     if suite is not None and _SUITE.fullmatch(suite) is None:
@@ -74,19 +77,26 @@ def llm_kg_bench(
             "a suite's name consists of letters, digits, '.', '_' and '-'", param_hint="--suite"
         )
     summaries: list[Summary] = []
+    twice: dict[str, dict[str, int]] = {}
     unread: list[str] = []
     with open_store(store) as opened:
         for file in files:
             for summary in _import(opened, file, password, suite, quiet=json_):
                 summaries.append(summary)
+                run = summary.run
+                others = {} if summary.already_there else repeated(opened, run)
+                # Of two runs that became visible together, only one names the other.
+                new = {other: n for other, n in others.items() if run not in twice.get(other, {})}
+                twice.setdefault(run, new)
                 if not json_:
                     typer.echo(_line(summary))
+                    _warn(new)
             unread += (f"{file.name}/{member}" for member in unread_members(file))
         location = opened.location
     if json_:
         report = {
             "store": location,
-            "runs": [summary.as_json() for summary in summaries],
+            "runs": [{**one.as_json(), "repeated": twice[one.run]} for one in summaries],
             "not_read": unread,
         }
         typer.echo(json.dumps(report, indent=2))
@@ -103,7 +113,10 @@ def text2kgbench(
     folder: Annotated[
         Path,
         typer.Argument(
-            metavar="FOLDER", help="The folder 'data' of Text2KGBench, with its two collections."
+            metavar="FOLDER",
+            help="The folder 'data' of Text2KGBench, with its two collections.",
+            exists=True,
+            file_okay=False,
         ),
     ],
     store: options.Store = None,
@@ -188,6 +201,16 @@ def _line(summary: Summary) -> str:
     )
     state = "already there" if summary.already_there else f"suite {summary.suite}"
     return f"{summary.source}: {counts} ({state})"
+
+
+def _warn(others: Mapping[str, int]) -> None:
+    """Print which runs already have how many of the dialogues of a new run."""
+    for run, number in others.items():
+        typer.echo(
+            f"  warning: the run {run} has {count(number, 'dialogue')} of this file, which now "
+            f"{'counts' if number == 1 else 'count'} twice; if one file contains the other, remove "
+            f"the run of the smaller one: kgbench store drop"
+        )
 
 
 def _total(summaries: list[Summary]) -> str:

@@ -24,6 +24,7 @@ def spinach(
             metavar="PATH...",
             help="Files spinach_output_*.json, or a folder with them, such as datasets/ of "
             "SPINACH.",
+            exists=True,
         ),
     ],
     store: options.Store = None,
@@ -44,7 +45,10 @@ def grasp(
     folder: Annotated[
         Path,
         typer.Argument(
-            metavar="DIR", help="A folder with test.jsonl and runs beside it or in outputs/."
+            metavar="DIR",
+            help="A folder with test.jsonl and runs beside it or in outputs/.",
+            exists=True,
+            file_okay=False,
         ),
     ],
     graph: Annotated[

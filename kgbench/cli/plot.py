@@ -238,9 +238,7 @@ def _tables(kind: Kind, results: Results, arguments: dict[str, Any]) -> Iterator
     analysis = getattr(results, kind.replace("-", "_"))
     table = analysis(**arguments, **KINDS[kind].fixed)
     if not table.rows:
-        # Other notes explain columns, which an empty table may have as well.
-        reasons = (note for note in table.notes if note.startswith("No "))
-        reason = next(reasons, "the selection has no scores that count")
+        reason = table.reason or "the selection has no scores that count"
         raise QueryError(f"there is nothing to draw: {reason}")
     if kind is Kind.DIFFICULTY:
         for family in dict.fromkeys(map(str, table.column("family"))):

@@ -86,6 +86,11 @@ def query(
     if declared is None and arguments:
         raise typer.BadParameter("only declared queries have parameters", param_hint="--param")
     if declared is None and name != "-" and not Path(name).is_file():
+        if "{" in name:
+            raise QueryError(
+                "the text of a query is no argument: name a file that has it, or give - and pipe "
+                "it to standard input"
+            )
         if "/" in name or "." in name:
             raise QueryError(f"there is no file {name}")
         queries.load(name)  # raises an error that suggests names

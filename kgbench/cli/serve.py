@@ -203,14 +203,14 @@ def serve(
         _serve_review(review_options, host, port, public, store)
         return
     from kgbench.cli.messages import missing_package
-    from kgbench.errors import ConfigurationError, Finding
     from kgbench.store import default_location, embedded_only
     from kgbench.vocab import BASE
 
     token = os.environ.get(TOKEN) or None if update else None
     if update and token is None:
-        message = f"updates need a token: set {TOKEN} to a long secret"
-        raise ConfigurationError([Finding("kgbench serve", "/update", message)])
+        raise typer.BadParameter(
+            f"updates need a token: set {TOKEN} to a long secret", param_hint="--update"
+        )
     try:
         from kgbench.serve.settings import Limits, Settings
         from kgbench.serve.startup import host_names, start
@@ -218,7 +218,7 @@ def serve(
         raise missing_package(error, "serve") from None
     if cors is not None and not ORIGIN.fullmatch(cors):
         message = f"{cors!r} is not an origin: give * or scheme and host, as https://example.org"
-        raise ConfigurationError([Finding("kgbench serve", "/cors", message)])
+        raise typer.BadParameter(message, param_hint="--cors")
     location = store or default_location()
     if graph is None:
         embedded_only(location, "serving")

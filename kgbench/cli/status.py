@@ -93,7 +93,7 @@ def _reasons(store: Store, run: RunInfo, config: Path | None) -> list[Reason]:
 
 def _state(store: Store, run: RunInfo) -> dict[str, Any]:
     from kgbench.rdf import queries
-    from kgbench.record import accounts
+    from kgbench.record import accounts, invalidation
 
     models = {iri: label for iri, _, label, *_ in queries.rows(store, "list-models")}
     counts: dict[str, Counter[str]] = {}
@@ -107,6 +107,9 @@ def _state(store: Store, run: RunInfo) -> dict[str, Any]:
     batches = queries.rows(store, "run-batches", runGraph=run.graph)
     complete = sum(entry["complete"] for entry in counts.values())
     planned = int(sessions[-1][4] or 0) if sessions else complete
+    open_ = sum(entry["open"] for entry in counts.values())
+    invalid = sum(entry["invalid"] for entry in counts.values())
+    unrepeated = invalidation.unrepeated(store, run.graph) if invalid else 0
     return {
         "run": run.iri,
         "label": run.label,
@@ -116,9 +119,11 @@ def _state(store: Store, run: RunInfo) -> dict[str, Any]:
         "interrupted_sessions": sum(ended is None for _, _, _, ended, _ in sessions),
         "planned": planned,
         "complete": complete,
-        "open": sum(entry["open"] for entry in counts.values()),
+        "open": open_,
         "missing": max(0, planned - complete),
-        "invalid": sum(entry["invalid"] for entry in counts.values()),
+        "not_begun": max(0, planned - complete - open_ - unrepeated),
+        "invalid": invalid,
+        "invalid_to_repeat": unrepeated,
         "models": counts,
         "outcomes": _outcomes(store, run, models),
         "batches": [
@@ -180,7 +185,7 @@ def _print(state: dict[str, Any]) -> None:
         f"  {state['complete']:,} of {count(state['planned'], 'dialogue')} complete, "
         f"{state['open']:,} open{_absent(state)}"
     )
-    if state["missing"] > state["invalid"]:
+    if state["open"] or state["not_begun"]:
         echo_visible(
             "  unless the run is under way, repeat its command to continue it "
             "(reasons: kgbench status --why)"
@@ -191,7 +196,8 @@ def _print(state: dict[str, Any]) -> None:
             "the store yet; the run stores them, now or when it continues, without asking again"
         )
     if state["invalid"]:
-        echo_visible(f"  {count(state['invalid'], 'dialogue')} invalidated and not counted")
+        invalid = count(state["invalid"], "dialogue")
+        echo_visible(f"  {invalid} invalidated and not counted{_repeated(state)}")
     echo_visible(f"  {totals_line(state['totals'])}")
     for model, counts in state["models"].items():
         echo_visible(f"    {model}: {counts['complete']:,} complete, {counts['open']:,} open")
@@ -215,11 +221,17 @@ def _print(state: dict[str, Any]) -> None:
 
 
 def _absent(state: dict[str, Any]) -> str:
-    """Return in words how many planned dialogues are neither complete nor open."""
-    absent = state["missing"] - state["open"]
-    if absent <= 0:
+    """Return in words how many planned dialogues are neither complete nor open, and why."""
+    states = ((state["invalid_to_repeat"], "invalidated"), (state["not_begun"], "not begun"))
+    return "".join(f", {number:,} {name}" for number, name in states if number)
+
+
+def _repeated(state: dict[str, Any]) -> str:
+    """Return in words whether invalidated dialogues were begun again; imports never are."""
+    if not state["sessions"]:
         return ""
-    return f", {absent:,} {'not begun or invalidated' if state['invalid'] else 'not begun'}"
+    number = state["invalid_to_repeat"]
+    return f"; kgbench run --redo-invalidated repeats {number:,}" if number else "; all repeated"
 
 
 def _moment(text: str) -> str:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fnmatch import fnmatchcase
@@ -223,7 +223,7 @@ def _selected_models(
             matching = [
                 choice
                 for choice in resolved.models
-                if _matches(tuple(name.partition(":")[2] for name in choice.names), pattern)
+                if _matches(tuple(_without_connectors(choice.names)), pattern)
             ]
         if not matching:
             matching = _named_outside(resolved, pattern, findings)
@@ -235,6 +235,11 @@ def _selected_models(
                 )
                 findings.append(specs.option_finding(pattern, message))
     return list(selected.values())
+
+
+def _without_connectors(names: Iterable[str]) -> Iterator[str]:
+    """Yield the part of each name after its connector; labels without one have no such part."""
+    return (name.partition(":")[2] for name in names if ":" in name)
 
 
 def _named_outside(resolved: Resolved, spec: str, findings: list[Finding]) -> list[ModelChoice]:

@@ -11,7 +11,8 @@ validate it, and once for the conversion of each of its runs. Its fields are con
   and are stored so.
 * ``modelId``: the model; the published spelling is stored with its id.
 * ``scores``: the evaluation of the answer if they are flat; if nested, an evaluation per answer and
-  one of the dialogue (``mean``, ``max``, ``meanExt``, ``last``). Integers become doubles.
+  one of the dialogue (``mean``, ``max``, ``meanExt``, ``last``). Integers become doubles. Empty
+  ones are nested, unless the task class is declared with one answer.
 * ``info``: the infos of the same evaluations. ``last`` is dropped if it repeats the last round.
 * ``taskSizeInfo.targetSize``: the size of the task, if its parameters have none.
 * all other values (all of ``taskSizeInfo``, ``reevalOriginalTime``, ``condensedTaskData`` where it

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from kgbench.importers.metrics import MetricNames
+from kgbench.importers.metrics import MetricNames, declared_class
 from kgbench.importers.records import Record, Scores, round_number
 from kgbench.model import Dialogue, Evaluation, Json, Outcome, Turn
 from kgbench.record import Recorder, outcome_of
@@ -26,33 +26,34 @@ def evaluations(
     """Return the published evaluations of a dialogue: of its answers, then of the dialogue."""
     others = _unconverted_fields(record)
     published = {"published": others} if others else {}
-    if record.flat is not None:
-        k = len(record.exchanges) - 1
+    k = len(record.exchanges) - 1
+    flat = record.flat
+    if flat is not None and (flat or _has_one_answer(record)):
         return (
             Evaluation(
                 iri=recorder.evaluation_iri(dialogue.iri, k),
                 dialogue=dialogue.iri,
                 round=k,
-                outcome=_outcome(dialogue.turns[k], record.flat),
-                scores=_by_metric(record, record.flat, metrics),
+                outcome=_outcome(dialogue.turns[k], flat),
+                scores=_by_metric(record, flat, metrics),
                 infos={**record.infos, **published},
             ),
         )
-    assert record.nested is not None
-    rounds = sorted(k for k in map(round_number, record.nested) if k is not None)
+    nested = {str(k): {}} if record.nested is None else record.nested
+    rounds = sorted(k for k in map(round_number, nested) if k is not None)
     results = [
         Evaluation(
             iri=recorder.evaluation_iri(dialogue.iri, k),
             dialogue=dialogue.iri,
             round=k,
-            outcome=_outcome(dialogue.turns[k], record.nested[str(k)]),
-            scores=_by_metric(record, record.nested[str(k)], metrics),
+            outcome=_outcome(dialogue.turns[k], nested[str(k)]),
+            scores=_by_metric(record, nested[str(k)], metrics),
             infos=_round_infos(record, k),
         )
         for k in rounds
     ]
     dialogue_scores: dict[str, float] = {}
-    for group, scores in record.nested.items():
+    for group, scores in nested.items():
         if round_number(group) is None:
             dialogue_scores |= _by_metric(record, scores, metrics, group)
     results.append(
@@ -66,6 +67,12 @@ def evaluations(
         )
     )
     return tuple(results)
+
+
+def _has_one_answer(record: Record) -> bool:
+    """Return whether a record without any scores is surely one of a task with a single answer."""
+    declared = declared_class(record.task_class, record.version)
+    return declared is not None and declared.max_rounds == 1
 
 
 def feedback_after(scores: Scores) -> str | None:

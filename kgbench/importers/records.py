@@ -212,7 +212,12 @@ class _Reader:
         if names_zone(earlier) != names_zone(later):
             raise self.refused(field, f"and {before}: only one of them names a time zone")
         if later < earlier:
-            raise self.refused(field, f"is earlier than {before}")
+            raise self.refused(
+                field,
+                f"is earlier than {before}: the clock was set back in between, as at the end of "
+                f"summer time; write all times of the file with their zone "
+                f"(2024-10-27T02:30:00+02:00), or correct this one",
+            )
 
     def message(self, item: Json, k: int) -> tuple[datetime, str]:
         field = f"interactions[{k}]"

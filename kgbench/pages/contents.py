@@ -111,7 +111,7 @@ def statements(view: View, iri: str, *, reveal: bool, title: str | None = None) 
         "statements": grouped(described.outgoing),
         "nested": grouped(described.nested),
         "incoming": _by_predicate(described.incoming),
-        "more": described.more,
+        "limits": described.limits,
         "embedded": embedded(quads),
     }
 

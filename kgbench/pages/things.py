@@ -6,7 +6,7 @@ All functions read a bounded number of statements.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from heapq import nsmallest
 from itertools import islice
 from typing import Any, NamedTuple
@@ -20,24 +20,46 @@ from kgbench.vocab import DCTERMS, KGB, PROV, RDF, RDFS, SKOS, compact
 MOST_OUTGOING = 2_000
 _MOST_OF_VOCABULARY = 20_000  # statements about all terms of a vocabulary; ours has some 2,200
 MOST_INCOMING = 200
+_MOST_COUNTED = 200_000  # statements about a resource; counting so many takes 0.3 s
 _LABELS = (RDFS.label, SKOS.prefLabel, DCTERMS["title"], SKOS.notation)
 _DEEPEST = 4  # levels of blank nodes
 _MOST_LABELS = 20_000  # cached labels of a snapshot, a few MB
 
 
 class Description(NamedTuple):
-    """Statements about an IRI; ``more`` is set if not all incoming links are included."""
+    """Statements about an IRI.
+
+    ``omitted`` of them are not in ``outgoing``. ``deeper`` is set if not all statements about
+    nested blank nodes are included, ``more`` if not all incoming links are.
+    """
 
     iri: str
     outgoing: list[ox.Quad]
     nested: list[ox.Quad]
     incoming: list[ox.Quad]
+    omitted: int
+    deeper: bool
     more: bool
 
     @property
     def quads(self) -> list[ox.Quad]:
         """All statements, for RDF responses."""
         return [*self.outgoing, *self.nested, *self.incoming]
+
+    @property
+    def limits(self) -> list[str]:
+        """How much is included of what is not complete, in words."""
+        shown, omitted = len(self.outgoing), min(self.omitted, _MOST_COUNTED)
+        least = "" if self.omitted == omitted else "more than "
+        return [
+            words
+            for holds, words in (
+                (omitted, f"{shown:,} of {least}{shown + omitted:,} statements about the resource"),
+                (self.deeper, "not all statements about its blank nodes"),
+                (self.more, f"only {len(self.incoming):,} of the statements that refer to it"),
+            )
+            if holds
+        ]
 
 
 def exists(view: View, iri: str) -> bool:
@@ -62,46 +84,46 @@ def describe(view: View, iri: str) -> Description:
         most = _MOST_OF_VOCABULARY
         defined = view.database.quads_for_pattern(None, ox.NamedNode(RDFS.isDefinedBy), node)
         subjects += [quad.subject for quad in defined]
-    outgoing = list(
-        islice(
-            (
-                statement
-                for subject in subjects
-                for statement in view.database.quads_for_pattern(subject, None, None)
-            ),
-            most,
-        )
+    statements = (
+        statement
+        for subject in subjects
+        for statement in view.database.quads_for_pattern(subject, None, None)
     )
+    outgoing = list(islice(statements, most))
+    omitted = sum(1 for _ in islice(statements, _MOST_COUNTED + 1))
+    nested, deeper = _nested(view, outgoing)
     incoming: list[ox.Quad] = []
     if len(subjects) == 1:
         pointing: Iterable[ox.Quad] = view.database.quads_for_pattern(None, None, node)
         if isinstance(view, MemoryView):  # databases in memory are small and unordered
             pointing = nsmallest(MOST_INCOMING + 1, pointing, key=str)
         incoming = list(islice(pointing, MOST_INCOMING + 1))
-    return Description(
-        iri,
-        outgoing,
-        list(_nested(view, outgoing)),
-        incoming[:MOST_INCOMING],
-        len(incoming) > MOST_INCOMING,
-    )
+    more = len(incoming) > MOST_INCOMING
+    return Description(iri, outgoing, nested, incoming[:MOST_INCOMING], omitted, deeper, more)
 
 
-def _nested(view: View, quads: Iterable[ox.Quad]) -> Iterator[ox.Quad]:
-    """Yield the statements about blank nodes that ``quads`` lead to."""
+def _nested(view: View, quads: Iterable[ox.Quad]) -> tuple[list[ox.Quad], bool]:
+    """Return statements about blank nodes below ``quads``, and whether there are more."""
+    found: list[ox.Quad] = []
     seen: set[str] = set()
+    more = False
     level = [quad.object for quad in quads if isinstance(quad.object, ox.BlankNode)]
-    for _ in range(_DEEPEST):
+    for depth in range(_DEEPEST + 1):
         following = []
         for node in level:
-            if node.value in seen or len(seen) >= MOST_OUTGOING:
+            if node.value in seen:
+                continue
+            about = view.database.quads_for_pattern(node, None, None)
+            if depth == _DEEPEST or len(seen) >= MOST_OUTGOING:
+                more = more or next(about, None) is not None
                 continue
             seen.add(node.value)
-            for quad in view.database.quads_for_pattern(node, None, None):
-                yield quad
+            for quad in about:
+                found.append(quad)
                 if isinstance(quad.object, ox.BlankNode):
                     following.append(quad.object)
         level = following
+    return found, more
 
 
 def values(view: View, subject: str, predicate: str) -> list[Any]:

@@ -106,7 +106,7 @@ class Resources:
             "statements": contents.grouped(quads),
             "nested": contents.grouped(nested),
             "incoming": {},
-            "more": False,
+            "limits": [],
         }
         path = f"{document_path}/index.html"
         folder.write(path, self._renderer.page("thing.html", path, context))

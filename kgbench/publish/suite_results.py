@@ -178,6 +178,7 @@ class ResultsBuilder:
                 tuple(cleaned(v) if isinstance(v, str) else v for v in r) for r in table.rows
             ),
             notes=tuple(map(self._outgoing.clean, table.notes)),
+            reason=None if table.reason is None else self._outgoing.clean(table.reason),
             iris={
                 column: {cleaned(name): iri for name, iri in iris.items()}
                 for column, iris in table.iris.items()

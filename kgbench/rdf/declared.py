@@ -70,7 +70,10 @@ class Declared:
         for file in files:
             try:
                 self.graph.extend(quads(file.read_bytes(), base))
-            except (SyntaxError, OSError) as error:
+            except OSError as error:
+                reason = error.strerror or error
+                raise ResourceError(f"the declarations {file} cannot be read: {reason}") from error
+            except SyntaxError as error:
                 raise ResourceError(f"the declarations {file} cannot be read: {error}") from error
 
     # Every loop over the engine's iterators is completed in these methods. If an error kept an

@@ -112,3 +112,9 @@ def _activity(node: str, reason: str, by: str, *, person: bool) -> list[str]:
         *([f"<{node}/by> {t.TYPE} {t.PERSON} ."] if person else []),
         f"<{node}/by> {t.LABEL} {string(storable(by).value)} .",
     ]
+
+
+def unrepeated(store: Store, graph: str) -> int:
+    """Return how many planned dialogues of a run's graph were invalidated and not begun again."""
+    (row,) = store.query(fill("unrepeated-invalid.rq", graph=graph))
+    return int(row["count"].value)

@@ -10,6 +10,7 @@ import asyncio
 from typing import NamedTuple
 from urllib.parse import quote, unquote
 
+import pyoxigraph as ox
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
@@ -23,6 +24,7 @@ from kgbench.serve.refusals import Refused
 from kgbench.serve.rendering import PageRenderer
 from kgbench.serve.service import Service, header, is_unchanged
 from kgbench.serve.snapshot_follower import View
+from kgbench.vocab import RDFS
 
 _OFFERED = (formats.HTML, *formats.GRAPHS)
 _OFFERED_FOR_GRAPHS = (*formats.GRAPHS, formats.HTML)  # Accept: */* gets RDF for graphs
@@ -86,7 +88,8 @@ class LinkedData:
         if is_graph:
             return await self._store.read(request, resolved.iri, chosen)
         described = await asyncio.to_thread(things.describe, view, resolved.iri)
-        return graph_response(described.quads, chosen, headers)
+        notice = _notice(described, headers["Content-Location"], self._service.root(request))
+        return graph_response([*described.quads, *notice], chosen, headers)
 
 
 def resolve(view: View, path: str) -> ResolvedPath | None:
@@ -101,6 +104,18 @@ def resolve(view: View, path: str) -> ResolvedPath | None:
                 if things.exists(view, candidate):
                     return ResolvedPath(candidate, name, chosen)
     return None
+
+
+def _notice(described: things.Description, document: str, root: str) -> list[ox.Quad]:
+    """Return statements that say what a document leaves out, and name the endpoint that has all."""
+    if not described.limits:
+        return []
+    text = f"This document is not complete: it has {'; '.join(described.limits)}."
+    node, comment, see = (ox.NamedNode(iri) for iri in (document, RDFS.comment, RDFS.seeAlso))
+    return [
+        ox.Quad(node, comment, ox.Literal(text, language="en")),
+        ox.Quad(node, see, ox.NamedNode(f"{root}sparql")),
+    ]
 
 
 def _path(request: Request) -> str:

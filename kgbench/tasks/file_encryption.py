@@ -79,7 +79,7 @@ def _read(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        raise ResourceError(f"{path} cannot be read: {error}") from error
+        raise ResourceError(f"{path} cannot be read: {error.strerror or error}") from error
 
 
 def _write(target: Path, content: bytes) -> None:

@@ -46,7 +46,10 @@ def read_key_file(path: Path) -> str:
     """Read the key in a file: its only line that is neither empty nor begins with ``#``."""
     try:
         text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
+        reason = error.strerror or error
+        raise ResourceError(f"the key file {path} cannot be read: {reason}") from error
+    except UnicodeDecodeError as error:
         raise ResourceError(f"the key file {path} cannot be read: {error}") from error
     lines = [line.strip() for line in text.splitlines()]
     keys = [line for line in lines if line and not line.startswith("#")]

@@ -12,7 +12,17 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 
 from kgbench.execution.judging import JudgeRequest
-from kgbench.model import Case, Executor, Metric, Outcome, Task, TaskClass, TaskModule, Verdict
+from kgbench.model import (
+    TOLERANCE,
+    Case,
+    Executor,
+    Metric,
+    Outcome,
+    Task,
+    TaskClass,
+    TaskModule,
+    Verdict,
+)
 from kgbench.scoring.aggregation import aggregate
 from kgbench.tasks import catalogue
 from kgbench.tasks.parameters import labelled_task
@@ -26,8 +36,6 @@ FEEDBACK = frozenset(("syntax", "content", "format", "empty-result"))
 
 #: Judges a batch of answers: one verdict for each, in order.
 Judge = Callable[[Sequence[JudgeRequest]], Sequence[Verdict]]
-
-_TOLERANCE = 1e-9  # for scores that are rounded sums of weights
 
 
 def all_cases(task_class: TaskClass, module: TaskModule, count: int = 20) -> list[Case]:
@@ -143,7 +151,7 @@ def is_best(metric: Metric, score: float) -> bool:
     The result is true if the metric's range is unbounded on the better side.
     """
     bound = metric.maximum if metric.higher_is_better else metric.minimum
-    return bound is None or abs(score - bound) < _TOLERANCE
+    return bound is None or abs(score - bound) <= TOLERANCE
 
 
 def faults_of_verdict(task_class: TaskClass, verdict: Verdict, rounds: int) -> Iterator[str]:

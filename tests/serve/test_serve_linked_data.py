@@ -19,6 +19,7 @@ from kgbench.rdf import queries
 from kgbench.serve.app import application
 from kgbench.serve.settings import Settings
 from kgbench.vocab import BASE, KGB, PREFIXES, RDFS
+from tests.serve import stores
 from tests.serve.conftest import LIMITS
 
 DIALOGUE = "/run/1/oracle/Spell-10/0-d1d1d1d1"
@@ -213,3 +214,49 @@ def test_pages_have_the_places_that_publications_name(client):
     text = client.get(DIALOGUE, headers={"Accept": "text/html"}).text
     for place in ("0-prompt", "0-call-0", "0-answer", "0-evaluation-1", "0-evaluation-2"):
         assert f'id="{place}"' in text, place
+
+
+@pytest.fixture(scope="module")
+def big(tmp_path_factory):
+    """Yield a client of a server whose store has too many statements about two resources."""
+    node, part = f"<{BASE}thing/big>", f"<{BASE}ns#part>"
+    lines = [f'{node} <{BASE}ns#reason> "{n}" .' for n in range(2_100)]
+    lines += [f"<{BASE}thing/{n}> {part} {node} ." for n in range(250)]
+    chain = " ".join([f"{part} ["] * 6)
+    lines += [f'<{BASE}thing/deep> {chain} {part} "end" {"]" * 6} .']
+    extra = ox.parse(f"<{BASE}g> {{ {' '.join(lines)} }}", format=ox.RdfFormat.TRIG)
+    folder = stores.make(tmp_path_factory.mktemp("big") / "store", extra=extra)
+    settings = Settings(location=str(folder), limits=LIMITS, public="https://example.org/kg/")
+    with TestClient(application(settings)) as found:
+        yield found
+
+
+OF_BIG = "2,000 of 2,100 statements about the resource; only 200 of the statements that refer to it"
+
+
+@pytest.mark.parametrize(
+    ("name", "limits"),
+    [
+        ("big", OF_BIG),
+        ("deep", "not all statements about its blank nodes"),
+        ("1", None),
+    ],
+)
+def test_what_a_description_leaves_out_is_said(big, name, limits):
+    """Page and RDF of a resource with too many statements say how many, and where all are."""
+    page = big.get(f"/thing/{name}.html").text
+    graph = ox.Store()
+    graph.load(big.get(f"/thing/{name}.nt").content, ox.RdfFormat.N_TRIPLES)
+    document = ox.NamedNode(f"https://example.org/kg/thing/{name}.nt")
+    said = {quad.object.value for quad in graph.quads_for_pattern(document, None, None)}
+
+    if limits is None:
+        assert "All statements about this resource" in page
+        assert said == set()
+    else:
+        assert f"({limits}); query the SPARQL endpoint for all." in page
+        assert "All statements about this resource" not in page
+        assert said == {
+            f"This document is not complete: it has {limits}.",
+            "https://example.org/kg/sparql",
+        }

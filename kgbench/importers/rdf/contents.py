@@ -168,7 +168,9 @@ def _check_registry(contents: Contents) -> None:
     for quad in staged.quads_for_pattern(None, ox.NamedNode(KGB.changeStamp), None):
         value = getattr(quad.object, "value", "")
         if not re.fullmatch(r"[0-9]{1,20}", value, re.ASCII) or int(value) > latest:
-            raise ImportRefused(f"{quad.subject} has a change stamp from the future: {value[:30]}")
+            raise ImportRefused(
+                f"{quad.subject} has a change stamp from the future: {value[:30]}; {_advice()}"
+            )
 
 
 # --- statements ------------------------------------------------------------------------------
@@ -227,8 +229,15 @@ def check_statement(quad: ox.Quad, latest_day: str) -> None:
         if value[:10] > latest_day or not value[:4].isdigit() or value[4:5] != "-":
             raise ImportRefused(
                 f"{quad.subject} {compact(quad.predicate.value)}: {value[:40]!r} is in the future "
-                f"or not a time"
+                f"or not a time; {_advice()}"
             )
+
+
+def _advice() -> str:
+    return (
+        f"the clock of this computer shows {datetime.now(UTC).date()}: set it if it is wrong, or "
+        f"else ask the publisher for data with correct times"
+    )
 
 
 def latest_day() -> str:

@@ -134,7 +134,7 @@ def test_unvouched_sources_count_only_where_they_are_trusted(groups, tmp_path):
 
     rows, notes = board(into)
     assert rows[SHARED]["groups"] == 1
-    assert any("bob" in note and "no key" in note for note in notes)
+    assert any("bob" in note and "no given key" in note for note in notes), notes
     for name in ("bob", groups["bob"].public, "https://bob.example.org/bench/"):
         rows, _ = board(into, "--trust", name)
         assert rows[SHARED]["sources"].startswith("bob ")

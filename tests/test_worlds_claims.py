@@ -10,7 +10,7 @@ from itertools import combinations
 import owlrl
 import pytest
 import rdflib
-from rdflib.namespace import OWL, RDF
+from rdflib.namespace import OWL, RDF, RDFS
 
 from kgbench.model import Outcome
 from kgbench.tasks import catalogue
@@ -80,6 +80,21 @@ def test_each_form_of_claims_occurs_with_each_verdict(level):
             chance = Chance(level, form, verdict)
             drawn = claims.draw_claim_of(graph, level, form, verdict, chance=chance, described=16)
             assert drawn.verdict == verdict
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_labels_do_not_tell_which_links_are_left_out(level):
+    """A thing that nothing is said of has a label if it is linked or named in the claim only."""
+    for case in cases(f"{NAME}-opaque-{level}", 30):
+        graph = rdflib.Graph().parse(data=case.data["graph"], format="turtle")
+        claimed = " ".join(case.data["claimTriples"])
+        labels = {str(label) for label in graph.objects(None, RDFS.label)}
+        names = re.findall(r"[A-Z]\w+(?: [A-Z]\w+)+", case.data["claim"])
+        assert names
+        assert labels.issuperset(names)
+        for thing in set(graph.subjects()):
+            alone = set(graph.predicates(thing)) == {RDFS.label} and str(thing).startswith(RESOURCE)
+            assert not alone or f"<{thing}>" in claimed or (None, None, thing) in graph
 
 
 @pytest.mark.slow

@@ -39,27 +39,33 @@ def draw_graph(
     chance: Chance,
     number: int,
     described: Sequence[Instance],
+    *,
     named: Sequence[Instance],
+    hidden: Sequence[Instance] = (),
 ) -> list[str]:
     """Draw a graph about ``number`` things of a world, as lines of N-Triples.
 
-    It is about the things ``described``, some of their neighbours, and others; of the things
-    ``named`` it has only labels and links to them.
+    It is about the things ``described``, some of their neighbours, and others, but not about those
+    ``hidden``. All things in the statements have labels, and so have those ``named``.
     """
     all_instances = [one for kind in graph.model.populated for one in graph.instances[kind]]
     focus = [*described, *chance.some(all_instances, max(0, _FOCUS - len(described)))]
     near = [target for instance in focus for target in _targets(instance)]
     above = [target for instance in near for target in _targets(instance)]
-    others = chance.some(all_instances, number + len(named))
+    others = chance.some(all_instances, number + len(hidden))
     # Leave out some of the neighbours, so that the graph is incomplete.
     chosen = [*focus, *chance.some(near, 3 * len(near) // 4), *above[:2], *others]
-    excluded = {instance.iri for instance in named}
+    excluded = {instance.iri for instance in hidden}
     unique = {one.iri: one for one in chosen if one.iri not in excluded}
     members = chance.shuffled(list(unique.values())[:number])
-    about = {one.iri for one in members}
-    linked = [*named, *(target for one in members for target in _targets(one))]
-    labels = {one.iri: label(one) for one in linked if one.iri not in about}
     statements = [line for one in members for line in _statements(graph, chance, one)]
+    terms = {term for line in statements for term in _atom(line)[::2]}
+    terms |= {f"<{one.iri}>" for one in named}
+    targets = (target for one in members for target in _targets(one))
+    # Labels of other targets would tell that links to them were left out.
+    labels = {
+        one.iri: label(one) for one in (*members, *targets, *named) if f"<{one.iri}>" in terms
+    }
     return [*_axioms(graph, chance), *statements, *labels.values()]
 
 
@@ -108,11 +114,11 @@ def _targets(instance: Instance) -> list[Instance]:
 
 
 def _statements(graph: Graph, chance: Chance, instance: Instance) -> Iterator[str]:
-    """Yield the triples about a thing, without some of them."""
+    """Yield the triples about a thing, without its label and some others."""
     parent = graph.model.kinds[instance.kind].parent
     for line in lines(graph, instance):
         predicate = _atom(line)[1]
-        if predicate == _LABEL or chance.between(1, _STATEMENTS) > 1:
+        if predicate != _LABEL and chance.between(1, _STATEMENTS) > 1:
             if predicate == _TYPE and parent and chance.between(1, _WIDER) == 1:
                 yield f"<{instance.iri}> {_TYPE} <{graph.terms[parent]}> ."
             else:

@@ -54,13 +54,13 @@ class Form(NamedTuple):
 class _Draft(NamedTuple):
     """A claim about ``subject`` and, if its form has a last link, about ``value``.
 
-    ``described`` are things that the graph describes, ``named`` things that it does not describe.
+    ``described`` are things that the graph describes, ``hidden`` things that it does not.
     """
 
     subject: Instance
     value: Instance | None
     described: tuple[Instance, ...]
-    named: tuple[Instance, ...] = ()
+    hidden: tuple[Instance, ...] = ()
 
 
 def draw_claim(world: World, level: int, number: int, described: int) -> Claim:
@@ -87,7 +87,10 @@ def draw_claim_of(
         if draft is None:
             continue
         triples = tuple(_triples(graph, form, draft))
-        shown = draw_graph(graph, chance, described, draft.described, draft.named)
+        things = [draft.subject] if draft.value is None else [draft.subject, draft.value]
+        shown = draw_graph(
+            graph, chance, described, draft.described, named=things, hidden=draft.hidden
+        )
         if verdict_on(triples, shown) == verdict:
             return Claim(_words(form, draft), triples, verdict, tuple(shown))
     raise TaskError(

@@ -71,6 +71,11 @@ class Folder:
         self.changed += 1
         return checksum_and_size
 
+    def has(self, path: str, sha256: str) -> bool:
+        """Return whether there is a file with this checksum at ``path``."""
+        target = self.path / path
+        return target.is_file() and checksum(target)[0] == sha256
+
     def keep(self, files: Mapping[str, str]) -> None:
         """Count files of an earlier publication (SHA-256 by path) as written."""
         self.written.update(files)

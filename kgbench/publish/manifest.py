@@ -69,15 +69,15 @@ class Manifest:
     def keep(self, folder: Folder, name: str, key: str) -> Unit | None:
         """Keep the files of the unit ``name`` and return it, if it is unchanged.
 
-        It is unchanged if it has this ``key`` and the folder has all its files; otherwise the
-        result is ``None``.
+        It is unchanged if it has this ``key`` and all its files have their checksums; otherwise
+        the result is ``None``. Files are read for this, because the checksums are published and
+        signed: a file that was damaged or changed by others is made again.
         """
         unit = self.units.get(name)
         if (
             unit is None
             or unit.key != key
-            or not all(unit.files.values())
-            or not all((folder.path / path).is_file() for path in unit.files)
+            or not all(folder.has(path, sha256) for path, sha256 in unit.files.items())
         ):
             return None
         folder.keep(unit.files)

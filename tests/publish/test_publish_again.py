@@ -177,6 +177,21 @@ def test_files_that_were_lost_come_back(growing):
     assert {path: after[path] for path in before} == before
 
 
+def test_changed_files_are_made_again(growing):
+    """Files of unchanged runs and pages that were damaged or changed by others are repaired."""
+    place, out = growing
+    publish(place, out)
+    before = _age(out)
+    spoilt = [
+        next(out.glob(pattern))
+        for pattern in ("run/*/*/*/index.html", "data/run-*.nq.zst", "model/*/index.html")
+    ]
+    for path in spoilt:
+        path.write_bytes(path.read_bytes()[:-1] + b"~")
+    publish(place, out)
+    assert [path for path in spoilt if path.read_bytes() != before[path.relative_to(out)]] == []
+
+
 @pytest.mark.slow
 def test_processes_make_the_same(growing, tmp_path, monkeypatch):
     """Two processes write the same bytes as one."""

@@ -181,6 +181,18 @@ def test_publishing_again_changes_nothing(recorded, signed, keyed, quick):
     assert {p: p.read_bytes() for p in signed.rglob("*.jsonld")} == before
 
 
+def test_a_changed_claim_is_not_signed(recorded, copy, keyed, quick):
+    """A claim that others changed in the folder is made again before it is signed."""
+    path = next(copy.glob("claims/*/*.ttl"))
+    text = path.read_text()
+    path.write_text(text.replace('"1.0"', '"0.9"'))
+    assert path.read_text() != text
+    publish(recorded, copy, signer=Signer.read(keyed / "k", copy))
+
+    assert path.read_text() == text
+    assert faults(copy, key(keyed)) == []
+
+
 def test_a_key_that_follows_signs_for_readers_of_both(recorded, copy, keyed, quick):
     """After a rotation the old key is still trusted; a revocation is reported."""
     command("keys", "new", keyed / "last", "--after", keyed / "next")

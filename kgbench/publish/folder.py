@@ -101,7 +101,7 @@ class Folder:
         paths: set[str] = set()
         for path in self.state.glob("journal-*"):
             lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
-            paths.update(line for line in lines if _is_inside(line))
+            paths.update(line for line in lines if is_inside(line))
         return paths
 
     def finish(self) -> None:
@@ -188,7 +188,7 @@ def same(path: Path, other: Path) -> bool:
     return True
 
 
-def _is_inside(path: str) -> bool:
-    """Return whether a journalled path lies in the folder; the journal is not trusted."""
+def is_inside(path: str) -> bool:
+    """Return whether a path lies in the folder; paths in the state folder are not trusted."""
     parts = PurePosixPath(path).parts
     return bool(parts) and not path.startswith("/") and ".." not in parts and os.sep == "/"

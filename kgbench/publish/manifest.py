@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from kgbench.errors import PublicationRefused
-from kgbench.publish.folder import Folder
+from kgbench.publish.folder import Folder, is_inside
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,9 +152,12 @@ def _lines(files: Mapping[str, str]) -> str:
 
 def _files(folder: Path, name: str) -> Iterator[tuple[str, str]]:
     for line in (folder / f"files-{name}.txt").read_text(encoding="utf-8").splitlines():
-        sha256, separator, path = line.partition("  ")
         # Early publications listed paths without checksums; such files count as changed.
-        yield (path, sha256) if separator else (line, "")
+        sha256, separator, rest = line.partition("  ")
+        path = rest if separator else line
+        if not is_inside(path):  # obsolete files are removed, so a list from others could harm
+            raise ValueError(f"files-{name}.txt names {path}, which is outside the folder")
+        yield path, sha256 if separator else ""
 
 
 def _replace(path: Path, text: str) -> None:

@@ -44,6 +44,18 @@ def test_a_manifest_is_read_as_written(tmp_path):
     assert manifest.read(tmp_path).base == WHOLE["base"]
 
 
+@pytest.mark.parametrize("path", ["../mine.txt", "/etc/hosts", "run/../../mine.txt"])
+@pytest.mark.parametrize("line", ["{}", "0" * 64 + "  {}"])
+def test_files_outside_the_folder_are_not_ours(tmp_path, path, line):
+    """A manifest that lists files outside the folder, which would be removed, is refused."""
+    unit = {"key": "", "dumps": [], "facts": {}}
+    (tmp_path / "manifest.json").write_text(json.dumps({**WHOLE, "units": {"a": unit}}))
+    (tmp_path / "files-a.txt").write_text(f"{line.format(path)}\n")
+
+    with pytest.raises(PublicationRefused, match=f"names {path}, which is outside the folder"):
+        manifest.read(tmp_path)
+
+
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04 no archive", b"x" * 300])
 def test_a_damaged_archive_is_unreadable(tmp_path, content):
     """A damaged archive raises Unreadable, which the check reports."""

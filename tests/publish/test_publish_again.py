@@ -224,6 +224,8 @@ def test_iris_that_are_no_paths(tmp_path):
     """Resources with IRIs that are no valid paths in the folder are written elsewhere."""
     label = ox.NamedNode("http://www.w3.org/2000/01/rdf-schema#label")
     names = ("../../escape", "run/../../x", "a?b=c", "model/" + "x" * 300, "data/all", "m/a.ttl/b")
+    names += ("model/%0A", "model/a%E2%80%A8b", "model/a%C2%85b", "model/%E2%80%AEx")
+    names += ("model/%FF", "model/%FE")  # different bytes that are not UTF-8
     subjects = [ox.NamedNode(f"https://w3id.org/kgbench/{name}") for name in names]
     extra = [
         ox.Quad(s, label, ox.Literal("a thing"), ox.NamedNode(f"{stores.BASE}graph/catalogue"))
@@ -236,6 +238,8 @@ def test_iris_that_are_no_paths(tmp_path):
     assert {p.name for p in (tmp_path / "deep").iterdir()} == {"site"}
     pages = list((out / "thing").glob("*/index.html"))
     assert len(pages) >= len(names)
+    listed = (out / "SHA256SUMS").read_text(encoding="utf-8").splitlines()
+    assert all((out / line[66:]).is_file() for line in listed)
 
 
 def test_an_interruption_ends_all_processes(growing, monkeypatch):

@@ -64,6 +64,16 @@ def told(report: Report, constraint: str) -> list[tuple[str, str]]:
     return [(one.file, one.message) for one in report.faults if one.constraint == constraint]
 
 
+def test_files_of_a_relative_folder_are_named_whole(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Faults name files by their paths within the folder, wherever the command is started."""
+    monkeypatch.chdir(folder.parent)
+    (folder / CATALOG).write_text(f"{CATALOGUE}<{BASE}{DATA}> <{DCAT.byteSize}> 7 .")
+    files = {file for file, _ in told(check(Path("site"), names=NAMES), "distribution-size")}
+    assert files == {DATA}
+
+
 def test_embedded_metadata_that_cannot_be_read(folder: Path) -> None:
     """Broken or deeply nested JSON-LD is reported, and the data set beside it is checked."""
     messages = [said for _, said in told(check(folder, names=NAMES), "fsf-f4-01m")]

@@ -7,6 +7,7 @@ import hashlib
 import json
 import re
 import shutil
+from datetime import UTC, datetime
 
 import pyoxigraph as ox
 import pytest
@@ -170,6 +171,21 @@ def test_broken_signatures_are_told_in_words(copy, keyed, name, content):
     (copy / name).write_text(content)
 
     assert [file for file, _ in faults(copy, key(keyed))] == [name]
+
+
+def test_two_signed_checksums_are_a_fault(copy, keyed):
+    """A signed document that states two checksums of the same list is a fault."""
+    path = copy / "signature.jsonld"
+    content = proofs.read(path.read_bytes())
+    method = content.pop("proof")["verificationMethod"]
+    content["parts"].append({"id": f"{BASE}SHA256SUMS", "sha256": "0" * 64})
+    signing_key = SigningKey.read(keyed / "k")
+    path.write_text(
+        proofs.serialise(proofs.secure(content, signing_key, method, datetime.now(UTC)))
+    )
+    [(file, message)] = faults(copy, key(keyed))
+    assert file == "signature.jsonld"
+    assert "several values" in message
 
 
 def test_publishing_again_changes_nothing(recorded, signed, keyed, quick):

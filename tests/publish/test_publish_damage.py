@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 import zipfile
 
 import pytest
+import zstandard
 
 from kgbench.errors import PublicationRefused
 from kgbench.publish import manifest
@@ -77,3 +79,22 @@ def test_an_empty_archive_is_unreadable(tmp_path):
         file_reading.opened(path, "secret"),
     ):
         pass
+
+
+def test_a_small_file_does_not_fill_the_memory(tmp_path):
+    """A compression bomb is unpacked piece by piece."""
+    path = tmp_path / "all.nq.zst"
+    million = b" " * (1 << 20)
+    with path.open("wb") as file, zstandard.ZstdCompressor().stream_writer(file) as out:
+        for _ in range(512):
+            out.write(million)
+    assert path.stat().st_size < 1 << 16
+    with file_reading.opened(path, None) as content:
+        tracemalloc.start()
+        content.read(1)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert (
+            sum(len(piece) for piece in iter(lambda: content.read(1 << 20), b"")) == (1 << 29) - 1
+        )
+    assert peak < 300 << 20

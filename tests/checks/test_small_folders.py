@@ -74,6 +74,14 @@ def test_files_of_a_relative_folder_are_named_whole(
     assert files == {DATA}
 
 
+def test_a_term_too_long_for_the_parser_is_unreadable(folder: Path) -> None:
+    """A text of more than 16 MiB, at which the parser gives up, is reported with its file."""
+    (folder / DATA).write_text(f'<urn:a> <urn:b> "{" " * (17 << 20)}" .\n')
+    [(file, message)] = told(check(folder / DATA, names=NAMES), "readable")
+    assert file == "other.nq"
+    assert "buffer maximal size" in message
+
+
 def test_embedded_metadata_that_cannot_be_read(folder: Path) -> None:
     """Broken or deeply nested JSON-LD is reported, and the data set beside it is checked."""
     messages = [said for _, said in told(check(folder, names=NAMES), "fsf-f4-01m")]

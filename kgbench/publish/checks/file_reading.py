@@ -32,7 +32,8 @@ FORMATS = {
 _CHUNK = 1 << 20
 _PACKED = 4 << 10  # bytes unpacked at once: a byte may give 32 kB
 _FEW_TERMS = 100  # levels of nesting that fit any stack
-_DAMAGED = (OSError, EOFError, ValueError, SyntaxError, zlib.error)
+# pyoxigraph raises MemoryError for a term of more than 16 MiB.
+_DAMAGED = (OSError, EOFError, ValueError, SyntaxError, MemoryError, zlib.error)
 _LIBRARIES = ("zstandard", "zlib", "_lzma", "pyzipper")  # their errors have no common base class
 
 

@@ -30,6 +30,7 @@ FAMILIES = (
     *("-eyJ", ".eyJ", "eyJaaaaaaaaaa.", "Bearer ", "bearer a", "authorization", "authorization: "),
     *("api-key=\n", "api_key=", "&key=", "token=", "%", "%2", "%41", "%25", "\\u0041", "\\u005c"),
     *("&amp;", "&#38;", "AKIA", "ghp_", "-----BEGIN ", "0a", "QUFB", "QUFB\n", "\u00e9", "\ud800"),
+    *("%2F", "%2Fa", "%252F", "a%3A%5C", "~a", "~a."),
 )
 CODE = """
 import resource, sys

@@ -25,6 +25,7 @@ from kgbench.vocab import DCAT, DCTERMS, KGB
 
 _LINE: Final = re.compile(r"([0-9a-f]{64}) [ *](.+)", re.ASCII)
 _PART: Final = re.compile(r"data/(?!all\.)[A-Za-z0-9._-]+\.nq(\.zst|\.gz|\.zip)?")
+_MOST_DIGITS: Final = 9
 _LARGEST_SUMS: Final = 64 << 20  # bytes of SHA256SUMS
 
 
@@ -83,7 +84,7 @@ def verified_offer(
     signer = proofs.claimed_proof(document).method.partition("#")[2]
     subject = f"{base}{SIGNATURE}"
     sums = stated.one(f"{base}{SUMS}", KGB.fileDigest) or ""
-    version = int(stated.one(subject, DCAT.version) or 0)
+    version = _number(stated.one(subject, DCAT.version))
     if known is not None and version < known.version:
         raise ImportRefused(
             f"it has version {version}, but version {known.version} was harvested before"
@@ -115,6 +116,12 @@ def _base(document: Document) -> str:
     if not isinstance(subject, str) or not subject.endswith(f"/{SIGNATURE}"):
         raise SignatureError("the signature is not for a publication")
     return checked_base(subject.removesuffix(SIGNATURE))
+
+
+def _number(version: str | None) -> int:
+    if version is None or len(version) > _MOST_DIGITS or not version.isdecimal():
+        raise SignatureError(f"its signature states no usable version: '{(version or '')[:40]}'")
+    return int(version)
 
 
 def _refuse_restored_keys(known: HarvestedSource | None, history: KeyHistory) -> None:

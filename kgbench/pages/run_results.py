@@ -97,7 +97,12 @@ def presented(
         "board": leaderboard_ and leaderboard_._replace(queries=queries[BOARD]),
         "heat": heat and heat._replace(queries=queries[TASKS]),
         "outcomes": sorted(
-            (display.get(model, model), sum(counts.values()), Counter(counts).most_common())
+            # A check makes pages again from other rows, so equal counts need an order of their own.
+            (
+                display.get(model, model),
+                sum(counts.values()),
+                sorted(counts.items(), key=lambda item: (-item[1], item[0])),
+            )
             for model, counts in results.answers.items()
         ),
         "worst": [

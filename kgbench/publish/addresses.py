@@ -61,7 +61,8 @@ OWN = (
 )
 _FOREIGN = re.compile("thing/[0-9a-f]{24}")
 _SUFFIXES = (".html", ".ttl", ".jsonld", ".nt")
-_SEGMENT = re.compile(r"[^\x00-\x1f\x7f\\?*:|\"<>]{1,200}")
+# U+FFFD replaces bytes that are not UTF-8, so different IRIs would get the same path.
+_SEGMENT = re.compile(r"[^\\?*:|\"<>\uFFFD]{1,200}")
 _LONGEST_NAME = 200  # bytes; file systems take 255, suffixes included
 _SAFE = "!$&'()*+,;=~-._@"
 
@@ -192,6 +193,7 @@ def _path(rest: str) -> str | None:
         return None
     safe = all(
         _SEGMENT.fullmatch(part)
+        and part.isprintable()  # a line separator would end the line of a file in SHA256SUMS
         and part[0] != "."
         and "/" not in part
         and len(part.encode("utf-8", "surrogatepass")) <= _LONGEST_NAME

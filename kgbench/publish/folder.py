@@ -71,6 +71,11 @@ class Folder:
         self.changed += 1
         return checksum_and_size
 
+    def has(self, path: str, sha256: str) -> bool:
+        """Return whether there is a file with this checksum at ``path``."""
+        target = self.path / path
+        return target.is_file() and checksum(target)[0] == sha256
+
     def keep(self, files: Mapping[str, str]) -> None:
         """Count files of an earlier publication (SHA-256 by path) as written."""
         self.written.update(files)
@@ -96,7 +101,7 @@ class Folder:
         paths: set[str] = set()
         for path in self.state.glob("journal-*"):
             lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
-            paths.update(line for line in lines if _is_inside(line))
+            paths.update(line for line in lines if is_inside(line))
         return paths
 
     def finish(self) -> None:
@@ -183,7 +188,7 @@ def same(path: Path, other: Path) -> bool:
     return True
 
 
-def _is_inside(path: str) -> bool:
-    """Return whether a journalled path lies in the folder; the journal is not trusted."""
+def is_inside(path: str) -> bool:
+    """Return whether a path lies in the folder; paths in the state folder are not trusted."""
     parts = PurePosixPath(path).parts
     return bool(parts) and not path.startswith("/") and ".." not in parts and os.sep == "/"

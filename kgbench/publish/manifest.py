@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from kgbench.errors import PublicationRefused
-from kgbench.publish.folder import Folder
+from kgbench.publish.folder import Folder, is_inside
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,15 +69,15 @@ class Manifest:
     def keep(self, folder: Folder, name: str, key: str) -> Unit | None:
         """Keep the files of the unit ``name`` and return it, if it is unchanged.
 
-        It is unchanged if it has this ``key`` and the folder has all its files; otherwise the
-        result is ``None``.
+        It is unchanged if it has this ``key`` and all its files have their checksums; otherwise
+        the result is ``None``. Files are read for this, because the checksums are published and
+        signed: a file that was damaged or changed by others is made again.
         """
         unit = self.units.get(name)
         if (
             unit is None
             or unit.key != key
-            or not all(unit.files.values())
-            or not all((folder.path / path).is_file() for path in unit.files)
+            or not all(folder.has(path, sha256) for path, sha256 in unit.files.items())
         ):
             return None
         folder.keep(unit.files)
@@ -152,9 +152,12 @@ def _lines(files: Mapping[str, str]) -> str:
 
 def _files(folder: Path, name: str) -> Iterator[tuple[str, str]]:
     for line in (folder / f"files-{name}.txt").read_text(encoding="utf-8").splitlines():
-        sha256, separator, path = line.partition("  ")
         # Early publications listed paths without checksums; such files count as changed.
-        yield (path, sha256) if separator else (line, "")
+        sha256, separator, rest = line.partition("  ")
+        path = rest if separator else line
+        if not is_inside(path):  # obsolete files are removed, so a list from others could harm
+            raise ValueError(f"files-{name}.txt names {path}, which is outside the folder")
+        yield path, sha256 if separator else ""
 
 
 def _replace(path: Path, text: str) -> None:

@@ -260,7 +260,7 @@ class QuadRedactor:
         """Return whether an IRI names a local file or a server that is not public, or has a key."""
         if iri.startswith(self._always_public):
             return False
-        if "?" in iri and self._rules.scrubber.has_key(iri):  # as in the query of an endpoint
+        if self._rules.scrubber.has_key(iri):  # as in the query of an endpoint
             return True
         return not is_public(iri) if predicate == _CASE_ENDPOINT else is_private(iri)
 

@@ -95,19 +95,27 @@ _PRIVATE_NAME = re.compile(
 )
 # A path may follow an encoded sign, such as the space in ``mcp=python%20/home/ann/server.py``.
 _PATH_START = r"(?:(?<![\w/.<])|(?<=%[0-9A-Fa-f]{2}))"
+_ENCODED_SLASH = r"%(?:25){0,3}2[Ff]"
 _PATH = re.compile(
     rf"{_PATH_START}(?:~|\.\.?)?/(?!v\d\w*+/|api/)(?:[\w.@+~%-]++/)++[\w.@+~%-]*"
     rf"|{_PATH_START}/(?:home|root|Users|tmp|mnt|srv|opt|var)\b[\w.@+~%/-]*"
+    r"|(?<![\w/.<~])~[A-Za-z_][\w.-]*+/[\w.@+~%/-]*"
+    rf"|{_PATH_START}(?:~|\.\.?)?{_ENCODED_SLASH}(?!v\d\w*+%|api%)"
+    rf"(?:[\w.@+~-]|%(?!(?:25){{0,3}}2[Ff]))++{_ENCODED_SLASH}[\w.@+~%-]*"
     r"|\b[A-Za-z]:\\+[^\s\"'<>|]+|\\\\\\?\\?[\w.-]++\\+[^\s\"'<>|]+"
+    r"|\b[A-Za-z]%(?:25){0,3}3[Aa]%(?:25){0,3}5[Cc][\w.@+~%-]*"
 )
 #: What is replaced, with the folded signs of which it contains one (finding these is quicker).
 _MARKED = (
     (("@",), _MAIL, "[address]"),
-    (("/", "\\"), _PATH, "[path]"),
+    (("/", "\\", "%"), _PATH, "[path]"),
     ((".", "localhost"), _PRIVATE_NAME, "[host]"),
     ((".", ":"), _ADDRESS, "[address]"),
 )
-_HOMES = re.compile(r"(?:/home/|/Users/|[A-Za-z]:\\+Users\\+)([\w.@+-]+)")
+_HOMES = re.compile(
+    rf"(?:/(?:home|Users)/|{_ENCODED_SLASH}(?:home|Users){_ENCODED_SLASH}|[A-Za-z]:\\+Users\\+)"
+    r"([\w.@+-]+)"
+)
 _PLAIN = re.compile(r"(?!.*localhost)[\w ,;=+()-]*")  # nothing that could be an address
 _COMMON = frozenset(
     (
@@ -194,13 +202,21 @@ class Scrubber:
             return {self.text(key): self.json(item, key) for key, item in value.items()}
         return value
 
-    def has_key(self, text: str) -> bool:
-        """Return whether a text contains one of the secrets, or what looks like a key."""
-        return self.tells(text) or key_patterns.hide_keys(text, KEY) != text
+    def has_key(self, iri: str) -> bool:
+        """Return whether an IRI contains one of the secrets, or what looks like a key."""
+        return key_in_address(iri) is not None or self.tells(iri)
 
     def tells(self, text: str) -> bool:
         """Return whether a text of a model contains one of the secrets."""
         return self.secrets.tells(text)
+
+
+def key_in_address(iri: str) -> str | None:
+    """Return the key in ``iri``: certain ones anywhere, in a query also by names of parameters."""
+    key = next(key_patterns.published_keys(iri), None)
+    if key is None and "?" in iri and key_patterns.hide_keys(iri, KEY) != iri:
+        return iri
+    return key
 
 
 def is_public(iri: str) -> bool:

@@ -167,17 +167,18 @@ class Statements:
 
 
 def parse_time(text: object) -> datetime:
-    """Parse a time with its zone.
+    """Parse a time with its zone; return it in UTC.
 
     Raises :class:`~kgbench.errors.SignatureError` for anything else.
     """
     try:
         parsed = datetime.fromisoformat(str(text))
-    except ValueError:
-        parsed = None
-    if parsed is None or parsed.tzinfo is None:
+        moment = None if parsed.tzinfo is None else parsed.astimezone(UTC)
+    except (ValueError, OverflowError):  # near the years 1 and 9999 other zones have no such time
+        moment = None
+    if moment is None:
         raise SignatureError(f"the time '{str(text)[:40]}' in a signed document cannot be read")
-    return parsed
+    return moment
 
 
 def _signed_bytes(unsigned: Document, proof_options: Mapping[str, Any]) -> bytes:

@@ -64,6 +64,24 @@ def told(report: Report, constraint: str) -> list[tuple[str, str]]:
     return [(one.file, one.message) for one in report.faults if one.constraint == constraint]
 
 
+def test_files_of_a_relative_folder_are_named_whole(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Faults name files by their paths within the folder, wherever the command is started."""
+    monkeypatch.chdir(folder.parent)
+    (folder / CATALOG).write_text(f"{CATALOGUE}<{BASE}{DATA}> <{DCAT.byteSize}> 7 .")
+    files = {file for file, _ in told(check(Path("site"), names=NAMES), "distribution-size")}
+    assert files == {DATA}
+
+
+def test_a_term_too_long_for_the_parser_is_unreadable(folder: Path) -> None:
+    """A text of more than 16 MiB, at which the parser gives up, is reported with its file."""
+    (folder / DATA).write_text(f'<urn:a> <urn:b> "{" " * (17 << 20)}" .\n')
+    [(file, message)] = told(check(folder / DATA, names=NAMES), "readable")
+    assert file == "other.nq"
+    assert "buffer maximal size" in message
+
+
 def test_embedded_metadata_that_cannot_be_read(folder: Path) -> None:
     """Broken or deeply nested JSON-LD is reported, and the data set beside it is checked."""
     messages = [said for _, said in told(check(folder, names=NAMES), "fsf-f4-01m")]

@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from kgbench.errors import ResourceError
 from kgbench.publish.checks import Report, check
+from kgbench.publish.checks.report import Entry, Fault
 from tests.checks.conftest import a_sixth
 from tests.checks.published_folder import NAMES, SUMS, VEIL, Copy
 
@@ -164,3 +166,31 @@ def test_planted_fault_is_found(name: str, copy: Copy) -> None:
         copy.write(SUMS, (copy.whole / SUMS).read_text(), counted=False)
     assert said
     assert any(words in one for one in said), said
+
+
+@pytest.mark.slow
+def test_values_that_no_code_expects_are_reported(copy: Copy) -> None:
+    """Values of other types end one check with a fault, and all others are made."""
+    packed(RUN, b'#round> "0"', b'#round> "0.7"')(copy)
+    report = check(copy.path, names=NAMES)
+    [fault] = [one for one in report.faults if one.constraint == "recomputed"]
+    assert fault.message == (
+        "The documents cannot be made from the dumps: ValueError: "
+        "invalid literal for int() with base 10: '0.7'."
+    )
+    assert "links" in {entry.name for entry in report.entries}
+
+
+def test_a_check_that_ends_early_is_a_fault() -> None:
+    """Faults before an unexpected error are kept; errors of kgbench pass."""
+
+    def faults(error: Exception) -> Iterator[Fault]:
+        yield Fault("early", "", "a.nq", "It is wrong.", "Correct it.")
+        raise error
+
+    entry = Entry("terms", "terms are declared")
+    entry.add(faults(AttributeError("a triple has no value")))
+    assert [fault.constraint for fault in entry.faults] == ["early", "incomplete"]
+    assert "AttributeError: a triple has no value" in entry.faults[1].message
+    with pytest.raises(ResourceError):
+        entry.add(faults(ResourceError("the shapes cannot be read")))

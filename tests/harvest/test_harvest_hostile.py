@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 
 from kgbench.analysis.declarations import score_set
@@ -10,6 +12,8 @@ from kgbench.errors import ImportRefused, QueryError
 from kgbench.harvest.downloads import Limits, Source
 from kgbench.harvest.harvester import harvest
 from kgbench.harvest.leaderboard import combined_leaderboard
+from kgbench.signing import proofs
+from kgbench.signing.keys import SigningKey
 from tests.harvest.conftest import harvested, tampered
 from tests.publish.conftest import command
 from tests.store.scripted import Scripted, said
@@ -121,3 +125,19 @@ def test_an_unknown_name_is_not_trusted(groups, tmp_path):
 
     with pytest.raises(QueryError, match="no source is called 'x'; there are: ada"):
         combined_leaderboard(tmp_path / "s", score_set("main"), trust=["x"])
+
+
+@pytest.mark.parametrize("version", ["one", "", "-1", "1.5", "\u00b2", "9" * 5_000])
+def test_a_version_that_is_no_number_is_refused(groups, tmp_path, version):
+    """A source that signs any other version is refused, and the next one is harvested."""
+    ada = groups["ada"]
+    path = ada.site / "signature.jsonld"
+    content = proofs.read(path.read_bytes())
+    method = content.pop("proof")["verificationMethod"]
+    content["version"] = version
+    signed = proofs.secure(content, SigningKey.read(ada.key), method, datetime.now(UTC))
+    path.write_text(proofs.serialise(signed))
+    first, second = harvested([ada.site, groups["bob"].site], tmp_path / "sources")
+
+    assert f"states no usable version: '{version[:40]}'" in first.refused
+    assert second.refused is None

@@ -177,6 +177,21 @@ def test_files_that_were_lost_come_back(growing):
     assert {path: after[path] for path in before} == before
 
 
+def test_changed_files_are_made_again(growing):
+    """Files of unchanged runs and pages that were damaged or changed by others are repaired."""
+    place, out = growing
+    publish(place, out)
+    before = _age(out)
+    spoilt = [
+        next(out.glob(pattern))
+        for pattern in ("run/*/*/*/index.html", "data/run-*.nq.zst", "model/*/index.html")
+    ]
+    for path in spoilt:
+        path.write_bytes(path.read_bytes()[:-1] + b"~")
+    publish(place, out)
+    assert [path for path in spoilt if path.read_bytes() != before[path.relative_to(out)]] == []
+
+
 @pytest.mark.slow
 def test_processes_make_the_same(growing, tmp_path, monkeypatch):
     """Two processes write the same bytes as one."""
@@ -209,6 +224,8 @@ def test_iris_that_are_no_paths(tmp_path):
     """Resources with IRIs that are no valid paths in the folder are written elsewhere."""
     label = ox.NamedNode("http://www.w3.org/2000/01/rdf-schema#label")
     names = ("../../escape", "run/../../x", "a?b=c", "model/" + "x" * 300, "data/all", "m/a.ttl/b")
+    names += ("model/%0A", "model/a%E2%80%A8b", "model/a%C2%85b", "model/%E2%80%AEx")
+    names += ("model/%FF", "model/%FE")  # different bytes that are not UTF-8
     subjects = [ox.NamedNode(f"https://w3id.org/kgbench/{name}") for name in names]
     extra = [
         ox.Quad(s, label, ox.Literal("a thing"), ox.NamedNode(f"{stores.BASE}graph/catalogue"))
@@ -221,6 +238,8 @@ def test_iris_that_are_no_paths(tmp_path):
     assert {p.name for p in (tmp_path / "deep").iterdir()} == {"site"}
     pages = list((out / "thing").glob("*/index.html"))
     assert len(pages) >= len(names)
+    listed = (out / "SHA256SUMS").read_text(encoding="utf-8").splitlines()
+    assert all((out / line[66:]).is_file() for line in listed)
 
 
 def test_an_interruption_ends_all_processes(growing, monkeypatch):

@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 import zipfile
 
 import pytest
+import zstandard
 
 from kgbench.errors import PublicationRefused
 from kgbench.publish import manifest
@@ -44,6 +46,18 @@ def test_a_manifest_is_read_as_written(tmp_path):
     assert manifest.read(tmp_path).base == WHOLE["base"]
 
 
+@pytest.mark.parametrize("path", ["../mine.txt", "/etc/hosts", "run/../../mine.txt"])
+@pytest.mark.parametrize("line", ["{}", "0" * 64 + "  {}"])
+def test_files_outside_the_folder_are_not_ours(tmp_path, path, line):
+    """A manifest that lists files outside the folder, which would be removed, is refused."""
+    unit = {"key": "", "dumps": [], "facts": {}}
+    (tmp_path / "manifest.json").write_text(json.dumps({**WHOLE, "units": {"a": unit}}))
+    (tmp_path / "files-a.txt").write_text(f"{line.format(path)}\n")
+
+    with pytest.raises(PublicationRefused, match=f"names {path}, which is outside the folder"):
+        manifest.read(tmp_path)
+
+
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04 no archive", b"x" * 300])
 def test_a_damaged_archive_is_unreadable(tmp_path, content):
     """A damaged archive raises Unreadable, which the check reports."""
@@ -65,3 +79,22 @@ def test_an_empty_archive_is_unreadable(tmp_path):
         file_reading.opened(path, "secret"),
     ):
         pass
+
+
+def test_a_small_file_does_not_fill_the_memory(tmp_path):
+    """A compression bomb is unpacked piece by piece."""
+    path = tmp_path / "all.nq.zst"
+    million = b" " * (1 << 20)
+    with path.open("wb") as file, zstandard.ZstdCompressor().stream_writer(file) as out:
+        for _ in range(512):
+            out.write(million)
+    assert path.stat().st_size < 1 << 16
+    with file_reading.opened(path, None) as content:
+        tracemalloc.start()
+        content.read(1)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert (
+            sum(len(piece) for piece in iter(lambda: content.read(1 << 20), b"")) == (1 << 29) - 1
+        )
+    assert peak < 300 << 20

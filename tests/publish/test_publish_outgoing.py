@@ -46,10 +46,11 @@ def test_origins_that_were_imported_are_named_as_now() -> None:
 
 
 def test_addresses_with_keys_are_left_out() -> None:
-    """A statement whose object is an address with a key in its query is not published."""
+    """A statement whose object is an address with a key is not published."""
     public = ox.NamedNode("https://query.wikidata.org/sparql?format=json")
     secret = ox.NamedNode(f"{public.value}&token=0123456789abcdef0123")
-    said = [(KGB.caseEndpoint, public), (KGB.caseEndpoint, secret)]
+    inside = ox.NamedNode(f"https://query.wikidata.org/sk-proj-{'Ab3' * 10}/sparql")
+    said = [(KGB.caseEndpoint, node) for node in (public, secret, inside)]
     found = published("case/1", (RDF.type, ox.NamedNode(KGB.Case)), *said)
     assert {t.object for t in found if t.predicate.value == KGB.caseEndpoint} == {public}
 

@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from html import unescape
 
 import pytest
 
 from kgbench import __version__
-from kgbench.pages import runs, snapshot, things
+from kgbench.pages import run_results, runs, snapshot, things
 from kgbench.vocab import BASE as STORE
 from kgbench.vocab import KGB
 from tests.publish.conftest import BASE, publish
@@ -134,3 +135,20 @@ def test_tokens_that_nobody_counted_are_not_said_to_be_none(run):
     assert all(one["answers_without_counts"] for _, one in served["spent"]["models"])
     table = page.partition('aria-label="Tokens and cost"')[2].partition("</table>")[0]
     assert table.count("\N{EN DASH}</td>") == 3 * len(served["spent"]["models"])
+
+
+def test_outcomes_with_equal_counts_are_ordered(recorded, monkeypatch):
+    """The order of outcomes does not depend on that of the rows, so that a check repeats it."""
+    view = snapshot.open_newest(recorded / "snapshots", STORE)
+    monkeypatch.setattr(run_results, "_spent", lambda *_: {})
+
+    def outcomes(counts):
+        results = run_results.RunResults({}, answers={"m": counts})
+        return run_results.presented(results, view, "s", defaultdict(list))["outcomes"]
+
+    one, other = (
+        {"scored": 1, "truncated": 2, "empty": 2},
+        {"empty": 2, "truncated": 2, "scored": 1},
+    )
+    assert outcomes(one) == [("m", 5, [("empty", 2), ("truncated", 2), ("scored", 1)])]
+    assert outcomes(other) == outcomes(one)

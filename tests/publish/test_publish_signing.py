@@ -7,6 +7,7 @@ import hashlib
 import json
 import re
 import shutil
+from datetime import UTC, datetime
 
 import pyoxigraph as ox
 import pytest
@@ -172,6 +173,21 @@ def test_broken_signatures_are_told_in_words(copy, keyed, name, content):
     assert [file for file, _ in faults(copy, key(keyed))] == [name]
 
 
+def test_two_signed_checksums_are_a_fault(copy, keyed):
+    """A signed document that states two checksums of the same list is a fault."""
+    path = copy / "signature.jsonld"
+    content = proofs.read(path.read_bytes())
+    method = content.pop("proof")["verificationMethod"]
+    content["parts"].append({"id": f"{BASE}SHA256SUMS", "sha256": "0" * 64})
+    signing_key = SigningKey.read(keyed / "k")
+    path.write_text(
+        proofs.serialise(proofs.secure(content, signing_key, method, datetime.now(UTC)))
+    )
+    [(file, message)] = faults(copy, key(keyed))
+    assert file == "signature.jsonld"
+    assert "several values" in message
+
+
 def test_publishing_again_changes_nothing(recorded, signed, keyed, quick):
     """Unchanged documents keep their proofs."""
     before = {p: p.read_bytes() for p in signed.rglob("*.jsonld")}
@@ -179,6 +195,18 @@ def test_publishing_again_changes_nothing(recorded, signed, keyed, quick):
 
     assert report.changed == 0
     assert {p: p.read_bytes() for p in signed.rglob("*.jsonld")} == before
+
+
+def test_a_changed_claim_is_not_signed(recorded, copy, keyed, quick):
+    """A claim that others changed in the folder is made again before it is signed."""
+    path = next(copy.glob("claims/*/*.ttl"))
+    text = path.read_text()
+    path.write_text(text.replace('"1.0"', '"0.9"'))
+    assert path.read_text() != text
+    publish(recorded, copy, signer=Signer.read(keyed / "k", copy))
+
+    assert path.read_text() == text
+    assert faults(copy, key(keyed)) == []
 
 
 def test_a_key_that_follows_signs_for_readers_of_both(recorded, copy, keyed, quick):

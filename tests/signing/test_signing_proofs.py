@@ -246,3 +246,10 @@ def test_a_history_is_kept_beside_its_key(tmp_path):
     (tmp_path / "k.keys").write_text('[{"no": 1}]')
     with pytest.raises(SignatureError, match="restore the file"):
         KeyHistory.read(tmp_path / "k")
+
+
+@pytest.mark.parametrize("text", ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-12:00"])
+def test_times_that_utc_does_not_have_are_refused(text):
+    """A time at the end of the calendar in another zone is refused in words."""
+    with pytest.raises(SignatureError, match="cannot be read"):
+        proofs.parse_time(text)

@@ -30,8 +30,10 @@ FORMATS = {
     ".jsonld": "application/ld+json",
 }
 _CHUNK = 1 << 20
+_PACKED = 4 << 10  # bytes unpacked at once: a byte may give 32 kB
 _FEW_TERMS = 100  # levels of nesting that fit any stack
-_DAMAGED = (OSError, EOFError, ValueError, SyntaxError, zlib.error)
+# pyoxigraph raises MemoryError for a term of more than 16 MiB.
+_DAMAGED = (OSError, EOFError, ValueError, SyntaxError, MemoryError, zlib.error)
 _LIBRARIES = ("zstandard", "zlib", "_lzma", "pyzipper")  # their errors have no common base class
 
 
@@ -111,7 +113,7 @@ class _Zstandard(io.RawIOBase):
     def readinto(self, buffer: Any) -> int:
         while not self._waiting:
             if not self._input:
-                self._input = self._file.read(_CHUNK >> 2)
+                self._input = self._file.read(_PACKED)
             if not self._input:
                 if self._begun:
                     raise EOFError("it is truncated")

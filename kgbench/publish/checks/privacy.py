@@ -16,9 +16,9 @@ import pyoxigraph as ox
 
 from kgbench.publish.checks.publication_files import TEXT_VALUES, PublicationFiles
 from kgbench.publish.checks.report import Fault
-from kgbench.publish.scrubbing import is_private, local_names
+from kgbench.publish.scrubbing import is_private, key_in_address, local_names
 from kgbench.secrets import key_patterns
-from kgbench.vocab import KGB
+from kgbench.vocab import KGB, RDF
 
 
 class _Finder(NamedTuple):
@@ -48,11 +48,21 @@ _PLACES = (
             "/srv/",
             "file:/",
             "\\Users\\",
+            "~",
         ),
         re.compile(
             r"(?:(?<![\w/.])|(?<=%[0-9A-Fa-f]{2}))/(?:home|Users|root|mnt|srv)/[\w.@+-]+"
             r"|\b[A-Za-z]:\\+Users\\+[\w.@+-]+"
             r"|\bfile:///?[\w.~-]"
+            r"|(?<![\w/.<~])~[A-Za-z_][\w.-]*+/"
+        ),
+    ),
+    _Finder(
+        "a local path",
+        ("%2", "%3"),
+        re.compile(
+            r"%(?:25){0,3}2[Ff](?:home|Users|root|mnt|srv)%(?:25){0,3}2[Ff][\w.@+-]+"
+            r"|\b[A-Za-z]%(?:25){0,3}3[Aa]%(?:25){0,3}5CUsers%(?:25){0,3}5C[\w.@+-]+"
         ),
     ),
     _Finder(
@@ -72,6 +82,7 @@ _PLACES = (
     ),
     _Finder("a user", ("@",), re.compile(r"[a-z]://[^\s/@\"<>]{1,200}:[^\s/@\"<>]{1,200}@")),
 )
+_TYPE, _CONFIGURATION = ox.NamedNode(RDF.type), ox.NamedNode(KGB.Configuration)
 _EXEMPT = frozenset((KGB.caseData, KGB.infos, KGB.tableJson))
 _SHORTEST = 4
 _REMEDY = "Remove it from the store or from the publication, and revoke a key that was published."
@@ -97,22 +108,34 @@ def _dumps(published: PublicationFiles, private: tuple[_Finder, ...]) -> Iterato
     for quad in published.quads:
         value: Any = quad.object
         if isinstance(value, ox.NamedNode):
-            iri = value.value
-            if _is_private("/".join(iri.split("/", 3)[:3])):
-                yield from _fault_of_quad(published, quad, "private", "a private address", iri)
+            yield from _address(published, quad, value.value)
             continue
         if not isinstance(value, ox.Literal) or len(value.value) < _SHORTEST:
             continue
         text = value.value
         for key in key_patterns.published_keys(text):
             yield from _fault_of_quad(published, quad, "secret", "a key", key)
-        if quad.predicate.value in TEXT_VALUES or quad.predicate.value in _EXEMPT:
+        if quad.predicate.value in _EXEMPT:
+            continue
+        if quad.predicate.value in TEXT_VALUES and not _is_configuration(published, quad.subject):
             continue
         if value.language or value.datatype.value.endswith(("integer", "double", "dateTime")):
             continue  # texts with a language are declarations
         node = getattr(quad.subject, "value", "")
         for fault in _private(node, "", text, private):
             yield fault._replace(file=published.file_of(quad.subject))
+
+
+def _address(published: PublicationFiles, quad: Any, iri: str) -> Iterator[Fault]:
+    if _is_private("/".join(iri.split("/", 3)[:3])):
+        yield from _fault_of_quad(published, quad, "private", "a private address", iri)
+    if (key := key_in_address(iri)) is not None:
+        yield from _fault_of_quad(published, quad, "secret", "a key", key)
+
+
+def _is_configuration(published: PublicationFiles, node: Any) -> bool:
+    """Return whether ``node`` is a configuration, whose text may name files and servers."""
+    return any(published.quads.quads_for_pattern(node, _TYPE, _CONFIGURATION))
 
 
 def _private(node: str, file: str, text: str, private: tuple[_Finder, ...]) -> Iterator[Fault]:

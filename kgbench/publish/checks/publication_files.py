@@ -183,11 +183,10 @@ def _folder_and_dumps(paths: list[Path]) -> tuple[Path | None, list[Path]]:
             f"{folders[0]} is not a publication: it has none of {', '.join(_MARKS)}; name the "
             "folder that kgbench publish --out wrote"
         )
-    dumps = sorted(
-        p for p in (folders[0] / "data").glob("*.nq*") if file_reading.parts(p)[0] == ".nq"
-    )
+    folder = folders[0].resolve()  # as the paths of IRIs are, so that both have the same start
+    dumps = sorted(p for p in (folder / "data").glob("*.nq*") if file_reading.parts(p)[0] == ".nq")
     parts = [path for path in dumps if not path.name.startswith("all.")]
-    return folders[0], parts or dumps
+    return folder, parts or dumps
 
 
 def suites(published: PublicationFiles, *, protected: bool) -> list[ox.NamedNode]:

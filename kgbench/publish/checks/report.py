@@ -8,7 +8,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
+from kgbench.errors import KgbenchError
+
 KEPT = 100  # faults of one constraint that are reported; further faults are only counted
+_OTHER_FAULTS = "Correct the other faults first; if there are none, report a defect of kgbench."
 
 
 class Verdict(StrEnum):
@@ -49,12 +52,24 @@ class Entry:
     demands: int = 0
 
     def add(self, faults: Iterable[Fault]) -> None:
-        """Add faults; the first ones of each constraint are kept, and all are counted."""
-        for fault in faults:
-            number = self.counts[fault.constraint] = self.counts.get(fault.constraint, 0) + 1
-            self.demands += not fault.advice
-            if number <= KEPT:
-                self.faults.append(fault)
+        """Add faults; the first ones of each constraint are kept, and all are counted.
+
+        A check that cannot be completed is a fault, too.
+        """
+        try:
+            for fault in faults:
+                self._count(fault)
+        except KgbenchError:
+            raise
+        except Exception as error:  # noqa: BLE001 - values of unexpected types may raise anything
+            message = f"The check ended with {type(error).__name__}: {error}."
+            self._count(Fault("incomplete", "", "", message, _OTHER_FAULTS))
+
+    def _count(self, fault: Fault) -> None:
+        number = self.counts[fault.constraint] = self.counts.get(fault.constraint, 0) + 1
+        self.demands += not fault.advice
+        if number <= KEPT:
+            self.faults.append(fault)
 
     @property
     def verdict(self) -> Verdict:

@@ -58,10 +58,10 @@ class Signatures:
             secured = _read(files[SIGNATURE])
             content = signed(secured, history, iri)
             self.signer = proofs.claimed_proof(secured).method.partition("#")[2]
+            yield from self._sealed(Statements(content))
         except SignatureError as error:
             yield Fault("signature", "", name, f"{_sentence(error)}", _TRUST)
             return
-        yield from self._sealed(Statements(content))
         yield from self._claims(history, iri)
         yield from self._advice(history)
 

@@ -5,15 +5,19 @@ from __future__ import annotations
 
 import csv
 import io
+from pathlib import Path
 
 import pytest
 import typer
 from typer.testing import CliRunner
 
+from kgbench.analysis.declared_scores import check_selectors
+from kgbench.analysis.score_selectors import Selector
 from kgbench.cli import analyze, plot
 from kgbench.engine import prices
-from kgbench.errors import KgbenchError, ResourceError
-from tests.analysis_store import owned
+from kgbench.errors import KgbenchError, QueryError, ResourceError
+from kgbench.vocab import KGB, SKOS
+from tests.analysis_store import altered, owned, small
 
 PREFIXES = """@prefix axis: <https://example.org/axis/> .
 @prefix dcterms: <http://purl.org/dc/terms/> .
@@ -171,3 +175,17 @@ def test_price_tables_are_checked(tmp_path, slip):
     file.write_text(PRICES.replace("kgb:cachedPrice", slip), encoding="utf-8")
     with pytest.raises(ResourceError, match=f"{slip}.*(did you mean|known are) kgb:"):
         prices.declared(file)
+
+
+def test_scores_of_which_less_is_better_are_not_combined():
+    """A leaderboard, which takes more for better, refuses an error rate beside other scores."""
+    turned = altered(
+        f"DELETE {{ GRAPH ?g {{ ?m <{KGB.higherIsBetter}> true }} }} "
+        f"INSERT {{ GRAPH ?g {{ ?m <{KGB.higherIsBetter}> false }} }} "
+        f"WHERE {{ GRAPH ?g {{ ?m <{KGB.higherIsBetter}> true ; <{SKOS.notation}> 'f1' }} }}"
+    )
+    selectors = [Selector("Mend-*"), Selector("Pick-turtle", "f1")]
+
+    check_selectors(small(), selectors, Path("own.ttl"))
+    with pytest.raises(QueryError, match=r"own\.ttl: less of 'f1' of Pick-turtle is better"):
+        check_selectors(turned, selectors, Path("own.ttl"))

@@ -52,6 +52,23 @@ def test_faulty_description_is_refused() -> None:
     assert any("kgb:defaultValue" in line for line in found)
 
 
+def test_a_main_metric_of_which_less_is_better_is_refused() -> None:
+    """A main metric cannot be an error rate, because leaderboards rank by main metrics."""
+    (path,) = [path for path in TASKS if path.parent.name == "ClaimCheckWorld"]
+    main, correct = ox.NamedNode(KGB.mainMetric), "correct"
+    spoilt = [
+        quad
+        if quad.predicate != main
+        else ox.Quad(
+            quad.subject, main, ox.NamedNode(quad.object.value.replace(correct, "overclaiming"))
+        )
+        for quad in _triples(path)
+    ]
+    (found,) = with_pyshacl.report(spoilt, "tasks")
+    assert "kgb:mainMetric" in found
+    assert "kgb:higherIsBetter" in found
+
+
 def test_threshold_that_nothing_reaches_is_refused() -> None:
     """A success threshold above the maximum of its metric is refused."""
     (path,) = [path for path in TASKS if path.parent.name == "RdfSyntaxFixList"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks that the tasks and metrics named in a user's own declaration exist."""
+"""Checks that the tasks and metrics named in a user's own declaration exist and can be combined."""
 
 from __future__ import annotations
 
@@ -17,16 +17,18 @@ from kgbench.tasks import catalogue
 
 
 def check_selectors(store: Store, selectors: Iterable[Selector], file: Path | None) -> None:
-    """Refuse selectors of a user's ``file`` that can never select anything.
+    """Refuse selectors of a user's ``file`` that can never select anything, or not to be combined.
 
     A glob must match the label of a task in the store or in the installed task classes, and a
-    metric must be one of these tasks. Shipped declarations (``None``) are not checked, because a
-    store need not have their tasks. Raises :class:`~kgbench.errors.QueryError` with the nearest
-    name.
+    metric must be one of these tasks. More of it must be better, because leaderboards, compasses
+    and preferences combine scores and take more for better. Shipped declarations (``None``) are not
+    checked, because a store need not have their tasks. Raises
+    :class:`~kgbench.errors.QueryError`, for an unknown name with the nearest one.
     """
     if file is None:
         return
     metrics_of_labels = _metrics_of_labels(store)
+    tasks, metrics = fetch.tasks(store), fetch.metrics(store)
     for selector in selectors:
         glob = selector.glob
         matched = [
@@ -44,6 +46,14 @@ def check_selectors(store: Store, selectors: Iterable[Selector], file: Path | No
                 f"{file}: no task that matches '{glob}' has a metric '{name}': "
                 f"{nearest(name, names)}"
             )
+        for score in selector.scores(tasks.values(), metrics.values()):
+            metric = metrics[score.metric]
+            if not metric.higher_is_better:
+                raise QueryError(
+                    f"{file}: less of '{metric.name}' of {tasks[score.task].label} is better, but "
+                    f"more of a combined score is: leave it out, and see it with "
+                    f"`kgbench analyze tasks --metric {metric.name}`"
+                )
 
 
 def without_results(

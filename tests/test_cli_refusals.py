@@ -233,6 +233,7 @@ def test_repeatable_options_and_flags_are_accepted_twice(store):
         (["run", "--model", ""], "selects no model of the configuration"),
         (["dialogues", "--below", "nan"], "below: nan is not a finite number"),
         (["query", "SELECT * { ?s ?p ?o }"], "give - and pipe it to standard input"),
+        (["query", f"SELECT * {{ {'?s ?p ?o . ' * 99} }}"], "give - and pipe it"),
         (["run", "--prices", "none.ttl"], "none.ttl cannot be read: No such file or directory"),
         (
             ["tasks", "encrypt", "none", "--key-file", "none.key"],

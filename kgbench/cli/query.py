@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import io
+import os
 import sys
 from collections import defaultdict
 from collections.abc import Iterable
@@ -85,7 +86,8 @@ def query(
     declared = queries.load(name) if name in queries.names() else None
     if declared is None and arguments:
         raise typer.BadParameter("only declared queries have parameters", param_hint="--param")
-    if declared is None and name != "-" and not Path(name).is_file():
+    # Unlike Path.is_file, this is false for a text that is too long for a name.
+    if declared is None and name != "-" and not os.path.isfile(name):
         if "{" in name:
             raise QueryError(
                 "the text of a query is no argument: name a file that has it, or give - and pipe "

@@ -87,7 +87,7 @@ def query(
     if declared is None and arguments:
         raise typer.BadParameter("only declared queries have parameters", param_hint="--param")
     # Unlike Path.is_file, this is false for a text that is too long for a name.
-    if declared is None and name != "-" and not os.path.isfile(name):
+    if declared is None and name != "-" and not os.path.isfile(name):  # noqa: PTH113
         if "{" in name:
             raise QueryError(
                 "the text of a query is no argument: name a file that has it, or give - and pipe "

@@ -17,7 +17,7 @@ from kgbench.importers.llm_kg_bench import ImportedModel, ImportedRun
 from kgbench.importers.undeclared import descriptions
 from kgbench.model import Dialogue, Evaluation, Json
 from kgbench.rdf import boolean, string
-from kgbench.record import Recorder, case_entry, model_entry, reading, task_entry
+from kgbench.record import Recorder, case_entry, model_entry, task_entry
 from kgbench.record.aggregates import Aggregates
 from kgbench.record.count_graphs import graph_of
 from kgbench.record.run_counts import RunCounts
@@ -159,11 +159,8 @@ def repeated(store: Store, run: str) -> dict[str, int]:
     Dialogues are the same if they have the same digest: those of a result file that was rewritten,
     or of one to which more were appended.
     """
-    of_graph = {info.graph: info.iri for info in reading.runs(store)}
-    (graph,) = (graph for graph, iri in of_graph.items() if iri == run)
-    rows = store.query(fill("repeated-dialogues.rq", graph=graph))
-    counts = {row["other"].value: int(row["count"].value) for row in rows}
-    return {of_graph[other]: number for other, number in counts.items() if other in of_graph}
+    rows = store.query(fill("repeated-dialogues.rq", run=run, catalogue=store.iris.catalogue))
+    return {row["other"].value: int(row["count"].value) for row in rows}
 
 
 def is_registered(store: Store, recorder: Recorder) -> bool:

@@ -12,9 +12,9 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 
-from kgbench import __version__
+from kgbench import __version__, clock
 from kgbench.analysis.cubes import cube_triples, is_cube
 from kgbench.analysis.inference import inference_statements
 from kgbench.analysis.registry import ANALYSES
@@ -131,7 +131,7 @@ def stored_or_computed(
     table = stored_table(store, inputs)
     if table is not None:
         return table, inputs, None
-    started = datetime.now(UTC)
+    started = clock.now()
     return compute(), inputs, started
 
 
@@ -152,7 +152,7 @@ def _activity(
         f"{node} <{KGB.parameters}> {json_literal(dict(inputs.arguments))} .",
         f"{node} <{KGB.tableJson}> {json_literal(table.as_json())} .",
         f"{node} <{PROV.startedAtTime}> {moment(started)} .",
-        f"{node} <{PROV.endedAtTime}> {moment(datetime.now(UTC))} .",
+        f"{node} <{PROV.endedAtTime}> {moment(clock.now())} .",
         f"{node} <{PROV.wasAssociatedWith}> <{software.iri(store.iris)}> .",
         *software.entry(store.iris),
         *inference_statements(analysis, table),

@@ -14,7 +14,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import cache
 from typing import Any
 
@@ -24,6 +24,7 @@ from inspect_ai.dataset import MemoryDataset, Sample
 from inspect_ai.scorer import Score, mean, scorer, stderr
 from inspect_ai.solver import solver
 
+from kgbench import clock
 from kgbench.bridges import inspect_tools
 from kgbench.connectors import tool_protocol
 from kgbench.errors import EvaluationError, TaskError
@@ -97,7 +98,7 @@ def _dialogue() -> Any:
         dialogue_so_far = _dialogue_of(case, [])
         prompt, feedback = state.messages[-1].text, None
         while True:
-            started = datetime.now(UTC)
+            started = clock.now()
             state = await generate(state, tool_calls="none")
             turn = _turn(prompt, feedback, started, state.output)
             dialogue_so_far = replace(dialogue_so_far, turns=(*dialogue_so_far.turns, turn))
@@ -133,7 +134,7 @@ def _scores() -> Any:
         recorded = state.metadata.get(TURNS) or []
         turns = [read_turn(turn, identity.label) for turn in recorded]
         # Other solvers record no turns; then only the last answer is judged.
-        record = _dialogue_of(case, turns or [_turn("", None, datetime.now(UTC), state.output)])
+        record = _dialogue_of(case, turns or [_turn("", None, clock.now(), state.output)])
         verdicts = await _judged(case, record)
         for verdict in verdicts:
             if verdict.outcome is Outcome.EVALUATOR_ERROR:
@@ -191,7 +192,7 @@ def _turn(prompt: str, feedback: str | None, started: datetime, output: Any) -> 
         reasoning=_reasoning(output),
         outcome=STOP_OUTCOMES.get(stop or ""),
     )
-    return Turn(prompt, (Call(started, datetime.now(UTC), reply),), feedback)
+    return Turn(prompt, (Call(started, clock.now(), reply),), feedback)
 
 
 def _reasoning(output: Any) -> str | None:

@@ -13,9 +13,9 @@ import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import NamedTuple, TypeAlias
 
+from kgbench import clock
 from kgbench.connectors.batches import MOST_CHARACTERS, MOST_REQUESTS, Batches, BatchRequest, name
 from kgbench.engine.batch_client import BatchClient, BatchesRefused, BatchNotCreated
 from kgbench.engine.calls import RetryPolicy, outcome
@@ -174,7 +174,7 @@ class BatchChannel:
     def give_up(self) -> None:
         """Stop waiting; submitted batches continue at the provider."""
         self._giving_up.set()
-        nothing = Batch("", self._setup.iri, 0, datetime.now(UTC))
+        nothing = Batch("", self._setup.iri, 0, clock.now())
         for waiting in (*self._gathered, *(w for ws in self._submitted.values() for w in ws)):
             self._resume(waiting, CallAbandoned(), nothing)
         self._gathered.clear()
@@ -260,7 +260,7 @@ class BatchChannel:
             waiting = self._next_requests()
             number = new_id()
             iri = self._run.recorder.iris.mint("batch", run=self._run.recorder.run_id, batch=number)
-            batch = Batch(iri, self._setup.iri, len(waiting), datetime.now(UTC))
+            batch = Batch(iri, self._setup.iri, len(waiting), clock.now())
             requests = [BatchRequest(name(batch.token, item.key), item.request) for item in waiting]
             self._submitted[batch.iri] = waiting
             self._count()

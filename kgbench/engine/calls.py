@@ -7,9 +7,9 @@ import asyncio
 import random
 import time
 from collections.abc import Callable
-from datetime import UTC, datetime
 from typing import Protocol
 
+from kgbench import clock
 from kgbench.connectors.calls import Caller
 from kgbench.engine.journal import Journal
 from kgbench.engine.progress import Wait
@@ -153,7 +153,7 @@ class ModelClient:
         tokens = sum(map(len, request.messages)) // CHARACTERS_PER_TOKEN + 1
         others = await self.rate_limiter.enter(tokens)
         self._retry_policy.count_call()
-        started = datetime.now(UTC)
+        started = clock.now()
         fields = {"dialogue": dialogue, "round": len(request.messages) // 2}
         failures = refusals = 0
         while True:
@@ -169,7 +169,7 @@ class ModelClient:
             logged = self._replies.exchange(request, dialogue, started, retries, self._secret)
             with logged as exchange:
                 result = await self._attempt(request, tokens, others)
-            ended = datetime.now(UTC)
+            ended = clock.now()
             if isinstance(result, Reply):
                 call = Call(started, ended, result, retries=failures + refusals)
                 self._replies.log_call(call, request, dialogue, exchange)

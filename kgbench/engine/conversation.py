@@ -12,9 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from enum import StrEnum
 
+from kgbench import clock
 from kgbench.connectors import extraction, tool_protocol
 from kgbench.engine import planning
 from kgbench.engine.calls import CHARACTERS_PER_TOKEN, Channel, outcome
@@ -122,7 +123,7 @@ class Conversations:
         """Hold one dialogue until it ends, a call fails for good, or the run stops."""
         if not planned.tools:
             return await self._hold(planned, None, channel, stored)
-        began = datetime.now(UTC)
+        began = clock.now()
         try:
             planned, tools = await self._with_tools(planned)
         except ProviderError as error:
@@ -215,7 +216,7 @@ class Conversations:
         A dialogue that already has answers is left for the next session.
         """
         message = f"{type(error).__name__}: {error}"
-        call = Call(began, datetime.now(UTC), failure=outcome(error), error=message)
+        call = Call(began, clock.now(), failure=outcome(error), error=message)
         if not stored.turns:
             turn = Turn(planned.exercise.prompt, (call,))
             dialogue = replace(self._dialogue(planned, stored.again), turns=(turn,))
@@ -249,7 +250,7 @@ class Conversations:
         known = self._earlier.take(dialogue.model, request.messages)
         if known is None:
             return await channel.call(request, dialogue.iri)
-        now = datetime.now(UTC)
+        now = clock.now()
         return Call(now, now, known[1], reused=known[0])
 
     def _write_turn(
@@ -303,7 +304,7 @@ class Conversations:
         evaluation = dialogue_evaluation(task_class, dialogue, verdicts, iri)
         if evaluation is not None:
             blocks += self._counts.judged(evaluation, dialogue)
-        ended = recorder.dialogue_end(dialogue, datetime.now(UTC))
+        ended = recorder.dialogue_end(dialogue, clock.now())
         end = PendingWrite([*blocks, Block(recorder.run_graph, [ended])])
         return end.with_(self._counts.folded()).with_(self._run_counts.ended(dialogue))
 

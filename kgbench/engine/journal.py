@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from kgbench import clock
 from kgbench.connectors import keys
 from kgbench.connectors.failures import scrub
 from kgbench.errors import StoreError, WriteFailed
@@ -48,7 +48,7 @@ class Journal:
         if self.silent:
             return
         clean = {k: self._clean(v) for k, v in facts.items() if v is not None}
-        now = datetime.now(UTC)
+        now = clock.now()
         if self._file is not None:
             line = {"time": now.isoformat(), "event": event, **clean}
             self._write(json.dumps(line, ensure_ascii=True).encode("ascii") + b"\n")

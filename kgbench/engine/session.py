@@ -11,8 +11,8 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 
+from kgbench import clock
 from kgbench.engine.conversation import Conversations
 from kgbench.engine.journal import Journal
 from kgbench.engine.judge_queue import JudgeQueue
@@ -147,7 +147,7 @@ async def session(
                 ended = True
             finally:
                 await desk.close()
-                end = recorder.session_end(number, datetime.now(UTC))
+                end = recorder.session_end(number, clock.now())
                 writer.post([Block(recorder.run_graph, [end])])
                 await writer.close()
                 for kept in (counts, run_counts):
@@ -209,7 +209,7 @@ def _start(
     store: Store, recorder: Recorder, plan: Plan, *, number: int, dialogues: int
 ) -> list[str]:
     agent = this_software().iri(store.iris)
-    return recorder.session_start(number, datetime.now(UTC), agent, plan, dialogues)
+    return recorder.session_start(number, clock.now(), agent, plan, dialogues)
 
 
 def _opening(store: Store, recorder: Recorder, plan: Plan, settings: Settings) -> list[Block]:
@@ -217,7 +217,7 @@ def _opening(store: Store, recorder: Recorder, plan: Plan, settings: Settings) -
     software = this_software()
     blocks = [Block(store.iris.catalogue, software.entry(store.iris))]
     if settings.run is None:
-        now = datetime.now(UTC)
+        now = clock.now()
         suite = store.iris.mint("suite", suite=plan.suite)
         blocks += recorder.run_blocks(label=plan.name, suite=suite, started=now)
         blocks += recorder.pass_blocks(

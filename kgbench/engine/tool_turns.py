@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import NamedTuple, Protocol, TypeAlias
 
+from kgbench import clock
 from kgbench.execution import judging
 from kgbench.execution.judging import ToolRequest
 from kgbench.model import Case, Dialogue, Json, Turn
@@ -159,15 +160,15 @@ class ToolTurns:
 
     async def _execute(self, call: ToolCall, prepared: ToolResult | _Request) -> ToolUse:
         if isinstance(prepared, ToolResult):
-            now = datetime.now(UTC)
+            now = clock.now()
             return ToolUse(call, prepared, now, now)
         if isinstance(prepared, _ServerRequest):
             assert self._equipment is not None
-            began = datetime.now(UTC)
+            began = clock.now()
             result = await self._equipment.use(prepared.name, prepared.arguments)
-            return ToolUse(call, result, began, datetime.now(UTC), self._equipment.server)
+            return ToolUse(call, result, began, clock.now(), self._equipment.server)
         result, seconds = await self._desk.use(prepared)
-        ended = datetime.now(UTC)
+        ended = clock.now()
         return ToolUse(call, result, ended - timedelta(seconds=seconds), ended)
 
     def _ends(self, call: ToolCall, result: ToolResult) -> bool:

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import concurrent.futures
 from collections.abc import Iterator
-from datetime import UTC, datetime
 
+from kgbench import clock
 from kgbench.evaluation import evaluations
 from kgbench.execution.dialogues import judge_dialogues
 from kgbench.execution.engines import engine_label
@@ -34,7 +34,7 @@ def judge_unjudged(
     if not run.unjudged or is_registered(store, recorder):
         return 0
     classes = {task.iri: catalogue.task_class(task.task_class) for task in run.tasks.values()}
-    started, scores = datetime.now(UTC), 0
+    started, scores = clock.now(), 0
 
     def blocks() -> Iterator[Block]:
         nonlocal scores
@@ -53,7 +53,7 @@ def judge_unjudged(
     pass_blocks = recorder.pass_blocks(
         kind="import",
         started=started,
-        ended=datetime.now(UTC),
+        ended=clock.now(),
         agent=software.iri(store.iris),
         engine=engine_label(limits.engine),
     )

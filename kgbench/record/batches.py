@@ -8,8 +8,9 @@ without an id in the store: it is recorded before it is submitted, so that it ca
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 
+from kgbench import clock
 from kgbench.model import ModelSetup
 from kgbench.rdf import integer, moment, queries, storable, string
 from kgbench.record import terms as t
@@ -69,7 +70,7 @@ def end_block(graph: str, batch: Batch, state: str, when: datetime) -> Block:
 
 def end_time(batch: Batch) -> datetime:
     """Return the current time, but never one before the start of the batch (clocks may go back)."""
-    return max(batch.started, datetime.now(UTC))
+    return max(batch.started, clock.now())
 
 
 def all_batches(store: Store, graph: str) -> list[Batch]:

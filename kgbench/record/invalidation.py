@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from typing import NamedTuple
 
+from kgbench import clock
 from kgbench.errors import StoreError
 from kgbench.rdf import iri, moment, storable, string
 from kgbench.record import reading, stored_counts
@@ -100,7 +100,7 @@ def _entities(store: Store, dialogues: Mapping[str, str]) -> dict[str, str]:
 
 
 def _activity(node: str, reason: str, by: str, *, person: bool) -> list[str]:
-    now = moment(datetime.now(UTC))
+    now = moment(clock.now())
     return [
         f"<{node}> {t.TYPE} {t.INVALIDATION} .",
         f"<{node}> {t.TYPE} {t.ACTIVITY} .",

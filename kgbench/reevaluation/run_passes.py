@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 
+from kgbench import clock
 from kgbench.errors import StoreError, TaskError
 from kgbench.evaluation import evaluations
 from kgbench.execution.dialogues import Part
@@ -74,7 +74,7 @@ class RunPass:
         self._noted: dict[Execution, dict[str, dict[str, Json]]] = {}
         self.differing: list[DifferingDialogue] = []
         self._models = reading.model_labels(store)
-        self._started = datetime.now(UTC)
+        self._started = clock.now()
 
     @property
     def graphs(self) -> tuple[str, str]:
@@ -145,7 +145,7 @@ class RunPass:
         blocks = self.recorder.pass_blocks(
             kind="reevaluation" if self._policy is None else reading.POLICY,
             started=self._started,
-            ended=datetime.now(UTC),
+            ended=clock.now(),
             agent=software.iri(self._store.iris),
             engine=engine_label(limits.engine),
         )

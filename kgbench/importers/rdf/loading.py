@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pyoxigraph as ox
 
+from kgbench import clock
 from kgbench.errors import ImportRefused
 from kgbench.importers.rdf.checks import (
     Additions,
@@ -146,7 +146,7 @@ def _write(
     identity = id_from("import/" + "/".join(sorted(o.digest for o in summary.sources)))
     node = store.iris.mint("import", **{"import": identity})
     graph = store.iris.mint("importGraph", **{"import": identity})
-    started = datetime.now(UTC)
+    started = clock.now()
     is_repeated = _catalogue_has(store, f"<{graph}> <{KGB.describes}> <{node}> .")
     store.drop([target.graph for target in additions.loaded] + ([] if is_repeated else [graph]))
     store.bulk_load(_content(prepared, additions.loaded))
@@ -158,7 +158,7 @@ def _write(
         store.bulk_load([Block(graph, foreign)])
         lines += [
             f"<{node}> <{PROV.startedAtTime}> {moment(started)} .",
-            f"<{node}> <{PROV.endedAtTime}> {moment(datetime.now(UTC))} .",
+            f"<{node}> <{PROV.endedAtTime}> {moment(clock.now())} .",
         ]
         blocks.append(Block(store.iris.catalogue, registry_entry(graph, node)))
     for target, missing in additions.graphs.items():

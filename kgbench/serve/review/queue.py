@@ -6,8 +6,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 
+from kgbench import clock
 from kgbench.analysis.selection import select
 from kgbench.analysis.verdicts import EXECUTION, Judgement, is_person, judgements, verdicts
 from kgbench.errors import StoreError
@@ -154,7 +154,7 @@ class ReviewQueue:
                 chosen=chosen,
                 order=tuple(data["order"]),
                 items=tuple(Item(**item) for item in data["items"]),
-                decided=datetime.now(UTC),
+                decided=clock.now(),
                 executed=None if executed is None else data["options"][executed],
                 seconds=seconds,
                 reason=reason,
@@ -207,7 +207,7 @@ def begin_pass(store: Store, run: RunInfo, reviewer: str) -> str:
         judged=run.iri,
         label=run.label,
         reviewer=reviewer,
-        started=datetime.now(UTC),
+        started=clock.now(),
         agent=software.iri(store.iris),
     )
     store.write([Block(store.iris.catalogue, software.entry(store.iris)), *blocks])

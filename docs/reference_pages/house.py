@@ -45,7 +45,16 @@ FLOORS = (
     Floor(
         "names, data, rules",
         (
-            *("clock", "errors", "nearest", "vocab", "tool_calls", "outcomes", "model", "on_demand"),
+            *(
+                "clock",
+                "errors",
+                "nearest",
+                "vocab",
+                "tool_calls",
+                "outcomes",
+                "model",
+                "on_demand",
+            ),
             *("resources", "rdf", "characters", "files", "validation"),
             *("secrets", "signing", "write_ahead", "children", "net", "reasoning"),
         ),

@@ -310,9 +310,13 @@ class _Draft:
             if aspect.words():
                 yield f"Each {label} has {aspect.words()}."
         if "graph" in self._features:
+            # Pairs in another source, and entries that refer to each other, give unnamed triples
+            # about things of this one.
             yield (
-                f"All triples whose subject is a {label} of {main} are in a named graph: "
-                f"`{RESOURCE}batch/` with its batch behind it. Other triples are in no named graph."
+                f"All triples about a {label} that its own entry in {main} states are in a named "
+                f"graph: `{RESOURCE}batch/` with its batch behind it. Other triples are in no "
+                "named graph: neither those about things that an entry refers to, nor what "
+                f"another source says of a {label}."
             )
 
 

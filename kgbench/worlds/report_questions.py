@@ -28,6 +28,7 @@ from kgbench.worlds.statements import (
 _TRIES: Final = 400
 _STATEMENTS, _REPORTS, _ABOUT = 24, 34, 8
 _SOURCES: Final = 4
+_SUBJECTS: Final = 4  # of each property, so that most have several statements by it
 _PROPERTIES: Final = 3  # of statements; as many more are shown without being used
 _NAMED_REPORTS: Final = 3  # every third report has an IRI
 _MOST_ROWS: Final = 20
@@ -62,13 +63,18 @@ class Scene(NamedTuple):
 
 
 class Form(NamedTuple):
-    """A form of question: words, variables, pattern, necessary conditions, solution modifiers."""
+    """A form of question: words, variables, pattern, necessary conditions, solution modifiers.
+
+    ``mistakes`` are parts of the query with what a wrong query has instead; each such query must
+    have another result.
+    """
 
     words: str
     select: str
     pattern: str
     conditions: tuple[str, ...]
     end: str = ""
+    mistakes: tuple[tuple[str, str], ...] = ()
 
     def query(self, omitted: int | None = None) -> str:
         """Return the query, optionally without one of its conditions."""
@@ -83,10 +89,12 @@ def draw_question(world: World, level: int, number: int) -> Question:
     Raises :class:`~kgbench.errors.TaskError` if the world is too small to make one.
     """
     graph, chance = statements.graph_and_chance(world, "query", level, number)
+    # Drawn once, so that forms with fewer sound questions are as frequent as others.
+    draw_form = chance.one(_FORMS[level])
     for _ in range(_TRIES):
         scene = _scene(graph, chance)
         lines = _lines(scene)
-        form = chance.one(_FORMS[level])(scene)
+        form = draw_form(scene)
         if _is_sound(form, lines):
             properties = tuple(
                 f'<{graph.terms[prop.iri]}> <{RDFS.label}> "{prop.label}"@en .'
@@ -105,9 +113,12 @@ def _scene(graph: Graph, chance: Chance) -> Scene:
     properties, others = shown[:_PROPERTIES], shown[_PROPERTIES:]
     sources = tuple(chance.some(graph.instances_of(f"{NAMESPACE}Organisation"), _SOURCES))
     facts: dict[tuple[Term, Term, Term], Statement] = {}
+    subjects = {
+        prop: tuple(chance.some(graph.instances_of(prop.domain), _SUBJECTS)) for prop in properties
+    }
     while len(facts) < _STATEMENTS:
         prop = chance.one(properties)
-        instance = chance.one(graph.instances_of(prop.domain))
+        instance = chance.one(subjects[prop])
         target = chance.one(graph.instances_of(prop.range))
         if instance is not target:
             statement = statements.link(graph, instance, prop, target)
@@ -153,7 +164,7 @@ def _lines(scene: Scene) -> tuple[str, ...]:
 
 
 def _is_sound(form: Form, lines: Sequence[str]) -> bool:
-    """Return whether the answer is short, not given away, and dependent on every condition."""
+    """Return whether the answer is short and not given away, and every wrong query has another."""
     store = ox.Store()
     store.bulk_load("\n".join(lines).encode(), format=ox.RdfFormat.N_TRIPLES)
     rows = _rows(store, form.query())
@@ -161,8 +172,10 @@ def _is_sound(form: Form, lines: Sequence[str]) -> bool:
         return False
     if any(value in form.words for row in rows for value in row if not value.isdecimal()):
         return False
-    indexes = range(len(form.conditions))
-    return all(_rows(store, form.query(index)) != rows for index in indexes)
+    query = form.query()
+    wrong = [form.query(index) for index in range(len(form.conditions))]
+    wrong += [query.replace(part, other) for part, other in form.mistakes if part in query]
+    return all(_rows(store, other) != rows for other in wrong)
 
 
 def _rows(store: ox.Store, query: str) -> list[tuple[str, ...]]:
@@ -175,6 +188,8 @@ def _rows(store: ox.Store, query: str) -> list[tuple[str, ...]]:
 # Forms
 
 _NAME: Final = "?x rdfs:label ?name ."
+# A graph without the reported statement may still have another one by the same property.
+_NO_OTHER: Final = ("?y }", "?other }")
 
 
 def _reported_names(scene: Scene) -> Form:
@@ -222,6 +237,7 @@ def _counted(scene: Scene) -> Form:
         "(COUNT(DISTINCT ?statement) AS ?number)",
         "?report rdf:reifies ?statement .",
         (f"FILTER(PREDICATE(?statement) = {scene.term(prop)})", condition),
+        mistakes=(("COUNT(DISTINCT ?statement)", "COUNT(?report)"),),
     )
 
 
@@ -234,6 +250,7 @@ def _open(scene: Scene) -> Form:
         "DISTINCT ?name",
         f"?report rdf:reifies <<( ?x {scene.term(prop)} ?y )>> . {_NAME}",
         (condition, f"FILTER NOT EXISTS {{ ?x {scene.term(prop)} ?y }}"),
+        mistakes=(_NO_OTHER,),
     )
 
 
@@ -247,6 +264,8 @@ def _agreed(scene: Scene) -> Form:
         f"  BIND(SUBJECT(?statement) AS ?x) {_NAME}",
         (condition,),
         "\nGROUP BY ?statement ?name\nHAVING(COUNT(DISTINCT ?source) > 1)",
+        # Two sources may report different statements, and one source the same statement twice.
+        (("BY ?statement ?name", "BY ?name"), ("COUNT(DISTINCT ?source)", "COUNT(?report)")),
     )
 
 
@@ -254,12 +273,18 @@ def _about(scene: Scene) -> Form:
     source = scene.chance.one(scene.sources)
     words, condition = _bound(scene, "?inner")
     return Form(
-        "Some reports are about the confidence of another report. Which sources have made such a "
-        f"report about a report of {source.label} {words}? Give the names.",
+        # The bound stands apart from the reports asked for, which have a confidence and day, too.
+        f"Consider the reports of {source.label} {words}. Which sources have made a report about "
+        "the confidence of one of these? Give the names.",
         "DISTINCT ?name",
         "?report rdf:reifies <<( ?inner t:confidence ?value )>> ; t:source ?other . "
         "?other rdfs:label ?name .",
         (_from(source, "?inner"), condition),
+        # The bound may be taken for one of the reports asked for, or of the value that they report.
+        mistakes=(
+            (condition, condition.replace("?inner", "?report")),
+            ("FILTER(?confidence", "FILTER(?value"),
+        ),
     )
 
 
@@ -277,6 +302,7 @@ def _directed(scene: Scene) -> Form:
             f'FILTER(LANGDIR(?wording) = "{direction}")',
             f"FILTER NOT EXISTS {{ ?x {scene.term(prop)} ?y }}",
         ),
+        mistakes=(_NO_OTHER,),
     )
 
 

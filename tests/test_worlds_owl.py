@@ -225,6 +225,16 @@ def test_each_axiom_of_a_justification_is_needed(level):
         assert (alone["entails"], alone["justification"]) == (0.0, 0.0)
 
 
+@pytest.mark.parametrize("level", LEVELS)
+def test_no_short_cut_replaces_a_justification(level):
+    """Each axiom of the justification is needed in the whole ontology: there is no other."""
+    for case in cases(JUSTIFICATION, level, 6, "opaque"):
+        right, known = case.data["justification"], case.data["axioms"]
+        for one in right:
+            others = scores(case, [other for other in known if other != one])
+            assert others["entails"] == 0.0, one
+
+
 def test_another_justification_counts_as_much():
     """Any minimal set that entails the statement is right."""
     case = cases(JUSTIFICATION, 1, 1)[0]

@@ -13,6 +13,7 @@ from kgbench.errors import TaskError
 from kgbench.model import Outcome
 from kgbench.tasks import catalogue
 from kgbench.testing.executor import PlainExecutor
+from kgbench.vocab import OWL, RDFS
 from kgbench.worlds import shape_cases, structural_rules, value_rules
 from kgbench.worlds.generator import World
 from kgbench.worlds.scenes import violation_pairs
@@ -144,6 +145,7 @@ def test_all_kinds_of_rules_occur():
     assert {"subjects", "objects", "inverse", "sequence"} < set(structural_rules.KINDS)
     for words in ("Everything that has", "Everything that is", "of more than", 'of a "'):
         assert words in text
+    assert not re.search(r'\ba "?[aeio]', text)
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -179,6 +181,30 @@ def test_shapes_without_a_rule_let_its_mutants_through(level):
         assert verdict.scores["accepted"] == 1.0
         assert verdict.scores["informedness"] < 1.0, left_out.words
         assert accuracy[left_out.component] == min(accuracy.values()) < 1.0
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_demands_of_the_schema_alone_are_too_much(level):
+    """Shapes that also demand what only the schema says refuse graphs that keep to the rules."""
+    for case in cases(WRITING, level, 3):
+        schema = catalogue.module(WRITING).prompt(case).split("```turtle\n")[1].split("```")[0]
+        triples = [quad.triple for quad in ox.parse(schema, ox.RdfFormat.TURTLE)]
+        links = {one.subject for one in triples if one.object == ox.NamedNode(OWL.ObjectProperty)}
+        demands = []
+        for prop, predicate, value in triples:
+            target = f"[] a sh:NodeShape ; sh:target{{}}Of {prop} ;"
+            if value == ox.NamedNode(OWL.FunctionalProperty):
+                once = f"sh:property [ sh:path {prop} ; sh:maxCount 1 ] ."
+                demands.append(f"{target.format('Subjects')} {once}")
+            elif predicate.value == RDFS.domain:
+                demands.append(f"{target.format('Subjects')} sh:class {value} .")
+            elif predicate.value == RDFS.range:
+                kind = "class" if prop in links else "datatype"
+                demands.append(f"{target.format('Objects')} sh:{kind} {value} .")
+        shapes = "\n".join([case.data["refShapes"], *demands])
+        scores = judged(case, f"```turtle\n{shapes}\n```").scores
+
+        assert (scores["refused"], scores["accepted"] < 0.95) == (1.0, True)
 
 
 SHAPES = (

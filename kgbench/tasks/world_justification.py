@@ -2,8 +2,7 @@
 """OwlJustificationWorld: list a minimal set of axioms that entail a statement.
 
 Ontologies and statements are generated from the seed of the plan
-(:mod:`kgbench.worlds.owl_cases`). As there may be several justifications, the reasoner
-(:mod:`kgbench.reasoning`) checks the listed axioms.
+(:mod:`kgbench.worlds.owl_cases`). The reasoner (:mod:`kgbench.reasoning`) checks the listed axioms.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
     def data(iteration: int) -> Mapping[str, Json]:
         exercise = owl_cases.justified(source, parameters["names"], parameters["level"], iteration)
         return {
-            "version": owl_cases.VERSION,
+            "version": owl_cases.JUSTIFICATIONS_VERSION,
             "ontology": document(exercise.axioms),
             "axioms": [axiom.turtle for axiom in exercise.axioms],
             "statement": exercise.goal.turtle,

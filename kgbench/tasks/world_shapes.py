@@ -45,7 +45,7 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
         assert rules is not None
         return {
             "graphName": world.name,
-            "version": shape_cases.VERSION,
+            "version": shape_cases.TRIALS_VERSION,
             "draw": draw,
             "rules": rules.words,
             "refShapes": rules.text,
@@ -135,7 +135,7 @@ def _refuse_remote_queries(triples: Sequence[ox.Triple], executor: Executor) -> 
 
 def _world(case: Case) -> generator.World:
     world = generator.world_of_name(case.data["graphName"])
-    if world is None or case.data["version"] != shape_cases.VERSION:
+    if world is None or case.data["version"] != shape_cases.TRIALS_VERSION:
         raise TaskError(
             f"the case {case.iri} was made by another version of the generator, so that its graphs "
             "cannot be made again"

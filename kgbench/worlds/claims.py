@@ -20,6 +20,7 @@ from kgbench.worlds.claim_graphs import ENTAILED, SOMETHING, VERDICTS, draw_grap
 from kgbench.worlds.generator import Graph, Instance, World, build_graph
 from kgbench.worlds.model import Kind, Model, Property, load_model
 from kgbench.worlds.naming import Chance
+from kgbench.worlds.rules import with_article
 
 LEVELS: Final = 5
 _LINK, _STATED, _RANGE, _TWO_LINKS, _LONG = range(1, LEVELS + 1)
@@ -231,7 +232,7 @@ def _words(form: Form, draft: _Draft) -> str:
         link = f"has {draft.value.label} as {form.last.label}"
     else:
         assert form.kind is not None
-        link = f"is {'an' if form.kind.label[0] in 'aeiou' else 'a'} {form.kind.label}"
+        link = f"is {with_article(form.kind.label)}"
     if form.first is None:
         return f"{subject} {link}."
     return f"{subject} has as {form.first.label} something that {link}."

@@ -121,8 +121,8 @@ def values(number: int) -> str:
 
 
 def with_article(noun: str) -> str:
-    """Return a noun with its indefinite article."""
-    return f"an {noun}" if noun[0] in "aeiou" else f"a {noun}"
+    """Return a noun, perhaps in quotation marks, with its indefinite article."""
+    return f"an {noun}" if noun.lstrip('"')[0] in "aeiou" else f"a {noun}"
 
 
 def value_in_words(prop: Property, value: int) -> str:

@@ -21,7 +21,9 @@ from kgbench.worlds.rules import Rule, RuleContext, turtle
 from kgbench.worlds.scenes import Edit, Scene, draw_conforming_scene, violation_pairs
 
 VERSION: Final = 1
-"""Rises when the same seed gives other rules or graphs."""
+"""Rises when the same seed gives other rules or faulty graphs."""
+TRIALS_VERSION: Final = 2
+"""Rises when the same seed gives other rules or trial graphs."""
 LEVELS: Final = 5
 TRIALS: Final = 20
 """The number of conforming trial graphs for shapes, and that of violating ones."""
@@ -51,6 +53,7 @@ _VALUES: Final = (
     "NodeKind",
 )
 _WIDER: Final = ("UniqueLang", "LanguageIn", "Closed", "subjects", "objects", "inverse")
+_BEYOND: Final = (*_CORE, "Closed", "subjects", "objects")  # what a schema suggests
 _LOGIC: Final = ("Or", "Xone", "Not", "QualifiedMinCount", "QualifiedMaxCount")
 _DEEP: Final = ("sequence", "Node")
 
@@ -337,17 +340,28 @@ def _undo(
 def _conforming_graphs(
     rules: RuleSet, scenes: Sequence[Scene], chance: Chance
 ) -> Iterator[TrialGraph]:
-    """Yield the scenes, then scenes edited so that they only just keep to a rule."""
+    """Yield the scenes, then edited ones.
+
+    Edits reach the limit of a rule, or break another rule that the schema suggests: what the rules
+    do not demand is allowed.
+    """
     for scene in scenes:
         yield TrialGraph(tuple(scene.triples), None)
     keeps = [rule.keeps for rule in rules.rules if rule.keeps is not None]
-    for number in range(2 * TRIALS):
-        scene = scenes[number % len(scenes)]
-        edit = keeps[number % len(keeps)](scene, chance) if keeps else None
+    kinds = sorted({kind for rule in rules.rules for kind in rule.kinds})
+    for number in range(4 * TRIALS):
+        turn = number // 2
+        scene = scenes[turn % len(scenes)]
+        if number % 2 and keeps:
+            edit = keeps[turn % len(keeps)](scene, chance)
+        else:
+            drawer = _KINDS[_BEYOND[turn % len(_BEYOND)]]
+            other = drawer(RuleContext(rules.graph, chance.one(kinds), chance))
+            edit = None if other is None else other.breaks(scene, chance)
         changed = scene if edit is None else scene.changed(edit)
         if edit is not None and not rules.shapes.findings(changed.triples):
             yield TrialGraph(tuple(changed.triples), None)
-    for number in range(TRIALS):  # if no rule has a limit
+    for number in range(TRIALS):  # if few edits are allowed
         yield TrialGraph(tuple(scenes[number % len(scenes)].triples), None)
 
 

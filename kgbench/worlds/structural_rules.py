@@ -181,8 +181,9 @@ def _two_steps(component: str) -> RuleDrawer:
         last = context.chance.one(further(prop))
         limit = last.low + context.chance.between(1, (last.high - last.low) // 8)
         least = "no earlier than" if last.range == XSD.date else "at least"
+        holder = with_article(f'"{prop.label}"')
         words = (
-            f'Every value of "{last.label}" of a "{prop.label}" of {with_article(context.label)} '
+            f'Every value of "{last.label}" of {holder} of {with_article(context.label)} '
             f"is {least} {value_in_words(last, limit)}."
         )
         bound = f"sh:minInclusive {value_in_turtle(last, limit)}"

@@ -63,7 +63,8 @@ def datatype(context: RuleContext) -> Rule | None:
     if prop is None:
         return None
     name = prop.range.removeprefix(str(XSD))
-    words = f'Every value of "{prop.label}" of a {context.label} has the datatype xsd:{name}.'
+    thing = with_article(context.label)
+    words = f'Every value of "{prop.label}" of {thing} has the datatype xsd:{name}.'
     rule = context.on("Datatype", prop, words, f"sh:datatype xsd:{name}")
     return rule(scene_changes.of_another_type(context.kind, prop), None)
 
@@ -73,8 +74,9 @@ def of_class(context: RuleContext) -> Rule | None:
     prop = context.one(lambda candidate: candidate.links)
     if prop is None:
         return None
-    range_ = context.graph.model.kinds[prop.range].label
-    words = f'Every value of "{prop.label}" of a {context.label} is {with_article(range_)}.'
+    thing = with_article(context.label)
+    value = with_article(context.graph.model.kinds[prop.range].label)
+    words = f'Every value of "{prop.label}" of {thing} is {value}.'
     rule = context.on("Class", prop, words, f"sh:class {context.term(prop.range)}")
     return rule(
         scene_changes.of_another_class(context.kind, prop),
@@ -90,7 +92,7 @@ def _bound(component: str, words: tuple[str, str], *, low: bool, strict: bool) -
         room = context.chance.between(1, (prop.high - prop.low) // 8)
         limit = prop.low + room if low else prop.high - room
         bound = f"{words[prop.range == XSD.date]} {value_in_words(prop, limit)}"
-        sentence = f'Every value of "{prop.label}" of a {context.label} is {bound}.'
+        sentence = f'Every value of "{prop.label}" of {with_article(context.label)} is {bound}.'
         group = "low" if low else "high"
         name = component[0].lower() + component[1:]
         rule = context.on(
@@ -123,7 +125,7 @@ def language_in(context: RuleContext) -> Rule | None:
         return None
     first, second, other = context.chance.shuffled(LANGUAGES)
     words = (
-        f'Every value of "{prop.label}" of a {context.label} is in {_NAMES[first]} '
+        f'Every value of "{prop.label}" of {with_article(context.label)} is in {_NAMES[first]} '
         f"or {_NAMES[second]}."
     )
     rule = context.on("LanguageIn", prop, words, f'sh:languageIn ( "{first}" "{second}" )')
@@ -138,7 +140,7 @@ def node_kind(context: RuleContext) -> Rule | None:
     prop = context.one(lambda candidate: candidate.links)
     if prop is None:
         return None
-    words = f'Every value of "{prop.label}" of a {context.label} is an IRI.'
+    words = f'Every value of "{prop.label}" of {with_article(context.label)} is an IRI.'
     rule = context.on("NodeKind", prop, words, "sh:nodeKind sh:IRI")
     return rule(scene_changes.named_in_words(context.kind, prop), None)
 

@@ -188,9 +188,9 @@ def _beyond(
 
 
 def _without(shapes: Graph, data: Graph, constraint: Constraint, focus: Node) -> Iterator[Change]:
-    triple = (focus, constraint.path, constraint.value)
-    if triple in data:
-        yield (triple,), (), focus
+    values = _triples(shapes, data, focus, constraint.path)
+    if old := tuple(triple for triple in values if triple[2] == constraint.value):
+        yield old, (), focus
 
 
 def _same_language(

@@ -16,7 +16,15 @@ from hypothesis import strategies as st
 
 from kgbench.connectors import extraction
 from kgbench.rdf import string
-from kgbench.scoring import answer_lists, graphs, mentions, relation_triples, result_sets, stems
+from kgbench.scoring import (
+    answer_lists,
+    graphs,
+    mentions,
+    relation_triples,
+    result_sets,
+    single_words,
+    stems,
+)
 from kgbench.scoring.fences import fenced_blocks
 from kgbench.scoring.ontology_facts import Ontology
 from kgbench.scoring.query_names import _tokens as tokens
@@ -96,6 +104,8 @@ ATTACKS = (
         "a(,|)",
         "a/|/",
         " |x",
+        "not ",
+        "not aly ",
         '"|\n',
         "0|!",
         ".\u201d|x",
@@ -122,6 +132,7 @@ TARGETS: dict[str, Callable[[str], object]] = {
         Ontology("o", "O", (), ()),
     ),
     "lists of IRIs": lambda text: rdf_connection_explain.verdict(text, precision_of_no_names=1.0),
+    "single words": lambda text: single_words.read_word(f"not {text}", ("entailed", "unknown")),
     "persons": rdf_friend_count._PERSON.findall,
     "think blocks": extraction.after_think_blocks,
 }

@@ -17,7 +17,7 @@ from kgbench.tasks import catalogue
 
 
 def check_selectors(store: Store, selectors: Iterable[Selector], file: Path | None) -> None:
-    """Refuse selectors of a user's ``file`` that can never select anything, or not to be combined.
+    """Refuse selectors of a user's ``file`` that select nothing, or scores that do not combine.
 
     A glob must match the label of a task in the store or in the installed task classes, and a
     metric must be one of these tasks. More of it must be better, because leaderboards, compasses

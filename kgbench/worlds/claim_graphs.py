@@ -28,8 +28,8 @@ _STATEMENTS: Final = 8  # one of so many statements about things is left out
 _AXIOMS: Final = 4  # one of so many axioms is left out
 _WIDER: Final = 4  # one of so many classes is replaced by the class above it
 _TYPE, _LABEL, _SAME = (f"<{iri}>" for iri in (RDF.type, RDFS.label, OWL.sameAs))
-_OPTIONAL: Final = {f"<{iri}>" for iri in (RDFS.subClassOf, OWL.disjointWith)} | {
-    f"<{iri}>" for iri in (RDFS.domain, RDFS.range)
+_OPTIONAL: Final = {
+    f"<{iri}>" for iri in (RDFS.subClassOf, OWL.disjointWith, RDFS.domain, RDFS.range)
 }
 _CHARACTERISTICS: Final = {f"<{iri}>" for iri in (OWL.FunctionalProperty, OWL.TransitiveProperty)}
 

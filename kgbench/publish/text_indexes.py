@@ -8,14 +8,19 @@ of a text is a fragment of one of these pages, selected by the last digit of its
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from kgbench.publish.addresses import url
 from kgbench.publish.dialogues import TEXTS, DialogueQuads
 from kgbench.publish.folder import Folder
 from kgbench.publish.page_renderer import PageRenderer
+from kgbench.rdf import digest
 from kgbench.vocab import PROV
+
+_DIGITS = "0123456789abcdef"
 
 
 class Entry(NamedTuple):
@@ -44,36 +49,46 @@ def write(
 ) -> list[str]:
     """Write the index of a run (IRI) from the work files in ``lists``; return its page paths.
 
-    ``unused`` are texts that occur in no dialogue. The work files are read once for each page, so
-    that the texts of a large run are never in memory together.
+    ``unused`` are texts that occur in no dialogue. The lists are first divided by page, so that the
+    texts of a large run are never in memory together.
     """
     pages = []
     base = f"{renderer.addresses.rebase(run)}/text/"
-    for digit in "0123456789abcdef":
+    parts = {digit: folder.work(f"texts-{digest(run)}-{digit}") for digit in _DIGITS}
+    _divide(map(folder.work, lists), base, parts)
+    for digit, part in parts.items():
         page_iri = f"{base}{digit}"
         occurrences: dict[str, list[Any]] = {
             iri.partition("#")[2]: [None, 0] for iri in unused if iri.startswith(f"{page_iri}#")
         }
-        for name, page, fragment in _lines(folder, lists, f"{page_iri}#"):
-            occurrence = occurrences.get(name)
-            if occurrence is None:
-                occurrences[name] = [(page, fragment), 0]
-            else:
+        with part.open(encoding="utf-8") as lines:
+            for line in lines:
+                iri, page, fragment = line.rstrip("\n").split("\t")
+                occurrence = occurrences.setdefault(iri.partition("#")[2], [(page, fragment), -1])
                 occurrence[1] += 1
+        part.unlink()
         if occurrences:
             pages.append(_page(folder, renderer, page_iri, run, occurrences))
-    for name in lists:
-        folder.work(name).unlink()
     return pages
 
 
-def _lines(folder: Folder, lists: Iterable[str], start: str) -> Iterator[tuple[str, str, str]]:
-    for name in lists:
-        with folder.work(name).open(encoding="utf-8") as lines:
-            for line in lines:
-                if line.startswith(start):
-                    iri, page, fragment = line.rstrip("\n").split("\t")
-                    yield iri[len(start) :], page, fragment
+def _divide(lists: Iterable[Path], base: str, parts: Mapping[str, Path]) -> None:
+    """Divide the lines of all ``lists`` by the page of the text (its digit), and remove the lists.
+
+    Texts that are not below ``base`` belong to other runs.
+    """
+    with ExitStack() as stack:
+        files = {
+            digit: stack.enter_context(part.open("w", encoding="utf-8"))
+            for digit, part in parts.items()
+        }
+        for path in lists:
+            with path.open(encoding="utf-8") as lines:
+                for line in lines:
+                    digit = line.removeprefix(base).partition("#")[0]
+                    if digit in files:
+                        files[digit].write(line)
+            path.unlink()
 
 
 def _page(

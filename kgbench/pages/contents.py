@@ -29,7 +29,8 @@ HIDDEN = frozenset((KGB.caseData,))
 def _model(view: View, iri: str, *, reveal: bool) -> dict[str, Any]:  # noqa: ARG001 - as others
     suites = []
     name = fetch.models(view)[iri].name
-    for suite, label, chosen in score_tables.selections(view):
+    for suite, label, selected in score_tables.selections(view):
+        chosen = score_tables.of_model(view, selected, iri)
         table = score_tables.only(
             score_tables.scores(view, chosen, models=score_tables.exact_glob(name)), "model", name
         )

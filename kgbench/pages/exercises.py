@@ -159,10 +159,9 @@ def cases_of(view: View, task: str, suite: str | None = None) -> list[str]:
 def _example(view: View, cases: list[str]) -> dict[str, str | None] | None:
     """Return the first prompt of the first case with a dialogue: case, dialogue, text."""
     for case in cases:
-        dialogues = neighbours.of_case(view.database, ox.NamedNode(case))
-        if dialogues:
-            prompt = f"{dialogues[0].iri}/0/prompt"
-            text = things.text(view, prompt, KGB.text)
+        dialogue = neighbours.any_of_case(view.database, ox.NamedNode(case))
+        if dialogue is not None:
+            text = things.text(view, f"{dialogue}/0/prompt", KGB.text)
             value = None if text is None else things.text(view, text, PROV.value)
-            return {"case": case, "dialogue": dialogues[0].iri, "prompt": value}
+            return {"case": case, "dialogue": dialogue, "prompt": value}
     return None

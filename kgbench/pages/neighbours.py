@@ -130,8 +130,7 @@ def of_case(
         quads = nsmallest(_MOST, quads, key=str)
     for quad in islice(quads, _MOST):
         node: Any = quad.subject
-        # Evaluations also name the case; only dialogues count.
-        if next(database.quads_for_pattern(node, _TYPE, _DIALOGUE), None) is None:
+        if not _is_dialogue(database, node):
             continue
         model = _object(database, node, _MODEL)
         iteration = _object(database, node, _ITERATION)
@@ -139,6 +138,18 @@ def of_case(
             number = "" if iteration is None else iteration.value
             dialogues.append(Other(node.value, model.value, number))
     return tuple(sorted(dialogues, key=lambda dialogue: (dialogue.model, natural(dialogue.iri))))
+
+
+def any_of_case(database: Quads, case: ox.NamedNode) -> str | None:
+    """Return a dialogue (IRI) about a case, always the same one; ``None`` if there is none."""
+    subjects = (quad.subject for quad in database.quads_for_pattern(None, _CASE, case))
+    among: Iterator[Any] = islice(subjects, _MOST)
+    return next((node.value for node in among if _is_dialogue(database, node)), None)
+
+
+def _is_dialogue(database: Quads, node: Any) -> bool:
+    """Return whether a node that names a case is a dialogue, not an evaluation."""
+    return next(database.quads_for_pattern(node, _TYPE, _DIALOGUE), None) is not None
 
 
 def by_others(dialogues: Sequence[Other], model: str) -> list[tuple[str, list[Other]]]:

@@ -17,6 +17,7 @@ from kgbench.pages import things
 from kgbench.pages.board import Bar, bar, estimand_of
 from kgbench.pages.snapshot import View
 from kgbench.rdf import queries
+from kgbench.record import stored_counts
 
 _MOST_VALUES = 200_000  # intervals over as many cases take some 10 s
 
@@ -46,6 +47,13 @@ def selections(view: View) -> Iterator[tuple[str, str, Selection]]:
     for suite, *_ in queries.rows(view, "list-suites"):
         with contextlib.suppress(QueryError):  # a suite may have dialogues and no pass yet
             yield str(suite), things.label(view, str(suite)), select(view, suite)
+
+
+def of_model(view: View, chosen: Selection, model: str) -> Selection:
+    """Return a selection without the passes that are known to have no score of a model (IRI)."""
+    models = stored_counts.models(view)
+    passes = tuple(pass_ for pass_ in chosen.pass_graphs if model in models.get(pass_, (model,)))
+    return replace(chosen, pass_graphs=passes)
 
 
 def scores(view: View, chosen: Selection, **globs: str) -> Table | None:

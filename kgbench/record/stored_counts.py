@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from kgbench.rdf import queries
@@ -21,6 +22,7 @@ from kgbench.vocab import KGB, OUTCOME
 
 _FEW = 20  # up to so many metrics, looking up each is faster than reading whole evaluations
 MOST_PAIRS = 5_000  # of graphs with metrics, or dialogues, in a query; each needs 10 kB of memory
+_MOST_LISTS = 1_000  # lists of models or tasks that are cached
 _MOST_BOUND = 60  # metrics whose counts are looked up; reading the counts of all metrics is faster
 
 
@@ -44,14 +46,29 @@ class UncountedEvaluation(NamedTuple):
 class IndexedLists(NamedTuple):
     """The IRIs that counts refer to by index."""
 
-    models: list[str]
-    tasks: list[str]
+    models: Sequence[str]
+    tasks: Sequence[str]
 
 
 @cache_per_snapshot
 def graphs(store: Store) -> dict[str, str]:
     """Return the graph of counts of each pass (by graph) whose counts are up to date."""
     return {str(of): str(graph) for of, graph, _ in queries.rows(store, "list-aggregates")}
+
+
+@cache_per_snapshot
+def models(store: Store) -> dict[str, frozenset[str]]:
+    """Return the models (IRIs) of each pass or run (by graph) all of whose contents are counted."""
+    found: dict[str, set[str]] = defaultdict(set)
+    incomplete = set()
+    for graph, property_, value in queries.rows(
+        store, "counted-models", aggregatesGraph=sorted(graphs(store).values())
+    ):
+        if property_ == KGB.modelList:
+            found[str(graph)].update(_listed(str(value)))
+        else:
+            incomplete.add(str(graph))
+    return {graph: frozenset(iris) for graph, iris in found.items() if graph not in incomplete}
 
 
 def scores(
@@ -231,7 +248,13 @@ def lists(store: Store, graphs_: Sequence[str]) -> dict[str, IndexedLists]:
     rows: Any = queries.run(store, "counted-lists", aggregatesGraph=list(graphs_))
     return {
         row["list"].value: IndexedLists(
-            json.loads(row["modelList"].value), json.loads(row["taskList"].value)
+            _listed(row["modelList"].value), _listed(row["taskList"].value)
         )
         for row in rows
     }
+
+
+@lru_cache(maxsize=_MOST_LISTS)
+def _listed(text: str) -> Sequence[str]:
+    """Return the IRIs in a list of counts; most passes have the same tasks."""
+    return tuple(json.loads(text))

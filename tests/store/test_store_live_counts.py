@@ -23,6 +23,7 @@ from kgbench.store import Block, open_reader, open_store
 
 NOW = datetime(2026, 11, 24, tzinfo=UTC)
 METRICS = ("https://example.org/metric/exact", "https://example.org/metric/f1")
+MODELS = ("https://example.org/model/0", "https://example.org/model/1")
 VALUES = (0.0, 0.25, 1 / 3, 1.0, 5e-324)
 OUTCOMES = (Outcome.SCORED, Outcome.EMPTY, Outcome.UNPARSABLE)
 
@@ -84,7 +85,7 @@ class Writing:
         dialogue = Dialogue(
             iri=self.recorder.dialogue_iri(f"m{number % 2}", "Task", number, f"{number:08}"),
             run=self.recorder.run,
-            model=f"https://example.org/model/{number % 2}",
+            model=MODELS[number % 2],
             task="https://example.org/task/1",
             suite="https://example.org/suite",
             case=f"https://example.org/case/{number % 3}",
@@ -152,6 +153,8 @@ def assert_same(store, graph, *, valid=True):
     found = said(store, chosen)
     with uncounted():
         assert said(store, chosen) == found
+    listed = stored_counts.models(store)
+    assert {cell.model for cell, *_ in found[0]} <= listed.get(graph, frozenset(MODELS))
     return found
 
 
@@ -232,7 +235,10 @@ def test_marks_end_with_their_counts():
         writing = Writing(store)
         writing.dialogue()
         kept = writing.counts.graph
+        graph = writing.recorder.pass_graph
         assert "toCount" in " ".join(str(triple) for triple in store.triples(kept))
+        assert graph not in stored_counts.models(store)
         writing.counts.seal()
         assert "toCount" not in " ".join(str(triple) for triple in store.triples(kept))
-        assert_same(store, writing.recorder.pass_graph)
+        assert stored_counts.models(store)[graph] == {MODELS[0]}
+        assert_same(store, graph)

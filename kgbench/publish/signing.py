@@ -68,9 +68,8 @@ class Signer:
         self._write(folder, KEYS, self.history.document(keys), manifest)
         for path in sorted(folder.written):
             if path.startswith(f"{CLAIMS}/"):
-                name = path.removeprefix(CLAIMS).removesuffix(".ttl")
                 claim = ox.parse((folder.path / path).read_bytes(), ox.RdfFormat.TURTLE)
-                self._write(folder, f"{SIGNED}{name}.jsonld", _document(claim), manifest)
+                self._write(folder, signed_claim(path), _document(claim), manifest)
         ours = {path: checksum for path, checksum in folder.written.items() if path not in before}
         manifest.units["signature"] = Unit("", {**ours, SIGNATURE: ""})
 
@@ -130,6 +129,11 @@ class Signer:
         except (OSError, SignatureError):
             return None
         return document if same else None
+
+
+def signed_claim(claim: str) -> str:
+    """Return the path of the signed document with the claim at the path ``claim``."""
+    return f"{SIGNED}{claim.removeprefix(CLAIMS).removesuffix('.ttl')}.jsonld"
 
 
 def of_parts(dumps: tuple[Dump, ...]) -> list[Dump]:

@@ -17,12 +17,10 @@ from kgbench.publish.addresses import OWN, RECORDED
 from kgbench.publish.checks import file_reading
 from kgbench.publish.checks.publication_files import PublicationFiles
 from kgbench.publish.checks.report import Fault
+from kgbench.publish.signing import SIGNATURE, SUMS
 from kgbench.vocab import DCAT, FOAF, SPDX, VOID
 
 _AGAIN = "Publish again."
-_SUMS = "SHA256SUMS"
-_SIGNATURE = "signature.jsonld"  # not in the checksums, which it signs
-_LINE = re.compile(r"([0-9a-f]{64}) [ *](.+)")
 _IANA = re.compile(r"https?://www\.iana\.org/assignments/media-types/")
 _LEADS = [
     ox.NamedNode(iri)
@@ -87,34 +85,31 @@ def sha256(path: Path) -> str:
 
 
 def _sums(published: PublicationFiles, digest: Any) -> Iterator[Fault]:
-    root = published.folder
-    if not (root / _SUMS).is_file():
-        yield Fault("checksum", "", _SUMS, "There is no file of checksums.", _AGAIN)
+    if SUMS not in published.files:
+        yield Fault("checksum", "", SUMS, "There is no file of checksums.", _AGAIN)
         return
     listed = set()
-    for line in (root / _SUMS).read_text(encoding="utf-8", errors="replace").splitlines():
-        match = _LINE.fullmatch(line)
+    for line, match in published.sums():
         if match is None:
             message = f"A line is not a checksum: {line[:100]}"
-            yield Fault("checksum", "", _SUMS, message, _AGAIN)
+            yield Fault("checksum", "", SUMS, message, _AGAIN)
             continue
         checksum, name = match.groups()
         listed.add(name)
-        path = (root / name).resolve()
-        if not path.is_relative_to(root.resolve()) or not path.is_file():
-            yield Fault("checksum", "", name, f"{_SUMS} lists a missing file.", _AGAIN)
-        elif digest(path) != checksum:
+        if name not in published.files:
+            yield Fault("checksum", "", name, f"{SUMS} lists a missing file.", _AGAIN)
+        elif digest(published.files[name]) != checksum:
             message = "The content does not fit its checksum."
             yield Fault("checksum", "", name, message, "Download the file again, or publish again.")
     own_names = OWN | RECORDED | {name.partition("/")[0] for name in listed if "/" in name}
     for name in published.files:
-        if name in listed or name in (_SUMS, _SIGNATURE):
+        if name in listed or name in (SUMS, SIGNATURE):  # the signature signs the checksums
             continue
         first = name.partition("/")[0]
         # Only advice for a file or folder that the publication never writes.
         advice = own_names.isdisjoint((first, first.partition(".")[0]))
         remedy = "Remove it unless you put it there." if advice else _AGAIN
-        yield Fault("checksum", "", name, f"The file is not in {_SUMS}.", remedy, advice)
+        yield Fault("checksum", "", name, f"The file is not in {SUMS}.", remedy, advice)
 
 
 def _distributions(published: PublicationFiles, digest: Any) -> Iterator[Fault]:

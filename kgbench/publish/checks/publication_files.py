@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import os
+import re
 import tempfile
+from collections.abc import Iterator
 from contextlib import ExitStack
 from functools import cached_property
 from pathlib import Path
@@ -15,12 +17,14 @@ import pyoxigraph as ox
 from kgbench.errors import PublicationRefused, ResourceError
 from kgbench.publish.checks import file_reading
 from kgbench.publish.checks.report import Fault
+from kgbench.publish.signing import SUMS
 from kgbench.validation import Data
 from kgbench.vocab import DCAT, KGB, PROV
 
 _LARGE = 50 << 20  # bytes of packed dumps from which on the database is on disk
 _STATE = ".kgbench-publish"
-_MARKS = ("SHA256SUMS", "publication.json", "catalog.ttl", "data")  # any of them marks a folder
+_SUM = re.compile(r"([0-9a-f]{64}) [ *](.+)", re.ASCII)
+_MARKS = (SUMS, "publication.json", "catalog.ttl", "data")  # any of them marks a folder
 
 
 class PublicationFiles:
@@ -99,6 +103,12 @@ class PublicationFiles:
             for name in names:
                 paths[f"{relative}/{name}" if relative else name] = Path(folder, name)
         return dict(sorted(paths.items()))
+
+    def sums(self) -> Iterator[tuple[str, re.Match[str] | None]]:
+        """Yield each line of SHA256SUMS with its checksum and path, or ``None`` if it has none."""
+        if SUMS in self.files:
+            content = self.files[SUMS].read_text(encoding="utf-8", errors="replace")
+            yield from ((line, _SUM.fullmatch(line)) for line in content.splitlines())
 
     def path(self, iri: str) -> Path | None:
         """Return the path of the file at an IRI below the base, whether it exists or not."""

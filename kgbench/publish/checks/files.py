@@ -48,7 +48,7 @@ def check(published: PublicationFiles) -> Iterator[Fault]:
 def agreement(published: PublicationFiles) -> Iterator[Fault]:
     """Yield parts whose dumps differ in size, and a joined dump that differs from its parts."""
     counts: dict[str, dict[str, int]] = {}
-    for path in sorted((published.folder / "data").glob("*")):
+    for path in published.files_in("data"):
         form, name = file_reading.parts(path)[0], published.name(path)
         if form not in (".nq", ".trig", ".ttl"):
             continue
@@ -123,10 +123,11 @@ def _distributions(published: PublicationFiles, digest: Any) -> Iterator[Fault]:
         return getattr(object_of(node, predicate), "value", None)
 
     for quad in store.quads_for_pattern(None, ox.NamedNode(DCAT.downloadURL), None):
-        path = published.path(getattr(quad.object, "value", ""))
-        if path is None or not path.is_file():
+        name = published.name_at(getattr(quad.object, "value", ""))
+        path = published.files.get(name or "")
+        if name is None or path is None:
             continue  # reported as a dead link
-        node, name = quad.subject, published.name(path)
+        node = quad.subject
         iri = getattr(node, "value", str(node))
         size = value(node, DCAT.byteSize)
         if size is not None and size != str(path.stat().st_size):
@@ -164,8 +165,8 @@ def _leads(published: PublicationFiles) -> Iterator[Fault]:
     for predicate in _LEADS:
         for quad in published.catalogue.quads_for_pattern(None, predicate, None):
             iri = getattr(quad.object, "value", "")
-            path = published.path(iri)
-            if path is None or path.is_file() or path.with_name(f"{path.name}.ttl").is_file():
+            name = published.name_at(iri)
+            if name is None or name in published.files or f"{name}.ttl" in published.files:
                 continue
             yield Fault(
                 "dead-link",

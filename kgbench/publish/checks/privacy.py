@@ -97,7 +97,7 @@ def check(published: PublicationFiles, names: Iterable[str] | None = None) -> It
     for name, path in published.files.items():
         if path.suffix not in _TEXTS and ("/" in name or path.suffix not in _SAME):
             continue
-        text = path.read_text(encoding="utf-8", errors="replace")
+        text = published.text(name)
         for key in key_patterns.published_keys(text):
             yield _fault("secret", "", name, "a key", key)
         if "/" not in name or name.startswith(("version/", "queries/")):

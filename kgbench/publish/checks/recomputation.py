@@ -19,7 +19,7 @@ from typing import Any
 
 import pyoxigraph as ox
 
-from kgbench.errors import KgbenchError
+from kgbench.errors import KgbenchError, ResourceError
 from kgbench.model import Json
 from kgbench.pages.snapshot import View
 from kgbench.publish import recipe, redirects
@@ -109,7 +109,9 @@ def rebuilt_publication(published: PublicationFiles) -> Iterator[tuple[Path, boo
     """
     with tempfile.TemporaryDirectory(prefix="kgbench-check-") as scratch:
         out = Path(scratch) / "site"
-        loaded = recipe.read(published.folder / recipe.FILE, out)
+        if recipe.FILE not in published.files:
+            raise ResourceError("the file is missing")
+        loaded = recipe.read(published.files[recipe.FILE], out)
         _publish(published, loaded, Path(scratch) / "store" / "snapshots" / "dumps")
         yield out, loaded.software == recipe.software()
 

@@ -18,6 +18,7 @@ from kgbench.publish.addresses import Addresses
 from kgbench.publish.redaction import (
     Placeholders,
     RedactionLevel,
+    is_unreadable,
     parse_json,
     redacted_case_data,
     redacted_infos,
@@ -354,11 +355,12 @@ class QuadRedactor:
             if len(self._left_out) >= _MOST_KEPT:
                 self._left_out.clear()
             node = ox.NamedNode(text)
-            values = list(self._database.quads_for_pattern(node, _VALUE, None))
+            texts = [_value(q) for q in self._database.quads_for_pattern(node, _VALUE, None)]
             left_out = (
-                not values  # an earlier publication left it out
+                not texts  # an earlier publication left it out
                 or (level is RedactionLevel.PROMPTS and self._is_prompt(node))
-                or any(self._rules.scrubber.tells(_value(quad)) for quad in values)
+                or any(map(is_unreadable, texts))
+                or any(map(self._rules.scrubber.tells, texts))
             )
             self._left_out[level, text] = left_out
         return left_out

@@ -102,9 +102,14 @@ class Signer:
         digests, kept = {}, {}
         for dump in of_parts(dumps):
             if dump.content not in cached:
-                with file_reading.opened(folder.path / dump.path, self.password) as content:
-                    quads: Any = ox.parse(content, ox.RdfFormat.N_QUADS)
-                    cached[dump.content] = canonical.digest(quads, folder.state)
+                try:
+                    with file_reading.opened(folder.path / dump.path, self.password) as content:
+                        quads: Any = ox.parse(content, ox.RdfFormat.N_QUADS)
+                        cached[dump.content] = canonical.digest(quads, folder.state)
+                except file_reading.Unreadable as error:
+                    raise PublicationRefused(
+                        f"{dump.path} {error}, so it cannot be signed: leave out its run (--run)"
+                    ) from error
             kept[dump.content] = digests[dump.path] = cached[dump.content]
         cache.write_text(json.dumps(kept), encoding="utf-8")
         return digests

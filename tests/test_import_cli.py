@@ -135,3 +135,33 @@ def test_copies_in_one_archive_are_reported_once(tmp_path: Path) -> None:
     first, second = json.loads(run(path, "--store", tmp_path / "store", "--json"))["runs"]
 
     assert (first["repeated"], second["repeated"]) == ({second["run"]: 1}, {})
+
+
+@pytest.mark.parametrize("kind", ["llm-kg-bench", "inspect", "rdf", "grasp", "text2sparql"])
+@pytest.mark.parametrize("existing", [[], ["deep"], ["deep", "deep/store"]])
+def test_a_refused_import_leaves_no_store(tmp_path: Path, kind: str, existing: list[str]) -> None:
+    """Folders that the refused import would have filled are removed, and no others."""
+    for name in existing:
+        (tmp_path / name).mkdir()
+    source = tmp_path / "in.json"
+    source.write_text("[]")
+    if kind in ("grasp", "text2sparql"):
+        source = tmp_path / "in"
+        source.mkdir()
+    before = sorted(tmp_path.rglob("*"))
+    store = tmp_path / "deep" / "store"
+    result = CliRunner().invoke(app, ["import", kind, str(source), "--store", str(store)])
+    assert isinstance(result.exception, ImportRefused)
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_a_refused_import_keeps_what_is_there(tmp_path: Path) -> None:
+    """A store with the results of a file before the refused one is kept, and so is an old one."""
+    good = write_json(tmp_path / "a.json", [record_v3()])
+    bad = write_json(tmp_path / "b.json", [])
+    for files in ([good, bad], [bad]):
+        arguments = ["import", "llm-kg-bench", *files, "--store", tmp_path / "store"]
+        result = CliRunner().invoke(app, [str(argument) for argument in arguments])
+        assert isinstance(result.exception, ImportRefused)
+        with open_reader(str(tmp_path / "store")) as store:
+            assert len(reading.runs(store)) == 1

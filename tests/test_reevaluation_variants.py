@@ -22,8 +22,10 @@ from kgbench.reevaluation.variant_outcomes import answer_on_variants, command
 from kgbench.reevaluation.variant_passes import rules_of, variants_obstacle
 from kgbench.run_selection import Selection
 from kgbench.store import open_store
+from kgbench.store.registry import stamps
 from kgbench.variants.kinds import VariantKind
 from kgbench.vocab import KGB
+from tests.commands import printed
 from tests.validation import assert_conforms
 
 LABEL = "Text2SparqlExecEvalListCoypuMini"
@@ -106,6 +108,27 @@ def test_chosen_dialogues_are_judged_on_the_same_variants(store):
     chosen = judged(store, Variants(2, 3), selection=Selection(models=("oracle",)))
 
     assert chosen["variants"]["baseline:oracle"] == whole["variants"]["baseline:oracle"]
+
+
+def test_no_pass_is_recorded_if_nothing_can_be_judged(store):
+    """A run without queries gets no pass on variants, and the store does not change."""
+    before = stamps(store)
+    found = judged(store, Variants(2, 3), selection=Selection(tasks=("RdfFriendCount*",)))
+
+    assert found["passes"] == []
+    assert found["passed_over"] == {"answers to RdfFriendCount are no queries": 8}
+    assert [one.kind for one in reading.passes(store, reading.runs(store)[0])] == ["live"]
+    assert stamps(store) == before
+
+
+def test_the_command_says_that_no_pass_is_recorded(tmp_path):
+    """The command names the reason, and no pass that does not exist."""
+    store = ("--store", tmp_path / "s")
+    printed("run", *store, "-m", "baseline:oracle", "-t", "RdfFriendCount-nt-1")
+    said = printed("reevaluate", *store, "--variants", "2", "--executor", "local:1")
+
+    assert said.splitlines()[-1] == "no new pass for 1 run: no dialogue could be judged"
+    assert "pass   " not in said
 
 
 def test_references_that_no_variant_changes_are_told(store):

@@ -22,9 +22,9 @@ from kgbench.reevaluation.passes import reevaluate_stored
 class Reevaluation:
     """New evaluation passes and their comparison with earlier ones.
 
-    ``passes`` are the IRIs of the new passes. ``table`` has the numbers of compared and changed
-    values per task and metric. ``report`` is the report of ``kgbench reevaluate --json``, with each
-    differing dialogue and the cause.
+    ``passes`` are the IRIs of the new passes; a run of which nothing can be judged gets none.
+    ``table`` has the numbers of compared and changed values per task and metric. ``report`` is the
+    report of ``kgbench reevaluate --json``, with each differing dialogue and the cause.
     """
 
     passes: tuple[str, ...]
@@ -42,5 +42,5 @@ def judge_again(
     """Judge stored dialogues again; see :func:`kgbench.reevaluation.passes.reevaluate_stored`."""
     with connection.owned() as owned, make_executor(executor) as pool:
         results = reevaluate_stored(owned, pool, limits, **options)
-    passes = tuple(result.evaluation_pass for result in results)
+    passes = tuple(result.evaluation_pass for result in results if result.is_recorded)
     return Reevaluation(passes, changes(merge_comparisons(results)), report(results))

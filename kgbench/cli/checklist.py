@@ -45,11 +45,13 @@ def check_publication(
 def print_report(report: Report, *, json_: bool) -> None:
     """Print a checklist; exit with code 1 if there are faults."""
     if json_:
-        typer.echo(json.dumps(report.as_json(), indent=2, ensure_ascii=False))
+        text = json.dumps(report.as_json(), indent=2, ensure_ascii=False)
+        # Names of files that are not UTF-8 have surrogates, which stay as escapes of JSON.
+        typer.echo(text.encode("utf-8", "backslashreplace").decode())
     else:
-        from kgbench.characters import visible  # checked files may contain control characters
+        from kgbench.characters import one_line  # names and texts may contain control characters
 
         for line in report.lines():
-            typer.echo(visible(line))
+            typer.echo(one_line(line))
     if not report.passed:
         raise typer.Exit(1)

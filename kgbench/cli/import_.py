@@ -70,7 +70,7 @@ def llm_kg_bench(
     """
     from kgbench.importers.archives import unread_members
     from kgbench.importers.load import repeated
-    from kgbench.store import open_store
+    from kgbench.store import open_for_import
 
     if suite is not None and _SUITE.fullmatch(suite) is None:
         raise typer.BadParameter(
@@ -79,7 +79,7 @@ def llm_kg_bench(
     summaries: list[Summary] = []
     twice: dict[str, dict[str, int]] = {}
     unread: list[str] = []
-    with open_store(store) as opened:
+    with open_for_import(store) as opened:
         for file in files:
             for summary in _import(opened, file, password, suite, quiet=json_):
                 summaries.append(summary)
@@ -129,11 +129,11 @@ def text2kgbench(
     annotations.
     """
     from kgbench.importers import text2kgbench as importing
-    from kgbench.store import open_store
+    from kgbench.store import open_for_import
 
     with progress("reading ontologies", None, quiet=json_) as advance:
         data = importing.read(folder, advance)
-    with open_store(store) as opened:
+    with open_for_import(store) as opened:
         cases = importing.write_catalogue(opened, data)
         summaries = [_with_scores(opened, run) for run in importing.runs(folder, data, opened.iris)]
         location = opened.location

@@ -76,9 +76,9 @@ def _load(
 ) -> None:
     from kgbench.importers.load import load_each
     from kgbench.importers.published_answers import imported_run
-    from kgbench.store import open_store
+    from kgbench.store import open_for_import
 
-    with open_store(store) as opened:
+    with open_for_import(store) as opened:
         imported = (imported_run(benchmark, file, opened.iris) for file in files)
         pairs = zip(load_each(opened, imported), files, strict=True)
         results = [(summary, file.counts()) for summary, file in pairs]

@@ -31,10 +31,10 @@ def inspect(
     """
     from kgbench.importers import inspect_files, inspect_logs
     from kgbench.importers.load import load
-    from kgbench.store import open_store
+    from kgbench.store import open_for_import
 
     results: list[tuple[Summary, int]] = []
-    with open_store(store) as opened:
+    with open_for_import(store) as opened:
         for file in files:
             log = inspect_logs.read_run(inspect_files.read(file), opened.iris)
             results.append((load(opened, log.run), log.without_answer))

@@ -39,7 +39,7 @@ def rdf(
     from kgbench.importers.rdf import loading
     from kgbench.importers.rdf.parsing import scratch_folder, stage
     from kgbench.importers.rdf.sources import Documents, fetch_documents
-    from kgbench.store import open_store
+    from kgbench.store import open_for_import
 
     with scratch_folder() as scratch:
         gathered = Documents()
@@ -49,7 +49,7 @@ def rdf(
             gathered.origins += part.origins
         contents = data_sets.read(stage(gathered.files, scratch))
         with (
-            open_store(store) as opened,
+            open_for_import(store) as opened,
             progress("copying statements", None, quiet=json_) as advance,
         ):
             summary = loading.load(opened, contents, gathered.origins, scratch, advance)

@@ -35,10 +35,10 @@ def text2sparql(
     from kgbench.importers.load import load_each
     from kgbench.importers.text2sparql import imported_run, write_averages
     from kgbench.importers.text2sparql_files import read
-    from kgbench.store import open_store
+    from kgbench.store import open_for_import
 
     challenge = read(folder)
-    with open_store(store) as opened:
+    with open_for_import(store) as opened:
         runs = [(files, imported_run(files, opened.iris)) for files in challenge.systems]
         total = sum(len(run.items) for _, run in runs)
         loaded = 0

@@ -200,5 +200,8 @@ def _report(results: list[ReevaluationResult], *, json_: bool) -> None:
         typer.echo(f"new in this pass: {', '.join(sorted(combined.new_metrics))}")
     for reason, times in passed_over(results).items():
         typer.echo(f"{count(times, 'dialogue')} passed over: {reason}")
-    for result in results:
-        typer.echo(f"pass   {result.evaluation_pass}")
+    recorded = [result.evaluation_pass for result in results if result.is_recorded]
+    for evaluation_pass in recorded:
+        typer.echo(f"pass   {evaluation_pass}")
+    if empty := len(results) - len(recorded):
+        typer.echo(f"no new pass for {count(empty, 'run')}: no dialogue could be judged")

@@ -25,6 +25,7 @@ from cryptography.hazmat.primitives.asymmetric import padding, rsa
 from kgbench.errors import ResourceError, SignatureError
 from kgbench.publish.claims import PLACE as CLAIMS
 from kgbench.publish.description import Agent
+from kgbench.publish.folder import contents
 from kgbench.rdf.statements import moment, statements_about, type_statements
 from kgbench.signing.keys import private_key
 from kgbench.vocab import DCTERMS, FOAF, NP, NPX, PROV
@@ -53,7 +54,11 @@ def nanopublications(
         raise SignatureError(f"{key} is not an RSA key: make one with kgbench keys new --rsa")
     text = secret.private_bytes(pem.Encoding.DER, pem.PrivateFormat.PKCS8, pem.NoEncryption())
     profile = Profile(author.iri, author.name, base64.b64encode(text).decode())
-    claims = sorted((site / CLAIMS).glob("*/*.ttl"))
+    claims = [
+        path
+        for name, path in contents(site).files.items()
+        if name.startswith(f"{CLAIMS}/") and name.endswith(".ttl")
+    ]
     if not claims:
         raise ResourceError(f"{site} has no claims: publish it again, or name a published folder")
     for path in claims:

@@ -7,6 +7,7 @@ bytes and one of seconds.
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import time
@@ -108,9 +109,9 @@ class Source:
         return True
 
     def _copy(self, name: str, target: Path, max_bytes: int) -> bool:
-        root = Path(self.address)
-        path = (root / name).resolve()
-        if not path.is_relative_to(root) or not path.is_file():
+        path = Path(self.address, name)
+        # A link could lead to any file of this machine; the address itself has no links.
+        if os.path.realpath(path) != str(path) or not path.is_file():
             return False
         if path.stat().st_size > max_bytes:
             raise ImportRefused(f"{name} is larger than {max_bytes} bytes")

@@ -3,7 +3,8 @@
 
 A file is replaced atomically, and only if its content changes. Each path is written to a journal
 before its file appears, so that the next publication knows all files of one that was killed. Files
-from other sources are never touched.
+from other sources are never touched. A folder may come from others, so links in it are not
+followed: they could lead to any file of the reader.
 """
 
 from __future__ import annotations
@@ -11,15 +12,23 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
+import stat
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
-from typing import IO
+from typing import IO, NamedTuple
 
 from kgbench.errors import PublicationRefused
 
 STATE = ".kgbench-publish"
 _MARK = "kgbench publication 1\n"
 _CHUNK = 1 << 20
+_KINDS = {
+    stat.S_IFLNK: "a symbolic link",
+    stat.S_IFIFO: "a named pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+}
 
 
 class Folder:
@@ -138,11 +147,45 @@ class Folder:
         self._made_folders.add(parent)
 
 
+class Contents(NamedTuple):
+    """The regular files in a folder by path, and what else is there, with its kind by path."""
+
+    files: dict[str, Path]
+    others: dict[str, str]
+
+
+def contents(folder: Path) -> Contents:
+    """Return what is in a folder and the folders in it, sorted, without following links.
+
+    Folders that cannot be listed are among the others.
+    """
+    files, others = {}, {}
+    waiting = [""]
+    while waiting:
+        parent = waiting.pop()
+        try:
+            entries = list(os.scandir(folder / parent))
+        except OSError as error:
+            others[parent] = f"a folder that cannot be read ({error.strerror})"
+            continue
+        for entry in entries:
+            path = f"{parent}/{entry.name}" if parent else entry.name
+            if entry.is_file(follow_symlinks=False):
+                files[path] = folder / path
+            elif entry.is_dir(follow_symlinks=False):
+                waiting.append(path)
+            else:
+                kind = stat.S_IFMT(entry.stat(follow_symlinks=False).st_mode)
+                others[path] = _KINDS.get(kind, "no file")
+    return Contents(dict(sorted(files.items())), dict(sorted(others.items())))
+
+
 def claim(path: Path) -> IO[str]:
     """Create a published folder, or take over an existing one; return its lock file.
 
     The folder is locked until the file is closed. Raises
-    :class:`~kgbench.errors.PublicationRefused` if ``path`` is something else, or in use.
+    :class:`~kgbench.errors.PublicationRefused` if ``path`` is something else, or in use, or if
+    there are links in it, through which files elsewhere would be written or removed.
     """
     mark = path / STATE / "owner"
     if path.exists() and not path.is_dir():
@@ -150,6 +193,10 @@ def claim(path: Path) -> IO[str]:
     if path.is_dir() and not mark.is_file() and any(path.iterdir()):
         raise PublicationRefused(
             f"{path} is not empty and was not made by kgbench publish: name a new folder"
+        )
+    for name, kind in contents(path).others.items() if path.is_dir() else ():
+        raise PublicationRefused(
+            f"{path / name} is {kind}, but a publication has only files and folders: remove it"
         )
     try:
         (path / STATE).mkdir(parents=True, exist_ok=True)

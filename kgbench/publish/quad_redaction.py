@@ -18,13 +18,14 @@ from kgbench.publish.addresses import Addresses
 from kgbench.publish.redaction import (
     Placeholders,
     RedactionLevel,
+    is_unreadable,
     parse_json,
     redacted_case_data,
     redacted_infos,
     replace_gold,
 )
 from kgbench.publish.reference_answers import ReferenceAnswers
-from kgbench.publish.scrubbing import Scrubber, is_private, is_public
+from kgbench.publish.scrubbing import Scrubber, is_public
 from kgbench.rdf import canonical_json
 from kgbench.rdf.quads import Quads
 from kgbench.record.run_ends import run_end
@@ -42,6 +43,9 @@ _PASS_KIND, _LIVE = ox.NamedNode(KGB.passKind), ox.Literal("live")
 _INFORMED_BY, _ENDED = ox.NamedNode(PROV.wasInformedBy), ox.NamedNode(PROV.endedAtTime)
 _CASE_ENDPOINT = ox.NamedNode(KGB.caseEndpoint)
 _BOOLEAN, _JSON = (ox.NamedNode(n) for n in (XSD.boolean, RDF.JSON))
+#: Datatypes whose values are not texts; addresses are searched as IRIs are.
+_NUMBERS = (XSD.boolean, XSD.integer, XSD.decimal, XSD.double, XSD.float)
+_VALUES = frozenset((*_NUMBERS, XSD.date, XSD.dateTime, XSD.duration, XSD.anyURI))
 _REDACTED = ox.Literal("true", datatype=_BOOLEAN)
 #: Properties whose values may quote prompts: errors of providers, rationales of reviewers.
 _QUOTING = frozenset((SCHEMA.error, KGB.rationale))
@@ -104,10 +108,10 @@ class QuadRedactor:
         self._addresses = addresses
         self._rules = self.rules = rules
         self._nodes: dict[str, ox.NamedNode] = {}
+        self._revealing: set[str] = set()  # those of the nodes that are not published
         self._answers = ReferenceAnswers(database)
         self._left_out: dict[tuple[RedactionLevel, str], bool] = {}
         self.base, self.store = addresses.base, addresses.store
-        self._always_public = (addresses.store, "https://w3id.org/", "http://www.w3.org/")
         self.document_path, self.held = addresses.document_path, addresses.stored_iri
 
     def graph(self, name: str) -> Iterator[list[ox.Quad]]:
@@ -129,7 +133,8 @@ class QuadRedactor:
     def subject(self, quads: list[ox.Quad]) -> list[ox.Quad]:
         """Return the published quads for all recorded ``quads`` of one subject; may be empty."""
         # Unpacked once, because pyoxigraph makes a new object at each access to a part of a quad.
-        statements: list[_Statement] = [(s, p, o, g) for s, p, o, g in quads]
+        public = [(quad, parts) for quad in quads if self._may_leave(parts := tuple(quad))]
+        quads, statements = [quad for quad, _ in public], [parts for _, parts in public]
         kinds = {_text(value) for _, predicate, value, _ in statements if predicate == _TYPE}
         # Leases of writing processes mean nothing outside the store. kgbench writes no quoted
         # triples, and they could contain anything.
@@ -160,6 +165,8 @@ class QuadRedactor:
             if len(self._nodes) >= _MOST_KEPT:
                 self._nodes.clear()
             published = self._nodes[iri] = ox.NamedNode(self._published(iri))
+            if self._rules.scrubber.revealed(published.value) is not None:
+                self._revealing.add(iri)
         return published
 
     def clean(self, text: str) -> str:
@@ -194,13 +201,11 @@ class QuadRedactor:
             if graph != recorded_graph:
                 recorded_graph, published_graph = graph, self._published_term(graph)
             if isinstance(value, ox.NamedNode):
-                iri = value.value
-                if not self._is_unpublishable(predicate, iri):
-                    if is_activity and predicate == _ALTERNATE:  # from an early publication
-                        predicate = _RECORDED_AS  # noqa: PLW2901 - the name today
-                    published.append(
-                        ox.Quad(published_subject, predicate, self.node(iri), published_graph)
-                    )
+                if is_activity and predicate == _ALTERNATE:  # from an early publication
+                    predicate = _RECORDED_AS  # noqa: PLW2901 - the name today
+                published.append(
+                    ox.Quad(published_subject, predicate, self.node(value.value), published_graph)
+                )
             elif sealed and predicate == _DIGEST and isinstance(value, ox.Literal):
                 commitment = self._committed(subject, KGB.digest, value.value)
                 published.append(
@@ -256,13 +261,24 @@ class QuadRedactor:
         if origin.subject != quad.subject and not hides:
             yield origin
 
-    def _is_unpublishable(self, predicate: ox.NamedNode, iri: str) -> bool:
-        """Return whether an IRI names a local file or a server that is not public, or has a key."""
-        if iri.startswith(self._always_public):
-            return False
-        if self._rules.scrubber.has_key(iri):  # as in the query of an endpoint
-            return True
-        return not is_public(iri) if predicate == _CASE_ENDPOINT else is_private(iri)
+    def _may_leave(self, statement: _Statement) -> bool:
+        """Return whether no IRI of a statement reveals a key, a private host, a path or a name."""
+        nodes, revealing = self._nodes, self._revealing
+        for term in statement:
+            if isinstance(term, ox.Literal):
+                iri = term.datatype.value
+                if iri == XSD.anyURI and self._rules.scrubber.revealed(term.value):
+                    return False
+            elif isinstance(term, ox.NamedNode):
+                iri = term.value
+            else:
+                continue
+            if iri not in nodes:
+                self.node(iri)
+            if iri in revealing:
+                return False
+        _, predicate, value, _ = statement
+        return predicate != _CASE_ENDPOINT or is_public(_text(value))
 
     # --- literals ---------------------------------------------------------------------------
 
@@ -285,14 +301,14 @@ class QuadRedactor:
                 data = self._rules.scrubber.json(data)
             text = self._veiled(canonical_json(data))
             return value if text == value.value else ox.Literal(text, datatype=_JSON)
-        if datatype != XSD.string and not value.language:
-            return value
-        if KGB.Text in kinds:
+        if datatype in _VALUES or KGB.Text in kinds:
             return value
         text = self._string(self._seal(subject, predicate), predicate, value.value, kinds)
         if text == value.value:
             return value
-        return ox.Literal(text, language=value.language) if value.language else ox.Literal(text)
+        if value.language:
+            return ox.Literal(text, language=value.language)
+        return ox.Literal(text, datatype=value.datatype)
 
     def _string(self, seal: Placeholders, predicate: str, text: str, kinds: set[str]) -> str:
         if (
@@ -339,11 +355,12 @@ class QuadRedactor:
             if len(self._left_out) >= _MOST_KEPT:
                 self._left_out.clear()
             node = ox.NamedNode(text)
-            values = list(self._database.quads_for_pattern(node, _VALUE, None))
+            texts = [_value(q) for q in self._database.quads_for_pattern(node, _VALUE, None)]
             left_out = (
-                not values  # an earlier publication left it out
+                not texts  # an earlier publication left it out
                 or (level is RedactionLevel.PROMPTS and self._is_prompt(node))
-                or any(self._rules.scrubber.tells(_value(quad)) for quad in values)
+                or any(map(is_unreadable, texts))
+                or any(map(self._rules.scrubber.tells, texts))
             )
             self._left_out[level, text] = left_out
         return left_out

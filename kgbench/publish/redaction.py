@@ -13,9 +13,14 @@ import json
 from enum import IntEnum
 from typing import NamedTuple
 
+import pyoxigraph as ox
+
 from kgbench.model import Json
 from kgbench.rdf import canonical_json
 from kgbench.secrets.commitments import Commitments
+
+_LARGEST_TERM = 16_000_000  # bytes in N-Quads; the parser's limit is 16 MiB with what is around it
+_LONGEST_ESCAPE = 6  # bytes of \\u0001
 
 
 class RedactionLevel(IntEnum):
@@ -173,6 +178,13 @@ def replace_gold(text: str, gold: frozenset[str], seal: Placeholders) -> str:
         if gold_text in text:
             text = text.replace(gold_text, seal.text(gold_text))
     return text
+
+
+def is_unreadable(text: str) -> bool:
+    """Return whether pyoxigraph, and so every kgbench, refuses to parse a literal with ``text``."""
+    if len(text) * _LONGEST_ESCAPE <= _LARGEST_TERM:
+        return False
+    return len(str(ox.Literal(text)).encode("utf-8", "surrogatepass")) > _LARGEST_TERM
 
 
 def parse_json(text: str) -> Json:

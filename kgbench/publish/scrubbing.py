@@ -18,7 +18,9 @@ import getpass
 import re
 import socket
 from collections.abc import Iterable
+from functools import lru_cache
 from ipaddress import ip_address
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from kgbench.model import Json
@@ -116,6 +118,12 @@ _HOMES = re.compile(
     rf"(?:/(?:home|Users)/|{_ENCODED_SLASH}(?:home|Users){_ENCODED_SLASH}|[A-Za-z]:\\+Users\\+)"
     r"([\w.@+-]+)"
 )
+_HOME_WORDS = ("home", "Users", "root", "mnt", "srv")
+_HOME = f"(?:{'|'.join(_HOME_WORDS)})"
+_HOME_IN_IRI = re.compile(
+    rf"{_PATH_START}/{_HOME}/[\w.@+-]+|{_ENCODED_SLASH}{_HOME}{_ENCODED_SLASH}[\w.@+-]+"
+    r"|\b[A-Za-z]%(?:25){0,3}3[Aa]%(?:25){0,3}5[Cc]Users%(?:25){0,3}5[Cc][\w.@+-]+"
+)
 _PLAIN = re.compile(r"(?!.*localhost)[\w ,;=+()-]*")  # nothing that could be an address
 _COMMON = frozenset(
     (
@@ -153,6 +161,14 @@ _COMMON = frozenset(
 _SHORTEST = 3
 _WORDS = 60  # characters; shorter texts, such as labels, recur in each dialogue and are cached
 _MOST_KNOWN = 5_000
+_MOST_SEARCHED = 100_000  # IRIs
+
+
+class Revealed(NamedTuple):
+    """A part of a text that must not be published, and its kind in words."""
+
+    kind: str
+    text: str
 
 
 class Scrubber:
@@ -167,6 +183,7 @@ class Scrubber:
         self.secrets = SecretDetector(()) if secrets is None else secrets
         self._names = _any_of(self.names)
         self._known: dict[str, str] = {}
+        self._searched: dict[str, Revealed | None] = {}
 
     def text(self, value: str) -> str:
         """Return ``value`` without secrets, hosts, names, addresses and paths."""
@@ -202,21 +219,35 @@ class Scrubber:
             return {self.text(key): self.json(item, key) for key, item in value.items()}
         return value
 
-    def has_key(self, iri: str) -> bool:
-        """Return whether an IRI contains one of the secrets, or what looks like a key."""
-        return key_in_address(iri) is not None or self.tells(iri)
+    def revealed(self, iri: str) -> Revealed | None:
+        """Return what an IRI reveals; ``None`` for one that anybody may know.
+
+        Known names are allowed in IRIs of public hosts, such as those of the vocabulary.
+        """
+        if iri not in self._searched:
+            if len(self._searched) >= _MOST_SEARCHED:
+                self._searched.clear()
+            self._searched[iri] = self._revealed(iri)
+        return self._searched[iri]
+
+    def _revealed(self, iri: str) -> Revealed | None:
+        key = next(key_patterns.published_keys(iri), None)
+        if key is None and (
+            self.tells(iri) or ("?" in iri and key_patterns.hide_keys(iri, KEY) != iri)
+        ):
+            key = iri
+        if key is not None:
+            return Revealed("a key", key)
+        if _is_private("/".join(iri.split("/", 3)[:3])):
+            return Revealed("a private address", iri)
+        if any(word in iri for word in _HOME_WORDS) and (path := _HOME_IN_IRI.search(iri)):
+            return Revealed("a local path", path.group())
+        name = None if self._names is None else self._names.search(iri)
+        return None if name is None or is_public(iri) else Revealed("a name", name.group())
 
     def tells(self, text: str) -> bool:
         """Return whether a text of a model contains one of the secrets."""
         return self.secrets.tells(text)
-
-
-def key_in_address(iri: str) -> str | None:
-    """Return the key in ``iri``: certain ones anywhere, in a query also by names of parameters."""
-    key = next(key_patterns.published_keys(iri), None)
-    if key is None and "?" in iri and key_patterns.hide_keys(iri, KEY) != iri:
-        return iri
-    return key
 
 
 def is_public(iri: str) -> bool:
@@ -252,6 +283,9 @@ def is_private(iri: str) -> bool:
         return not ip_address(host).is_global
     except ValueError:
         return "." not in host or _PRIVATE_NAME.fullmatch(host) is not None
+
+
+_is_private = lru_cache(maxsize=10_000)(is_private)  # for the part of an IRI before the path
 
 
 def hosts_and_people(texts: Iterable[str]) -> set[str]:

@@ -68,9 +68,8 @@ class Signer:
         self._write(folder, KEYS, self.history.document(keys), manifest)
         for path in sorted(folder.written):
             if path.startswith(f"{CLAIMS}/"):
-                name = path.removeprefix(CLAIMS).removesuffix(".ttl")
                 claim = ox.parse((folder.path / path).read_bytes(), ox.RdfFormat.TURTLE)
-                self._write(folder, f"{SIGNED}{name}.jsonld", _document(claim), manifest)
+                self._write(folder, signed_claim(path), _document(claim), manifest)
         ours = {path: checksum for path, checksum in folder.written.items() if path not in before}
         manifest.units["signature"] = Unit("", {**ours, SIGNATURE: ""})
 
@@ -103,9 +102,14 @@ class Signer:
         digests, kept = {}, {}
         for dump in of_parts(dumps):
             if dump.content not in cached:
-                with file_reading.opened(folder.path / dump.path, self.password) as content:
-                    quads: Any = ox.parse(content, ox.RdfFormat.N_QUADS)
-                    cached[dump.content] = canonical.digest(quads, folder.state)
+                try:
+                    with file_reading.opened(folder.path / dump.path, self.password) as content:
+                        quads: Any = ox.parse(content, ox.RdfFormat.N_QUADS)
+                        cached[dump.content] = canonical.digest(quads, folder.state)
+                except file_reading.Unreadable as error:
+                    raise PublicationRefused(
+                        f"{dump.path} {error}, so it cannot be signed: leave out its run (--run)"
+                    ) from error
             kept[dump.content] = digests[dump.path] = cached[dump.content]
         cache.write_text(json.dumps(kept), encoding="utf-8")
         return digests
@@ -130,6 +134,11 @@ class Signer:
         except (OSError, SignatureError):
             return None
         return document if same else None
+
+
+def signed_claim(claim: str) -> str:
+    """Return the path of the signed document with the claim at the path ``claim``."""
+    return f"{SIGNED}{claim.removeprefix(CLAIMS).removesuffix('.ttl')}.jsonld"
 
 
 def of_parts(dumps: tuple[Dump, ...]) -> list[Dump]:

@@ -216,6 +216,11 @@ class ReevaluationResult:
     passed_over: dict[str, int] = field(default_factory=dict)
     on_variants: list[AnswerOnVariants] = field(default_factory=list)
 
+    @property
+    def is_recorded(self) -> bool:
+        """Whether the store has the pass; it has none in which nothing could be judged."""
+        return self.comparison.dialogues > 0
+
 
 def merge_comparisons(results: Iterable[ReevaluationResult]) -> Comparison:
     """Merge the comparisons of several re-evaluations."""
@@ -242,6 +247,7 @@ def report(results: Sequence[ReevaluationResult]) -> dict[str, Json]:
         "passes": [
             {"pass": reevaluated.evaluation_pass, "against": reevaluated.against}
             for reevaluated in results
+            if reevaluated.is_recorded
         ],
         "passed_over": passed_over(results),
     }

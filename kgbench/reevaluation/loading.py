@@ -76,10 +76,11 @@ class _StreamedPass:
         self.run_pass.differing.clear()
 
     def closing(self) -> Sequence[Block]:
-        return self.actions.close(self.run_pass)
+        return self.actions.close(self.run_pass) if self.run_pass.result.is_recorded else ()
 
     def seal(self) -> None:
-        self.run_pass.aggregates.seal()
+        if self.run_pass.result.is_recorded:
+            self.run_pass.aggregates.seal()
 
 
 def _parts_of(stream: Iterator[JudgedPart]) -> Iterator[tuple[Task, Part, list[list[Verdict]]]]:

@@ -7,11 +7,14 @@ file that describes one (:mod:`kgbench.store.back_ends`).
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from kgbench import resources
 from kgbench.errors import StoreError
-from kgbench.store import back_ends
+from kgbench.store import back_ends, registry
 from kgbench.store.databases import no_store
 from kgbench.store.embedded import EmbeddedStore
 from kgbench.store.iris import Iris, id_from, new_id, slug
@@ -30,6 +33,7 @@ __all__ = [
     "id_from",
     "new_id",
     "open_existing",
+    "open_for_import",
     "open_reader",
     "open_store",
     "slug",
@@ -53,6 +57,34 @@ def open_store(location: str | None = None) -> OwnedStore:
 
         return RemoteStore(back_ends.find(location))
     return EmbeddedStore(None if location == "memory:" else Path(location))
+
+
+@contextmanager
+def open_for_import(location: str | None = None) -> Iterator[OwnedStore]:
+    """Open a store like :func:`open_store`, and leave no new one behind after a refused import.
+
+    If the block ends with an exception before it has written anything to a store that did not
+    exist, the folders made for the store are removed.
+    """
+    location = default_location() if location is None else location
+    path = None if location == "memory:" or back_ends.is_remote(location) else Path(location)
+    made = [] if path is None else [p for p in (path, *path.parents) if not p.exists()]
+    is_new = path is not None and (bool(made) or (path.is_dir() and not any(path.iterdir())))
+    unused = False
+    try:
+        with open_store(location) as opened:
+            before = registry.stamps(opened)
+            try:
+                yield opened
+            except BaseException:
+                unused = registry.stamps(opened) == before
+                raise
+    finally:
+        if unused and is_new and path is not None:
+            for entry in path.iterdir():
+                shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
+            for folder in made:
+                folder.rmdir()
 
 
 def open_existing(location: str | None = None) -> OwnedStore:

@@ -32,7 +32,7 @@ class LoadedPart(Protocol):
         """Yield the content to be loaded."""
 
     def closing(self) -> Sequence[Block]:
-        """Return the blocks that make the part visible; nothing if it already is."""
+        """Return the blocks that make the part visible; nothing if it already is, or is empty."""
 
     def seal(self) -> None:
         """Complete the visible part."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import re
 import zipfile
 from pathlib import Path
@@ -95,6 +96,19 @@ def test_wrong_use_is_told(arguments: list[str], code: int, words: str) -> None:
     done = RUNNER.invoke(app, ["publish", *arguments])
     said = done.output + str(done.exception or "")
     assert (done.exit_code, words in re.sub(r"[\s│]+", " ", said)) == (code, True)
+
+
+def test_file_names_of_others_are_told_on_one_line(tmp_path: Path) -> None:
+    """A name with a line end, or that is not UTF-8, is escaped, as text and as JSON."""
+    (tmp_path / "SHA256SUMS").write_text("")
+    for name in (b"a\nno faults", b"\xff.txt"):
+        (tmp_path / os.fsdecode(name)).write_text("")
+    said = RUNNER.invoke(app, ["publish", "--check", str(tmp_path)]).stdout
+    assert "a\\nno faults: The file is not in SHA256SUMS." in said
+    assert "\\udcff.txt: The file" in said
+    read = json.loads(RUNNER.invoke(app, ["publish", "--check", str(tmp_path), "--json"]).stdout)
+    files = {fault["file"] for entry in read["checklist"] for fault in entry["faults"]}
+    assert {"a\nno faults", "\udcff.txt"} < files
 
 
 @pytest.mark.parametrize("spoil", [lambda data: data[:-9], lambda data: data[9:], lambda _: b"x"])

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 import zipfile
 from pathlib import Path
@@ -106,6 +107,30 @@ def test_downloads_are_held_to_what_is_said_of_them(folder: Path) -> None:
     assert told(report, "media-type") == []
     lost = (CATALOG, f"It refers to {BASE}data/lost.nq, but there is no such file.")
     assert [one for one in told(report, "dead-link") if one[0] == CATALOG] == [lost]
+
+
+def test_links_are_reported_and_not_followed(folder: Path) -> None:
+    """A link, to a file or a folder, and a pipe are faults; nothing behind them is read."""
+    outside = folder.parent / "home"
+    outside.mkdir()
+    (outside / "run-1.nq").write_text("no quad")
+    (outside / "mine.html").write_text("sk-abcdefghijklmnopqrstuvwxyz")
+    for name, target in (("runs", outside), ("leaderboard", outside), ("a.html", "home/mine.html")):
+        (folder / name).symlink_to(target)
+    (folder / "data" / "run-1.nq").symlink_to(outside / "run-1.nq")
+    os.mkfifo(folder / "data" / "run-2.nq")  # reading it would wait for ever
+    (folder / "SHA256SUMS").write_text(f"{'0' * 64}  a.html\n{'0' * 64}  data/run-2.nq\n")
+    report = check(folder, names=NAMES)
+    message = "It is {}, but a publication has only files and folders."
+    assert told(report, "readable") == [
+        ("a.html", message.format("a symbolic link")),
+        ("data/run-1.nq", message.format("a symbolic link")),
+        ("data/run-2.nq", message.format("a named pipe")),
+        ("leaderboard", message.format("a symbolic link")),
+        ("runs", message.format("a symbolic link")),
+    ]
+    assert told(report, "secret") == []
+    assert ("a.html", "SHA256SUMS lists a missing file.") in told(report, "checksum")
 
 
 def test_encrypted_dumps_are_not_compared(folder: Path) -> None:

@@ -169,6 +169,23 @@ def test_planted_fault_is_found(name: str, copy: Copy) -> None:
 
 
 @pytest.mark.slow
+def test_listed_files_that_nothing_gives_rise_to_are_reported(copy: Copy) -> None:
+    """Files beside those of the publication are faults if the renewed checksums list them."""
+    names = ("offer.html", "mirror/index.html", "keys.jsonld")
+    for name in names:
+        added(name, "<p>Download the results here.")(copy)
+    renew(copy.path)
+    added("CNAME", "bench.example.org")(copy)  # the host's own file, which is not listed
+    try:
+        faults = check(copy.path, names=NAMES).faults
+    finally:
+        copy.write(SUMS, (copy.whole / SUMS).read_text(), counted=False)
+    unexpected = {one.file for one in faults if "Nothing in the dumps" in one.message}
+    assert unexpected == set(names)
+    assert "CNAME" not in {one.file for one in faults}
+
+
+@pytest.mark.slow
 def test_values_that_no_code_expects_are_reported(copy: Copy) -> None:
     """Values of other types end one check with a fault, and all others are made."""
     packed(RUN, b'#round> "0"', b'#round> "0.7"')(copy)

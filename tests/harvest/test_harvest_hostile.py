@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from datetime import UTC, datetime
 
 import pytest
@@ -51,8 +52,12 @@ def test_a_link_out_of_a_folder_is_not_followed(tmp_path):
     (tmp_path / "site").mkdir()
     (tmp_path / "site" / "keys.jsonld").symlink_to(tmp_path / "secret")
 
+    (tmp_path / "site" / "data").symlink_to("data")  # leads to itself
+    os.mkfifo(tmp_path / "site" / "SHA256SUMS")  # reading it would wait for ever
+
     source = Source.named(str(tmp_path / "site"))
-    assert not source.get("keys.jsonld", tmp_path / "t", Limits(100, 60.0))
+    for name in ("keys.jsonld", "data/all.nq", "SHA256SUMS"):
+        assert not source.get(name, tmp_path / "t", Limits(100, 60.0))
 
 
 def test_no_redirect_is_followed(tmp_path):

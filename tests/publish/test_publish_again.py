@@ -129,6 +129,25 @@ def test_what_is_not_ours_is_left_alone(growing, tmp_path):
         publish(place, other / "cat.jpg")
 
 
+@pytest.mark.parametrize("linked", ["run", "data", STATE, f"{STATE}/owner", "index.html"])
+def test_no_file_is_changed_through_a_link(growing, tmp_path, linked):
+    """A folder with a link, as others may send it, is refused, and the link's target kept."""
+    place, out = growing
+    publish(place, out)
+    target = tmp_path / "elsewhere"
+    (out / linked).rename(target)
+    (out / linked).symlink_to(target)
+    command("run", "--store", place, *SECOND)
+    (run, *_) = sorted(path.name for path in (out / "run").iterdir() if path.is_dir())
+    before = [(path, path.stat().st_mtime_ns) for path in (target, *target.rglob("*"))]
+    files = [(path, path.stat().st_mtime_ns) for path in out.rglob("*")]
+
+    with pytest.raises(PublicationRefused, match=f"{linked} is a symbolic link, but a publicat"):
+        publish(place, out, runs=(run,))
+    assert [(path, path.stat().st_mtime_ns) for path in (target, *target.rglob("*"))] == before
+    assert [(path, path.stat().st_mtime_ns) for path in out.rglob("*")] == files
+
+
 @pytest.mark.slow
 def test_what_was_killed_is_repaired(growing, monkeypatch):
     """An interrupted publication is repaired by the next one."""

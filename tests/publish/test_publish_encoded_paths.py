@@ -82,3 +82,18 @@ def test_the_check_finds_them_in_dumps(tmp_path, predicate: str, value: str, kin
     with PublicationFiles([dump]) as published:
         [fault] = privacy.check(published, ())
     assert (fault.constraint, fault.node, fault.file) == (kind, "urn:c", "run-1.nq")
+
+
+@pytest.mark.parametrize(
+    "iri", [f"https://example.org/{KEY}", "urn:x:%2Fhome%2Fann", "http://gpu/"]
+)
+@pytest.mark.parametrize("statement", ["{} <p:> <o:>", "<s:> {} <o:>", "<s:> <p:> <o:> {}"])
+def test_the_check_finds_iris_in_all_positions(tmp_path, statement: str, iri: str) -> None:
+    """Subjects, predicates and graphs are searched as objects are, and each IRI is named once."""
+    dump = tmp_path / "run-1.nq"
+    line = statement.format(f"<{iri}>")
+    dump.write_text(f"{line} .\n{line} .\n".replace(":>", ":x>"))
+    with PublicationFiles([dump]) as published:
+        [fault] = privacy.check(published, ())
+    assert fault.constraint == ("secret" if KEY in iri else "private")
+    assert fault.file == "run-1.nq"

@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pyoxigraph as ox
+import pytest
 
 from kgbench.publish.addresses import Addresses
 from kgbench.publish.published_graph import catalogue
@@ -13,11 +16,14 @@ from kgbench.publish.scrubbing import Scrubber
 from kgbench.publish.selection import PublishedParts
 from kgbench.rdf import queries
 from kgbench.secrets.commitments import Commitments
-from kgbench.vocab import KGB, PROV, RDF, SH, SKOS
+from kgbench.secrets.detection import SecretDetector
+from kgbench.vocab import KGB, PROV, RDF, RDFS, SH, SKOS, XSD
 
 RULES = RedactionRules(
     RedactionLevel.NONE, Scrubber(()), Commitments(bytes(32)), RedactionLevel.NONE
 )
+SECRET = "a+key/with=signs"
+ANY_URI = ox.NamedNode(XSD.anyURI)
 STORE, BASE = "https://w3id.org/kgbench/", "https://example.org/bench/"
 
 
@@ -53,6 +59,52 @@ def test_addresses_with_keys_are_left_out() -> None:
     said = [(KGB.caseEndpoint, node) for node in (public, secret, inside)]
     found = published("case/1", (RDF.type, ox.NamedNode(KGB.Case)), *said)
     assert {t.object for t in found if t.predicate.value == KGB.caseEndpoint} == {public}
+
+
+REVEALING = (
+    f"https://example.org/sk-proj-{'Ab3' * 10}/x",
+    f"{STORE}thing/sk-proj-{'Ab3' * 10}",
+    f"{STORE}thing/{SECRET.replace('+', '%2B')}",
+    f"{STORE}thing/%2Fhome%2Fann%2Fx",
+    "urn:x:/home/ann/x",
+    "http://gpu-7:8000/v1",
+    "https://dragonhost.uni-leipzig.de/v1",
+    "file:///srv/x",
+)
+
+
+@pytest.mark.parametrize("iri", REVEALING)
+@pytest.mark.parametrize("position", range(6))
+def test_no_iri_of_a_statement_reveals_anything(iri: str, position: int) -> None:
+    """Keys, hosts, paths and names are searched for in subject, predicate, object and graph.
+
+    Datatypes and addresses as literals are searched, too.
+    """
+    node, revealing = ox.NamedNode(f"{STORE}case/1"), ox.NamedNode(iri)
+    values = {4: ox.Literal("x", datatype=revealing), 5: ox.Literal(iri, datatype=ANY_URI)}
+    terms: list[Any] = [node, ox.NamedNode(PROV.used), values.get(position, node), node]
+    if position < len(terms):
+        terms[position] = revealing
+    database = ox.Store()
+    database.add(ox.Quad(*terms))
+    scrubber = Scrubber(["dragonhost"], SecretDetector([SECRET]))
+    outgoing = QuadRedactor(database, Addresses(STORE, BASE), RULES._replace(scrubber=scrubber))
+    assert outgoing.about(terms[0]) == []
+    assert list(outgoing.graph(terms[3].value)) == []
+
+
+def test_names_in_public_iris_remain() -> None:
+    """The name of a machine may be a word of the vocabulary or of a public address."""
+    scrubber = Scrubber(["dragonhost"])
+    for host in ("w3id.org/kgbench", "github.com"):
+        assert scrubber.revealed(f"https://{host}/dragonhost") is None
+
+
+def test_texts_of_other_datatypes_are_scrubbed() -> None:
+    """A text with the datatype of others keeps it, and is searched as plain texts are."""
+    datatype = ox.NamedNode("https://example.org/Note")
+    found = published("case/1", (RDFS.comment, ox.Literal("in /home/ann/x", datatype=datatype)))
+    assert [t.object for t in found] == [ox.Literal("in [path]", datatype=datatype)]
 
 
 def test_graphs_named_in_stamps_move() -> None:

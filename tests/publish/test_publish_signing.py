@@ -12,14 +12,19 @@ from datetime import UTC, datetime
 import pyoxigraph as ox
 import pytest
 
+from kgbench.connectors.baseline import Baseline
 from kgbench.errors import PublicationRefused, SignatureError
+from kgbench.harvest.harvester import harvest
 from kgbench.publish.checks import file_reading
 from kgbench.publish.checks.publication_files import PublicationFiles
 from kgbench.publish.checks.signatures import Signatures
+from kgbench.publish.redaction import RedactionLevel
 from kgbench.publish.signing import Signer
 from kgbench.signing import proofs
 from kgbench.signing.keys import SigningKey
-from tests.publish.conftest import BASE, command, hasten, publish
+from kgbench.vocab import KGB
+from tests.publish.conftest import BASE, TASKS, command, hasten, publish
+from tests.publish.reading import dump
 
 
 @pytest.fixture(scope="module")
@@ -265,6 +270,22 @@ def test_encrypted_data_are_signed(recorded, keyed, tmp_path, quick):
     assert found == []
     with PublicationFiles([out]) as published:
         assert list(Signatures(published, [key(keyed)]).check()) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("level", [RedactionLevel.NONE, RedactionLevel.GOLD])
+def test_a_text_that_parsers_refuse_is_left_out(keyed, tmp_path, quick, monkeypatch, level):
+    """An answer of 17 MiB has a commitment in its place, so the publication can be read."""
+    monkeypatch.setattr(Baseline, "_answer", lambda *_: "a\n" * (17 << 19))
+    command("run", "--store", tmp_path / "s", "-m", "baseline:oracle", "-t", TASKS[0])
+    out = tmp_path / "site"
+    publish(tmp_path / "s", out, signer=Signer.read(keyed / "k", out), level=level)
+
+    assert faults(out, key(keyed)) == []
+    redacted = ox.NamedNode(KGB.redacted)
+    assert len(list(dump(out, "all.nq").quads_for_pattern(None, redacted, None))) == 1
+    [harvested] = harvest([str(out)], tmp_path / "h", [key(keyed)], max_bytes=1 << 24, seconds=300)
+    assert harvested.words == "new      site: version 1, 2 parts"
 
 
 @pytest.mark.slow

@@ -53,9 +53,9 @@ def _spelling(name: str) -> str:
 
 def _embedded(published: PublicationFiles) -> tuple[list[dict[str, Any]], list[Fault]]:
     """Return the JSON-LD in the landing page, and the faults in it."""
-    if not (published.folder / _PAGE).is_file():
+    if _PAGE not in published.files:
         return [], [Fault("fsf-f4-01m", "", _PAGE, "There is no landing page.", _AGAIN)]
-    text = (published.folder / _PAGE).read_text(encoding="utf-8", errors="replace")
+    text = published.text(_PAGE)
     nodes: list[dict[str, Any]] = []
     broken = []
     for block in _JSON_LD.findall(text):
@@ -98,11 +98,9 @@ def _variables(embedded: list[dict[str, Any]]) -> Iterator[Fault]:
 
 
 def _typed_links(published: PublicationFiles) -> Iterator[Fault]:
-    page = published.folder / _PAGE
-    text = page.read_text(encoding="utf-8", errors="replace") if page.is_file() else ""
-    links = " ".join(_TYPED.findall(text))
+    links = " ".join(_TYPED.findall(published.text(_PAGE)))
     for media, name in (("text/turtle", "catalog.ttl"), ("application/ld+json", "catalog.jsonld")):
-        if not (published.folder / name).is_file():
+        if name not in published.files:
             yield Fault("fsf-i1-01m", "", name, "The metadata are missing in RDF.", _AGAIN)
         if media not in links:
             message = f"The landing page has no typed link to {media}."
@@ -111,7 +109,7 @@ def _typed_links(published: PublicationFiles) -> Iterator[Fault]:
 
 def _retrievable(published: PublicationFiles) -> Iterator[Fault]:
     for name in (_PAGE, "catalog.ttl"):
-        if not (published.folder / name).is_file():
+        if name not in published.files:
             yield Fault("fsf-a1-02md", "", name, "The metadata are missing.", _AGAIN)
     if published.base is None:
         message = "The catalogue names no data set, so nothing can be retrieved through it."

@@ -17,12 +17,10 @@ from kgbench.publish.addresses import OWN, RECORDED
 from kgbench.publish.checks import file_reading
 from kgbench.publish.checks.publication_files import PublicationFiles
 from kgbench.publish.checks.report import Fault
+from kgbench.publish.signing import SIGNATURE, SUMS
 from kgbench.vocab import DCAT, FOAF, SPDX, VOID
 
 _AGAIN = "Publish again."
-_SUMS = "SHA256SUMS"
-_SIGNATURE = "signature.jsonld"  # not in the checksums, which it signs
-_LINE = re.compile(r"([0-9a-f]{64}) [ *](.+)")
 _IANA = re.compile(r"https?://www\.iana\.org/assignments/media-types/")
 _LEADS = [
     ox.NamedNode(iri)
@@ -50,7 +48,7 @@ def check(published: PublicationFiles) -> Iterator[Fault]:
 def agreement(published: PublicationFiles) -> Iterator[Fault]:
     """Yield parts whose dumps differ in size, and a joined dump that differs from its parts."""
     counts: dict[str, dict[str, int]] = {}
-    for path in sorted((published.folder / "data").glob("*")):
+    for path in published.files_in("data"):
         form, name = file_reading.parts(path)[0], published.name(path)
         if form not in (".nq", ".trig", ".ttl"):
             continue
@@ -87,34 +85,31 @@ def sha256(path: Path) -> str:
 
 
 def _sums(published: PublicationFiles, digest: Any) -> Iterator[Fault]:
-    root = published.folder
-    if not (root / _SUMS).is_file():
-        yield Fault("checksum", "", _SUMS, "There is no file of checksums.", _AGAIN)
+    if SUMS not in published.files:
+        yield Fault("checksum", "", SUMS, "There is no file of checksums.", _AGAIN)
         return
     listed = set()
-    for line in (root / _SUMS).read_text(encoding="utf-8", errors="replace").splitlines():
-        match = _LINE.fullmatch(line)
+    for line, match in published.sums():
         if match is None:
             message = f"A line is not a checksum: {line[:100]}"
-            yield Fault("checksum", "", _SUMS, message, _AGAIN)
+            yield Fault("checksum", "", SUMS, message, _AGAIN)
             continue
         checksum, name = match.groups()
         listed.add(name)
-        path = (root / name).resolve()
-        if not path.is_relative_to(root.resolve()) or not path.is_file():
-            yield Fault("checksum", "", name, f"{_SUMS} lists a missing file.", _AGAIN)
-        elif digest(path) != checksum:
+        if name not in published.files:
+            yield Fault("checksum", "", name, f"{SUMS} lists a missing file.", _AGAIN)
+        elif digest(published.files[name]) != checksum:
             message = "The content does not fit its checksum."
             yield Fault("checksum", "", name, message, "Download the file again, or publish again.")
     own_names = OWN | RECORDED | {name.partition("/")[0] for name in listed if "/" in name}
     for name in published.files:
-        if name in listed or name in (_SUMS, _SIGNATURE):
+        if name in listed or name in (SUMS, SIGNATURE):  # the signature signs the checksums
             continue
         first = name.partition("/")[0]
         # Only advice for a file or folder that the publication never writes.
         advice = own_names.isdisjoint((first, first.partition(".")[0]))
         remedy = "Remove it unless you put it there." if advice else _AGAIN
-        yield Fault("checksum", "", name, f"The file is not in {_SUMS}.", remedy, advice)
+        yield Fault("checksum", "", name, f"The file is not in {SUMS}.", remedy, advice)
 
 
 def _distributions(published: PublicationFiles, digest: Any) -> Iterator[Fault]:
@@ -128,10 +123,11 @@ def _distributions(published: PublicationFiles, digest: Any) -> Iterator[Fault]:
         return getattr(object_of(node, predicate), "value", None)
 
     for quad in store.quads_for_pattern(None, ox.NamedNode(DCAT.downloadURL), None):
-        path = published.path(getattr(quad.object, "value", ""))
-        if path is None or not path.is_file():
+        name = published.name_at(getattr(quad.object, "value", ""))
+        path = published.files.get(name or "")
+        if name is None or path is None:
             continue  # reported as a dead link
-        node, name = quad.subject, published.name(path)
+        node = quad.subject
         iri = getattr(node, "value", str(node))
         size = value(node, DCAT.byteSize)
         if size is not None and size != str(path.stat().st_size):
@@ -169,8 +165,8 @@ def _leads(published: PublicationFiles) -> Iterator[Fault]:
     for predicate in _LEADS:
         for quad in published.catalogue.quads_for_pattern(None, predicate, None):
             iri = getattr(quad.object, "value", "")
-            path = published.path(iri)
-            if path is None or path.is_file() or path.with_name(f"{path.name}.ttl").is_file():
+            name = published.name_at(iri)
+            if name is None or name in published.files or f"{name}.ttl" in published.files:
                 continue
             yield Fault(
                 "dead-link",

@@ -53,8 +53,7 @@ def companions(published: PublicationFiles) -> Iterator[Fault]:
     """Yield violations of our shapes of claims, change feeds, keys and signatures."""
 
     def file_of(node: Any) -> str:
-        path = published.path(getattr(node, "value", ""))
-        return "" if path is None else published.name(path)
+        return published.name_at(getattr(node, "value", "")) or ""
 
     stated: dict[ox.Quad, None] = {}
     for name, path in published.files.items():

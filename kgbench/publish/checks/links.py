@@ -8,7 +8,6 @@ import posixpath
 import re
 from collections.abc import Iterator
 from functools import lru_cache
-from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from kgbench.publish.checks.publication_files import PublicationFiles
@@ -30,12 +29,12 @@ class Links:
 
     def check(self) -> Iterator[Fault]:
         """Yield the dead links."""
-        for name, path in self._published.files.items():
+        for name in self._published.files:
             if name.endswith(".html"):
-                yield from self._page(name, path)
+                yield from self._page(name)
 
-    def _page(self, name: str, path: Path) -> Iterator[Fault]:
-        text = path.read_text(encoding="utf-8", errors="replace")
+    def _page(self, name: str) -> Iterator[Fault]:
+        text = self._published.text(name)
         for link in dict.fromkeys(html.unescape(a or b) for a, b in _LINK.findall(text)):
             problem = self.wrong(name, link)
             if problem is not None:
@@ -75,5 +74,5 @@ class Links:
 
     def _places(self, name: str) -> frozenset[str]:
         """Return the ids in a page."""
-        text = self._published.files[name].read_text(encoding="utf-8", errors="replace")
+        text = self._published.text(name)
         return frozenset(html.unescape(a or b) for a, b in _ID.findall(text))

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from functools import cache
 from typing import Any, NamedTuple
 
 import pyoxigraph as ox
 
 from kgbench.publish.checks.publication_files import TEXT_VALUES, PublicationFiles
 from kgbench.publish.checks.report import Fault
-from kgbench.publish.scrubbing import is_private, key_in_address, local_names
+from kgbench.publish.scrubbing import Scrubber, local_names
 from kgbench.secrets import key_patterns
 from kgbench.vocab import KGB, RDF
 
@@ -36,7 +35,6 @@ class _Finder(NamedTuple):
         return None if match is None else match.group()
 
 
-_is_private = cache(is_private)  # for the part of an IRI before the path
 _PLACES = (
     _Finder(
         "a local path",
@@ -92,24 +90,37 @@ _SAME = (".jsonld", ".nt")  # the Turtle beside them has the same statements
 
 def check(published: PublicationFiles, names: Iterable[str] | None = None) -> Iterator[Fault]:
     """Yield private data in the files; ``names`` are by default those of this machine and user."""
-    private = (*_PLACES, *_name_finders(local_names() if names is None else names))
-    yield from _dumps(published, private)
+    known = frozenset(local_names() if names is None else names)
+    private = (*_PLACES, *_name_finders(known))
+    yield from _iris(published, Scrubber(known))
+    yield from _literals(published, private)
     for name, path in published.files.items():
         if path.suffix not in _TEXTS and ("/" in name or path.suffix not in _SAME):
             continue
-        text = path.read_text(encoding="utf-8", errors="replace")
+        text = published.text(name)
         for key in key_patterns.published_keys(text):
             yield _fault("secret", "", name, "a key", key)
         if "/" not in name or name.startswith(("version/", "queries/")):
             yield from _private("", name, text, private)
 
 
-def _dumps(published: PublicationFiles, private: tuple[_Finder, ...]) -> Iterator[Fault]:
+def _iris(published: PublicationFiles, scrubber: Scrubber) -> Iterator[Fault]:
+    """Yield what IRIs reveal, each once, at the first statement that has it."""
+    seen = set()
+    for quad in published.quads:
+        datatype = getattr(quad.object, "datatype", None)
+        for term in (quad.subject, quad.predicate, quad.object, quad.graph_name, datatype):
+            if not isinstance(term, ox.NamedNode) or term.value in seen:
+                continue
+            seen.add(term.value)
+            if (found := scrubber.revealed(term.value)) is not None:
+                constraint = "secret" if found.kind == "a key" else "private"
+                yield from _fault_of_quad(published, quad, constraint, *found)
+
+
+def _literals(published: PublicationFiles, private: tuple[_Finder, ...]) -> Iterator[Fault]:
     for quad in published.quads:
         value: Any = quad.object
-        if isinstance(value, ox.NamedNode):
-            yield from _address(published, quad, value.value)
-            continue
         if not isinstance(value, ox.Literal) or len(value.value) < _SHORTEST:
             continue
         text = value.value
@@ -124,13 +135,6 @@ def _dumps(published: PublicationFiles, private: tuple[_Finder, ...]) -> Iterato
         node = getattr(quad.subject, "value", "")
         for fault in _private(node, "", text, private):
             yield fault._replace(file=published.file_of(quad.subject))
-
-
-def _address(published: PublicationFiles, quad: Any, iri: str) -> Iterator[Fault]:
-    if _is_private("/".join(iri.split("/", 3)[:3])):
-        yield from _fault_of_quad(published, quad, "private", "a private address", iri)
-    if (key := key_in_address(iri)) is not None:
-        yield from _fault_of_quad(published, quad, "secret", "a key", key)
 
 
 def _is_configuration(published: PublicationFiles, node: Any) -> bool:

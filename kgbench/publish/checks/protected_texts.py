@@ -49,18 +49,19 @@ def check(published: PublicationFiles, allowed: Collection[str] = ()) -> Iterato
 
 def marks(published: PublicationFiles) -> Iterator[Fault]:
     """Yield missing canaries, and missing rules for crawlers."""
-    root = published.folder
-    robots = root / "robots.txt"
-    if not robots.is_file() or "user-agent" not in robots.read_text("utf-8", "replace").lower():
+    if "user-agent" not in published.text("robots.txt").lower():
         yield Fault("robots", "", "robots.txt", "There are no rules for crawlers.", _AGAIN)
     canaries = {
         value.value
         for suite in suites(published, protected=False)
         for value in published.data.values(suite, _CANARY)
     }
-    yield from _lacking(canaries, "canary.txt", _text(root / "canary.txt"))
-    yield from _lacking(canaries, "index.html", _text(root / "index.html"))
-    for path in sorted((root / "data").glob("*")):
+    for name in ("canary.txt", "index.html"):
+        text = published.text(name)
+        for canary in sorted(canaries):
+            if canary not in text:
+                yield Fault("canary", "", name, f"The canary {canary} is missing.", _AGAIN)
+    for path in published.files_in("data"):
         if file_reading.parts(path)[0] not in (".nq", ".trig", ".ttl"):
             continue
         try:
@@ -75,16 +76,6 @@ def marks(published: PublicationFiles) -> Iterator[Fault]:
 def _sealed(file: str) -> bool:
     """Return whether a file is encrypted, and therefore reveals nothing."""
     return file.endswith(".zip")
-
-
-def _lacking(canaries: set[str], name: str, text: str) -> Iterator[Fault]:
-    for canary in sorted(canaries):
-        if canary not in text:
-            yield Fault("canary", "", name, f"The canary {canary} is missing.", _AGAIN)
-
-
-def _text(path: Any) -> str:
-    return str(path.read_text(encoding="utf-8", errors="replace")) if path.is_file() else ""
 
 
 def _case(published: PublicationFiles, case: Any, notation: str) -> Iterator[Fault]:

@@ -3,24 +3,29 @@
 
 from __future__ import annotations
 
-import os
+import posixpath
+import re
 import tempfile
+from collections.abc import Iterator
 from contextlib import ExitStack
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
+from urllib.parse import unquote
 
 import pyoxigraph as ox
 
 from kgbench.errors import PublicationRefused, ResourceError
 from kgbench.publish.checks import file_reading
 from kgbench.publish.checks.report import Fault
+from kgbench.publish.folder import STATE, contents, is_inside
+from kgbench.publish.signing import SUMS
 from kgbench.validation import Data
 from kgbench.vocab import DCAT, KGB, PROV
 
 _LARGE = 50 << 20  # bytes of packed dumps from which on the database is on disk
-_STATE = ".kgbench-publish"
-_MARKS = ("SHA256SUMS", "publication.json", "catalog.ttl", "data")  # any of them marks a folder
+_SUM = re.compile(r"([0-9a-f]{64}) [ *](.+)", re.ASCII)
+_MARKS = (SUMS, "publication.json", "catalog.ttl", "data")  # any of them marks a folder
 
 
 class PublicationFiles:
@@ -34,7 +39,10 @@ class PublicationFiles:
         self.password = password
         self.problems: list[Fault] = []
         self.unread: list[str] = []
-        self.root, self.dumps = _folder_and_dumps(paths)
+        self.root = _folder(paths)
+        #: The public files of the folder by path, sorted; links are not followed.
+        self.files = {} if self.root is None else self._found(self.root)
+        self.dumps = paths if self.root is None else self._dumps()
         self._stack = ExitStack()
         self.quads = self._database()
         self.catalogue = ox.Store()
@@ -42,12 +50,12 @@ class PublicationFiles:
         self._file_of: dict[Any, str] = {}
         for path in self.dumps:
             self._load(path)
-        if self.root is not None:  # tables are not in dumps
-            for path in sorted((self.root / "leaderboard").glob("*.ttl")):
+        for path in self.files_in("leaderboard"):  # tables are not in dumps
+            if path.suffix == ".ttl":
                 self._load(path)
         for name in ("catalog.ttl", "void.ttl"):
-            if self.root is not None and (self.root / name).is_file():
-                self._describe(self.root / name)
+            if name in self.files:
+                self._describe(self.files[name])
 
     def __enter__(self) -> Self:
         return self
@@ -59,12 +67,6 @@ class PublicationFiles:
         """Close the databases."""
         del self.quads
         self._stack.close()
-
-    @property
-    def folder(self) -> Path:
-        """The checked folder; there is none if single files are checked."""
-        assert self.root is not None
-        return self.root
 
     @cached_property
     def data(self) -> Data:
@@ -85,31 +87,29 @@ class PublicationFiles:
             return path.relative_to(self.root).as_posix()
         return path.name
 
-    @cached_property
-    def files(self) -> dict[str, Path]:
-        """All public files of the folder by path, sorted."""
-        if self.root is None:
-            return {}
-        prefix_length = len(str(self.root)) + 1
-        paths = {}
-        for folder, folders, names in os.walk(self.root):
-            if folder == str(self.root) and _STATE in folders:
-                folders.remove(_STATE)
-            relative = folder[prefix_length:].replace(os.sep, "/")
-            for name in names:
-                paths[f"{relative}/{name}" if relative else name] = Path(folder, name)
-        return dict(sorted(paths.items()))
+    def files_in(self, folder: str) -> list[Path]:
+        """Return the files directly in a folder of the publication, sorted."""
+        return [path for name, path in self.files.items() if name.rpartition("/")[0] == folder]
 
-    def path(self, iri: str) -> Path | None:
+    def text(self, name: str) -> str:
+        """Return the text of a file; empty if there is none."""
+        if name not in self.files:
+            return ""
+        return self.files[name].read_text(encoding="utf-8", errors="replace")
+
+    def sums(self) -> Iterator[tuple[str, re.Match[str] | None]]:
+        """Yield each line of SHA256SUMS with its checksum and path, or ``None`` if it has none."""
+        yield from ((line, _SUM.fullmatch(line)) for line in self.text(SUMS).splitlines())
+
+    def name_at(self, iri: str) -> str | None:
         """Return the path of the file at an IRI below the base, whether it exists or not."""
-        if self.root is None or self.base is None or not iri.startswith(self.base):
+        if self.base is None or not iri.startswith(self.base):
             return None
-        from urllib.parse import unquote
-
-        target = (self.root / unquote(iri[len(self.base) :].partition("#")[0])).resolve()
-        if not target.is_relative_to(self.root.resolve()):
+        name = posixpath.normpath(unquote(iri[len(self.base) :].partition("#")[0]) or ".")
+        if not is_inside(name) and name != ".":
             return None
-        return target / "index.html" if target.is_dir() or iri.endswith("/") else target
+        page = posixpath.normpath(f"{name}/index.html")
+        return page if iri.endswith("/") or page in self.files or name == "." else name
 
     def file_of(self, node: Any, store: ox.Store | None = None) -> str:
         """Return the file that describes a node, the first of several; empty if there is none."""
@@ -117,6 +117,20 @@ class PublicationFiles:
             return ""
         graphs = {q.graph_name for q in (store or self.quads).quads_for_pattern(node, None, None)}
         return min((self._file_of.get(graph, "") for graph in graphs), default="")
+
+    def _found(self, root: Path) -> dict[str, Path]:
+        """Return the public files in the folder; what is no file is a problem."""
+        files, others = contents(root)
+        for name, kind in others.items():
+            if not name.startswith(f"{STATE}/"):
+                message = f"It is {kind}, but a publication has only files and folders."
+                self.problems.append(Fault("readable", "", name, message, "Remove it."))
+        return {name: path for name, path in files.items() if not name.startswith(f"{STATE}/")}
+
+    def _dumps(self) -> list[Path]:
+        """Return the dumps in the folder; no quad is in two of them."""
+        dumps = [path for path in self.files_in("data") if file_reading.parts(path)[0] == ".nq"]
+        return [path for path in dumps if not path.name.startswith("all.")] or dumps
 
     def _database(self) -> ox.Store:
         if sum(path.stat().st_size for path in self.dumps) < _LARGE:
@@ -160,8 +174,11 @@ def _unreadable(name: str, error: Exception) -> Fault:
     return Fault("readable", "", name, f"The file {error}.", "Publish again.")
 
 
-def _folder_and_dumps(paths: list[Path]) -> tuple[Path | None, list[Path]]:
-    """Return the folder and its dumps, or the files; no quad is in two of them."""
+def _folder(paths: list[Path]) -> Path | None:
+    """Return the folder to check; ``None`` if ``paths`` are files.
+
+    Raises :class:`~kgbench.errors.ResourceError` if they are neither.
+    """
     missing = [path for path in paths if not path.exists()]
     if missing:
         raise ResourceError(f"there is nothing to check at {missing[0]}")
@@ -175,7 +192,7 @@ def _folder_and_dumps(paths: list[Path]) -> tuple[Path | None, list[Path]]:
                 f"{unknown[0]} is not an RDF file by its name: .nq, .trig, .ttl, .nt and .jsonld "
                 "are checked, also packed as .zst, .gz or .zip"
             )
-        return None, paths
+        return None
     if len(paths) > 1:
         raise ResourceError("name one published folder to check, or files, but not both")
     if not any((folders[0] / name).exists() for name in _MARKS):
@@ -183,10 +200,7 @@ def _folder_and_dumps(paths: list[Path]) -> tuple[Path | None, list[Path]]:
             f"{folders[0]} is not a publication: it has none of {', '.join(_MARKS)}; name the "
             "folder that kgbench publish --out wrote"
         )
-    folder = folders[0].resolve()  # as the paths of IRIs are, so that both have the same start
-    dumps = sorted(p for p in (folder / "data").glob("*.nq*") if file_reading.parts(p)[0] == ".nq")
-    parts = [path for path in dumps if not path.name.startswith("all.")]
-    return folder, parts or dumps
+    return folders[0].resolve()
 
 
 def suites(published: PublicationFiles, *, protected: bool) -> list[ox.NamedNode]:

@@ -19,7 +19,7 @@ from typing import Any
 
 import pyoxigraph as ox
 
-from kgbench.errors import KgbenchError
+from kgbench.errors import KgbenchError, ResourceError
 from kgbench.model import Json
 from kgbench.pages.snapshot import View
 from kgbench.publish import recipe, redirects
@@ -27,6 +27,7 @@ from kgbench.publish.addresses import Addresses
 from kgbench.publish.checks import file_reading
 from kgbench.publish.checks.publication_files import PublicationFiles
 from kgbench.publish.checks.report import Fault
+from kgbench.publish.claims import PLACE as CLAIMS
 from kgbench.publish.folder import STATE, Folder, claim, same
 from kgbench.publish.manifest import Manifest
 from kgbench.publish.quad_redaction import QuadRedactor, RedactionRules
@@ -34,10 +35,10 @@ from kgbench.publish.recipe import Recipe
 from kgbench.publish.redaction import RedactionLevel
 from kgbench.publish.scrubbing import Scrubber
 from kgbench.publish.selection import select_parts
+from kgbench.publish.signing import KEYS, SUMS, signed_claim
 from kgbench.publish.site import Publishing
 from kgbench.secrets.commitments import Commitments
 
-SUMS = "SHA256SUMS"
 _REMEDY = "Publish again, or restore the file from a copy that you trust."
 _SHOWN = 300  # characters of a difference
 _LARGE = 50 << 20  # bytes of a file that is not compared line by line
@@ -67,15 +68,27 @@ def check(published: PublicationFiles, rebuilt_folder: Path, *, alike: bool) -> 
             message = _difference(path, rebuilt[name], alike=alike)
             if message:
                 yield Fault("recomputed", "", name, message, _REMEDY)
+    signatures = _signatures(rebuilt)
     own_folders = {name.partition("/")[0] for name in rebuilt if "/" in name}
+    # A host may add files of its own, such as CNAME, but they are not part of the publication.
+    listed = {match[2] for _, match in published.sums() if match is not None}
     for name, path in published.files.items():
         if (
             name not in rebuilt
-            and name.partition("/")[0] in own_folders
+            and name not in signatures
+            and (name in listed or name.partition("/")[0] in own_folders)
             and not _is_redirect(name, path, rebuilt)
         ):
             message = "Nothing in the dumps gives rise to this file."
             yield Fault("recomputed", "", name, message, "Remove it, or publish again.")
+
+
+def _signatures(rebuilt: Mapping[str, Path]) -> set[str]:
+    """Return the files by which a signed publication is signed, which only its signer can make."""
+    if not recipe.read(rebuilt[recipe.FILE], Path()).signed:
+        return set()
+    claims = (name for name in rebuilt if name.startswith(f"{CLAIMS}/"))
+    return {KEYS, *map(signed_claim, claims)}
 
 
 def _is_redirect(name: str, path: Path, rebuilt: Mapping[str, Path]) -> bool:
@@ -96,7 +109,9 @@ def rebuilt_publication(published: PublicationFiles) -> Iterator[tuple[Path, boo
     """
     with tempfile.TemporaryDirectory(prefix="kgbench-check-") as scratch:
         out = Path(scratch) / "site"
-        loaded = recipe.read(published.folder / recipe.FILE, out)
+        if recipe.FILE not in published.files:
+            raise ResourceError("the file is missing")
+        loaded = recipe.read(published.files[recipe.FILE], out)
         _publish(published, loaded, Path(scratch) / "store" / "snapshots" / "dumps")
         yield out, loaded.software == recipe.software()
 
@@ -175,6 +190,10 @@ class _NoScrubber(Scrubber):
     def json(self, value: Json, name: str = "") -> Json:  # noqa: ARG002 - as a scrubber has it
         """Return the value itself."""
         return value
+
+    def revealed(self, iri: str) -> None:  # noqa: ARG002 - as a scrubber has it
+        """Return nothing, because no statement is left out a second time."""
+        return
 
     def tells(self, text: str) -> bool:  # noqa: ARG002 - as a scrubber has it
         """Return false, because no text is left out a second time."""

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import Counter
 
 import pytest
@@ -24,10 +25,10 @@ LEVELS = range(1, updates.LEVELS + 1)
 LABELS = [
     f"{name}-{n}-{level}" for name in SHEETS for n in ("natural", "opaque") for level in LEVELS
 ]
-# Digest of version 1 of the generator for a seed; any other result requires a new version.
+# Digests of version 3 of the classes for a seed; any other result requires a new version.
 MADE = {
-    "Text2UpdateWorld": "b19bd40ec1da03c3b52db7946b109a3fe9b799f76016552616b37db520138d62",
-    "Text2ConstructWorld": "f30a0c4a5bc76bb1b34f7fd03f945f6529d33c11695878be7392e759b78a6427",
+    "Text2UpdateWorld": "42ee79dbff16bde883f776c2216c4112ee314643d31d7e895b16aa7b611502fe",
+    "Text2ConstructWorld": "ae1564c40a2ae39fba5a832746736de954d5ab64435da32fc9309c8483789fd5",
 }
 JUDGE = """
 import sys
@@ -73,8 +74,11 @@ def test_references_are_right_and_silence_is_not(label):
 @pytest.mark.long
 @pytest.mark.parametrize("label", LABELS)
 def test_thousand_cases_of_each_level(label):
-    """A thousand cases differ, are solved by their references, and do not reveal the choice."""
-    _judged(label, 1_000)
+    """A thousand cases differ, are solved by their references, and do not reveal the choice.
+
+    A world of this size has fewer graphs to build of level 5.
+    """
+    _judged(label, 300 if re.fullmatch("Text2Construct.*5", label) else 1_000)
 
 
 def _judged(label, count):

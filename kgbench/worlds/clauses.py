@@ -2,12 +2,15 @@
 """Conditions on the things that a question asks for, in words and as SPARQL patterns.
 
 Each condition is drawn so that it holds for one thing, the *witness*, and every question has an
-answer. ``?x`` is the thing asked for; other variables carry the number of the clause.
+answer. ``?x`` is the thing asked for; other variables carry the number of the clause. Where a part
+of a condition concerns other things than the witness, such as the second of two alternatives, it is
+drawn from a thing that meets the other conditions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from datetime import date
 from types import MappingProxyType
 from typing import Final, NamedTuple
@@ -19,28 +22,43 @@ from kgbench.worlds.naming import Chance
 
 
 class Clause(NamedTuple):
-    """A condition: words that follow the plural of a class, SPARQL patterns, and its property."""
+    """A condition: words that follow the plural of a class, SPARQL patterns, and its property.
+
+    ``mistakes`` are parts of the patterns with what a query has instead that misreads this part.
+    """
 
     words: str
     pattern: str
     property_iri: str
+    mistakes: tuple[tuple[str, str], ...] = ()
+
+    def misread(self) -> list[Clause]:
+        """Return the condition with each of the mistakes."""
+        return [
+            self._replace(pattern=self.pattern.replace(part, other))
+            for part, other in self.mistakes
+        ]
 
 
 class ClauseContext(NamedTuple):
-    """The context for drawing a clause: graph, witness, random draws, number for variables."""
+    """The context for drawing a clause: graph, witness, random draws, number for variables.
+
+    ``free`` has the IRIs of the properties that the clause may be about. ``things`` returns what
+    meets the conditions that were drawn before, with the witness.
+    """
 
     graph: Graph
     witness: Instance
+    free: AbstractSet[str]
+    things: Callable[[], Sequence[Instance]]
     chance: Chance
     number: int
 
     def properties(self, *, links: bool) -> list[Property]:
-        """Return the properties of which the witness has values, in random order."""
-        has = self.witness.links if links else self.witness.values
+        """Return the free properties of which the witness has values, in random order."""
+        has = self.free & (self.witness.links if links else self.witness.values).keys()
         own = self.graph.model.has(self.witness.kind)
-        return self.chance.shuffled(
-            [prop for prop in own if prop.links == links and prop.iri in has]
-        )
+        return self.chance.shuffled([prop for prop in own if prop.iri in has])
 
     def term(self, prop: Property) -> str:
         """Return a property in SPARQL syntax."""
@@ -51,7 +69,7 @@ class ClauseContext(NamedTuple):
         return self.graph.model.kinds[kind].plural
 
 
-ClauseDrawer = Callable[[ClauseContext], Clause | None]
+ClauseDrawer = Callable[[ClauseContext], Iterator[Clause]]
 
 
 def prefixed_name(graph: Graph, iri: str) -> str:
@@ -59,45 +77,28 @@ def prefixed_name(graph: Graph, iri: str) -> str:
     return "w:" + graph.terms[iri].rpartition("/")[2]
 
 
-def linked(context: ClauseContext) -> Clause | None:
+def linked(context: ClauseContext) -> Iterator[Clause]:
     """Require a link to a given thing."""
     for prop in context.properties(links=True):
-        target = context.chance.one(context.witness.links[prop.iri])
-        pattern = f'?x {context.term(prop)}/rdfs:label "{target.label}" .'
-        return Clause(f"that {prop.phrase} {target.label}", pattern, prop.iri)
-    return None
+        for target in context.chance.shuffled(context.witness.links[prop.iri]):
+            yield _link(context, prop, target)
 
 
-def bounded(context: ClauseContext) -> Clause | None:
-    """Require a number or date to be at least, or at most, a given value."""
+def bounded(context: ClauseContext) -> Iterator[Clause]:
+    """Require a number or date to be at least, or at most, that of the witness."""
     for prop in context.properties(links=False):
-        value = context.witness.values[prop.iri][0]
-        if isinstance(value, tuple):
-            continue
-        variable = f"?v{context.number}"
-        is_lower = context.chance.between(0, 1) == 1
-        room = (value - prop.low if is_lower else prop.high - value) // 4
-        limit = (
-            value - context.chance.between(0, room)
-            if is_lower
-            else value + context.chance.between(0, room)
-        )
-        words = _bounds(prop, limit, least=is_lower)
-        sign = ">=" if is_lower else "<="
-        pattern = (
-            f"?x {context.term(prop)} {variable} . FILTER({variable} {sign} {_term(prop, limit)})"
-        )
-        return Clause(f"whose {prop.label} is {words}", pattern, prop.iri)
-    return None
+        for value in _values([context.witness], prop):
+            for least in context.chance.shuffled((True, False)):
+                yield _bound(context, prop, value, least=least)
 
 
-def joined(context: ClauseContext) -> Clause | None:
+def joined(context: ClauseContext) -> Iterator[Clause]:
     """Require a link to something that links to a given thing."""
     for prop in context.properties(links=True):
-        for target in context.witness.links[prop.iri]:
-            inner = context._replace(witness=target)
+        for target in context.chance.shuffled(context.witness.links[prop.iri]):
+            inner = context._replace(witness=target, free=target.links.keys() - {prop.iri})
             for other in inner.properties(links=True):
-                if other.transitive or other.iri == prop.iri:
+                if other.transitive:
                     continue
                 last = context.chance.one(target.links[other.iri])
                 kind = context.plural(other.domain)
@@ -105,113 +106,164 @@ def joined(context: ClauseContext) -> Clause | None:
                     f'?x {context.term(prop)}/{context.term(other)}/rdfs:label "{last.label}" .'
                 )
                 words = f"that {prop.phrase} one of the {kind} that {other.phrase} {last.label}"
-                return Clause(words, pattern, prop.iri)
-    return None
+                yield Clause(words, pattern, prop.iri)
 
 
-def absent(context: ClauseContext) -> Clause | None:
+def absent(context: ClauseContext) -> Iterator[Clause]:
     """Require a property to have no value."""
-    has = {*context.witness.links, *context.witness.values}
+    free = context.free - context.witness.links.keys() - context.witness.values.keys()
     own = context.graph.model.has(context.witness.kind)
     for prop in context.chance.shuffled(
-        [prop for prop in own if not prop.min_count and prop.iri not in has]
+        [prop for prop in own if not prop.min_count and prop.iri in free]
     ):
         pattern = f"FILTER NOT EXISTS {{ ?x {context.term(prop)} ?v{context.number} }}"
-        return Clause(f"of which no {prop.label} is known", pattern, prop.iri)
-    return None
+        yield Clause(f"of which no {prop.label} is known", pattern, prop.iri)
 
 
-def counted(context: ClauseContext) -> Clause | None:
+def counted(context: ClauseContext) -> Iterator[Clause]:
     """Require at least a given number of links by a property."""
     for prop in context.properties(links=True):
         number = len(context.witness.links[prop.iri])
         if number < 2:  # noqa: PLR2004 - one is what linked things have
             continue
         variable = f"?v{context.number}"
+        having = f" HAVING (COUNT(DISTINCT {variable}) >= {number})"
         pattern = (
-            f"{{ SELECT ?x WHERE {{ ?x {context.term(prop)} {variable} }} GROUP BY ?x "
-            f"HAVING (COUNT(DISTINCT {variable}) >= {number}) }}"
+            f"{{ SELECT ?x WHERE {{ ?x {context.term(prop)} {variable} }} GROUP BY ?x{having} }}"
         )
         words = f"that {prop.phrase} at least {number} different {context.plural(prop.range)}"
-        return Clause(words, pattern, prop.iri)
-    return None
+        yield Clause(words, pattern, prop.iri, ((">=", ">"), (having, "")))
 
 
-def either(context: ClauseContext) -> Clause | None:
-    """Require a link to one of two given things."""
-    for prop in context.properties(links=True):
-        target = context.chance.one(context.witness.links[prop.iri])
-        other = context.chance.one(context.graph.instances_of(prop.range))
-        if other.label == target.label:
-            continue
-        first, second = sorted((target.label, other.label))
-        name = f"?v{context.number}"
-        pattern = (
-            f'VALUES {name} {{ "{first}" "{second}" }} ?x {context.term(prop)}/rdfs:label {name} .'
-        )
-        return Clause(f"that {prop.phrase} {first} or {second}", pattern, prop.iri)
-    return None
-
-
-def alternative(context: ClauseContext) -> Clause | None:
-    """Require one of two conditions on different properties, or both."""
-    first = linked(context)
-    second = bounded(context)
-    if first is None or second is None:
-        return None
-    pattern = f"{{ {first.pattern} }} UNION {{ {second.pattern} }}"
-    words = f"for which at least one of the following holds: they are among those {first.words}, or"
-    return Clause(
-        f"{words} their {second.words.removeprefix('whose ')}", pattern, first.property_iri
-    )
-
-
-def in_language(context: ClauseContext) -> Clause | None:
+def in_language(context: ClauseContext) -> Iterator[Clause]:
     """Require a text in a given language."""
     names = {"de": "German", "en": "English", "fr": "French"}
     for prop in context.properties(links=False):
         if prop.range != RDF.langString:
             continue
         tags = [value[1] for value in context.witness.values[prop.iri] if isinstance(value, tuple)]
-        tag = context.chance.one(sorted(tags))
-        variable = f"?v{context.number}"
-        pattern = f'?x {context.term(prop)} {variable} . FILTER(LANG({variable}) = "{tag}")'
-        return Clause(f"that have a {prop.label} in {names[tag]}", pattern, prop.iri)
-    return None
+        for tag in context.chance.shuffled(sorted(tags)):
+            variable = f"?v{context.number}"
+            condition = f' FILTER(LANG({variable}) = "{tag}")'
+            pattern = f"?x {context.term(prop)} {variable} .{condition}"
+            words = f"that have a {prop.label} in {names[tag]}"
+            yield Clause(words, pattern, prop.iri, ((condition, ""),))
 
 
-def within(context: ClauseContext) -> Clause | None:
+def within(context: ClauseContext) -> Iterator[Clause]:
     """Require a link to a given thing, or to something transitively linked to it."""
     for prop in context.properties(links=True):
         steps = [prop for prop in context.graph.model.has(prop.range) if prop.transitive]
         if prop.transitive or not steps:
             continue
-        top = context.chance.one(context.witness.links[prop.iri])
-        while (parents := top.links.get(steps[0].iri)) and context.chance.between(0, 3):
-            top = parents[0]
+        tops = context.chance.shuffled(context.witness.links[prop.iri])[:1]
+        while parents := tops[-1].links.get(steps[0].iri):
+            tops.append(parents[0])
         path = f"{context.term(prop)}/{context.term(steps[0])}*/rdfs:label"
-        words = (
-            f"that {prop.phrase} {top.label} or {context.plural(prop.range)} that "
-            f"{steps[0].phrase} it, directly or over others"
+        for top in context.chance.shuffled([thing.label for thing in tops]):
+            words = (
+                f"that {prop.phrase} {top} or {context.plural(prop.range)} that "
+                f"{steps[0].phrase} it, directly or over others"
+            )
+            mistakes = (("*/", "?/"), ("*/", "+/"))
+            yield Clause(words, f'?x {path} "{top}" .', prop.iri, mistakes)
+
+
+def either(context: ClauseContext) -> Iterator[Clause]:
+    """Require a link to one of two given things: one of the witness, and one of another thing."""
+    for prop in context.properties(links=True):
+        own = [link.label for link in context.witness.links[prop.iri]]
+        target = context.chance.one(own)
+        others = dict.fromkeys(
+            label
+            for labels in _link_labels(context.things(), prop)
+            if target not in labels
+            for label in labels
+            if label not in own
         )
-        return Clause(words, f'?x {path} "{top.label}" .', prop.iri)
-    return None
+        for other in context.chance.shuffled(list(others)):
+            first, second = sorted((target, other))
+            name = f"?v{context.number}"
+            pattern = (
+                f'VALUES {name} {{ "{first}" "{second}" }} '
+                f"?x {context.term(prop)}/rdfs:label {name} ."
+            )
+            words = f"that {_direct(prop)} {first} or {second}"
+            mistakes = ((f'"{first}" ', ""), (f' "{second}"', ""), *_over_others(prop))
+            yield Clause(words, pattern, prop.iri, mistakes)
+
+
+def alternative(context: ClauseContext) -> Iterator[Clause]:
+    """Require a link that the witness has, or a bound that only another thing meets, or both."""
+    for prop in context.properties(links=True):
+        target = context.chance.one(context.witness.links[prop.iri])
+        things = context.things()
+        labels = _link_labels(things, prop)
+        others = [x for x, own in zip(things, labels, strict=True) if target.label not in own]
+        for measure in context.properties(links=False):
+            own = _values([context.witness], measure)
+            for limit in context.chance.shuffled(_values(others, measure)):
+                first = _link(context, prop, target)
+                second = _bound(context, measure, limit, least=own < [limit])
+                left, right = f"{{ {first.pattern} }} UNION ", f"{{ {second.pattern} }}"
+                words = (
+                    "for which at least one of the following holds: they are among those "
+                    f"{first.words}, or their {second.words.removeprefix('whose ')}"
+                )
+                mistakes = ((left, ""), (f" UNION {right}", ""), *first.mistakes, *second.mistakes)
+                yield Clause(words, left + right, prop.iri, mistakes)
 
 
 KINDS: Final[Mapping[str, ClauseDrawer]] = MappingProxyType(
     {
+        "path": within,
         "link": linked,
         "filter": bounded,
         "join": joined,
         "negation": absent,
         "having": counted,
+        "language": in_language,
         "values": either,
         "union": alternative,
-        "language": in_language,
-        "path": within,
     }
 )
-"""The functions that draw clauses, by the SPARQL feature that they need."""
+"""The functions that draw clauses, by the SPARQL feature that they need, in the order of drawing.
+
+Each yields possible clauses, in random order. Those that concern several things come last.
+"""
+
+
+def _link(context: ClauseContext, prop: Property, target: Instance) -> Clause:
+    pattern = f'?x {context.term(prop)}/rdfs:label "{target.label}" .'
+    words = f"that {_direct(prop)} {target.label}"
+    return Clause(words, pattern, prop.iri, _over_others(prop))
+
+
+def _direct(prop: Property) -> str:
+    """Return the phrase of a property; what things are linked over others does not count."""
+    return f"directly {prop.phrase}" if prop.transitive else prop.phrase
+
+
+def _over_others(prop: Property) -> tuple[tuple[str, str], ...]:
+    return (("/rdfs:label", "+/rdfs:label"),) if prop.transitive else ()
+
+
+def _link_labels(things: Iterable[Instance], prop: Property) -> list[list[str]]:
+    """Return for each thing the labels of what a property links it to."""
+    return [[link.label for link in thing.links.get(prop.iri, ())] for thing in things]
+
+
+def _values(things: Iterable[Instance], prop: Property) -> list[int]:
+    """Return the numbers or dates that things have as values of a property."""
+    values = {value for thing in things for value in thing.values.get(prop.iri, ())}
+    return sorted(value for value in values if isinstance(value, int))
+
+
+def _bound(context: ClauseContext, prop: Property, limit: int, *, least: bool) -> Clause:
+    variable, sign = f"?v{context.number}", ">=" if least else "<="
+    pattern = f"?x {context.term(prop)} {variable} . FILTER({variable} {sign} {_term(prop, limit)})"
+    words = f"whose {prop.label} is {_bounds(prop, limit, least=least)}"
+    return Clause(words, pattern, prop.iri, ((sign, sign[0]),))
 
 
 def at_least(prop: Property, limit: int) -> str:

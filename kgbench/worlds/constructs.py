@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Final
 
@@ -11,10 +11,9 @@ from kgbench.vocab import XSD
 from kgbench.worlds.clauses import Clause
 from kgbench.worlds.generator import World
 from kgbench.worlds.questions import Form, Question
-from kgbench.worlds.writing import TARGET, Row, WritingSheet
+from kgbench.worlds.writing import Row, WritingSheet
 
 LEVELS: Final = 5
-_NAMES: Final = (f"<{TARGET}name>", f"<{TARGET}value>")
 
 
 class Constructs(WritingSheet):
@@ -24,8 +23,8 @@ class Constructs(WritingSheet):
     FORMS = {  # noqa: RUF012 - a constant
         1: ("copy", "type"),
         2: ("reverse", "shortcut", "copy"),
-        3: ("optional", "year", "reverse"),
-        4: ("node", "group", "shortcut", "pairs"),
+        3: ("optional", "year", "reverse", "pairs"),
+        4: ("node", "group", "shortcut"),
         5: ("node", "group", "optional", "shortcut", "reverse"),
     }
 
@@ -42,14 +41,8 @@ class Constructs(WritingSheet):
     def _sound(self, question: Question, kind: str, parts: Sequence[Clause], form: Form) -> bool:
         if not super()._sound(question, kind, parts, form):
             return False
-        rows = self._rows(question.query)
-        if any(self._is_given_away(term, question.words) for row in rows for term in row[1:]):
-            return False
-        if "OPTIONAL" not in form.pattern:
-            return True
-        # OPTIONAL is needed if some things have the value and others do not.
-        known = [{row[1] for row in rows if row[2] == name} for name in _NAMES]
-        return set() < known[1] < known[0]
+        terms = (term for row in self._rows(question.query) for term in row[1:])
+        return not any(self._is_given_away(term, question.words) for term in terms)
 
     def _is_given_away(self, term: str, words: str) -> bool:
         """Return whether the words contain a term of the result: the name of a thing, or a text."""
@@ -61,76 +54,73 @@ class Constructs(WritingSheet):
 
     # Forms of exercises
 
-    def _copy(self, kind: str, used_properties: set[str]) -> Form | None:
+    def _copy(self, kind: str, used_properties: set[str]) -> Iterator[Form]:
         for prop in self._free(kind, used_properties):
-            return Form(
+            yield Form(
                 f"State every {prop.label}, with the property t:value, of the",
                 ".",
                 "CONSTRUCT { ?x t:value ?value }",
                 f"?x {self._term(prop)} ?value .",
             )
-        return None
 
-    def _type(self, kind: str, used_properties: set[str]) -> Form:  # noqa: ARG002 - one of several
-        return Form(
+    def _type(self, kind: str, used_properties: set[str]) -> Iterator[Form]:  # noqa: ARG002 - one of several
+        yield Form(
             "State the class t:Chosen and the name (rdfs:label) of each of the",
             ".",
             "CONSTRUCT { ?x a t:Chosen ; rdfs:label ?name }",
             "?x rdfs:label ?name .",
         )
 
-    def _reverse(self, kind: str, used_properties: set[str]) -> Form | None:
+    def _reverse(self, kind: str, used_properties: set[str]) -> Iterator[Form]:
         for prop in self._links(kind, used_properties):
-            return Form(
+            yield Form(
                 f"Link every {prop.label}, with the property t:of, to that whose {prop.label} it "
                 "is, for the",
                 ".",
                 "CONSTRUCT { ?value t:of ?x }",
                 f"?x {self._term(prop)} ?value .",
             )
-        return None
 
-    def _shortcut(self, kind: str, used_properties: set[str]) -> Form | None:
+    def _shortcut(self, kind: str, used_properties: set[str]) -> Iterator[Form]:
         for prop in self._links(kind, used_properties):
             for other in self._free(prop.range, used_properties):
-                if prop.range != other.domain or other.transitive:
+                if prop.range != other.domain:
                     continue
-                return Form(
+                yield Form(
                     f"State every {other.label} of every {prop.label} of theirs, with the property "
                     "t:derived, for the",
                     ".",
                     "CONSTRUCT { ?x t:derived ?value }",
                     f"?x {self._term(prop)} ?other . ?other {self._term(other)} ?value .",
                 )
-        return None
 
-    def _optional(self, kind: str, used_properties: set[str]) -> Form | None:
+    def _optional(self, kind: str, used_properties: set[str]) -> Iterator[Form]:
         for prop in self._free(kind, used_properties):
             if prop.min_count == 0:
-                return Form(
+                optional = f"OPTIONAL {{ ?x {self._term(prop)} ?value }}"
+                yield Form(
                     "State the name, with the property t:name, and, where it is known, every "
                     f"{prop.label}, with the property t:value, of each of the",
                     ".",
                     "CONSTRUCT { ?x t:name ?name ; t:value ?value }",
-                    f"?x rdfs:label ?name .\n  OPTIONAL {{ ?x {self._term(prop)} ?value }}",
+                    f"?x rdfs:label ?name .\n  {optional}",
+                    mistakes=(("OPTIONAL", ""), (optional, "")),
                 )
-        return None
 
-    def _year(self, kind: str, used_properties: set[str]) -> Form | None:
+    def _year(self, kind: str, used_properties: set[str]) -> Iterator[Form]:
         for prop in self._free(kind, used_properties):
             if prop.range == XSD.date:
-                return Form(
+                yield Form(
                     f"State the year of the {prop.label} as a number, with the property t:year, of "
                     "the",
                     ".",
                     "CONSTRUCT { ?x t:year ?year }",
                     f"?x {self._term(prop)} ?value . BIND(YEAR(?value) AS ?year)",
                 )
-        return None
 
-    def _node(self, kind: str, used_properties: set[str]) -> Form | None:
+    def _node(self, kind: str, used_properties: set[str]) -> Iterator[Form]:
         for prop in self._free(kind, used_properties):
-            return Form(
+            yield Form(
                 f"Describe every {prop.label} by a new blank node of the class t:Statement, one "
                 "for each pair of a thing and a value, that has the thing as t:about and the value "
                 "as t:value, for the",
@@ -139,11 +129,10 @@ class Constructs(WritingSheet):
                 f"?x {self._term(prop)} ?value .",
                 each_once=True,
             )
-        return None
 
-    def _group(self, kind: str, used_properties: set[str]) -> Form | None:
+    def _group(self, kind: str, used_properties: set[str]) -> Iterator[Form]:
         for prop in self._links(kind, used_properties):
-            return Form(
+            yield Form(
                 f"Group by {prop.label}: state for each {prop.label} that occurs, with the "
                 "property t:number, how many there are of the",
                 ".",
@@ -152,20 +141,19 @@ class Constructs(WritingSheet):
                 "  { SELECT ?group (COUNT(DISTINCT ?y) AS ?number) WHERE {\n"
                 f"  $CONDITIONS ?y {self._term(prop)} ?group }} GROUP BY ?group }}",
             )
-        return None
 
-    def _pairs(self, kind: str, used_properties: set[str]) -> Form | None:
+    def _pairs(self, kind: str, used_properties: set[str]) -> Iterator[Form]:
         for prop in self._links(kind, used_properties):
             term = self._term(prop)
-            return Form(
+            both = "{ SELECT DISTINCT ?y WHERE {\n  $CONDITIONS } }"
+            yield Form(
                 "Link, in both directions and with the property t:together, all pairs of different "
                 f"things that share a {prop.label} and that are both among the",
                 ".",
                 "CONSTRUCT { ?x t:together ?y }",
-                f"?x {term} ?shared .\n  {{ SELECT DISTINCT ?y WHERE {{\n  $CONDITIONS }} }}\n"
-                f"  ?y {term} ?shared . FILTER(?x != ?y)",
+                f"?x {term} ?shared .\n  {both}\n  ?y {term} ?shared . FILTER(?x != ?y)",
+                mistakes=((f"{both}\n", ""),),
             )
-        return None
 
 
 @lru_cache(maxsize=16)

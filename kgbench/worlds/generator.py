@@ -15,7 +15,7 @@ from kgbench.worlds.model import NAMESPACE, Model, Property, load_model
 from kgbench.worlds.naming import Chance, labels, word
 
 VERSION: Final = 1
-"""Rises when the same seed gives another graph or other questions."""
+"""Rises when the same seed gives another graph; other questions raise versions of task classes."""
 NATURAL, OPAQUE = "natural", "opaque"
 RESOURCE: Final = f"{NAMESPACE}resource/"
 LANGUAGES: Final = ("de", "en", "fr")

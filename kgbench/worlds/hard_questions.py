@@ -9,7 +9,7 @@ met by something, but nothing meets all of them; the correct query has no rows, 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import ClassVar, Final
 
@@ -17,7 +17,7 @@ from kgbench.worlds.clauses import Clause, ClauseContext, at_least, prefixed_nam
 from kgbench.worlds.generator import Instance, World
 from kgbench.worlds.model import absent_properties
 from kgbench.worlds.naming import word
-from kgbench.worlds.questions import Form, Question, Sheet
+from kgbench.worlds.questions import Form, Question, Sheet, wrong_conditions
 
 ANSWERED, EMPTY, UNANSWERABLE = "answered", "empty", "unanswerable"
 UNKNOWN_THING, UNKNOWN_PROPERTY = "unknown-thing", "unknown-property"
@@ -44,15 +44,20 @@ class EmptySheet(Sheet):
         recipe, forms = super()._recipe()
         return recipe, tuple(form for form in forms if form in _FORMS)
 
-    def _clause(self, feature: str, context: ClauseContext) -> Clause | None:
+    def _candidates(self, feature: str, context: ClauseContext) -> Iterator[Clause]:
         if self._level == 1:  # with a single condition, no other one could exclude its matches
             return _unmet(context)
-        other = context.chance.one(context.graph.instances[context.witness.kind])
-        return super()._clause(feature, context._replace(witness=other))
+        things = context.graph.instances[context.witness.kind]
+        witness = context.chance.one(things)
+        context = context._replace(witness=witness, things=lambda: things)
+        # A misread condition is often met by nothing, too.
+        candidates = super()._candidates(feature, context)
+        return (part._replace(mistakes=()) for part in candidates)
 
     def _sound(self, question: Question, kind: str, parts: Sequence[Clause], form: Form) -> bool:
         rows = self._rows(question.query)
-        return rows in _NOTHING and self._all_matter(rows, kind, parts, form)
+        omissions = ((kind, others, form) for others in wrong_conditions(parts))
+        return rows in _NOTHING and self._all_differ(rows, omissions)
 
     def _key(self, question: Question) -> object:
         return question.words
@@ -88,7 +93,7 @@ class UnanswerableSheet(Sheet):
         parts = super()._clauses(kind, witness, features)
         if parts is None:
             return None
-        context = ClauseContext(self._graph, witness, self._chance, len(parts))
+        context = ClauseContext(self._graph, witness, frozenset(), list, self._chance, len(parts))
         unknown_thing = self._chance.between(0, 1) == 1
         self._missing_feature = UNKNOWN_THING if unknown_thing else UNKNOWN_PROPERTY
         part = (
@@ -98,6 +103,9 @@ class UnanswerableSheet(Sheet):
         )
         parts[self._chance.between(0, len(parts) - 1)] = part
         return None if len({clause.property_iri for clause in parts}) < len(parts) else parts
+
+    def _select_others(self, kind: str, parts: Sequence[Clause]) -> bool:  # noqa: ARG002 - of all sheets
+        return True
 
     def _unknown_thing(self, kind: str, context: ClauseContext) -> Clause:
         """Require a link to a thing that does not exist."""
@@ -114,14 +122,13 @@ class UnanswerableSheet(Sheet):
         return question.words
 
 
-def _unmet(context: ClauseContext) -> Clause | None:
+def _unmet(context: ClauseContext) -> Iterator[Clause]:
     """Require a link to a random thing of the range, which may have no such link."""
     for prop in context.properties(links=True):
         if not prop.transitive:
             target = context.chance.one(context.graph.instances_of(prop.range))
             pattern = f'?x {prefixed_name(context.graph, prop.iri)}/rdfs:label "{target.label}" .'
-            return Clause(f"that {prop.phrase} {target.label}", pattern, prop.iri)
-    return None
+            yield Clause(f"that {prop.phrase} {target.label}", pattern, prop.iri)
 
 
 def _unknown_property(kind: str, context: ClauseContext) -> Clause:

@@ -76,7 +76,13 @@ class Model:
 
     def below(self, kind: str) -> list[str]:
         """Return the populated classes that are ``kind`` or one of its subclasses."""
-        return [iri for iri in self.populated if kind in self.above(iri)]
+        return self._below_kinds[kind]
+
+    @cached_property
+    def _below_kinds(self) -> dict[str, list[str]]:
+        return {
+            kind: [iri for iri in self.populated if kind in self.above(iri)] for kind in self.kinds
+        }
 
     def has(self, kind: str) -> list[Property]:
         """Return the properties of the instances of a class, including inherited ones."""

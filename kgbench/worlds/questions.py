@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from functools import lru_cache
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache, partial
+from itertools import islice
+from sys import intern
 from typing import Any, ClassVar, Final, NamedTuple
 
 import pyoxigraph as ox
@@ -21,21 +23,37 @@ from kgbench.worlds.naming import Chance
 PREFIXES: Final = {"w": NAMESPACE, "rdf": str(RDF), "rdfs": str(RDFS), "xsd": str(XSD)}
 LEVELS: Final = 5
 MOST_ROWS: Final = 40
-_TRIES: Final = 3_000
+_TRIES: Final = 10_000
+_CANDIDATES: Final = 3  # clauses or forms to try with the same thing
+_CACHED: Final = 1024
+_ORDER: Final = tuple(clauses.KINDS)
+_PERHAPS: Final = re.compile(  # what a thing need not have
+    r"(?:OPTIONAL|NOT EXISTS) \{[^{}]*\}|\{[^{}]*\} UNION \{[^{}]*\}"
+)
+_VALUES: Final = re.compile(r'(VALUES \?\w+ \{) ("[^"]*") ("[^"]*") (\}.*)')
 _NUMBER: Final = re.compile(r"(?<=[<>]= )(?:[0-9]+|\"[0-9-]+\")")
 
-# By level: groups of features (one is drawn from each), and forms of the question.
+# By level: groups of features (one is drawn from each), and forms of the question. What is repeated
+# is drawn more often, because fewer questions with it are sound.
 _SIMPLE: Final = ("link", "filter")
-_ONE: Final = ("negation", "having", "values", "union", "language")
-_DEEP: Final = ("path", "join")
+_DEEP: Final = ("path", "path", "join")
 _RECIPES: Final[dict[int, tuple[tuple[tuple[str, ...], ...], tuple[str, ...]]]] = {
     1: ((_SIMPLE,), ("names",)),
     2: ((("join", "filter"), _SIMPLE), ("names", "count")),
-    3: ((_ONE, _SIMPLE), ("names", "count", "optional")),
-    4: ((_DEEP, _ONE), ("grouped", "extreme", "sorted", "total")),
+    3: (
+        (("negation", "having", "values", "union", "union", "language"), _SIMPLE),
+        ("names", "count", "optional"),
+    ),
+    4: (
+        (
+            ("path", "path", "path", "join"),
+            ("negation", "having", "having", "values", "union", "language"),
+        ),
+        ("grouped", "extreme", "sorted", "sorted", "total"),
+    ),
     5: (
-        (_DEEP, ("negation", "having", "values"), ("filter", "union", "link")),
-        ("grouped", "extreme", "sorted", "count", "names"),
+        (_DEEP, ("negation", "negation", "having", "having", "values"), ("filter", "union")),
+        ("grouped", "sorted", "count", "names"),
     ),
 }
 
@@ -57,6 +75,8 @@ class Form(NamedTuple):
 
     ``each_once`` is true if each matching thing must count once, in however many ways it matches.
     ``pattern`` may repeat the conditions as ``$CONDITIONS``, with ``?y`` instead of ``?x``.
+    At least ``least`` things must meet the conditions. ``mistakes`` are parts of ``pattern`` or
+    ``end`` with what a query has instead that misreads this part.
     """
 
     before: str
@@ -65,6 +85,20 @@ class Form(NamedTuple):
     pattern: str = ""
     end: str = ""
     each_once: bool = False
+    least: int = 1
+    mistakes: tuple[tuple[str, str], ...] = ()
+
+    def misread(self) -> list[Form]:
+        """Return the form with each of the mistakes."""
+        return [
+            self._replace(
+                pattern=self.pattern.replace(part, other), end=self.end.replace(part, other)
+            )
+            for part, other in self.mistakes
+        ]
+
+
+_Asked = tuple[str, Sequence[Clause], Form]  # the class that a question is about, and its parts
 
 
 class Sheet:
@@ -80,6 +114,7 @@ class Sheet:
         self._store = load_store(world)
         self._found: list[Question] = []
         self._known: set[object] = set()
+        self._matching = lru_cache(maxsize=_CACHED)(self._match)
 
     def question(self, number: int) -> Question:
         """Return the question with a number, counted from 0.
@@ -125,45 +160,75 @@ class Sheet:
         if parts is None:
             return None
         name = chance.one(forms)
-        form = getattr(self, f"_{name}")(kind, {part.property_iri for part in parts})
-        if form is None:
-            return None
-        has_subclasses = model.below(kind) != [kind]
-        question = self._put(kind, parts, form, has_subclasses=has_subclasses)
-        tags = {*features, name, *(["hierarchy"] if has_subclasses else [])}
-        return (
-            question._replace(features=tuple(sorted(tags)))
-            if self._sound(question, kind, parts, form)
-            else None
-        )
+        tags = {*features, name, *(["hierarchy"] if self._has_subclasses(kind) else [])}
+        candidates = getattr(self, f"_{name}")(kind, {part.property_iri for part in parts})
+        for form in islice(candidates, _CANDIDATES):
+            question = self._put(kind, parts, form)
+            if self._sound(question, kind, parts, form):
+                return question._replace(features=tuple(sorted(tags)))
+        return None
 
     def _clauses(
         self, kind: str, witness: Instance, features: Sequence[str]
     ) -> list[Clause] | None:
-        """Draw a clause for each feature; return ``None`` if one does not fit the class."""
-        parts: list[Clause] = []
-        for number, feature in enumerate(features):
-            part = self._clause(feature, ClauseContext(self._graph, witness, self._chance, number))
-            own = self._graph.model.has(kind)
-            fits = part is not None and any(prop.iri == part.property_iri for prop in own)
-            if (
-                part is None
-                or not fits
-                or part.property_iri in {other.property_iri for other in parts}
-            ):
+        """Draw a clause for each feature; return ``None`` if one does not fit the others."""
+        own = {prop.iri for prop in self._graph.model.has(kind)}
+        # Most classes lack a property for some feature, which is found without a query.
+        everything = partial(self._meeting, kind, ())
+        alone = ClauseContext(self._graph, witness, own, everything, self._chance, 0)
+        if any(next(self._candidates(feature, alone), None) is None for feature in features):
+            return None
+        parts: dict[int, Clause] = {}
+        for number in sorted(range(len(features)), key=lambda at: _ORDER.index(features[at])):
+            drawn = tuple(parts.values())
+            things = partial(self._meeting, kind, drawn)
+            free = own - {part.property_iri for part in drawn}
+            context = ClauseContext(self._graph, witness, free, things, self._chance, number)
+            candidates = islice(self._candidates(features[number], context), _CANDIDATES)
+            for part in candidates:
+                if self._select_others(kind, (*drawn, part)):
+                    parts[number] = part
+                    break
+            else:
                 return None
-            parts.append(part)
-        return parts
+        return [parts[number] for number in range(len(features))]
 
-    def _clause(self, feature: str, context: ClauseContext) -> Clause | None:
+    def _meeting(self, kind: str, parts: Sequence[Clause]) -> list[Instance]:
+        """Return the instances of a class that meet some conditions."""
+        iris = self._selected(kind, parts)
+        return [thing for thing in self._graph.instances_of(kind) if thing.iri in iris]
+
+    def _select_others(self, kind: str, parts: Sequence[Clause]) -> bool:
+        """Return whether wrong conditions select other things; if not, no result can differ."""
+        iris = self._selected(kind, parts)
+        return all(self._selected(kind, wrong) != iris for wrong in wrong_conditions(parts))
+
+    def _selected(self, kind: str, parts: Sequence[Clause]) -> frozenset[str]:
+        return self._matching(self._typed(kind)).intersection(
+            *(self._matching(part.pattern) for part in parts)
+        )
+
+    def _match(self, pattern: str) -> frozenset[str]:
+        """Return the IRIs of the things that match a pattern."""
+        alternatives = _alternatives(pattern)
+        if len(alternatives) > 1:  # each of them recurs in other clauses
+            return frozenset().union(*map(self._matching, alternatives))
+        start = "?x a ?class . " if pattern.startswith("FILTER") else ""  # a filter binds nothing
+        rows: Any = self._store.query(f"SELECT ?x {{ {start}{pattern} }}", prefixes=PREFIXES)
+        return frozenset(intern(row[0].value) for row in rows)
+
+    def _candidates(self, feature: str, context: ClauseContext) -> Iterator[Clause]:
         return clauses.KINDS[feature](context)
 
-    def _put(
-        self, kind: str, parts: Sequence[Clause], form: Form, *, has_subclasses: bool
-    ) -> Question:
-        path = "rdf:type/rdfs:subClassOf*" if has_subclasses else "rdf:type"
-        typed = f"?x {path} {prefixed_name(self._graph, kind)} ."
-        conditions = "\n  ".join([typed, *(clause.pattern for clause in parts)])
+    def _has_subclasses(self, kind: str) -> bool:
+        return self._graph.model.below(kind) != [kind]
+
+    def _typed(self, kind: str) -> str:
+        path = "rdf:type/rdfs:subClassOf*" if self._has_subclasses(kind) else "rdf:type"
+        return f"?x {path} {prefixed_name(self._graph, kind)} ."
+
+    def _put(self, kind: str, parts: Sequence[Clause], form: Form) -> Question:
+        conditions = "\n  ".join([self._typed(kind), *(clause.pattern for clause in parts)])
         inner = conditions.replace("?x", "?y").replace("?v", "?u")
         if form.each_once:
             conditions = f"{{ SELECT DISTINCT ?x WHERE {{\n  {conditions} }} }}"
@@ -179,28 +244,37 @@ class Sheet:
         return Question(text, query, (), "ORDER BY" in form.end)
 
     def _sound(self, question: Question, kind: str, parts: Sequence[Clause], form: Form) -> bool:
-        """Return whether the answer is short, not given away, and dependent on every clause."""
+        """Return whether the answer is short, not given away, and depends on each part."""
+        if len(self._meeting(kind, parts)) < form.least:
+            return False
         rows = self._rows(question.query)
         if not 1 <= len(rows) <= MOST_ROWS or rows == [("0",)]:
             return False
-        if "OPTIONAL" in form.pattern and len({"" in row for row in rows}) == 1:
-            return False  # OPTIONAL is needed only if some things have the value and others do not
         values = {value for row in rows for value in row if value and not value.isdecimal()}
         if any(value in question.words for value in values):
             return False
-        return self._all_matter(rows, kind, parts, form)
+        return self._all_differ(rows, self._wrong(kind, parts, form))
 
-    def _all_matter(
-        self, rows: list[tuple[str, ...]], kind: str, parts: Sequence[Clause], form: Form
-    ) -> bool:
-        """Return whether omitting any one of the clauses changes the result ``rows``."""
-        for part in parts:
-            others = [other for other in parts if other is not part]
-            has_subclasses = self._graph.model.below(kind) != [kind]
-            question = self._put(kind, others, form, has_subclasses=has_subclasses)
-            if self._rows(question.query) == rows:
-                return False
-        return True
+    def _all_differ(self, rows: list[tuple[str, ...]], wrong: Iterable[_Asked]) -> bool:
+        """Return whether each of the wrong questions has another result than ``rows``."""
+        return all(self._rows(self._put(*other).query) != rows for other in wrong)
+
+    def _wrong(self, kind: str, parts: Sequence[Clause], form: Form) -> Iterator[_Asked]:
+        """Yield the question without each part, and with each mistake in one of its parts."""
+        for misread in form.misread():
+            yield kind, parts, misread
+        for other in wrong_conditions(parts):
+            yield kind, other, form
+        parent = self._graph.model.kinds[kind].parent
+        if parent is not None and not self._implies(parts, form, kind):
+            yield parent, parts, form
+
+    def _implies(self, parts: Sequence[Clause], form: Form, kind: str) -> bool:
+        """Return whether the things that a question is about have a property of a class."""
+        text = " ".join((form.pattern, *(part.pattern for part in parts)))
+        used = set(re.findall(r"w:\w+", _PERHAPS.sub("", text)))
+        own = [prop.iri for prop in self._graph.model.properties if prop.domain == kind]
+        return any(prefixed_name(self._graph, iri) in used for iri in own)
 
     def _rows(self, query: str) -> list[tuple[str, ...]]:
         solutions: Any = self._store.query(query, prefixes=PREFIXES)
@@ -209,30 +283,31 @@ class Sheet:
 
     # Forms of questions
 
-    def _names(self, kind: str, used_properties: set[str]) -> Form:  # noqa: ARG002 - one of several
-        return Form("What are the names of the", "?", "DISTINCT ?name", "?x rdfs:label ?name .")
+    def _names(self, kind: str, used_properties: set[str]) -> Iterator[Form]:  # noqa: ARG002 - one of several
+        yield Form("What are the names of the", "?", "DISTINCT ?name", "?x rdfs:label ?name .")
 
-    def _count(self, kind: str, used_properties: set[str]) -> Form:  # noqa: ARG002 - one of several
-        return Form("How many are there of the", "?", "(COUNT(DISTINCT ?x) AS ?number)")
+    def _count(self, kind: str, used_properties: set[str]) -> Iterator[Form]:  # noqa: ARG002 - one of several
+        yield Form("How many are there of the", "?", "(COUNT(DISTINCT ?x) AS ?number)")
 
-    def _optional(self, kind: str, used_properties: set[str]) -> Form | None:
+    def _optional(self, kind: str, used_properties: set[str]) -> Iterator[Form]:
         for prop in self._free(kind, used_properties):
             if prop.min_count == 0 and prop.max_count == 1:
                 value = "?value" if not prop.links else "?other"
                 end = "" if not prop.links else " ?other rdfs:label ?value ."
                 predicate = prefixed_name(self._graph, prop.iri)
-                return Form(
+                optional = f"OPTIONAL {{ ?x {predicate} {value} .{end} }}"
+                yield Form(
                     "What are the names of the",
                     f"? Give the {prop.label}, too (its name, where it has one), if it is known.",
                     "DISTINCT ?name ?value",
-                    f"?x rdfs:label ?name .\n  OPTIONAL {{ ?x {predicate} {value} .{end} }}",
+                    f"?x rdfs:label ?name .\n  {optional}",
+                    mistakes=(("OPTIONAL", ""), (optional, "")),
                 )
-        return None
 
-    def _grouped(self, kind: str, used_properties: set[str]) -> Form | None:
+    def _grouped(self, kind: str, used_properties: set[str]) -> Iterator[Form]:
         for prop in self._free(kind, used_properties):
             if prop.links:
-                return Form(
+                yield Form(
                     f"Group by {prop.label}, and count for each that occurs: how many are there "
                     "of the",
                     f"? Give the name of each {prop.label} with the number.",
@@ -240,52 +315,73 @@ class Sheet:
                     f"?x {prefixed_name(self._graph, prop.iri)} ?group . ?group rdfs:label ?name .",
                     "\nGROUP BY ?group ?name",
                 )
-        return None
 
-    def _extreme(self, kind: str, used_properties: set[str]) -> Form | None:
+    def _extreme(self, kind: str, used_properties: set[str]) -> Iterator[Form]:
         for prop in self._measures(kind, used_properties):
             predicate = prefixed_name(self._graph, prop.iri)
-            return Form(
+            yield Form(
                 f"Which have the greatest {prop.label} (name all that share it) of the",
                 "?",
                 "DISTINCT ?name",
                 f"?x rdfs:label ?name ; {predicate} ?most .\n  {{ SELECT (MAX(?size) AS ?most) "
                 f"WHERE {{ $CONDITIONS ?y {predicate} ?size . }} }}",
             )
-        return None
 
-    def _sorted(self, kind: str, used_properties: set[str]) -> Form | None:
+    def _sorted(self, kind: str, used_properties: set[str]) -> Iterator[Form]:
         for prop in self._measures(kind, used_properties):
-            number = self._chance.between(2, 5)
-            return Form(
-                f"Sort by {prop.label}, the greatest first: what are the names of the first "
-                f"{number} of the",
-                "?",
-                "?name",
-                f"?x rdfs:label ?name ; {prefixed_name(self._graph, prop.iri)} ?size .",
-                f"\nORDER BY DESC(?size)\nLIMIT {number}",
-                each_once=True,
-            )
-        return None
+            for number in self._chance.shuffled(range(2, 6)):
+                yield Form(
+                    f"Sort by {prop.label}, the greatest first: what are the names of the first "
+                    f"{number} of the",
+                    "?",
+                    "?name",
+                    f"?x rdfs:label ?name ; {prefixed_name(self._graph, prop.iri)} ?size .",
+                    f"\nORDER BY DESC(?size)\nLIMIT {number}",
+                    each_once=True,
+                    least=number + 1,
+                    mistakes=((f"LIMIT {number}", ""),),
+                )
 
-    def _total(self, kind: str, used_properties: set[str]) -> Form | None:
+    def _total(self, kind: str, used_properties: set[str]) -> Iterator[Form]:
         for prop in self._measures(kind, used_properties):
             predicate = prefixed_name(self._graph, prop.iri)
-            return Form(
+            yield Form(
                 f"What is the {prop.label} in total of the",
                 "?",
                 "(SUM(?size) AS ?total)",
                 f"?x {predicate} ?size .",
                 each_once=True,
             )
-        return None
 
     def _free(self, kind: str, used_properties: set[str]) -> list[Any]:
-        own = [prop for prop in self._graph.model.has(kind) if prop.iri not in used_properties]
-        return self._chance.shuffled(own)
+        """Return the unused properties of a class, in random order.
+
+        Transitive ones are left out: "the surrounding places" may mean those over others, too.
+        """
+        own = self._graph.model.has(kind)
+        return self._chance.shuffled(
+            [prop for prop in own if prop.iri not in used_properties and not prop.transitive]
+        )
 
     def _measures(self, kind: str, used_properties: set[str]) -> list[Any]:
         return [prop for prop in self._free(kind, used_properties) if prop.range == XSD.integer]
+
+
+def _alternatives(pattern: str) -> list[str]:
+    """Split a pattern with UNION, or with two VALUES."""
+    if values := _VALUES.fullmatch(pattern):
+        start, first, second, end = values.groups()
+        return [f"{start} {value} {end}" for value in (first, second)]
+    return pattern.split(" UNION ")
+
+
+def wrong_conditions(parts: Sequence[Clause]) -> Iterator[Sequence[Clause]]:
+    """Yield the clauses without each of them, and with each mistake in one of them."""
+    for number, part in enumerate(parts):
+        before, after = parts[:number], parts[number + 1 :]
+        yield [*before, *after]
+        for misread in part.misread():
+            yield [*before, misread, *after]
 
 
 @lru_cache(maxsize=16)

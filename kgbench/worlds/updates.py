@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
@@ -37,47 +38,47 @@ class Updates(WritingSheet):
 
     # Forms of exercises
 
-    def _set(self, kind: str, used_properties: set[str]) -> Form | None:
+    def _set(self, kind: str, used_properties: set[str]) -> Iterator[Form]:
         for prop in self._free(kind, used_properties):
             if prop.links or prop.max_count != 1 or prop.range == RDF.langString:
                 continue
             value = self._chance.between(prop.low, prop.high)
             text = literal(prop, value).partition("^^")[0].strip('"')
             term = self._term(prop)
-            return Form(
+            optional = f"OPTIONAL {{ ?x {term} ?old }}"
+            yield Form(
                 f"Set the {prop.label} to {text}, in place of the value that there may be, for the",
                 ".",
                 f"DELETE {{ ?x {term} ?old }}\nINSERT {{ ?x {term} {literal(prop, value)} }}",
-                f"OPTIONAL {{ ?x {term} ?old }}",
+                optional,
+                # Where each thing must have a value, there always is one.
+                mistakes=() if prop.min_count else (("OPTIONAL", ""), (optional, "")),
             )
-        return None
 
-    def _remove(self, kind: str, used_properties: set[str]) -> Form | None:
+    def _remove(self, kind: str, used_properties: set[str]) -> Iterator[Form]:
         for prop in self._free(kind, used_properties):
             if not prop.min_count:
                 term = self._term(prop)
-                return Form(
+                yield Form(
                     f"Remove all that is stated as {prop.label} of the",
                     ".",
                     f"DELETE {{ ?x {term} ?old }}",
                     f"?x {term} ?old .",
                 )
-        return None
 
-    def _add(self, kind: str, used_properties: set[str]) -> Form | None:
+    def _add(self, kind: str, used_properties: set[str]) -> Iterator[Form]:
         for prop in self._links(kind, used_properties):
             new = self._other(prop.range, [])
             if prop.max_count > 1 and new is not None:
-                return Form(
+                yield Form(
                     f"Add {new.label} as {prop.label}, beside those that there may be, to each of "
                     "the",
                     ".",
                     f"INSERT {{ ?x {self._term(prop)} ?new }}",
                     f'?new rdfs:label "{new.label}" .',
                 )
-        return None
 
-    def _replace(self, kind: str, used_properties: set[str]) -> Form | None:
+    def _replace(self, kind: str, used_properties: set[str]) -> Iterator[Form]:
         for prop in self._links(kind, used_properties):
             values = self._witness.links.get(prop.iri, [])
             if not values:
@@ -86,7 +87,7 @@ class Updates(WritingSheet):
             new = self._other(prop.range, [value.label for value in values])
             if new is not None:
                 term = self._term(prop)
-                return Form(
+                yield Form(
                     f"Put {new.label} in the place of {old.label} wherever {old.label} is the "
                     f"{prop.label} of one of the",
                     ".",
@@ -94,57 +95,55 @@ class Updates(WritingSheet):
                     f'?x {term} ?old . ?old rdfs:label "{old.label}" . '
                     f'?new rdfs:label "{new.label}" .',
                 )
-        return None
 
-    def _raise(self, kind: str, used_properties: set[str]) -> Form | None:
+    def _raise(self, kind: str, used_properties: set[str]) -> Iterator[Form]:
         for prop in self._measures(kind, used_properties):
             term, more = self._term(prop), self._chance.between(2, 99)
-            return Form(
+            yield Form(
                 f"Raise the {prop.label}, where one is known, by {more} for each of the",
                 ".",
                 f"DELETE {{ ?x {term} ?old }}\nINSERT {{ ?x {term} ?new }}",
                 f"?x {term} ?old . BIND(?old + {more} AS ?new)",
             )
-        return None
 
-    def _reverse(self, kind: str, used_properties: set[str]) -> Form | None:
+    def _reverse(self, kind: str, used_properties: set[str]) -> Iterator[Form]:
         for prop in self._links(kind, used_properties):
             term = self._term(prop)
-            return Form(
+            yield Form(
                 f"Replace every statement of the {prop.label} by one the other way round (its "
                 "object as subject, its subject as object, t:of as property) for the",
                 ".",
                 f"DELETE {{ ?x {term} ?old }}\nINSERT {{ ?old t:of ?x }}",
                 f"?x {term} ?old .",
             )
-        return None
 
-    def _delete(self, kind: str, used_properties: set[str]) -> Form:  # noqa: ARG002 - one of several
-        return Form(
+    def _delete(self, kind: str, used_properties: set[str]) -> Iterator[Form]:  # noqa: ARG002 - one of several
+        others = " UNION { ?s ?p ?x . BIND(?x AS ?o) }"
+        yield Form(
             "Remove every statement whose subject or object is one of the",
             ".",
             "DELETE { ?s ?p ?o }",
-            "{ ?x ?p ?o . BIND(?x AS ?s) } UNION { ?s ?p ?x . BIND(?x AS ?o) }",
+            f"{{ ?x ?p ?o . BIND(?x AS ?s) }}{others}",
+            mistakes=((others, ""),),
         )
 
-    def _derive(self, kind: str, used_properties: set[str]) -> Form | None:
+    def _derive(self, kind: str, used_properties: set[str]) -> Iterator[Form]:
         for prop in self._links(kind, used_properties):
             for other in self._free(prop.range, used_properties):
-                if prop.range != other.domain or other.transitive:
+                if prop.range != other.domain:
                     continue
-                return Form(
+                yield Form(
                     f"Add every {other.label} of every {prop.label} of theirs, with the property "
                     "t:derived, to the",
                     ".",
                     "INSERT { ?x t:derived ?new }",
                     f"?x {self._term(prop)} ?other . ?other {self._term(other)} ?new .",
                 )
-        return None
 
-    def _describe(self, kind: str, used_properties: set[str]) -> Form | None:
+    def _describe(self, kind: str, used_properties: set[str]) -> Iterator[Form]:
         for prop in self._free(kind, used_properties):
             term = self._term(prop)
-            return Form(
+            yield Form(
                 f"Replace every value of the {prop.label} by a new blank node, one for each "
                 f"statement, that has the value as its rdf:value and the number {_YEAR} as its "
                 "t:year, for the",
@@ -154,10 +153,9 @@ class Updates(WritingSheet):
                 f"?x {term} ?old .",
                 each_once=True,
             )
-        return None
 
-    def _archive(self, kind: str, used_properties: set[str]) -> Form:  # noqa: ARG002 - one of several
-        return Form(
+    def _archive(self, kind: str, used_properties: set[str]) -> Iterator[Form]:  # noqa: ARG002 - one of several
+        yield Form(
             "Move every statement, out of the default graph and into the named graph t:archive, "
             "whose subject is one of the",
             ".",
@@ -165,9 +163,11 @@ class Updates(WritingSheet):
             "?x ?p ?o .",
         )
 
-    def _tally(self, kind: str, used_properties: set[str]) -> Form | None:
+    def _tally(self, kind: str, used_properties: set[str]) -> Iterator[Form]:
         for prop in self._links(kind, used_properties):
-            return Form(
+            if prop.min_count:
+                continue  # no number would be 0
+            yield Form(
                 f"Add, with the property t:number, how many different values of the {prop.label} "
                 "are stated (0 where none is), to each of the",
                 ".",
@@ -176,8 +176,8 @@ class Updates(WritingSheet):
                 f"    ?x rdfs:label ?name . OPTIONAL {{ ?x {self._term(prop)} ?value }} }} "
                 "GROUP BY ?x }",
                 each_once=True,
+                mistakes=(("OPTIONAL", ""),),
             )
-        return None
 
 
 @lru_cache(maxsize=16)

@@ -49,21 +49,19 @@ class WritingSheet(Sheet):
         self._witness = witness
         return super()._clauses(kind, witness, features)
 
-    def _put(
-        self, kind: str, parts: Sequence[Clause], form: Form, *, has_subclasses: bool
-    ) -> Question:
-        question = super()._put(kind, parts, form, has_subclasses=has_subclasses)
+    def _put(self, kind: str, parts: Sequence[Clause], form: Form) -> Question:
+        question = super()._put(kind, parts, form)
         return question._replace(query=question.query.removeprefix("SELECT "))
 
     def _sound(self, question: Question, kind: str, parts: Sequence[Clause], form: Form) -> bool:
-        """Return whether few triples are written, every clause matters, and no thing is named."""
+        """Return whether few triples are written, each part matters, and no thing is named."""
         rows = self._rows(question.query)
         things = self._things(question.query)
         if not 1 <= len(rows) <= MOST_TRIPLES or len(things) > MOST_ROWS:
             return False
         if any(label in question.words for label in things):
             return False
-        return self._all_matter(rows, kind, parts, form)
+        return self._all_differ(rows, self._wrong(kind, parts, form))
 
     def _key(self, question: Question) -> object:
         """Return a key that equivalent exercises share, such as those that write other values."""
@@ -101,10 +99,8 @@ class WritingSheet(Sheet):
         return prefixed_name(self._graph, prop.iri)
 
     def _links(self, kind: str, used_properties: set[str]) -> list[Property]:
-        """Return the unused, non-transitive link properties of a class, in random order."""
-        return [
-            prop for prop in self._free(kind, used_properties) if prop.links and not prop.transitive
-        ]
+        """Return the unused link properties of a class, in random order."""
+        return [prop for prop in self._free(kind, used_properties) if prop.links]
 
     def _other(self, kind: str, but: Sequence[str]) -> Instance | None:
         """Draw a thing of a class with a label that is not in ``but``."""

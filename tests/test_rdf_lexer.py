@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgbench.rdf import lexer
+from kgbench.rdf.dataset_clauses import has_dataset
 from tests.sparql_texts import ASKING, NOWHERE, PIECES
 
 NOT_ASKING = {
@@ -243,3 +244,26 @@ def test_tokens_have_a_limit():
         list(lexer.tokens("?a ?b", 2))
     with pytest.raises(lexer.TooManyTokens):
         lexer.refusal("SELECT * {\\u0020 service:x\r}", max_tokens=7)
+
+
+FROM_PIECES = (
+    *PIECES,
+    "FROM",
+    "from",
+    "FROMex:",
+    "PREFIX FROMex: <urn:x>",
+    "?from",
+    "#",
+    "\n",
+    '"',
+)
+
+
+@given(st.lists(st.sampled_from(FROM_PIECES), max_size=14))
+def test_datasets_are_those_of_the_whole_text(pieces):
+    """A query is read only up to its last possible FROM; what follows it makes no difference."""
+    query = "".join(pieces)
+    words = [token.text for token in lexer.tokens(query) if token.kind is lexer.Kind.WORD]
+    named = [word for word in (*words, *lexer.undeclared(query, {})) if "FROM" in word.upper()]
+
+    assert has_dataset(query) is bool(named)

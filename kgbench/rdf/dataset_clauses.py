@@ -10,7 +10,7 @@ from typing import Final
 from kgbench.rdf import lexer
 from kgbench.rdf.lexer import Kind, Token
 
-# The lexer takes milliseconds, and a tenth of a second for the IRIs of a thousand passes. Many
+# The lexer takes milliseconds, and a tenth of a second for ten thousand IRIs of parameters. Many
 # queries have no such word but "prov:wasDerivedFrom", or only in a comment at their beginning.
 _POSSIBLE: Final = re.compile(r"(?<![:?$\w])\w*from", re.IGNORECASE)
 

@@ -12,7 +12,7 @@ import pytest
 from kgbench.errors import ConfigurationError, EvaluationError
 from kgbench.execution import judging
 from kgbench.execution.judging import JudgeLimits, JudgeRequest, judge_batch
-from kgbench.execution.pools import executor, start_children, workers
+from kgbench.execution.pools import executor, processors, start_children, workers
 from kgbench.model import Outcome
 from kgbench.tasks import catalogue
 
@@ -43,7 +43,19 @@ def test_local_pools_judge(spec):
 def test_local_pools_have_a_thread_per_processor():
     """A local pool has one thread per processor unless a number is given."""
     with executor("local") as pool:
-        assert pool._max_workers == os.cpu_count()
+        assert pool._max_workers == processors() <= os.cpu_count()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not tell")
+def test_local_pools_count_only_the_processors_that_they_may_use():
+    """A process that is bound to one processor, as by taskset, gets a pool of one thread."""
+    allowed = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(allowed)})
+    try:
+        with executor("local") as pool:
+            assert workers(pool) == 1
+    finally:
+        os.sched_setaffinity(0, allowed)
 
 
 def test_children_begin_before_there_is_something_to_judge():

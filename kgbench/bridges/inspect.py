@@ -10,7 +10,6 @@ natively (:mod:`kgbench.bridges.inspect_tools`). The metadata of samples and sco
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
@@ -222,7 +221,7 @@ async def _judged(case: Case, record: Dialogue) -> list[Verdict]:
 @cache
 def _pool() -> Executor:
     """Return the pool of judging processes for all tasks, with one process per processor."""
-    return executor(f"local:{os.cpu_count() or 1}")
+    return executor("local")
 
 
 dialogue = solver(name="kgbench_dialogue")(_dialogue)

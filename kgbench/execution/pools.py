@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -39,18 +40,25 @@ _EARLY = 2  # children that are started before the first answer
 def executor(spec: str) -> Executor:
     """Return the executor that ``spec`` names; shut it down to end its children.
 
-    ``local`` and ``local:N`` judge in N threads (by default one per processor), each with a child
-    process; ``dask:tcp://host:port`` judges on the workers of a running Dask cluster. Raises
-    :class:`~kgbench.errors.ConfigurationError` for any other value.
+    ``local`` and ``local:N`` judge in N threads (by default one for each of :func:`processors`),
+    each with a child process; ``dask:tcp://host:port`` judges on the workers of a running Dask
+    cluster. Raises :class:`~kgbench.errors.ConfigurationError` for any other value.
     """
     if spec.startswith(_DASK):
         return DaskPool(spec.removeprefix(_DASK))
     name, _, number = spec.partition(":")
     if name != _LOCAL or not (number == "" or (number.isdecimal() and int(number) > 0)):
         raise _unusable(spec, "it is neither local, local:N nor dask:tcp://host:port")
-    workers = int(number) if number else os.cpu_count() or 1
+    workers = int(number) if number else processors()
     # A child ends with its thread, because the thread's local storage owns it.
     return ThreadPoolExecutor(workers, thread_name_prefix="kgbench-judge")
+
+
+def processors() -> int:
+    """Return the number of processors that this process may use."""
+    if sys.platform == "linux":  # fewer than the machine has under taskset, Slurm or a cpuset
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def workers(pool: Executor) -> int:

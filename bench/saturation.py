@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many cores one process keeps busy with judging, measured with simulated children.
+"""How many cores one process keeps busy with judging, with real and with simulated children.
 
-A re-evaluation reads, compares and writes as usual, but children are simulated: a batch goes
-through the same frames, and its verdicts, which were recorded before, arrive after the time that so
-many children would need. So the parent's own work is the limit, as on a machine with many cores.
-Needs published data in the folder named by KGBENCH_EXTERNAL_DATA.
+Real children judge alignments, which are slow to judge, and published dialogues, which are quick to
+judge: as many children as the machine has other cores for, at most fifteen.
+
+In the simulation, a re-evaluation reads, compares and writes as usual, but a batch goes through the
+same frames, and its verdicts, which were recorded before, arrive after the time that so many
+children would need. So the parent's own work is the limit, also on a machine of few cores.
+Published dialogues need the data in the folder named by KGBENCH_EXTERNAL_DATA.
 """
 
 from __future__ import annotations
@@ -12,42 +15,87 @@ from __future__ import annotations
 import heapq
 import os
 import resource
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future
+from pathlib import Path
 from typing import Any
 
 from bench.growth import published
 from bench.harness import Result
+from bench.running import measured as measured_run
 from kgbench.execution import frames
 from kgbench.execution.judging import JudgeLimits, JudgeRequest, judge_batch
-from kgbench.execution.pools import executor
+from kgbench.execution.pools import executor, processors
 from kgbench.model import Verdict
 from kgbench.record import reading
 from kgbench.reevaluation import passes as reevaluation
+from kgbench.store import open_store
 from kgbench.store.protocol import Store
 
-DIALOGUES = 1_000
+DIALOGUES = 1_000  # simulated
+PUBLISHED = 5_000
+ALIGNMENTS = 192  # of each labelled task: three batches
+REAL = (1, 2, 4, 8, 15)
 CHILDREN = (1, 4, 16)
 SECONDS = (0.005, 0.02)  # per answer, in addition to the measured time
 
 
 def run() -> list[Result]:
     """Return dialogues per second and busy cores, by number of children and time per answer."""
+    results = list(alignments())
     if "KGBENCH_EXTERNAL_DATA" not in os.environ:
-        return [Result("saturation", 0, "", note="not run: KGBENCH_EXTERNAL_DATA is not set")]
+        note = "not run: KGBENCH_EXTERNAL_DATA is not set"
+        return [*results, Result("saturation with published dialogues", 0, "", note=note)]
+    with published(PUBLISHED) as store:
+        results += real(store, "published dialogues")
     with published(DIALOGUES) as store:
-        return list(_results(store))
+        return [*results, *_results(store)]
+
+
+def alignments() -> Iterator[Result]:
+    """Judge generated alignments, which take tens of milliseconds each, in real children."""
+    labels = [f"AlignmentWorld-{kind}-{n}" for kind in ("natural", "opaque") for n in range(1, 6)]
+    options = ["--model", "baseline:oracle", "--iterations", str(ALIGNMENTS)]
+    options += [word for label in labels for word in ("--task", label)]
+    with tempfile.TemporaryDirectory() as folder:
+        location = Path(folder) / "store"
+        measured_run(location, ALIGNMENTS * len(labels), options)
+        with open_store(str(location)) as store:
+            yield from real(store, "alignments")
+
+
+def real(store: Store, what: str) -> Iterator[Result]:
+    """Judge all dialogues in 1 to 15 child processes, whose start is included."""
+    for number in [number for number in REAL if number == 1 or number < processors()]:
+        before = _cpu_of_children()
+        begin = time.perf_counter()
+        with executor(f"local:{number}") as pool:
+            dialogues, _, own, _ = _judge(store, pool)
+        elapsed, cpu = time.perf_counter() - begin, _cpu_of_children() - before
+        note = (
+            f"{dialogues:,} dialogues in {elapsed:.1f} s; children keep {cpu / elapsed:.1f} cores "
+            f"busy, the parent {own / elapsed:.1f}; {cpu / dialogues * 1e3:.2f} and "
+            f"{own / dialogues * 1e3:.2f} ms of CPU per dialogue"
+        )
+        children = f"{number} {'child' if number == 1 else 'children'}"
+        yield Result(f"{what}, {children}", dialogues / elapsed, "dialogues/s", note=note)
+
+
+def _cpu_of_children() -> float:
+    """Return processor seconds of children that have ended."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
 
 def _results(store: Store) -> Iterator[Result]:
     known: dict[tuple[str, tuple[str, ...]], bytes] = {}
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    before = _cpu_of_children()
     with executor("local:2") as pool:
         _judge(store, _Recording(pool, known))
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    cpu = _cpu_of_children() - before
     dialogues, _, _, answers = _judge(store, _Children(1, 0.0, known))
     measured = cpu / answers  # including the start of the children
     yield Result("an answer in a child", measured * 1e3, "ms", note="of CPU, including the start")

@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import io
+import platform
 import signal
+import subprocess
 import sys
 
 import pytest
@@ -107,3 +109,36 @@ def test_ends_in_words():
     """A signal is reported by its name."""
     assert described(-signal.SIGKILL) == "SIGKILL"
     assert described(2) == "exit status 2"
+
+
+_THREADS = """
+import threading
+met = threading.Barrier(13)
+def allocate():
+    kept = bytearray(10_000)
+    met.wait(); met.wait()
+threads = [threading.Thread(target=allocate) for _ in range(12)]
+for thread in threads: thread.start()
+met.wait()
+sizes = [line.split() for line in open("/proc/self/maps")]
+met.wait()
+ranges = [[int(end, 16) for end in fields[0].split("-")] for fields in sizes if fields[1] == "---p"]
+print(sum(end - begin > 32 << 20 for begin, end in ranges))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a habit of glibc")
+def test_threads_of_a_child_reserve_no_addresses_of_their_own():
+    """At most one range of addresses is reserved for all threads, so a limit leaves the rest."""
+
+    def reserved(env):
+        done = subprocess.run(
+            [sys.executable, "-c", _THREADS], env=env, capture_output=True, text=True, check=True
+        )
+        return int(done.stdout)
+
+    free = environment()
+    del free["MALLOC_ARENA_MAX"]
+    assert reserved(environment()) <= 1
+    if platform.libc_ver()[0] == "glibc":
+        assert reserved(free) > 1

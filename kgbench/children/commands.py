@@ -18,6 +18,13 @@ _PASSED_ON = (
     "KGBENCH_DATASETS",
     "XDG_DATA_HOME",  # where installed graphs lie
 )
+_SET = {
+    "PYTHONHASHSEED": "0",
+    "PYTHONUTF8": "1",
+    # glibc reserves 64 MiB of addresses for threads that allocate at the same time, up to eight
+    # times per processor. The engine's threads would use up a child's limit of memory so.
+    "MALLOC_ARENA_MAX": "2",
+}
 
 
 def command(module: str, *arguments: str) -> list[str]:
@@ -31,9 +38,11 @@ def command(module: str, *arguments: str) -> list[str]:
 def environment(*further: str) -> dict[str, str]:
     """Return the environment of a child: where to find code, the language, and no key.
 
+    Its limit of memory is left to its data, also on machines with many processors.
+
     ``further`` names variables that are passed on besides.
     """
     names = (*_PASSED_ON, *further)
     passed = {name: os.environ[name] for name in names if name in os.environ}
     path = os.pathsep.join(entry for entry in sys.path if entry)
-    return passed | {"PYTHONPATH": path, "PYTHONHASHSEED": "0", "PYTHONUTF8": "1"}
+    return passed | _SET | {"PYTHONPATH": path}

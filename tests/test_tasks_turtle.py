@@ -322,3 +322,12 @@ def test_published_scores_of_2023(shares: dict[tuple[str, bool], tuple[int, int]
     ):
         right, total = shares[key]
         assert right / total >= least, (key, right, total)
+
+
+@given(st.lists(st.text("a \r", max_size=3), min_size=1, max_size=5), st.data())
+def test_a_line_is_cut_out_as_by_joining_the_others(lines, data):
+    """Removing a line leaves what joining the other lines gives, also at both ends."""
+    number = data.draw(st.integers(0, len(lines) - 1))
+    others = lines[:number] + lines[number + 1 :]
+    text = "\n".join(lines)
+    assert tolerant_parsing.without_line(text, number, lines) == "\n".join(others)

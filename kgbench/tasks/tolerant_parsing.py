@@ -38,19 +38,34 @@ def parse(text: str, executor: Executor) -> RepairedTurtle:
     parsed = executor.parse(text, "turtle")
     first_error = parsed.error
     lines = text.split("\n")
+    remaining = text
     removed: list[str] = []
     while parsed.triples is None and len(removed) < MOST_REMOVED:
         number = _reported_line(parsed.error or "", lines)
         if number is None:
             break
+        remaining = without_line(remaining, number, lines)
         removed.append(lines.pop(number))
-        parsed = executor.parse("\n".join(lines), "turtle")
+        parsed = executor.parse(remaining, "turtle")
     if parsed.triples is None:
         return RepairedTurtle((), "", sum(map(len, text.split("\n"))), len(removed), first_error)
-    remaining = "\n".join(lines)
     return RepairedTurtle(
         parsed.triples, remaining, sum(map(len, removed)), len(removed), first_error
     )
+
+
+def without_line(text: str, number: int, lines: list[str]) -> str:
+    r"""Return ``text`` without the line at index ``number`` of its ``lines``.
+
+    Joining the other lines gives the same and takes time for each of a hundred thousand.
+
+    >>> without_line("a\nb\nc", 1, ["a", "b", "c"])
+    'a\nc'
+    """
+    start = sum(map(len, lines[:number])) + number
+    if number == len(lines) - 1:
+        return text[: max(start - 1, 0)]
+    return text[:start] + text[start + len(lines[number]) + 1 :]
 
 
 def _reported_line(message: str, lines: list[str]) -> int | None:

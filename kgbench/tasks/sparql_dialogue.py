@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Final
 
 from kgbench.errors import EvaluationError
@@ -116,8 +117,7 @@ def extract_query(answer: str) -> str | None:
 
     Only upper case counts in LLM-KG-Bench; :func:`extract_any_query` is for other tasks.
     """
-    blocks = (block.body.strip() for block in fenced_blocks(answer))
-    return next((body for body in blocks if "SELECT" in body), None)
+    return next((body for body in _bodies(answer) if "SELECT" in body), None)
 
 
 def extract_any_query(answer: str) -> str | None:
@@ -125,9 +125,13 @@ def extract_any_query(answer: str) -> str | None:
 
     Upper case comes first because prose in an earlier block may contain the word "select".
     """
-    blocks = (block.body.strip() for block in fenced_blocks(answer))
-    first = extract_query(answer)
-    return next((body for body in blocks if _SELECT.search(body)), None) if first is None else first
+    bodies = _bodies(answer)
+    upper = (body for body in bodies if "SELECT" in body)
+    return next(chain(upper, filter(_SELECT.search, bodies)), None)
+
+
+def _bodies(answer: str) -> list[str]:
+    return [block.body.strip() for block in fenced_blocks(answer)]
 
 
 def result_infos(case: Case, query: str, vocabulary: Vocabulary, select: Select) -> dict[str, Json]:

@@ -22,7 +22,7 @@ _SET = {
     "PYTHONHASHSEED": "0",
     "PYTHONUTF8": "1",
     # glibc reserves 64 MiB of addresses for threads that allocate at the same time, up to eight
-    # times per processor. The engine's threads would use up a child's limit of memory so.
+    # times per processor. So the engine's threads would use up a child's limit of memory.
     "MALLOC_ARENA_MAX": "2",
 }
 

@@ -120,9 +120,9 @@ def allocate():
 threads = [threading.Thread(target=allocate) for _ in range(12)]
 for thread in threads: thread.start()
 met.wait()
-mapped = [line.split() for line in open("/proc/self/maps")]
+rows = [line.split() for line in open("/proc/self/maps")]
 met.wait()
-ranges = [[int(end, 16) for end in fields[0].split("-")] for fields in mapped if fields[1] == "---p"]
+ranges = [[int(end, 16) for end in fields[0].split("-")] for fields in rows if fields[1] == "---p"]
 print(sum(end - begin > 32 << 20 for begin, end in ranges))
 """
 

@@ -96,7 +96,7 @@ attacks: $(VENV)/.installed-dev  ## run all attacks on kgbench and print a table
 	$(strip $(BIN)/python -m tests.attacks $(ATTACKS))
 
 fuzz: $(VENV)/.installed-dev  ## fuzz the parsers of foreign text (FUZZ_SECONDS, 300)
-	$(strip FUZZ_SECONDS=$(FUZZ_SECONDS) $(PYTEST) -m slow tests/test_fuzz.py $(TEST))
+	$(strip FUZZ_SECONDS=$(FUZZ_SECONDS) $(PYTEST) -m slow tests/fuzz/test_fuzz.py $(TEST))
 
 mutants: $(MUTATION)/.installed  ## mutation tests of the scorers (minutes)
 	$(MUTATION)/bin/python -m tests.mutants $(WORKERS)

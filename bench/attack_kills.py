@@ -28,10 +28,10 @@ from typing import Any
 from bench.small_disk import ROOM, Disk, small_disk
 from kgbench.record import accounts, reading
 from kgbench.store import open_reader
-from tests.servers import certificates
-from tests.servers.loopback import LoopbackServer
-from tests.servers.openai_server import OpenAISpeech
-from tests.servers.scripts import Entry, chaos, slowed
+from tests.support.servers import certificates
+from tests.support.servers.loopback import LoopbackServer
+from tests.support.servers.openai_server import OpenAISpeech
+from tests.support.servers.scripts import Entry, chaos, slowed
 
 CONCURRENCY = 8
 WINDOW = 0.05  # seconds from the last byte of a reply until it is logged, on a machine under load

@@ -22,9 +22,9 @@ from bench.harness import Result
 from kgbench.analysis.rendering import render
 from kgbench.analysis.tables import Column, Table
 from kgbench.rdf import queries
-from tests.engines.engines import ENGINES, Answer, Missing
-from tests.engines.quirks import expected, given
-from tests.engines.rows import rows
+from tests.queries.engines.engines import ENGINES, Answer, Missing
+from tests.queries.engines.quirks import expected, given
+from tests.queries.engines.rows import rows
 
 TIMEOUT = 300  # seconds per query
 _SHOWN = 3  # slowest queries in the table

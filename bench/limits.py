@@ -17,7 +17,7 @@ from bench.harness import Result
 from kgbench import config
 from kgbench.engine import Settings, run_plan
 from kgbench.store import open_store
-from tests.servers.loopback import Running, running
+from tests.support.servers.loopback import Running, running
 
 #: Hidden limit, seconds per request, requests.
 LOADS = ((1, 0.2, 80), (8, 0.4, 320), (64, 2.5, 768))

@@ -36,8 +36,8 @@ from kgbench.record import stored_counts
 from kgbench.record.counts import Cell
 from kgbench.store import open_reader
 from kgbench.store.protocol import Store
-from tests.engines.engines import Missing
-from tests.engines.jena_server import JenaServer
+from tests.queries.engines.engines import Missing
+from tests.queries.engines.jena_server import JenaServer
 from tests.store import servers
 
 FOLDER = "folder"

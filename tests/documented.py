@@ -24,8 +24,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple, Self
 
-from tests import documented_package
 from tests.readme import lasting, tidy
+from tests.support import documented_package
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"

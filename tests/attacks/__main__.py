@@ -165,7 +165,7 @@ def _freezing(scale: Scale) -> Iterator[Row]:
 def _clocks(scale: Scale) -> Iterator[Row]:
     del scale  # two minutes and ten years ahead
     root = Path(__file__).parent.parent.parent
-    words = [sys.executable, "-m", "pytest", "-q", "-m", "", "tests/test_store_clocks.py"]
+    words = [sys.executable, "-m", "pytest", "-q", "-m", "", "tests/store/test_clocks.py"]
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.xml"
         subprocess.run(
@@ -180,7 +180,7 @@ def _clocks(scale: Scale) -> Iterator[Row]:
 
 
 def _mutations(scale: Scale) -> Iterator[Row]:
-    from tests import fuzzing
+    from tests.fuzz import fuzzing
 
     tries = broken = 0
     for name in fuzzing.TARGETS:

@@ -18,7 +18,7 @@ from kgbench.execution.judging import JudgeLimits, JudgeRequest, end_child, judg
 from kgbench.tasks import catalogue
 from kgbench.testing import example
 from kgbench.testing.hostile import mutate
-from tests.judging.probing import listener, nobody_came
+from tests.execution.judging.probing import listener, nobody_came
 
 MEMORY = 700 << 20  # bytes of address space of a judging process
 _SECONDS = 2.0

@@ -16,7 +16,7 @@ from kgbench.errors import (
     RateLimited,
 )
 from kgbench.model import Case, ModelSetup, Reply, Request
-from tests.servers import scripts
+from tests.support.servers import scripts
 
 CASE = Case(
     iri="https://w3id.org/kgbench/case/test/Probe/case/0",

@@ -8,7 +8,7 @@ from functools import partial
 from http.server import SimpleHTTPRequestHandler
 from typing import ClassVar
 
-from tests.servers.handled import handled
+from tests.support.servers.handled import handled
 
 MEDIA = {
     ".html": "text/html; charset=utf-8",

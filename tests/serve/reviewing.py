@@ -9,8 +9,8 @@ import subprocess
 import sys
 
 from kgbench.store import open_store
-from tests.judge_runs import ask, judged_run
 from tests.serve.processes import PATIENCE
+from tests.support.judge_runs import ask, judged_run
 
 LABELS = ["RdfFriendCount-turtle-1"]
 NOISY = "baseline:noisy?rate=0.7&seed=3"

@@ -9,7 +9,7 @@ import pyoxigraph as ox
 
 from kgbench.store import Block, open_store
 from kgbench.vocab import BASE, PREFIXES, PROV, XSD
-from tests.analysis_store import GRAPHS
+from tests.support.analysis_store import GRAPHS
 
 #: A text with which a model could attack readers.
 HOSTILE = (

@@ -18,9 +18,9 @@ from pathlib import Path
 
 import pyoxigraph as ox
 
-from tests.checks.published_folder import unpacked
-from tests.engines.engines import Missing
-from tests.published import archives
+from tests.publish.checks.published_folder import unpacked
+from tests.queries.engines.engines import Missing
+from tests.support.published import archives
 from tests.validators.programs import ROOT, packages
 
 BASE = "https://example.org/bench/"

@@ -21,8 +21,8 @@ from rdflib import SH
 
 from kgbench.publish.checks import cubes
 from kgbench.vocab import XSD, compact
-from tests.checks.cube_constraints import NAMES, questions
-from tests.engines.engines import ENGINES, Missing, jena_version
+from tests.publish.checks.cube_constraints import NAMES, questions
+from tests.queries.engines.engines import ENGINES, Missing, jena_version
 from tests.validators.artefacts import Artefacts
 from tests.validators.owl_ontology import readable
 from tests.validators.programs import HERE, ROOT, hermit, hermit_version, jena, package, python

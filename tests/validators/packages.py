@@ -14,7 +14,7 @@ from pathlib import Path
 
 from kgbench.resources import path as resource
 from tests import documented
-from tests.engines.engines import Missing
+from tests.queries.engines.engines import Missing
 from tests.validators.artefacts import Artefacts
 from tests.validators.checks import Check, Faults, pyshacl
 from tests.validators.programs import ROOT, package, python

@@ -11,7 +11,7 @@ import zipfile
 from functools import cache
 from pathlib import Path
 
-from tests.engines.engines import Missing, jena_command
+from tests.queries.engines.engines import Missing, jena_command
 
 ROOT = Path(__file__).parents[2]
 PYTHON = ROOT / ".venv-validators" / "bin" / "python"
@@ -22,8 +22,8 @@ _NEEDED = "needs the validators: make .venv-validators/.installed"
 def python(*words: object) -> str:
     """Return the output of a program in the environment of the validators.
 
-    Raises :class:`~tests.engines.engines.Missing` if the environment, or a package in it, is
-    missing.
+    Raises :class:`~tests.queries.engines.engines.Missing` if the environment, or a package in it,
+    is missing.
     """
     if not PYTHON.exists():
         raise Missing(_NEEDED)

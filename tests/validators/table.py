@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tests.documented import DOCS
-from tests.engines.engines import Missing
+from tests.queries.engines.engines import Missing
 from tests.validators.artefacts import Artefacts
 from tests.validators.checks import CHECKS, Check
 from tests.validators.known import KNOWN

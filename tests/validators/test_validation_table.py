@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from kgbench.vocab import KGB, OWL, PROV
-from tests.engines.engines import Missing
+from tests.queries.engines.engines import Missing
 from tests.validators import artefacts, table
 from tests.validators.artefacts import Artefacts
 from tests.validators.known import KNOWN

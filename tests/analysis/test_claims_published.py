@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Claims about the published results of LLM-KG-Bench 3, compared with a separate computation."""
+
+from __future__ import annotations
+
+import json
+from itertools import combinations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from kgbench.analysis.clusters import Clusters, Value
+from kgbench.analysis.compare import ALL_TASKS, compare
+from kgbench.analysis.matching import matches
+from kgbench.analysis.pairs import pairs
+from kgbench.analysis.selection import select
+from kgbench.analysis.sides import sides
+from kgbench.analysis.variance import variance
+from tests.analysis.test_published import FLASH, GPT35, HAIKU, MINI, imported
+
+INFORMATIVE = "Tasks with several cases"
+# Scores by the main metric, queried without kgbench's analyses.
+SCORES = """PREFIX kgb: <https://w3id.org/kgbench/ns#>
+PREFIX skos: <http://www.w3.org/2004/02/skos/core#>
+SELECT ?model ?task ?case ?iteration ?value WHERE {
+  GRAPH ?catalogue {
+    ?task a kgb:Task ; kgb:taskClass/kgb:mainMetric ?metric . ?m a kgb:Model ; skos:notation ?model
+  }
+  GRAPH ?pass {
+    ?evaluation kgb:model ?m ; kgb:task ?task ; kgb:case ?case ; kgb:iteration ?iteration ;
+      ?metric ?value
+  }
+}"""
+
+
+@pytest.fixture(scope="module")
+def third(external_data):
+    """Yield a store with the results of December 2024."""
+    passwords = json.loads((external_data / "passwords.json").read_text())
+    with imported(external_data / "llm-kg-bench-v3", passwords["llm-kg-bench-v3"]) as store:
+        yield store
+
+
+@pytest.fixture(scope="module")
+def values(third):
+    """Return every score by model, and by task, case and iteration."""
+    found = {}
+    for row in third.query(SCORES):
+        key = (row["task"].value, row["case"].value, int(row["iteration"].value))
+        found.setdefault(row["model"].value, {})[key] = float(row["value"].value)
+    return found
+
+
+def sandwich(keys, x, cluster):
+    """Return mean and cluster-robust error in one stratum, by loops (arXiv 2411.00640)."""
+    mean = np.mean(x)
+    sums = {}
+    for key, one in zip(keys, x, strict=True):
+        sums[cluster(key)] = sums.get(cluster(key), 0.0) + one - mean
+    g = len(sums)
+    return mean, (g / (g - 1) * sum(s * s for s in sums.values())) ** 0.5 / len(x), g
+
+
+def by_hand(differences):
+    """Return mean, error and p of differences, stratified by task, for tasks of several cases.
+
+    The degrees of freedom are Satterthwaite's.
+    """
+    tasks = {}
+    for (task, case, _), value in differences.items():
+        tasks.setdefault(task, {}).setdefault(case, []).append(value)
+    tasks = {t: cases for t, cases in tasks.items() if len(cases) > 1}
+    n = sum(len(v) for cases in tasks.values() for v in cases.values())
+    total, squares, fourths = 0.0, 0.0, 0.0
+    for cases in tasks.values():
+        flat = [v for case in cases.values() for v in case]
+        keys = [(case,) for case, of in cases.items() for _ in of]
+        mean, error, g = sandwich(keys, flat, lambda key: key)
+        total += mean * len(flat)
+        squares += (error * len(flat)) ** 2
+        fourths += (error * len(flat)) ** 4 / (g - 1)
+    mean, error = total / n, squares**0.5 / n
+    return mean, error, 2 * stats.t.sf(abs(mean / error), squares**2 / fourths)
+
+
+def test_the_design_is_one_case_or_five(values):
+    """Twelve tasks have one case asked twenty times, fourteen have five asked four times."""
+    assert {len(found) for found in values.values()} == {520}
+    cases = {}
+    for task, case, _ in values[HAIKU]:
+        cases.setdefault(task, {}).setdefault(case, []).append(1)
+    designs = [tuple(sorted(map(len, of.values()))) for of in cases.values()]
+    assert designs.count((20,)) == 12
+    assert designs.count((4,) * 5) == 14
+
+
+def test_clustered_errors_are_twice_the_naive_ones(values):
+    """Clustered errors are 1.8 times the naive ones within tasks (median), 3.1 to 3.6 over all."""
+    within, over_all = [], []
+    for found in values.values():
+        keys, x = list(found), list(found.values())
+        naive = stats.sem(x)
+        _, clustered, _ = sandwich(keys, x, lambda key: key[:2])
+        ours = Clusters.of(Value(None, key[:2], value) for key, value in found.items())
+        assert ours.error == pytest.approx(clustered)
+        over_all.append(clustered / naive)
+        for task in {key[0] for key in keys}:
+            part = {key: value for key, value in found.items() if key[0] == task}
+            if len({key[1] for key in part}) > 1 and len(set(part.values())) > 1:
+                _, error, _ = sandwich(list(part), list(part.values()), lambda key: key[1])
+                within.append(error / stats.sem(list(part.values())))
+    assert [round(min(over_all), 1), round(max(over_all), 1)] == [3.1, 3.6]
+    assert np.median(within) == pytest.approx(1.83, abs=0.01)
+    assert max(within) == pytest.approx((1.25 * 4 * 0.95) ** 0.5, abs=1e-3)  # all answers agree
+
+
+@pytest.mark.parametrize(("a", "b"), list(combinations([HAIKU, FLASH, GPT35, MINI], 2)))
+def test_pairs_of_models_naive_and_clustered(third, values, a, b):
+    """Each row of a comparison equals loops over the same scores, for both estimands."""
+    ours = matches(third, select(third), *sides(third, a, b))
+    both = sides(third, a, b)
+    rows = {row["task"]: row for row in compare(ours, *both, margin=0.1).records()}
+    naive = compare(ours, *both, estimand="dialogues", samples=10).records()
+    differences = {key: values[a][key] - values[b][key] for key in values[a]}
+    expected = stats.ttest_1samp(list(differences.values()), 0)
+    assert naive[-1]["task"] == ALL_TASKS
+    assert naive[-1]["p"] == pytest.approx(expected.pvalue)
+    mean, _, p = by_hand(differences)
+    whole, claimed = rows[ALL_TASKS], rows[INFORMATIVE]
+    assert (whole["n_a"], whole["p"], claimed["n_a"], claimed["clusters"]) == (520, None, 280, 70)
+    assert whole["difference"] == pytest.approx(np.mean(list(differences.values())))
+    assert claimed["difference"] == pytest.approx(mean)
+    assert claimed["p"] == pytest.approx(p)
+    assert claimed["ci_low"] <= mean <= claimed["ci_high"]
+    alone = [row for row in rows.values() if row["clusters"] is None]
+    assert len(alone) == 12 + 1
+
+
+def test_haiku_and_mini_side_by_side(third):
+    """The published difference is significant for these dialogues, and less so for their kind."""
+    both = sides(third, HAIKU, MINI)
+    found = matches(third, select(third), *both)
+    naive = compare(found, *both, estimand="dialogues", samples=10).records()[-1]
+    cases = compare(found, *both).records()[-1]
+    tasks = compare(found, *both, estimand="tasks").records()[-1]
+    assert naive["p"] == pytest.approx(1.18e-26, rel=0.01)
+    assert cases["p"] == pytest.approx(0.00763, rel=0.01)
+    assert tasks["p"] == pytest.approx(0.0045, rel=0.02)
+    assert [round(naive["difference"], 3), round(cases["difference"], 3)] == [0.189, 0.068]
+
+
+def without_claim(cases):
+    """Return the naive p of the differences of a task, and p by t and by sign flips over cases."""
+    x = np.concatenate([np.array(of_case) for of_case in cases])
+    naive = float(x[0] == 0) if np.ptp(x) == 0 else stats.ttest_1samp(x, 0).pvalue
+    if len(cases) == 1:
+        return naive, None, None
+    means = np.array([np.mean(of_case) for of_case in cases])
+    flips = stats.permutation_test((means,), np.mean, permutation_type="samples").pvalue
+    return naive, None if np.ptp(means) < 1e-12 else stats.ttest_1samp(means, 0).pvalue, flips
+
+
+def test_counts_of_changed_verdicts_are_those_of_scipy(third, values):
+    """The numbers of pairs and verdicts that clustering changes equal loops over the scores."""
+    table = pairs(third, select(third))
+    counts = {"pairs": 0, "pairs_no_longer": 0, "tasks": 0, "tasks_no_longer": 0, "by_t": 0}
+    # By statsmodels: OLS on the tasks, covariance clustered by case, times 5 / 4 (G / (G - 1)).
+    by_statsmodels = {(HAIKU, MINI): 0.00547906, (GPT35, MINI): 0.0201332}
+    for a, b in combinations([HAIKU, FLASH, GPT35, MINI], 2):
+        differences = {key: values[a][key] - values[b][key] for key in values[a]}
+        naive = stats.ttest_1samp(list(differences.values()), 0).pvalue
+        mean, error, p = by_hand(differences)
+        pooled = by_statsmodels.pop((a, b), None)
+        assert pooled in (None, pytest.approx(2 * stats.t.sf(abs(mean / error), 56), rel=1e-5))
+        counts["pairs"] += naive < 0.05
+        counts["pairs_no_longer"] += naive < 0.05 <= p
+        tasks = {}
+        for (task, case, _), value in differences.items():
+            tasks.setdefault(task, {}).setdefault(case, []).append(value)
+        for cases in tasks.values():
+            naive, of_t, flips = without_claim(list(cases.values()))
+            counts["tasks"] += naive < 0.05
+            counts["tasks_no_longer"] += naive < 0.05 and (flips is None or flips >= 0.05)
+            counts["by_t"] += naive < 0.05 and of_t is not None and of_t >= 0.05
+    found = table.context
+    assert counts["pairs"] == found["pairs_still"] + found["pairs_no_longer"] == 5
+    assert counts["tasks"] == found["tasks_still"] + found["tasks_no_longer"] == 80
+    assert counts["pairs_no_longer"] == found["pairs_no_longer"] == 0
+    assert counts["tasks_no_longer"] == found["tasks_no_longer"] == 80
+    assert counts["by_t"] == found["tasks_lost_by_t"] == 25
+    assert pairs(third, select(third), estimand="tasks").context["pairs_no_longer"] == 1
+    assert not by_statsmodels
+
+
+def test_verdicts_at_task_level(third):
+    """No task has enough cases for two models to differ, even if single dialogues suggest it."""
+    naive, of_five, cases = 0, 0, 0
+    for a, b in combinations([HAIKU, FLASH, GPT35, MINI], 2):
+        both = sides(third, a, b)
+        found = matches(third, select(third), *both)
+        of = compare(found, *both, estimand="dialogues", samples=10).records()
+        naive += sum(row["p"] is not None and row["p"] < 0.05 for row in of[:26])
+        clustered = compare(found, *both).records()
+        cases += sum(row["p"] is not None and row["p"] < 0.05 for row in clustered[:26])
+        of_five += sum(
+            row["p"] is not None and row["p"] < 0.05 and one["clusters"] == 5
+            for row, one in zip(of[:26], clustered[:26], strict=True)
+        )
+    assert (naive, of_five, cases) == (80, 30, 0)
+
+
+def test_variance_lies_between_tasks_and_cases(third, values):
+    """Most of the variance within tasks lies between cases; components agree with loops."""
+    table = variance(third, select(third))
+    rows = {row["model"]: row for row in table.records()}
+    for model, found in values.items():
+        tasks = {}
+        for (task, case, _), value in found.items():
+            tasks.setdefault(task, {}).setdefault(case, []).append(value)
+        several = [np.array(list(c.values())) for c in tasks.values() if len(c) > 1]
+        within = np.mean([case.var(ddof=1) for task in several for case in task])
+        between = np.mean([task.mean(1).var(ddof=1) for task in several]) - within / 4
+        assert rows[model]["within_cases"] == pytest.approx(within)
+        assert rows[model]["between_cases"] == pytest.approx(between)
+        assert rows[model]["error_cases"] == pytest.approx(rows[model]["error"] / 2**0.5)
+    shares = [round(row["case_share"], 2) for row in table.records()]
+    assert shares == [0.67, 0.73, 0.69, 0.59]
+    assert table.context["median_case_share"] == pytest.approx(0.67, abs=0.005)
+    assert table.notes[2].startswith("In 49 of 104 cells")

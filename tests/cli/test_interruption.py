@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ctrl-C gives a one-line message and exit code 130, and leaves the store consistent."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from types import SimpleNamespace
+
+import pytest
+from typer.testing import CliRunner
+
+from kgbench import __main__ as program
+from kgbench.cli import app
+from kgbench.cli.interruption import INTERRUPTED
+from kgbench.store import SnapshotReader, maintenance, open_reader
+from kgbench.store.embedded import EmbeddedStore
+from tests.support.archives import record_v3, write_json
+
+PATIENCE = 300  # seconds for another process to get this far
+STATE = {"owner", "lock", "journal-main"}  # files by which `publish` knows its own folder
+SITE = ("--base", "http://example.org/results/")
+RUN = ("run", "-m", "baseline:oracle", "-m", "baseline:noisy?rate=0.5&seed=3")
+
+
+def call(*words):
+    """Return the result of a command."""
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+def interrupt(*_, **__):
+    """Raise KeyboardInterrupt, as Ctrl-C does."""
+    raise KeyboardInterrupt
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    """Return a store with a small run."""
+    location = tmp_path_factory.mktemp("interrupted") / "results"
+    assert call(*RUN, "-t", "RdfFriendCount-turtle-1", "--store", location).exit_code == 0
+    return location
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "import llm-kg-bench {file}",
+        "import inspect {file}",
+        "export prov",
+        "export rocrate --out {new} --licence MIT",
+        "export croissant --out {new} --licence MIT",
+        "export eee --out {new}",
+        "export llm-kg-bench",
+        "publish --out {new} --base http://example.org/ --licence MIT --creator Ada",
+        "reevaluate",
+        "analyze leaderboard",
+        "analyze card baseline:oracle",
+        "compare baseline:oracle baseline:noisy",
+        "store copy {store} {new}",
+        "store backup {new}.nq.gz",
+        "invalidate RUN --reason none",
+        "status",
+        "query list-models",
+    ],
+)
+def test_every_command_says_in_one_line_that_it_was_interrupted(
+    store, tmp_path, monkeypatch, words
+):
+    """At any time, Ctrl-C ends a command with 130 and one line, and nothing new is written."""
+    file = write_json(tmp_path / "published.json", [record_v3()])
+    for opened in (EmbeddedStore, SnapshotReader):
+        monkeypatch.setattr(opened, "__init__", interrupt)
+    monkeypatch.setenv("KGBENCH_STORE", str(store))
+    given = [word.format(file=file, new=tmp_path / "new", store=store) for word in words.split()]
+    done = call(*given)
+
+    assert (done.exit_code, done.stdout, done.stderr) == (130, "", f"{INTERRUPTED}\n")
+    found = {path.name for path in tmp_path.rglob("*") if path.is_file()}
+    assert found - STATE == {file.name}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("words", ["import llm-kg-bench", "import rdf", "reevaluate", "store copy"])
+def test_what_was_stored_is_whole_and_the_command_can_be_given_again(
+    store, tmp_path, monkeypatch, words
+):
+    """Content loaded before Ctrl-C is not registered; repeating the command loads all of it."""
+    target = tmp_path / "store"
+    file = write_json(tmp_path / "published.json", [record_v3()])
+    if words == "import rdf":
+        assert call("store", "backup", tmp_path / "results.nq.gz", "--store", store).exit_code == 0
+    if words == "reevaluate":
+        assert call(*RUN, "-t", "RdfFriendCount-turtle-1", "--store", target).exit_code == 0
+    command = {
+        "import llm-kg-bench": ["import", "llm-kg-bench", file, "--store", target],
+        "import rdf": ["import", "rdf", tmp_path / "results.nq.gz", "--store", target],
+        "reevaluate": ["reevaluate", "--store", target],
+        "store copy": ["store", "copy", store, target, "--quiet"],
+    }[words]
+    load = EmbeddedStore.bulk_load
+
+    def loaded_then_interrupted(self, blocks):
+        load(self, blocks)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(EmbeddedStore, "bulk_load", loaded_then_interrupted)
+        interrupted = call(*command)
+    with open_reader(str(target)) as reader:
+        between = maintenance.check(reader)
+    again = call(*command)
+    with open_reader(str(target)) as reader:
+        after = maintenance.check(reader)
+
+    assert (interrupted.exit_code, interrupted.stderr) == (130, f"{INTERRUPTED}\n")
+    assert again.exit_code == 0, again.output
+    assert after.problems == []
+    assert after.graphs > between.graphs
+
+
+def test_ctrl_c_while_the_program_is_loaded_is_one_line(monkeypatch, capsys):
+    """Ctrl-C while the program is loaded gives exit code 130, and no traceback."""
+    monkeypatch.setitem(sys.modules, "kgbench.cli", SimpleNamespace(main=interrupt))
+    with pytest.raises(SystemExit) as ended:
+        program.main()
+
+    assert ended.value.code == 130
+    assert capsys.readouterr().err == "kgbench: interrupted\n"
+
+
+def children(process):
+    """Return the number of child processes of another process."""
+    told = subprocess.run(
+        ["ps", "-A", "-o", "ppid="], capture_output=True, text=True, check=True
+    ).stdout
+    return told.split().count(str(process))
+
+
+@pytest.mark.slow
+def test_ctrl_c_at_a_terminal_ends_a_publication_and_its_processes_quietly(tmp_path):
+    """Ctrl-C on a terminal also ends the worker processes of a publication, without output."""
+    store, out = tmp_path / "store", tmp_path / "site"
+    assert call("run", "--iterations", "4", "--store", store).exit_code == 0
+    words = ["publish", "--store", store, "--out", out, *SITE]
+    with subprocess.Popen(
+        [sys.executable, "-m", "kgbench", *map(str, words)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as publishing:
+        deadline = time.monotonic() + PATIENCE
+        while children(publishing.pid) == 0 and publishing.poll() is None:
+            assert time.monotonic() < deadline
+            time.sleep(0.02)  # polling also takes time that the other process needs
+        os.killpg(publishing.pid, signal.SIGINT)
+        _, said = publishing.communicate(timeout=PATIENCE)
+
+    *notes, last = said.splitlines()
+    assert (publishing.returncode, last) == (130, INTERRUPTED)
+    assert all(note.startswith("note ") for note in notes), said
+    again = call(*words, "--processes", "1")
+    assert again.exit_code == 0, again.output

@@ -1,0 +1,268 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reports of commands besides their results: versions, progress, counts, missing packages."""
+
+from __future__ import annotations
+
+import importlib.util
+import io
+import json
+import re
+import shutil
+import sys
+import time
+from types import SimpleNamespace
+
+import pytest
+from typer.testing import CliRunner
+
+import kgbench as package
+from kgbench.analysis.run_totals import duration
+from kgbench.cli import app, import_rdf
+from kgbench.cli.progress import progress
+from kgbench.engine.progress import Wait
+from kgbench.errors import ResourceError
+from kgbench.importers.rdf.loading import Summary
+from kgbench.importers.rdf.sources import Origin
+from kgbench.store import open_store
+from kgbench.tasks import catalogue
+from tests.store.in_process import InProcess
+from tests.support.analysis_store import owned
+
+SITE = ("--base", "http://example.org/results/", "--processes", "1")
+
+
+def kgbench(*words, code=0, **options):
+    """Return the result of a command in this process, which ends with ``code``."""
+    done = CliRunner().invoke(app, [str(word) for word in words], **options)
+    assert done.exit_code == code, (done.output, done.exception)
+    return done
+
+
+@pytest.fixture(scope="module")
+def scores(tmp_path_factory):
+    """Return the path of a store with the scores of two models."""
+    place = tmp_path_factory.mktemp("scores") / "store"
+    owned("analysis_scores", str(place)).close()
+    return place
+
+
+# --- small things -----------------------------------------------------------------------------
+
+
+def test_the_version_is_told():
+    """``--version`` prints the name and the version, and runs nothing."""
+    assert kgbench("--version").stdout == f"kgbench {package.__version__}\n"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (0.04, "0.0 s"),
+        (59.4, "59.4 s"),
+        (61, "1 min 1 s"),
+        (3600, "1 h 0 min"),
+        (7384, "2 h 3 min"),
+    ],
+)
+def test_durations_have_the_units_that_fit(seconds, words):
+    """A duration is in seconds below a minute, then in minutes, then in hours."""
+    assert duration(seconds) == words
+
+
+def test_a_task_class_that_cannot_be_used_is_named(monkeypatch):
+    """A broken task class of another package is named on stderr; the others are listed."""
+    monkeypatch.setattr(catalogue, "unusable", lambda: {"Theirs": "it has no folder"})
+    done = kgbench("tasks", "list", "RdfFriendCount-nt-1")
+
+    assert done.stderr == "The task class Theirs cannot be used: it has no folder\n"
+    assert "RdfFriendCount-nt-1" in done.stdout
+
+
+def test_an_invalidation_is_reported_as_json(scores, tmp_path):
+    """JSON and text report the excluded results, and where the invalidation is recorded."""
+    shutil.copytree(scores, tmp_path / "store")
+    words = ("invalidate", "r1", "--reason", "a test", "--store", tmp_path / "store")
+    said = json.loads(kgbench(*words, "--json").stdout)
+
+    assert said["dialogues"] > 0
+    assert "/invalidation/" in said["iri"]
+
+
+# --- progress ---------------------------------------------------------------------------------
+
+
+class Terminal(io.StringIO):
+    """Standard error on a terminal."""
+
+    def isatty(self):
+        """Return true."""
+        return True
+
+
+@pytest.mark.parametrize("total", [None, 7])
+def test_on_a_terminal_progress_is_a_bar_that_goes_away(monkeypatch, total):
+    """The bar shows the progress with its note, and disappears at the end."""
+    terminal, clock = Terminal(), SimpleNamespace(monotonic=lambda: 5.0)
+    monkeypatch.setattr("kgbench.cli.progress.time", clock)  # whose animation is off meanwhile
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setenv("TERM", "xterm")
+    with progress("judging", total) as advance:
+        advance(3, "2.0/s", total=7)
+        advance(4, "too soon to be shown", total=7)
+    said = terminal.getvalue()
+
+    assert "judging" in said
+    assert "3/7" in said
+    assert "2.0/s" in said
+    assert "too soon" not in said
+    assert said.endswith("\x1b[2K")
+
+
+def test_a_bar_shows_one_estimate_and_the_wait(monkeypatch):
+    """The caller's estimate replaces that of the bar; brackets in names are not markup."""
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "120")
+    wait = Wait("429 from 127.0.0.1:4111", time.monotonic() + 11.5)
+    with progress("Rdf[ab]*", 7) as advance:
+        advance(3, "2.0/s", total=7, seconds_left=75.0, wait=wait)
+    said = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", terminal.getvalue())
+
+    assert "waiting: 429 from 127.0.0.1:4111, next attempt in 12 s" in said
+    assert "Rdf[ab]*" in said
+    assert "1 min 15 s left" in said
+    assert "0:0" not in said  # columns in which the bar itself shows time
+    assert "-:--" not in said.rpartition("left")[2]
+
+
+def test_lines_tell_of_each_wait_once(monkeypatch, capsys):
+    """At most one wait in ten seconds has a line (a much longer one does); short ones have none."""
+    now = [0.0]
+    clock = SimpleNamespace(monotonic=lambda: now[0])
+    monkeypatch.setattr("kgbench.cli.progress.time", clock)
+    monkeypatch.setattr("kgbench.engine.progress.time", clock)
+    with progress("run", 7) as advance:
+        for now[0], until in ((0, 0.5), (1, 3), (1, 3), (3, 6), (4, 600), (20, 590), (610, 612)):
+            advance(1, "0.1/s", total=7, seconds_left=90.0, wait=Wait("429 from host", until))
+    said = capsys.readouterr().err.splitlines()
+
+    assert [line for line in said if "waiting" in line] == [
+        "run: waiting: 429 from host, next attempt in 2 s",
+        "run: waiting: 429 from host, next attempt in 596 s",
+        "run: waiting: 429 from host, next attempt in 2 s",
+    ]
+    assert "run: 1 of 7 0.1/s, 1 min 30 s left" in said
+
+
+def test_quiet_work_says_nothing(capsys):
+    """A quiet command reports no progress."""
+    with progress("judging", 7, quiet=True) as advance:
+        advance(3, "a note", total=7)
+
+    assert capsys.readouterr() == ("", "")
+
+
+# --- stores and queries -----------------------------------------------------------------------
+
+
+def test_who_writes_to_a_server_is_told(monkeypatch):
+    """``store check`` names the current writer of a store on a server."""
+    with InProcess() as server, open_store(server.url):
+        said = kgbench("store", "check", "--store", server.url).stdout
+
+    assert "\nwriter   " in said
+    assert said.endswith("sound\n")
+
+
+def test_a_backup_is_reported_as_json(scores, tmp_path):
+    """The report has every graph with its digest, and the total of triples."""
+    file = tmp_path / "scores.nq.gz"
+    said = json.loads(kgbench("store", "backup", file, "--store", scores, "--json").stdout)
+
+    assert said["file"] == str(file)
+    assert said["triples"] == sum(graph["triples"] for graph in said["graphs"]) > 0
+    assert all(len(graph["digest"]) == 64 for graph in said["graphs"])
+
+
+def test_what_a_row_does_not_bind_is_empty(scores, tmp_path):
+    """An unbound variable is a dash, and does not make a column of numbers text."""
+    file = tmp_path / "q.rq"
+    file.write_text("SELECT ?n ?x WHERE { VALUES (?n ?x) { (1 UNDEF) (UNDEF 'b') } }")
+    lines = kgbench("query", file, "--store", scores).stdout.strip().splitlines()
+
+    assert lines[0].strip() == "2 rows"
+    assert [line.split() for line in lines[-2:]] == [["1", "-"], ["-", "b"]]
+    assert lines[-2].index("1") == lines[2].index("n")
+
+
+def test_the_latest_pass_fills_the_parameters_of_a_query(scores):
+    """``--pass latest`` fills the parameter ``latest`` of a query that has it."""
+    words = ("query", "outcome-counts", "--text", "--store", scores)
+    first, latest = (kgbench(*words, "--pass", name).stdout for name in ("first", "latest"))
+
+    assert 'VALUES (?latest ?passGraph) { ("true"^^' in latest
+    assert "true" not in first
+
+
+def test_a_card_without_matplotlib_has_no_figures(scores, tmp_path, monkeypatch):
+    """Without matplotlib a card has no figures, and the same numbers."""
+    find = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name: None if name == "matplotlib" else find(name)
+    )
+    words = ("analyze", "card", "Model A", "--store", scores, "--out", tmp_path)
+    written = kgbench(*words).stdout.split()
+
+    assert {path.suffix for path in tmp_path.iterdir()} == {".md", ".html"}
+    assert len(written) == 2
+
+
+# --- missing packages, imports ---------------------------------------------------------------
+
+
+def test_a_missing_package_of_an_export_is_named(tmp_path, monkeypatch):
+    """A missing package is named with its extra, and nothing is written."""
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
+    done = kgbench("export", "rocrate", "--out", tmp_path / "x", "--licence", "MIT", code=1)
+
+    assert isinstance(done.exception, ResourceError)
+    assert str(done.exception) == "rocrate is not installed: pip install 'kgbench[publish]'"
+    assert not list(tmp_path.iterdir())
+
+
+class WithoutJinja:
+    """The publishing module without one of its packages."""
+
+    __spec__ = None
+
+    def __getattr__(self, _):
+        raise ModuleNotFoundError(name="jinja2")
+
+
+def test_a_missing_package_of_publishing_is_named(tmp_path, monkeypatch):
+    """Publishing names the missing extra before any work."""
+    monkeypatch.setitem(sys.modules, "kgbench.publish.site", WithoutJinja())
+    done = kgbench("publish", "--out", tmp_path / "x", *SITE, code=1)
+
+    assert isinstance(done.exception, ResourceError)
+    assert str(done.exception) == "jinja2 is not installed: pip install 'kgbench[publish]'"
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_an_import_found_there_already_is_told(capsys):
+    """Extended, known and renamed resources are reported separately."""
+    summary = Summary(
+        sources=[Origin("all.nq", "a" * 64)],
+        grown=["urn:grown"],
+        there=["urn:there"],
+        elsewhere=[("urn:published", "urn:known")],
+    )
+    import_rdf._print(summary)
+    lines = capsys.readouterr().out.splitlines()
+
+    assert lines[1:4] == [
+        "  grown urn:grown",
+        "  there urn:there",
+        "  there urn:published (as urn:known)",
+    ]

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Addresses of servers, with or without the API version, follow one rule for all providers."""
+
+from __future__ import annotations
+
+import importlib
+import re
+
+import pytest
+
+from kgbench.connectors.servers import address_of
+from kgbench.errors import ModelSpecError
+from tests.connectors import KEY, answer, setup_for
+from tests.support.servers.anthropic_server import AnthropicSpeech
+from tests.support.servers.google_server import GoogleSpeech
+from tests.support.servers.loopback import LoopbackServer
+from tests.support.servers.openai_server import OpenAISpeech
+
+SPEECHES = {
+    "openai": OpenAISpeech,
+    "vllm": OpenAISpeech,
+    "anthropic": AnthropicSpeech,
+    "google": GoogleSpeech,
+    "google_legacy": GoogleSpeech,
+}
+SDKS = {
+    "anthropic": "anthropic",
+    "google": "google.genai",
+    "google_legacy": "google.generativeai",
+}
+OPENAI, CLAUDE = "/v1/chat/completions", "/v1/messages"
+GOOGLE = "/v1beta/models/m:generateContent"
+
+
+def asked_at(connector, path, monkeypatch, **options):
+    """Return the path of the only request of a model at the address with ``path``."""
+    pytest.importorskip(
+        SDKS.get(connector, "openai"), reason="the extra of this connector is not installed"
+    )
+    for variable in ("OPENAI_API_KEY", "VLLM_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY"):
+        monkeypatch.setenv(variable, KEY)
+    module = importlib.import_module(f"kgbench.connectors.{connector}")
+    with LoopbackServer(SPEECHES[connector]()) as server:
+        setup = setup_for(connector, "m", f"{server.root}{path}", options=options)
+        answer(module, setup)
+        (entry,) = server.ledger
+    return re.sub(r"[?].*|%24.*", "", entry.path)
+
+
+@pytest.mark.parametrize(
+    ("connector", "path", "expected"),
+    [
+        *(
+            (connector, f"{prefix}{end}", f"{prefix}{path}")
+            for connector, path in (
+                ("openai", OPENAI),
+                ("vllm", OPENAI),
+                ("anthropic", CLAUDE),
+                ("google", GOOGLE),
+                ("google_legacy", GOOGLE),
+            )
+            for version in [path.split("/")[1]]
+            for prefix in ("", "/gateway")
+            for end in ("", "/", f"/{version}", f"/{version}/")
+            if not (connector == "google_legacy" and prefix)
+        ),
+        ("openai", "/v4", "/v4/chat/completions"),
+        ("openai", "/v1beta/openai/", "/v1beta/openai/chat/completions"),
+        ("google", "/v1", "/v1/models/m:generateContent"),
+        ("anthropic", "/v1/account/anthropic", "/v1/account/anthropic/v1/messages"),
+    ],
+)
+def test_an_address_works_with_and_without_its_version(connector, path, expected, monkeypatch):
+    """The path of the request does not depend on the form of the address."""
+    assert asked_at(connector, path, monkeypatch) == expected
+
+
+@pytest.mark.parametrize(
+    ("connector", "path", "version", "expected"),
+    [
+        ("openai", "/inference", "none", "/inference/chat/completions"),
+        ("openai", "", "v2", "/v2/chat/completions"),
+        ("google", "", "v1", "/v1/models/m:generateContent"),
+        ("google", "/v1/", "v1", "/v1/models/m:generateContent"),
+        ("google", "/v1/account/studio", "v1", "/v1/account/studio/v1/models/m:generateContent"),
+        ("google", "", "none", "/models/m:generateContent"),
+    ],
+)
+def test_a_version_can_be_chosen(connector, path, version, expected, monkeypatch):
+    """The option ``api_version`` names another version, or none."""
+    assert asked_at(connector, path, monkeypatch, api_version=version) == expected
+
+
+def test_an_address_of_the_environment_follows_the_same_rule(monkeypatch):
+    """``OPENAI_BASE_URL`` may or may not end in a version, too."""
+    pytest.importorskip("openai", reason="the extra kgbench[openai] is not installed")
+    from kgbench.connectors import openai
+
+    with LoopbackServer(OpenAISpeech()) as server:
+        for end in ("", "/", "/v1"):
+            monkeypatch.setenv("OPENAI_BASE_URL", f"{server.root}{end}")
+            answer(openai, setup_for("openai", "m"))
+    assert {entry.path for entry in server.ledger} == {OPENAI}
+
+
+@pytest.mark.parametrize(
+    ("connector", "path", "options", "words"),
+    [
+        ("anthropic", "/v2", {}, "ends in v2, but the version of the API is v1"),
+        ("google", "/v1", {"api_version": "v1beta"}, "ends in v1, but the version of the API is"),
+        ("google", "", {"api_version": "../v1"}, "which is no version of an API"),
+        ("anthropic", "", {"api_version": "v1"}, "has no option 'api_version'"),
+        ("openai", "?key=x", {}, "is followed by a query"),
+    ],
+)
+def test_what_contradicts_itself_is_refused(connector, path, options, words):
+    """An address that contradicts the version is refused, and nothing is sent."""
+    pytest.importorskip(SDKS.get(connector, "openai"), reason="an extra is not installed")
+    module = importlib.import_module(f"kgbench.connectors.{connector}")
+    setup = setup_for(connector, "m", f"http://127.0.0.1:9{path}", options=options)
+    with pytest.raises(ModelSpecError, match=re.escape(words)):
+        module.open(setup, 1)
+
+
+def test_an_address_of_the_environment_that_is_none_is_told_by_its_variable(monkeypatch):
+    """An error about an address from the environment names its variable."""
+    pytest.importorskip("openai", reason="the extra kgbench[openai] is not installed")
+    from kgbench.connectors import openai
+
+    monkeypatch.setenv("OPENAI_BASE_URL", "127.0.0.1:4111/v1")
+    with pytest.raises(ModelSpecError, match=r"^OPENAI_BASE_URL: '127.0.0.1:4111/v1' is not the"):
+        openai.open(setup_for("openai", "m"), 1)
+
+
+@pytest.mark.parametrize("written", ["127.0.0.1:4111/v1", "//host/v1", "ftp://host/v1", "http://"])
+def test_what_is_no_address_is_refused(written):
+    """An address without scheme or host is refused."""
+    with pytest.raises(ValueError, match="is not the address of a server"):
+        address_of(written, "v1")

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every page has a test, every block parses, and every command and option is documented."""
+
+import json
+import re
+import shlex
+import subprocess
+import tomllib
+
+import pyoxigraph as ox
+import pytest
+import ruamel.yaml
+
+from docs.reference_pages import command_line
+from tests import documented
+from tests.docs.test_sessions import PAGES
+
+#: The tests that execute the content of a page, as far as possible without a network; the other
+#: content is read by the tests of this file. Pages in ``PAGES`` are executed from top to bottom.
+TESTED_BY = {
+    "benchmarks.md": "docs/test_benchmarks.py",
+    "completion.md": "cli/test_completion.py",
+    "configuration.md": "config/test_docs.py",
+    "connectors.md": "docs/test_connectors.py",
+    "data-model.md": "docs/test_data_model.py",
+    "doctor.md": "doctor/test_doctor.py",
+    "exports.md": "exports/test_docs.py",
+    "inspect.md": "bridges/test_inspect.py",
+    "judges-example.md": "docs/test_judges_example.py",
+    "papers.md": "analysis/test_papers.py",
+    "publish.md": "publish/test_docs.py",
+    "remote-store.md": "store/test_docs.py",
+    "running.md": "engine/test_docs.py",
+    "serve.md": "serve/test_docs.py",
+    "testing.md": "testing/test_testing.py",
+    "text2kgbench.md": "docs/test_text2kg.py",
+    "text2sparql.md": "docs/test_text2sparql.py",
+    "validation.md": "validators/test_validation_table.py",
+    "w3c-tests.md": "tasks/test_w3c_rdf12.py",
+    "blinkg.md": "tasks/test_blinkg.py",
+} | dict.fromkeys(PAGES, "docs/test_sessions.py")
+#: Pages whose commands need other machines, hours or a release; they are only read here.
+READ_ONLY = {"releasing.md", "scaling.md"}
+
+TEXTS = {path.name: path.read_text("utf-8") for path in sorted(documented.DOCS.glob("*.md"))}
+BLOCKS = [
+    pytest.param(mark.split()[0], body, id=f"{name}-{number}")
+    for name, text in TEXTS.items()
+    for number, (mark, body) in enumerate(documented.blocks(text))
+]
+COMMANDS = dict(command_line.commands())
+
+
+def given(text):
+    """Yield the kgbench commands of a page as words, without comments and pipes."""
+    for mark, body in documented.blocks(text):
+        if mark.split()[0] in {"console", "sh", "text"}:
+            for line in re.sub(r"\\\n\s*", "", body).splitlines():
+                found = re.match(r"(?:\$ )?(?:\S+=\S+ )*(?:\S*/)?(kgbench .*)$", line)
+                if found and (line.startswith("$ ") or mark != "console"):
+                    lexer = shlex.shlex(found[1], posix=True, punctuation_chars="|><&;")
+                    lexer.whitespace_split = True
+                    words = list(lexer)
+                    ends = [k for k, word in enumerate(words) if set(word) <= set("|><&;")]
+                    yield words[: ends[0]] if ends else words
+
+
+def test_every_page_with_blocks_has_its_test():
+    """A page with blocks is registered, and its test reads it."""
+    with_blocks = {name for name, text in TEXTS.items() if documented.blocks(text)}
+
+    assert with_blocks == set(TESTED_BY) | READ_ONLY
+    for name, test in TESTED_BY.items():
+        assert name in (documented.ROOT / "tests" / test).read_text("utf-8"), name
+
+
+@pytest.mark.parametrize(("language", "body"), BLOCKS)
+def test_every_block_can_be_read(language, body):
+    """A block parses in the language that it is marked with."""
+    if language == "python":
+        compile(body, "block", "exec")
+    elif language == "turtle":
+        assert list(ox.parse(body, ox.RdfFormat.TURTLE, base_iri="https://example.org/"))
+    elif language == "sparql":
+        ox.Store().query(body)
+    elif language == "yaml":
+        assert ruamel.yaml.YAML(typ="safe").load(body)
+    elif language == "json":
+        assert json.loads(body)
+    elif language == "toml":
+        assert tomllib.loads(body)
+    elif language == "sh":
+        subprocess.run(["bash", "-n"], input=body, text=True, check=True)
+    elif language == "console":
+        script = "".join(command.text for command in documented.commands(body))
+        subprocess.run(["bash", "-n"], input=script, text=True, check=True)
+    else:
+        assert language == "text"
+
+
+@pytest.mark.parametrize("name", sorted(TEXTS))
+def test_every_command_that_is_shown_exists(name):
+    """Each kgbench command in a block exists, with the options that it is shown with."""
+    for words in given(TEXTS[name]):
+        path = next((p for k in (3, 2) if (p := " ".join(words[:k])) in COMMANDS), None)
+        alone = set(words[1:]) <= {"--install-completion", "--show-completion", "--version"}
+        assert path or alone, words
+        known = {o for p in COMMANDS[path].params for o in command_line.flags(p)} if path else set()
+        shown = {word.partition("=")[0] for word in words if re.match(r"--?[a-zA-Z]", word)}
+        assert alone or shown <= known | {"--help", "--debug"}, words
+
+
+@pytest.mark.parametrize("name", sorted(COMMANDS))
+def test_every_command_and_option_is_told_of(name):
+    """Some page describes the command, and names each of its options."""
+    text = "\n".join(TEXTS.values())
+    short = name.removeprefix("kgbench ")
+
+    assert re.search(rf"\b{re.escape(name)}\b|`{re.escape(short.split()[-1])}`", text)
+    missing = [
+        flag
+        for parameter in COMMANDS[name].params
+        if parameter.param_type_name == "option"
+        for flag in command_line.flags(parameter)
+        if flag.startswith("--") and not re.search(rf"(?<![\w-]){flag}(?![\w-])", text)
+    ]
+    assert missing == []

@@ -1,0 +1,313 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Costs of runs: totals from the graph, prices, limits that stop a run, and estimates."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from decimal import Decimal
+from itertools import takewhile
+
+import pytest
+
+from kgbench import config
+from kgbench.engine import (
+    Settings,
+    estimates,
+    planning,
+    prices,
+    run_plan,
+    run_to_continue,
+    spending,
+)
+from kgbench.errors import ModelSpecError, ResourceError
+from kgbench.model import Usage
+from kgbench.record import accounts, reading
+from kgbench.store import open_store
+from tests.support.servers import scripts
+from tests.support.servers.loopback import LoopbackServer, fixed
+from tests.support.servers.openai_server import OpenAISpeech
+from tests.support.validation import assert_conforms
+
+LABEL = "RdfFriendCount-turtle-1"
+TABLE = """
+@prefix kgb: <https://w3id.org/kgbench/ns#> .
+@prefix dcterms: <http://purl.org/dc/terms/> .
+@prefix skos: <http://www.w3.org/2004/02/skos/core#> .
+@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+<urn:x:mine> a kgb:Price ; skos:notation "loopback" ; kgb:inputPrice 2.00 ; kgb:outputPrice 10.5 ;
+    dcterms:date "2026-01-02"^^xsd:date ; dcterms:source <https://example.org/prices> .
+"""
+
+
+@pytest.fixture
+def server(monkeypatch):
+    """Yield a server that answers everything."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-loopback")
+    with LoopbackServer(OpenAISpeech()) as started:
+        yield started
+
+
+@pytest.fixture
+def table(tmp_path):
+    """Return a user's price table."""
+    path = tmp_path / "prices.ttl"
+    path.write_text(TABLE)
+    return path
+
+
+def plan_of(server, iterations=4, **limits):
+    """Return a plan with one model and one task."""
+    spec = f"openai:loopback@{server.url}"
+    plan = config.quick_start(tasks=[LABEL], models=[spec], iterations=iterations)
+    return replace(plan, max_retries=0, concurrency=1, **limits)
+
+
+def run(store, plan, **settings):
+    """Run or continue a plan."""
+    chosen = Settings(
+        run=run_to_continue(store, plan), patience_scale=0.0, executor="local:1", **settings
+    )
+    return asyncio.run(run_plan(store, plan, chosen))
+
+
+def charged(server):
+    """Return the tokens that the server's own ledger charged."""
+    used = [entry.usage for entry in server.acknowledged]
+    return sum(u["input"] for u in used), sum(u["output"] for u in used)
+
+
+def test_the_newest_price_counts(server, tmp_path):
+    """Of several prices of a model, that with the latest date is used."""
+    path = tmp_path / "prices.ttl"
+    later = (
+        TABLE.replace("mine", "later").replace("2.00", "3.00").replace("2026-01-02", "2026-10-01")
+    )
+    path.write_text(TABLE + later[later.index("<urn:x:later>") :])
+    setup = plan_of(server).models[0]
+    price = prices.price_of(setup, prices.declared(path))
+    assert (price.input, price.date) == (Decimal(3), "2026-10-01")
+
+
+def test_totals_are_those_of_the_server_after_interruptions(server, table):
+    """Tokens and cost of a run in several sessions equal the server's charges for its answers."""
+    with open_store("memory:") as store:
+        first = run(store, plan_of(server, 2, prices=table))
+        second = run(store, plan_of(server, 5, prices=table))
+        (info,) = reading.runs(store)
+        (usage,) = accounts.usage(store, info.graph).values()
+        (paid,) = accounts.prices(store, info.graph).values()
+        seconds = accounts.working_seconds(store, info.iri, info.graph)
+        assert_conforms(store)
+
+    read, written = charged(server)
+    assert (usage.input, usage.output, usage.answers) == (read, written, 5)
+    assert first.cost + second.cost == (read * 2 + written * Decimal("10.5")) / 1_000_000
+    assert (paid.input, paid.date, paid.source) == (
+        "2",
+        "2026-01-02",
+        "https://example.org/prices",
+    )
+    assert seconds > 0
+
+
+def test_token_limit_stops_and_the_same_command_with_more_continues(server):
+    """A reached limit stops the run; with a higher limit only the rest is asked."""
+    plan = plan_of(server, 10)
+    with open_store("memory:") as store:
+        first = run(store, replace(plan, max_tokens=800))
+        again = run(store, replace(plan, max_tokens=800))
+        spent = sum(charged(server))
+        last = run(store, plan)
+
+    assert 0 < first.complete < 10
+    assert first.limit == "--max-tokens 800"
+    assert not first.interrupted
+    assert spent <= 800
+    assert (again.complete, again.before) == (0, first.complete)
+    assert last.finished
+    assert len(server.ledger) == 10
+
+
+class Silent(OpenAISpeech):
+    """Words responses as OpenAI does, but without token counts."""
+
+    def respond(self, entry, behaviour, answer):
+        """See :class:`tests.support.servers.loopback.Speech`."""
+        response = super().respond(entry, behaviour, answer)
+        return response._replace(body={**response.body, "usage": None})
+
+
+def test_limits_hold_over_sessions_without_token_counts(monkeypatch, table):
+    """Answers without token counts count by their length, also those of earlier sessions."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-loopback")
+    with LoopbackServer(Silent(), answer=fixed("x" * 4_000)) as server:
+        for limits in ({"max_tokens": 5_000}, {"max_cost": Decimal("0.0525"), "prices": table}):
+            plan = plan_of(server, 20, **limits)
+            with open_store("memory:") as store:
+                first = run(store, plan)
+                again = run(store, plan)
+                done = run(store, replace(plan, max_tokens=8_000, max_cost=None))
+            assert 3 <= first.complete <= 5
+            assert (again.complete, again.limit) == (0, first.limit)
+            assert 1 <= done.complete <= 4
+
+
+def test_limits_wait_for_what_is_under_way(server):
+    """Calls under way delay others and end no run, which uses almost the whole limit."""
+    plan = replace(plan_of(server, 40), max_tokens=2000, concurrency=8)
+    with open_store("memory:") as store:
+        first = run(store, plan)
+        again = run(store, plan)
+
+    spent = sum(charged(server))
+    assert first.limit == again.limit == "--max-tokens 2000"
+    assert again.complete == 0
+    assert 2000 - 1.5 * spent / first.complete < spent <= 2000
+
+
+def test_answers_that_cost_far_more_than_prompts_do_not_pass_a_limit(monkeypatch):
+    """Answers that cost far more than prompts do not exceed a limit: few calls begin at first."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-loopback")
+    script = scripts.slowed(scripts.always(), 0.1)
+    with LoopbackServer(OpenAISpeech(), script=script, answer=fixed("x" * 40_000)) as server:
+        plan = replace(plan_of(server, 60), max_tokens=100_000, concurrency=16)
+        with open_store("memory:") as store:
+            done = run(store, plan)
+
+    assert done.limit == "--max-tokens 100000"
+    assert 80_000 < sum(charged(server)) <= 100_000
+
+
+def test_long_and_short_prompts_together_do_not_pass_a_limit(server):
+    """The longest prompt under way is reserved for each dialogue, not the newest one."""
+    (model,) = plan_of(server).models
+    limits = spending.Limits(max_tokens=100_000)
+    spent = spending.Spending([model], [], {}, {}, limits, batched=())
+    for _ in range(40):
+        assert spent.begin(model.iri, 10) is None
+        spent.end(model.iri, Usage(10, 10), 0)
+    prompts = [30_000, 10, 10] * 20
+    held = list(takewhile(lambda read: spent.begin(model.iri, read) is None, prompts))
+    assert 1 <= len(held) < 60
+    assert 800 + sum(read + 10 for read in held) <= 100_000
+    for read in held:
+        spent.end(model.iri, Usage(read, 10), 0)
+    assert spent.begin(model.iri, 10) is None
+
+
+def test_no_first_call_is_made_where_a_limit_leaves_no_room(server):
+    """Repeating the command with a reached limit makes no call."""
+    said = []
+    plan = replace(plan_of(server, 10), max_tokens=800)
+    with open_store("memory:") as store:
+        run(store, plan, preflight=said.append)
+        asked = len(server.ledger)
+        again = run(store, plan, preflight=said.append)
+
+    assert again.limit == "--max-tokens 800"
+    assert len(server.ledger) == asked
+    assert len(said) == 1
+
+
+def test_cost_limit_stops_before_it_is_passed(server, table):
+    """No dialogue begins whose cost exceeds the rest of the limit."""
+    with open_store("memory:") as store:
+        done = run(store, plan_of(server, 10, max_cost=Decimal("0.002"), prices=table))
+
+    assert 0 < done.complete < 10
+    assert Decimal(0) < done.cost <= Decimal("0.002")
+
+
+def test_cost_of_an_unpriced_model_cannot_be_limited(server):
+    """A limit on cost is refused before any call if a price is unknown."""
+    with open_store("memory:") as store, pytest.raises(ModelSpecError, match="no price is known"):
+        run(store, plan_of(server, max_cost=Decimal(1)))
+
+    assert server.ledger == []
+
+
+def test_unknown_price_is_unknown_and_not_nothing(server):
+    """The cost of a model without a price is unknown, not zero."""
+    with open_store("memory:") as store:
+        done = run(store, plan_of(server))
+        (info,) = reading.runs(store)
+        recorded = accounts.prices(store, info.graph)
+
+    assert done.unpriced == {"loopback"}
+    assert recorded == {}
+
+
+def test_failed_dialogues_can_be_left_alone(monkeypatch):
+    """Without retrying errors the next session asks only new dialogues."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-loopback")
+    script = scripts.sequence(*[scripts.SERVER_ERROR] * 3)
+    with LoopbackServer(OpenAISpeech(), script=script) as server, open_store("memory:") as store:
+        first = run(store, plan_of(server, 5))
+        left = run(store, plan_of(server, 6), retry_errors=False)
+        last = run(store, plan_of(server, 6))
+
+    assert (first.complete, first.failed) == (2, 3)
+    assert (left.complete, left.left_open, left.finished) == (1, 3, False)
+    assert (last.complete, last.finished) == (3, True)
+    assert len(server.ledger) == 9
+
+
+@pytest.mark.parametrize(
+    ("spec", "known"),
+    [
+        ("openai:gpt-4o-mini", True),
+        ("openai:gpt-4o-mini-2024-07-18", True),
+        ("anthropic:claude-sonnet-4-20250514", True),
+        ("openai:gpt-4o-mini@http://localhost:8000/v1", False),
+        ("openai:no-such-model", False),
+        ("vllm:gpt-4o-mini", False),
+        ("baseline:oracle", True),
+    ],
+)
+def test_shipped_prices_are_for_the_providers_own_service(spec, known):
+    """A dated snapshot has its model's price; another server or connector has none."""
+    found = prices.price_of(config.model_setup(spec), prices.declared())
+
+    assert (found is not None) == known
+
+
+def test_cached_tokens_have_their_own_price():
+    """Tokens from the provider's cache are not charged at the full price."""
+    price = prices.price_of(config.model_setup("openai:gpt-4o"), prices.declared())
+
+    assert price.cost(Usage(1_000_000, 0, 400_000)) == Decimal("2.0")
+    assert price.cost(Usage(None, None)) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "nonsense",
+        TABLE.replace("kgb:Price", "kgb:Model"),
+        TABLE.replace("2.00", "'free'"),
+        TABLE.replace("kgb:outputPrice 10.5 ;", ""),
+    ],
+)
+def test_damaged_price_table_is_refused(tmp_path, text):
+    """An invalid price table is refused, and the message names the file."""
+    path = tmp_path / "mine.ttl"
+    path.write_text(text)
+
+    with pytest.raises(ResourceError, match=r"mine\.ttl"):
+        prices.declared(path)
+
+
+def test_estimate_counts_what_is_still_to_do(server):
+    """Complete dialogues are not estimated; several rounds give a range."""
+    plan = config.quick_start(
+        tasks=["RdfSyntaxFixList-turtle"], models=["openai:gpt-4o", "openai:x"], iterations=3
+    )
+    asked = planning.exercises(plan)
+    whole = list(estimates.model_estimates(plan, set(), prices.declared(), asked))
+    rounds = whole[0].most.calls // whole[0].least.calls
+
+    assert [one.dialogues for one in whole] == [3, 3]
+    assert rounds > 1
+    assert whole[0].least.cost < whole[0].most.cost
+    assert whole[1].least.cost is None

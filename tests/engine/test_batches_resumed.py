@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Batches that outlive the process that submitted them are collected, and not submitted twice."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+
+import pytest
+
+from kgbench.engine import Settings, StopSignal, run_plan
+from kgbench.errors import ModelSpecError
+from kgbench.record import Recorder, batches, reading
+from kgbench.store import open_reader, open_store
+from tests.support.batch_runs import ROUNDS, asked_twice, open_batches, run, started
+from tests.support.servers import scripts
+from tests.support.servers.loopback import fixed
+from tests.support.validation import assert_conforms
+
+pytest.importorskip("openai", reason="the extra kgbench[openai] is not installed")
+pytest.importorskip("anthropic", reason="the extra kgbench[anthropic] is not installed")
+
+
+@pytest.fixture(params=["openai", "anthropic"])
+def provider(request, monkeypatch):
+    """Yield a function that starts a server, for each kind in turn."""
+    yield from started(request.param, monkeypatch)
+
+
+def test_stopping_leaves_batches_to_the_next_session(provider):
+    """Ctrl-C does not wait for submitted batches; the same command collects them."""
+    made = provider()
+    stop = StopSignal()
+    stopped = []
+
+    def look(entry):
+        if entry.method == "GET" and not stopped:
+            stopped.append(1)
+            made.loop.call_soon_threadsafe(stop.request)
+        return scripts.Behaviour()
+
+    made.server._script = look
+    with open_store("memory:") as store:
+        plan = made.plan(4)
+
+        async def first():
+            made.loop = asyncio.get_running_loop()
+            return await run_plan(
+                store, plan, Settings(patience_scale=0.02, executor="local:1"), stop=stop
+            )
+
+        first_done = asyncio.run(first())
+        left = open_batches(store)
+        second = run(store, plan)
+        assert_conforms(store)
+
+    assert (first_done.complete, first_done.interrupted) == (0, True)
+    assert [batch.id for batch in left] == [made.desk.batches[0].id]
+    assert second.finished
+    assert made.created() == 1
+
+
+def test_a_batch_whose_id_was_never_learned_is_found(provider):
+    """A session killed between submission and its response leaves a batch that the next finds."""
+    made = provider()
+    with open_store("memory:") as store:
+        plan = made.plan(4)
+        run(store, made.plan(1))
+        others = made.plan(4)
+        (info,) = reading.runs(store)
+        _pretend_killed(store, info, plan, made, requests=3)
+        before = made.created()
+        done = run(store, others)
+        states = [batch.state for batch in batches.all_batches(store, info.graph)]
+
+    assert done.finished
+    assert made.created() == before
+    assert None not in states
+
+
+def _pretend_killed(store, info, plan, made, requests):
+    """Run a plan until its batch is submitted, then stop as if killed."""
+    from kgbench.engine import batch_client
+
+    real = batch_client.BatchClient.submitted
+
+    async def dying(self, batch, asked, others):
+        await real(self, batch, asked, others)
+        raise KeyboardInterrupt
+
+    batch_client.BatchClient.submitted = dying
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            run(store, plan)
+    finally:
+        batch_client.BatchClient.submitted = real
+    (left,) = batches.unended_batches(store, info.graph)
+    assert left.id is None
+    assert left.requests == requests == len(made.desk.batches[-1].asked)
+
+
+def test_a_batch_that_never_left_is_handed_in(provider):
+    """A batch that was recorded and never submitted is submitted by the next session."""
+    made = provider()
+    with open_store("memory:") as store:
+        run(store, made.plan(1))
+        (info,) = reading.runs(store)
+        (setup,) = made.plan(1).models
+        number = "0199aaaa-0000-7000-8000-000000000000"
+        never = batches.Batch(f"{info.iri}/batch/{number}", setup.iri, 3, info.started)
+        store.write(batches.intention_blocks(Recorder(store.iris, info.id, "live"), setup, never))
+        done = run(store, made.plan(4))
+        states = {batch.state for batch in batches.all_batches(store, info.graph)}
+
+    assert done.finished
+    assert batches.NOT_SUBMITTED in states
+    assert [len(batch.asked) for batch in made.desk.batches] == [1, 3]
+
+
+def test_answers_nobody_asks_for_now_stay_to_be_had(provider):
+    """A session over a part of the plan does not close a batch with answers for the rest."""
+    made = provider()
+    with open_store("memory:") as store:
+        plan = made.plan(4)
+        run(store, made.plan(1))
+        (info,) = reading.runs(store)
+        _pretend_killed(store, info, plan, made, requests=3)
+        part = run(store, made.plan(2))
+        left = batches.unended_batches(store, info.graph)
+        rest = run(store, plan)
+        closed = batches.unended_batches(store, info.graph)
+
+    assert part.finished
+    assert rest.finished
+    assert (len(left), closed) == (1, [])
+    assert made.created() == 2
+
+
+def test_no_call_is_made_beside_an_open_batch(provider):
+    """Without --batch a run with open batches is refused; they can be abandoned."""
+    made = provider()
+    with open_store("memory:") as store:
+        run(store, made.plan(1))
+        (info,) = reading.runs(store)
+        plan = made.plan(4)
+        _pretend_killed(store, info, plan, made, requests=3)
+        live = replace(plan, batch=False)
+        with pytest.raises(ModelSpecError, match=r"--batch.*--abandon-batches"):
+            run(store, live)
+        done = run(store, live, abandon_batches=True)
+        states = [batch.state for batch in batches.all_batches(store, info.graph)]
+        assert_conforms(store)
+
+    assert done.finished
+    assert batches.ABANDONED in states
+
+
+@pytest.mark.slow
+@pytest.mark.long
+def test_killed_again_and_again_hands_in_nothing_twice(provider, tmp_path):
+    """After SIGKILL at every stage, batches are collected, and each request is charged once."""
+    made = provider(answer=fixed("this is no Turtle"))
+    spec = made.plan().models[0].spec
+    command = [sys.executable, "-m", "kgbench", "run", "--batch", "--store", str(tmp_path / "s")]
+    command += ["--model", spec, "--task", ROUNDS, "--iterations", "3", "--json"]
+    seen = 0
+    for _ in range(6):
+        with subprocess.Popen(
+            command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=os.environ
+        ) as process:
+            deadline = time.monotonic() + 120
+            while len(made.server.ledger) <= seen and time.monotonic() < deadline:
+                time.sleep(0.002)
+                if process.poll() is not None:
+                    break
+            process.send_signal(signal.SIGKILL)
+        seen = len(made.server.ledger)
+        if process.returncode == 0:
+            break
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ)
+
+    assert done.returncode == 0, done.stderr
+    assert asked_twice(made) == []
+    with open_reader(str(tmp_path / "s")) as store:
+        assert open_batches(store) == []

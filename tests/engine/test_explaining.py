@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``kgbench status --why``: the reason why each planned dialogue is not done."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from kgbench import config
+from kgbench.engine import Settings, explaining, planning, run_plan
+from kgbench.record import reading
+from kgbench.record.invalidation import invalidate
+from kgbench.store import open_store
+from tests.support.servers import scripts
+from tests.support.servers.loopback import LoopbackServer
+from tests.support.servers.openai_server import OpenAISpeech
+
+LABEL = "RdfFriendCount-turtle-1"
+
+
+@pytest.fixture
+def server(monkeypatch):
+    """Yield a server that answers after two failures."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-loopback")
+    script = scripts.sequence(scripts.SERVER_ERROR, scripts.SERVER_ERROR)
+    with LoopbackServer(OpenAISpeech(), script=script) as started:
+        yield started
+
+
+def plan_of(server, query="", iterations=3, labels=(LABEL,)):
+    """Return a plan with one model, with ``query`` in its specification."""
+    spec = f"openai:m@{server.url}{query}"
+    plan = config.quick_start(tasks=list(labels), models=[spec], iterations=iterations)
+    return replace(plan, max_retries=0, concurrency=1)
+
+
+def hold(store, plan):
+    """Run a plan as a new run."""
+    asyncio.run(run_plan(store, plan, Settings(executor="local:1")))
+
+
+def why(store, plan):
+    """Return the reasons, as (iteration, why, changed ingredients)."""
+    (info,) = reading.runs(store)
+    return [
+        (one.iteration, one.why, [change.ingredient for change in one.changes])
+        for one in explaining.reasons(store, info, plan)
+    ]
+
+
+def test_failures_and_new_parts_are_told_apart(server):
+    """Failed and new dialogues are distinguished, new ones by the changed part of the plan."""
+    with open_store("memory:") as store:
+        hold(store, plan_of(server))
+        (info,) = reading.runs(store)
+        own = list(explaining.reasons(store, info, explaining.stored_plan(store, info)))
+        wider = why(store, plan_of(server, iterations=4, labels=(LABEL, "RdfFriendCount-nt-1")))
+        other = config.quick_start(tasks=[LABEL], models=["baseline:oracle"], iterations=1)
+        model = why(store, other)
+
+    assert [(one.iteration, one.why) for one in own] == [(0, "failed"), (1, "failed")]
+    assert "HTTP 500" in own[0].detail
+    assert wider.count((3, "new iteration", [])) == 1
+    assert sum(reason == "new task" for _, reason, _ in wider) == 4
+    assert model == [(0, "new model", [])]
+
+
+def test_changed_sampling_is_named(server):
+    """A changed temperature makes a dialogue new."""
+    with open_store("memory:") as store:
+        hold(store, plan_of(server))
+        found = why(store, plan_of(server, "?temperature=0.5"))
+
+    assert found == [(k, "changed", ["sampling"]) for k in range(3)]
+
+
+def test_changed_prompt_is_named(server, monkeypatch):
+    """A changed prompt makes a dialogue new, and is the only reason."""
+    exercises = planning.exercises
+
+    def reworded(plan):
+        return {
+            label: [replace(one, prompt_digest="0" * 64) for one in asked]
+            for label, asked in exercises(plan).items()
+        }
+
+    with open_store("memory:") as store:
+        hold(store, plan_of(server))
+        monkeypatch.setattr(planning, "exercises", reworded)
+        found = why(store, plan_of(server))
+
+    assert found == [(k, "changed", ["prompt"]) for k in range(3)]
+
+
+def test_changed_seed_changes_cases_and_prompts(server):
+    """Changed cases are named as the reason."""
+    with open_store("memory:") as store:
+        hold(store, plan_of(server))
+        found = why(store, replace(plan_of(server), seed=99))
+
+    assert found == [(k, "changed", ["case", "prompt"]) for k in range(3)]
+
+
+def test_complete_run_has_nothing_to_explain():
+    """A complete run has no open dialogues and no reasons."""
+    plan = config.quick_start(tasks=[LABEL], models=["baseline:silent"], iterations=2)
+    with open_store("memory:") as store:
+        hold(store, plan)
+        (info,) = reading.runs(store)
+
+        assert list(explaining.reasons(store, info, explaining.stored_plan(store, info))) == []
+
+
+def test_what_is_invalidated_is_told_apart(server):
+    """Invalidated dialogues are neither new nor failed, and have their own reason."""
+    plan = plan_of(server)
+    with open_store("memory:") as store:
+        hold(store, plan)
+        (info,) = reading.runs(store)
+        invalidate(store, info.iri, "a test", "me")
+        told = why(store, plan)
+
+    assert {reason for _, reason, _ in told} == {"invalidated"}
+    assert len(told) == 3

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The preflight call to each model: its server, and the effect of a failure."""
+
+from __future__ import annotations
+
+import pytest
+from typer.testing import CliRunner
+
+from kgbench.cli import app
+from kgbench.engine.preflight import PROMPT
+from kgbench.record import reading
+from kgbench.store import open_reader
+from tests.connectors import KEY
+from tests.support.servers.loopback import LoopbackServer
+from tests.support.servers.openai_server import OpenAISpeech
+from tests.support.servers.scripts import UNAUTHORISED, always
+
+pytest.importorskip("openai", reason="the extra kgbench[openai] is not installed")
+
+TASK = "RdfConnectionExplainStatic-turtle"
+
+
+@pytest.fixture(autouse=True)
+def _environment(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+
+
+def run(store, spec, *options):
+    """Return the result of ``kgbench run`` of one dialogue with a model."""
+    words = ["run", "--store", str(store), "--task", TASK, "-n", "1", "--model", spec, *options]
+    return CliRunner().invoke(app, words)
+
+
+def prompts(server):
+    """Return the first prompt of each call that a server received."""
+    return [one.body["messages"][0]["content"] for one in server.ledger]
+
+
+def test_a_first_call_is_made_and_said(tmp_path):
+    """Address, model and variable of the key are named before the first dialogue, not the key."""
+    with LoopbackServer(OpenAISpeech()) as server:
+        spec = f"openai:small@{server.url}"
+        done = run(tmp_path / "store", spec)
+        again = run(tmp_path / "store", spec)
+        asked = prompts(server)
+
+    assert done.exit_code == again.exit_code == 0
+    assert f"first call: {server.url}, model 'small', with a key" in done.stderr
+    assert KEY not in done.output
+    assert asked[0] == PROMPT
+    assert asked.count(PROMPT) == 1  # nothing is left to do the second time
+    assert len(asked) == 2
+    assert "first call" not in again.stderr
+
+
+def test_a_first_call_that_fails_ends_the_run(tmp_path, monkeypatch):
+    """A refused key is reported with address, model and reason; nothing is written."""
+    monkeypatch.delenv("OPENAI_API_KEY")
+    with LoopbackServer(OpenAISpeech(), script=always(UNAUTHORISED)) as server:
+        done = run(tmp_path / "store", f"openai:small@{server.url}")
+        asked = prompts(server)
+
+    assert done.exit_code != 0
+    said = str(done.exception)
+    assert f"the first call failed: {server.url}, model 'small', without a key: " in said
+    assert "HTTP 401" in said
+    assert "; look at the key in OPENAI_API_KEY; nothing was asked or written" in said
+    assert asked == [PROMPT]
+    with open_reader(str(tmp_path / "store")) as store:
+        assert reading.runs(store) == []
+
+
+def test_a_first_call_can_be_left_out(tmp_path):
+    """With ``--no-preflight`` only the dialogues are asked."""
+    with LoopbackServer(OpenAISpeech()) as server:
+        done = run(tmp_path / "store", f"openai:small@{server.url}", "--no-preflight")
+        asked = prompts(server)
+
+    assert done.exit_code == 0
+    assert PROMPT not in asked
+    assert len(asked) == 1
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["127.0.0.1:4111/v1", "localhost", "//127.0.0.1:4111/v1", "host/v1", "ftp://host/v1"],
+)
+def test_an_address_without_a_scheme_is_refused(tmp_path, address):
+    """An address without a scheme is refused: it would count as a part of the model's name."""
+    done = run(tmp_path / "store", f"openai:small@{address}")
+
+    assert done.exit_code != 0
+    assert "address that begins with http:// or https://" in done.output + str(done.exception)
+
+
+def test_a_variable_without_a_key_is_refused(tmp_path, monkeypatch):
+    """If the configured variable has no key, nothing is sent."""
+    monkeypatch.delenv("NO_SUCH_KEY", raising=False)
+    with LoopbackServer(OpenAISpeech()) as server:
+        done = run(tmp_path / "store", f"openai:small@{server.url}?key_env=NO_SUCH_KEY")
+        asked = prompts(server)
+
+    assert done.exit_code != 0
+    assert "set the environment variable NO_SUCH_KEY" in str(done.exception)
+    assert asked == []
+
+
+def test_errors_name_the_host_that_was_called(tmp_path, monkeypatch):
+    """Errors name the host that was called, also if the environment sets the address."""
+    with LoopbackServer(OpenAISpeech(), script=always(UNAUTHORISED)) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        done = run(tmp_path / "store", "openai:small", "--no-preflight")
+        host = server.url.split("/")[2]
+
+    assert f"openai:small at {host}: HTTP 401" in done.output

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Answers of other runs are reused only on request, for identical requests, once in a run."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from kgbench import config
+from kgbench.engine import Settings, run_plan
+from kgbench.record import accounts, invalidation, reading
+from kgbench.store import open_store
+from tests.support.servers import scripts
+from tests.support.servers.loopback import LoopbackServer
+from tests.support.servers.openai_server import OpenAISpeech
+from tests.support.validation import assert_conforms
+
+SINGLE = "RdfFriendCount-turtle-1"
+DIALOGUE = "RdfSyntaxFixList-turtle"
+
+
+@pytest.fixture
+def server(monkeypatch):
+    """Yield a server that answers everything."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-loopback")
+    with LoopbackServer(OpenAISpeech()) as started:
+        yield started
+
+
+def hold(store, server, *, name="first", label=SINGLE, iterations=3, query="", **settings):
+    """Run a plan as a new run with its own name."""
+    spec = f"openai:m@{server.url}{query}"
+    plan = config.quick_start(tasks=[label], models=[spec], iterations=iterations)
+    chosen = Settings(executor="local:1", **settings)
+    return asyncio.run(run_plan(store, replace(plan, name=name), chosen))
+
+
+def answers(store, run):
+    """Return the answers of a run's dialogues, by iteration."""
+    info = reading.find_run(store, run)
+    (execution,) = reading.executions(store, info.graph)
+    held = reading.execution_dialogues(store, info.graph, execution, info.iri)
+    return [dialogue.answers for dialogue in held]
+
+
+@pytest.mark.parametrize("label", [SINGLE, DIALOGUE])
+def test_identical_requests_are_not_made_again(server, label):
+    """A second run takes the first one's answers, in all rounds, and names their origin."""
+    with open_store("memory:") as store:
+        first = hold(store, server, label=label)
+        asked = len(server.ledger)
+        second = hold(store, server, label=label, name="second", reuse_answers=True)
+        info = reading.find_run(store, second.run)
+        derived = list(
+            store.query(
+                "SELECT ?e WHERE { GRAPH ?g { ?c <https://w3id.org/kgbench/ns#reusedAnswer> ?e . "
+                "?a <http://www.w3.org/ns/prov#wasGeneratedBy> ?c ; "
+                "<http://www.w3.org/ns/prov#wasDerivedFrom> ?e } }"
+            )
+        )
+        usage = accounts.usage(store, info.graph)
+        assert_conforms(store)
+        same = answers(store, first.run) == answers(store, second.run)
+
+    assert second.finished
+    assert same
+    assert len(server.ledger) == asked
+    assert second.calls == 0
+    assert usage == {}
+    assert len(derived) == asked
+
+
+def test_nothing_is_reused_by_default(server):
+    """Without the option, a run makes its own calls."""
+    with open_store("memory:") as store:
+        hold(store, server)
+        hold(store, server, name="second")
+
+    assert len(server.ledger) == 6
+
+
+def test_other_sampling_is_another_request(server):
+    """An answer at another temperature is not reused."""
+    with open_store("memory:") as store:
+        hold(store, server)
+        hold(store, server, name="second", query="?temperature=0.5", reuse_answers=True)
+
+    assert len(server.ledger) == 6
+
+
+def test_more_iterations_than_answers_ask_for_the_rest(server):
+    """Each recorded answer stands for one dialogue of a run at most."""
+    with open_store("memory:") as store:
+        hold(store, server, iterations=2)
+        done = hold(store, server, name="second", iterations=5, reuse_answers=True)
+
+    assert done.finished
+    assert done.calls == 3
+
+
+def test_invalidated_and_cut_answers_are_not_reused(monkeypatch):
+    """An answer that was invalidated or cut off is not reused."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-loopback")
+    script = scripts.sequence(scripts.TRUNCATION)
+    with LoopbackServer(OpenAISpeech(), script=script) as server, open_store("memory:") as store:
+        first = hold(store, server, iterations=3)
+        info = reading.find_run(store, first.run)
+        wrong = next(
+            state.iri
+            for states in reading.all_states(store, info.graph).values()
+            for state in states
+            if "/2-" in state.iri
+        )
+        invalidation.invalidate(store, wrong, "wrong", "Ada")
+        done = hold(store, server, name="second", iterations=3, reuse_answers=True)
+
+    assert done.finished
+    assert done.calls == 2

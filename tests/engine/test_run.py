@@ -1,0 +1,399 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs: their records, their continuation, and failures of a provider."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+
+from kgbench import config
+from kgbench.engine import Settings, planning, run_plan, run_to_continue, session
+from kgbench.errors import ModelSpecError, StoreError, TaskError
+from kgbench.execution.pools import executor
+from kgbench.model import Outcome
+from kgbench.record import Recorder, reading
+from kgbench.store import open_reader, open_store
+from kgbench.tasks import catalogue
+from tests.support.servers import scripts
+from tests.support.servers.loopback import LoopbackServer
+from tests.support.servers.openai_server import OpenAISpeech
+from tests.support.validation import assert_conforms
+
+LABELS = ["RdfFriendCount-turtle-1", "RdfConnectionExplainStatic-nt", "RdfSyntaxFixList-turtle"]
+FAILURES = """
+PREFIX kgb: <https://w3id.org/kgbench/ns#>
+SELECT ?call ?outcome WHERE { GRAPH ?g { ?call a kgb:ModelCall ; kgb:outcome ?outcome } }
+"""
+CALLS = """
+PREFIX kgb: <https://w3id.org/kgbench/ns#>
+SELECT (COUNT(?call) AS ?n) WHERE { GRAPH ?g { ?call a kgb:ModelCall } }
+"""
+
+
+def plan_of(*specs, iterations=2, labels=None):
+    """Return the quick start with other models."""
+    plan = config.quick_start(tasks=labels or LABELS, models=list(specs), iterations=iterations)
+    return replace(plan, max_retries=2, call_timeout=60.0)
+
+
+def run(store, plan, **settings):
+    """Run a plan with short waits between retries."""
+    continued = run_to_continue(store, plan)
+    chosen = Settings(run=continued, patience_scale=0.01, executor="local:1", **settings)
+    return asyncio.run(run_plan(store, plan, chosen))
+
+
+def number(store, query):
+    """Return the one number of a query's result."""
+    return int(next(iter(store.query(query)))["n"].value)
+
+
+@pytest.fixture
+def loopback(monkeypatch):
+    """Yield a function that starts a server by script; it returns the server and its spec."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-loopback")
+    started = []
+
+    def start(script=None, **details):
+        server = LoopbackServer(OpenAISpeech(), script=script, **details).__enter__()
+        started.append(server)
+        return server, f"openai:loopback@{server.url}"
+
+    yield start
+    for server in started:
+        server.__exit__(None, None, None)
+
+
+def test_every_graph_of_a_run_conforms():
+    """The graphs of a run of good, damaged and empty answers conform to the shapes."""
+    with open_store("memory:") as store:
+        plan = plan_of("baseline:oracle", "baseline:noisy?rate=0.7&seed=3", "baseline:silent")
+        done = run(store, plan)
+
+        assert done.finished
+        assert done.planned == 18
+        assert_conforms(store)
+
+
+@pytest.mark.parametrize("remembered", [1, 4])
+def test_entries_that_were_forgotten_are_written_again(monkeypatch, remembered):
+    """A run that remembers few of its catalogue entries has the same catalogue and executions."""
+    contents = []
+    for most in (remembered, 1_000):
+        monkeypatch.setattr("kgbench.engine.session._REMEMBERED", most)
+        with open_store("memory:") as store:
+            run(store, plan_of("baseline:oracle", "baseline:silent"))
+            assert_conforms(store)
+            (found,) = reading.runs(store)
+            # Registrations of graphs name the graphs of one run.
+            lines = map(str, store.triples(store.iris.catalogue))
+            recorded = {line for line in lines if "/graph/" not in line}
+            executions = {(e.model, e.task) for e in reading.executions(store, found.graph)}
+            contents.append((recorded, executions))
+    assert contents[0][0] ^ contents[1][0] == set()
+    assert contents[0][1] == contents[1][1]
+    assert len(contents[0][1]) == 6
+
+
+def test_oracle_is_perfect_and_silence_is_not():
+    """The oracle has the best main score everywhere, and silence nowhere."""
+    from kgbench.analysis.leaderboard import leaderboard
+    from kgbench.analysis.selection import select
+
+    with open_store("memory:") as store:
+        run(store, plan_of("baseline:oracle", "baseline:silent"))
+        table = leaderboard(store, select(store))
+
+    models = table.column("model")
+    assert models == ["baseline:oracle", "baseline:silent"]
+    assert table.column("score")[0] > 0.99
+    assert table.column("score")[1] < 0.5
+
+
+def test_same_command_continues_and_calls_nothing_twice(loopback):
+    """A complete run makes no calls; with more iterations only new dialogues are asked."""
+    server, spec = loopback()
+    with open_store("memory:") as store:
+        first = run(store, plan_of(spec, iterations=2))
+        asked = len(server.ledger)
+        again = run(store, plan_of(spec, iterations=2))
+        more = run(store, plan_of(spec, iterations=3))
+        runs = reading.runs(store)
+
+    assert first.finished
+    assert (again.before, again.complete, again.calls) == (6, 0, 0)
+    assert more.before == 6
+    assert more.complete == 3
+    assert more.calls == len(server.ledger) - asked
+    assert len(runs) == 1
+
+
+def test_executor_that_is_given_ends_with_the_session():
+    """The given executor ends with the session, and the thread switch interval is restored."""
+    between, seen = sys.getswitchinterval, []
+    usual = between()
+    judges = executor("local:1")
+
+    with open_store("memory:") as store:
+        plan = plan_of("baseline:oracle", iterations=1, labels=LABELS[:1])
+        settings = Settings(executor=judges)
+        done = asyncio.run(run_plan(store, plan, settings, watch=lambda _: seen.append(between())))
+
+    assert done.complete == 1
+    assert max(seen) < usual == between()
+    with pytest.raises(RuntimeError, match="after shutdown"):
+        judges.submit(print)
+
+
+def test_sessions_that_overlap_leave_the_switching_as_it_was():
+    """Overlapping sessions keep the short switch interval until the last one ends."""
+    usual = sys.getswitchinterval()
+    first, second = session._short_switch_interval(), session._short_switch_interval()
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    between = sys.getswitchinterval()
+    second.__exit__(None, None, None)
+
+    assert between < usual == sys.getswitchinterval()
+
+
+def test_only_a_live_run_of_the_same_name_and_suite_is_continued():
+    """A run is continued only if its suite and name are the same and it is live."""
+    with open_store("memory:") as store:
+        plan = plan_of("baseline:silent", iterations=1, labels=LABELS[:1])
+        run(store, plan)
+        (info,) = reading.runs(store)
+        assert run_to_continue(store, plan) == info
+        assert run_to_continue(store, replace(plan, name="another")) is None
+        assert run_to_continue(store, replace(plan, suite="another")) is None
+        recorder = Recorder(store.iris, "ffff", "fffe")  # newer than any other run
+        suite = store.iris.mint("suite", suite=plan.suite)
+        now, agent = datetime.now(UTC), "urn:agent"
+        store.write(recorder.run_blocks(label=plan.name, suite=suite, started=now))
+        store.write(
+            recorder.pass_blocks(kind="recorded", started=now, agent=agent, engine="oxigraph")
+        )
+        assert {one.label for one in reading.runs(store)} == {plan.name}
+        assert run_to_continue(store, plan) == info
+
+
+def test_iterations_per_case_are_those_of_each_case():
+    """Every case is asked equally often, whatever the number of cases of a task."""
+    plan = plan_of("baseline:oracle", iterations=3, labels=LABELS[:2])
+    few, many = planning.exercises(plan).values()
+    asked = {LABELS[0]: [few[0]], LABELS[1]: [many[k] for k in range(3)]}
+    each = replace(plan, iterations=2, iterations_per_case=True)
+    made = list(planning.planned_dialogues(each, asked, plan.models[0]))
+
+    assert planning.dialogue_count(each, asked) == len(made) == 2 * (1 + 3)
+    assert len({one.digest for one in made}) == len(made)
+    assert Counter(one.exercise.case.iri for one in made) == {
+        exercise.case.iri: 2 for exercises in asked.values() for exercise in exercises
+    }
+
+
+def test_transient_failures_are_retried(loopback):
+    """A 429, a 500 and a cut connection are retried, and the retries are recorded."""
+    script = scripts.sequence(scripts.RATE_LIMIT, scripts.SERVER_ERROR, scripts.CUT)
+    _, spec = loopback(script)
+    with open_store("memory:") as store:
+        done = run(store, replace(plan_of(spec, iterations=1, labels=LABELS[:1]), max_retries=5))
+        retries = list(
+            store.query(
+                "SELECT ?n WHERE { GRAPH ?g { ?c <https://w3id.org/kgbench/ns#retries> ?n } }"
+            )
+        )
+
+    assert done.finished
+    assert [int(row["n"].value) for row in retries] == [3]
+
+
+def test_failed_dialogues_are_asked_again_and_earlier_attempts_stay(loopback):
+    """A failing provider leaves dialogues open; the next session completes them."""
+    server, spec = loopback(scripts.sequence(*[scripts.SERVER_ERROR] * 9))
+    with open_store("memory:") as store:
+        plan = plan_of(spec, iterations=3, labels=LABELS[:1])
+        first = run(store, plan)
+        failed = list(store.query(FAILURES))
+        second = run(store, plan)
+        calls = number(store, CALLS)
+        assert_conforms(store)
+
+    assert (first.complete, first.failed) == (0, 3)
+    assert {row["outcome"].value.rpartition("/")[2] for row in failed} == {"provider-error"}
+    assert (second.before, second.complete) == (0, 3)
+    assert second.finished
+    assert calls == 6
+    assert len(server.ledger) == 12
+
+
+@pytest.mark.parametrize(
+    ("kind", "outcome"),
+    [
+        (scripts.REFUSAL, Outcome.REFUSED),
+        (scripts.TRUNCATION, Outcome.TRUNCATED),
+        (scripts.CONTEXT, Outcome.CONTEXT_TOO_LONG),
+        (scripts.EMPTY_TEXT, Outcome.EMPTY),
+    ],
+)
+def test_final_outcomes_are_recorded_and_not_asked_again(loopback, kind, outcome):
+    """A refused, truncated or too long conversation is an outcome, and is not asked again."""
+    server, spec = loopback(scripts.always(kind))
+    with open_store("memory:") as store:
+        plan = plan_of(spec, iterations=1, labels=LABELS[:1])
+        first = run(store, plan)
+        asked = len(server.ledger)
+        second = run(store, plan)
+        found = store.query(
+            "PREFIX kgb: <https://w3id.org/kgbench/ns#> SELECT ?o WHERE "
+            "{ GRAPH ?g { ?e a kgb:Evaluation ; kgb:outcome ?o } }"
+        )
+        outcomes = [row["o"].value.rpartition("/")[2] for row in found]
+        assert_conforms(store)
+
+    assert first.finished
+    assert second.complete == 0
+    assert len(server.ledger) == asked
+    assert outcomes == [outcome]
+
+
+def test_a_model_that_refuses_the_key_is_asked_no_more(loopback):
+    """A wrong key costs a few calls, not one for every dialogue."""
+    server, spec = loopback(scripts.always(scripts.UNAUTHORISED))
+    with open_store("memory:") as store:
+        plan = replace(plan_of(spec, iterations=50, labels=LABELS[:1]), concurrency=2)
+        done = run(store, plan)
+
+    assert not done.finished
+    assert done.stopped_models
+    assert len(server.ledger) < 10
+
+
+def test_failures_name_no_key(loopback, monkeypatch):
+    """No graph has the key of a provider that repeats it in its errors."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-planted-0123456789abcdef")
+    server = LoopbackServer(
+        OpenAISpeech(echo_key=True), script=scripts.always(scripts.UNAUTHORISED)
+    )
+    with server, open_store("memory:") as store:
+        run(store, plan_of(f"openai:x@{server.url}", iterations=1, labels=LABELS[:1]))
+        every = store.query("SELECT ?o WHERE { GRAPH ?g { ?s ?p ?o } }")
+        texts = [row["o"].value for row in every]
+
+    assert texts
+    assert not any("planted" in text for text in texts)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "\x00\x01\x02 NUL and \x1b[31m escapes \x7f",
+        "lone \ud800 surrogate \udfff",
+        "".join(map(chr, range(256))),
+        "x" * 10_000_000,
+        "",
+    ],
+    ids=["nul", "surrogates", "binary", "10MB", "empty"],
+)
+def test_any_answer_is_kept_exactly(loopback, answer):
+    """Any answer is recorded, judged and read back character by character."""
+    _, spec = loopback(answer=lambda _: answer)
+    with open_store("memory:") as store:
+        done = run(store, plan_of(spec, iterations=1, labels=LABELS[:1]))
+        (info,) = reading.runs(store)
+        (execution,) = reading.executions(store, info.graph)
+        (dialogue,) = reading.execution_dialogues(store, info.graph, execution, info.iri)
+        assert_conforms(store)
+
+    assert done.finished
+    assert dialogue.answers == (answer,)
+
+
+def test_thinking_aloud_is_kept_and_not_judged(loopback):
+    """With a declared extraction, reasoning is recorded separately, and the rest is the answer."""
+    said = "<think>It is person 4.</think>\nhttp://example.org/people/person-00000004"
+    _, spec = loopback(answer=lambda _: said)
+    with open_store("memory:") as store:
+        plan = plan_of(f"{spec}?extraction=think-block/1", iterations=1, labels=LABELS[:1])
+        done = run(store, plan)
+        (info,) = reading.runs(store)
+        (execution,) = reading.executions(store, info.graph)
+        (dialogue,) = reading.execution_dialogues(store, info.graph, execution, info.iri)
+        texts = {
+            row["v"].value
+            for row in store.query(
+                "SELECT ?v WHERE { GRAPH ?g { ?t a <https://w3id.org/kgbench/ns#Text> ; "
+                "<http://www.w3.org/ns/prov#value> ?v } }"
+            )
+        }
+        assert_conforms(store)
+
+    assert done.finished
+    assert dialogue.answers == ("http://example.org/people/person-00000004",)
+    assert {said, "It is person 4."} < texts
+
+
+def test_unknown_model_is_refused_before_anything_is_written():
+    """A model that no connector understands is refused before the store has a run."""
+    with open_store("memory:") as store:
+        with pytest.raises(ModelSpecError):
+            run(store, plan_of("baseline:nonsense"))
+
+        assert reading.runs(store) == []
+
+
+def test_unknown_run_names_those_there_are():
+    """An unknown run is refused with a list of the others."""
+    with open_store("memory:") as store:
+        with pytest.raises(StoreError, match="no run yet"):
+            reading.find_run(store, None)
+        run(store, plan_of("baseline:silent", iterations=1, labels=LABELS[:1]))
+        with pytest.raises(StoreError, match=r"names no run.*quick-start"):
+            reading.find_run(store, "nonsense")
+
+        assert reading.find_run(store, "quick-start") == reading.find_run(store, None)
+
+
+def test_suite_without_cases_is_refused(monkeypatch):
+    """A plan whose task has no cases in its suite is refused."""
+    plan = plan_of("baseline:silent", iterations=1, labels=LABELS[:1])
+    module = catalogue.module(plan.tasks[0].task_class)
+    monkeypatch.setattr(module, "cases", lambda *_: [])
+    with open_store("memory:") as store, pytest.raises(TaskError, match="no cases"):
+        asyncio.run(run_plan(store, plan, Settings()))
+
+
+def test_interrupt_finishes_calls_in_flight_and_says_how_to_continue(tmp_path, loopback):
+    """After Ctrl-C, calls in flight are stored, and the next run continues."""
+    server, spec = loopback(scripts.always(delay=0.3))
+    command = [sys.executable, "-m", "kgbench", "run", "--store", str(tmp_path / "s")]
+    command += ["--no-preflight"]
+    command += ["--model", spec, "--task", LABELS[0], "--iterations", "600", "--concurrency", "4"]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ
+    ) as process:
+        deadline = time.monotonic() + 120
+        while len(server.acknowledged) < 4 and time.monotonic() < deadline:
+            time.sleep(0.02)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=120)
+    acknowledged = len(server.acknowledged)
+    with open_reader(str(tmp_path / "s")) as store:
+        (info,) = reading.runs(store)
+        states = reading.dialogue_states(store, info.graph)
+
+    assert process.returncode == 130, err
+    assert "Repeat the command to continue" in out
+    assert acknowledged == len(server.ledger)
+    assert len(states) == acknowledged
+    assert all(state.complete for state in states.values())

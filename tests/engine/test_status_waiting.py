@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``kgbench status``: replies in the write-ahead log that the store does not have."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from kgbench import write_ahead
+from kgbench.record import reading, write_ahead_entries
+from kgbench.store import open_reader
+from tests.engine.test_replies import kgbench, killed, words
+from tests.support.batch_runs import ONE
+from tests.support.servers.loopback import LoopbackServer
+from tests.support.servers.openai_server import OpenAISpeech
+
+
+@pytest.fixture
+def spec(monkeypatch):
+    """Yield a model whose server answers at once."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-loopback-0123456789")
+    with LoopbackServer(OpenAISpeech()) as server:
+        yield f"openai:loopback@{server.url}"
+
+
+def test_status_counts_replies_that_wait(tmp_path, spec):
+    """Replies in the log of a killed session are counted until the store has them."""
+    place = tmp_path / "store"
+    first = kgbench(*words(place, spec, iterations=1))
+    assert first.returncode == 0, first.stderr
+    assert json.loads(kgbench("status", "--json", "--store", place).stdout)[0]["waiting"] == 0
+    kept = killed(words(place, spec), place, 3)
+    said = kgbench("status", "--store", place)
+    (state,) = json.loads(kgbench("status", "--json", "--store", place).stdout)
+    again = kgbench(*words(place, spec))
+    (after,) = json.loads(kgbench("status", "--json", "--store", place).stdout)
+
+    assert (state["waiting"], state["complete"]) == (len(kept), 1) == (3, 1)
+    assert "  3 replies in the write-ahead log and not in the store yet" in said.stdout
+    assert json.loads(again.stdout)["recovered"] == 3
+    assert (after["waiting"], after["complete"]) == (0, 4)
+
+
+def test_status_tells_of_replies_of_unknown_runs(tmp_path, spec):
+    """Replies of a run that readers cannot see are reported beside the runs."""
+    place = tmp_path / "store"
+    kgbench("run", "--store", place, "--model", "baseline:oracle", "--task", ONE)
+    with open_reader(str(place)) as reader:
+        (run,) = reading.runs(reader)
+    (received,) = [*killed(words(tmp_path / "other", spec), tmp_path / "other", 1).values()][:1]
+    log = write_ahead.WriteAheadLog(place / "write-ahead")
+    log.append(received.turn, write_ahead_entries.serialised(received))
+    log.close()
+    done = kgbench("status", "--store", place)
+
+    assert received.run not in run.iri
+    assert "1 reply in the write-ahead log of runs that the store does not show" in done.stderr

@@ -1,0 +1,315 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A batch run can be stopped at any time without losing or repeating a request."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from kgbench.engine import Settings, StopSignal, run_plan, run_to_continue
+from kgbench.errors import ProviderRefused, StoreError
+from kgbench.record import batches, reading
+from kgbench.store import EmbeddedStore, open_store
+from tests.support.batch_runs import CREATED, ROUNDS, asked_twice, open_batches, run, started
+from tests.support.servers import scripts
+from tests.support.servers.loopback import fixed
+from tests.support.servers.scripts import Behaviour
+from tests.support.validation import assert_conforms
+
+pytest.importorskip("openai", reason="the extra kgbench[openai] is not installed")
+pytest.importorskip("anthropic", reason="the extra kgbench[anthropic] is not installed")
+
+
+@pytest.fixture
+def provider(monkeypatch):
+    """Yield a function that starts servers of one kind."""
+    yield from started("anthropic", monkeypatch)
+
+
+def session(store, plan, stop=None, watch=None):
+    """Run or continue a plan in batches, optionally with a stop signal."""
+    settings = Settings(run=run_to_continue(store, plan), patience_scale=0.005, executor="local:1")
+    return asyncio.run(run_plan(store, plan, settings, stop=stop, watch=watch))
+
+
+def stopped(made, store, plan, when, *, times=1, then=scripts.ANSWER, after=scripts.ANSWER):
+    """Run a session that is stopped at the first request for which ``when`` holds; return it.
+
+    ``then`` is the behaviour for that request, ``after`` for later ones.
+    """
+    stop = StopSignal()
+    told = []
+
+    def look(entry):
+        if told or not when(entry):
+            return Behaviour(after if told else scripts.ANSWER)
+        told.append(entry)
+        for _ in range(times):
+            made.loop.call_soon_threadsafe(stop.request)
+        return Behaviour(then)
+
+    async def first():
+        made.loop = asyncio.get_running_loop()
+        settings = Settings(run=run_to_continue(store, plan), patience_scale=0.02)
+        return await run_plan(store, plan, replace(settings, executor="local:1"), stop=stop)
+
+    made.server._script = look
+    done = asyncio.run(first())
+    assert told
+    made.server._script = scripts.always()
+    return done
+
+
+def handing_in(entry):
+    """Return whether a request submits a batch."""
+    return entry.method == "POST" and entry.path == CREATED["anthropic"]
+
+
+def looking(entry):
+    """Return whether a request polls a batch."""
+    return entry.method == "GET"
+
+
+def states(store):
+    """Return the final states of the batches of the only run."""
+    (info,) = reading.runs(store)
+    return [batch.state for batch in batches.all_batches(store, info.graph)]
+
+
+def test_stopped_while_answers_are_judged(provider):
+    """The answers of a batch are kept, and the next session begins the next round."""
+    made = provider(answer=fixed("this is no Turtle"))
+    stop, seen = StopSignal(), []
+
+    def watch(progress):
+        seen.append(progress.awaited)
+        if seen[-2:] == [3, 0]:  # the answers have arrived, and no dialogue has continued yet
+            stop.request()
+
+    with open_store("memory:") as store:
+        plan = made.plan(3, ROUNDS)
+        first = session(store, plan, stop, watch)
+        handed_in = made.created()
+        second = run(store, plan)
+        assert_conforms(store)
+
+    assert (first.complete, first.interrupted, first.calls) == (0, True, 3)
+    assert handed_in == 1
+    assert second.finished
+    assert second.calls == 6
+    assert asked_twice(made) == []
+
+
+def test_stopped_twice_waits_for_nothing(provider):
+    """A second Ctrl-C ends the session at once; the open batch is collected later."""
+    made = provider()
+    with open_store("memory:") as store:
+        plan = made.plan(4)
+        first = stopped(made, store, plan, looking, times=2)
+        left = open_batches(store)
+        second = run(store, plan)
+
+    assert (first.complete, first.interrupted) == (0, True)
+    assert [batch.id for batch in left] == [made.desk.batches[0].id]
+    assert second.finished
+    assert made.created() == 1
+
+
+def test_stopped_while_a_batch_cannot_be_handed_in(provider):
+    """A batch that the provider rejected is recorded as not submitted, and is not awaited."""
+    made = provider()
+    with open_store("memory:") as store:
+        plan = made.plan(4)
+        first = stopped(made, store, plan, handing_in, then=scripts.RATE_LIMIT)
+        after = states(store)
+        second = run(store, plan)
+        assert_conforms(store)
+
+    assert (first.complete, first.interrupted, first.awaited) == (0, True, 0)
+    assert after == [batches.NOT_SUBMITTED]
+    assert second.finished
+    assert len(made.desk.batches) == 1
+
+
+def test_stopped_while_it_is_not_known_whether_a_batch_was_handed_in(provider):
+    """If the response to a submission was lost, the next session finds the batch."""
+    made = provider()
+    with open_store("memory:") as store:
+        plan = made.plan(4)
+        first = stopped(made, store, plan, handing_in, then=scripts.CUT, after=scripts.CUT)
+        (left,) = open_batches(store)
+        second = run(store, plan)
+
+    assert (first.complete, first.interrupted) == (0, True)
+    assert left.id is None
+    assert second.finished
+    assert len(made.desk.batches) == 1
+
+
+def test_stopped_while_earlier_batches_are_collected(provider):
+    """Stopping a session while it collects earlier batches leaves them open."""
+    made = provider()
+    with open_store("memory:") as store:
+        plan = made.plan(4)
+        for _ in range(2):
+            done = stopped(made, store, plan, looking, after=scripts.SERVER_ERROR)
+            assert (done.complete, done.interrupted) == (0, True)
+            assert [batch.id for batch in open_batches(store)] == [made.desk.batches[0].id]
+        assert run(store, plan).finished
+
+    assert made.created() == 1
+
+
+def test_what_failed_in_a_batch_of_an_earlier_session_is_asked_again(provider):
+    """A failed request of a collected batch is asked again; foreign results are ignored."""
+    made = provider(each=scripts.sequence("answer", scripts.SERVER_ERROR, "answer"))
+    with open_store("memory:") as store:
+        plan = made.plan(3)
+        stopped(made, store, plan, looking)
+        (batch,) = made.desk.batches
+        batch.asked.append(replace(batch.asked[0], name="somebody-elses"))
+        second = run(store, plan)
+
+    assert second.finished
+    assert [len(batch.asked) for batch in made.desk.batches] == [4, 1]
+
+
+def test_a_result_that_nobody_asked_for_is_nobodys(provider):
+    """Results that belong to no request are ignored."""
+    made = provider()
+
+    def look(entry):
+        for batch in made.desk.batches:
+            if len(batch.asked) == 3:
+                batch.asked.append(replace(batch.asked[0], name="somebody-elses"))
+        return Behaviour()
+
+    made.server._script = look
+    with open_store("memory:") as store:
+        done = session(store, made.plan(3))
+
+    assert len(made.desk.batches[0].asked) == 4
+    assert (done.complete, done.calls) == (3, 3)
+
+
+def test_a_refused_model_awaits_nothing(provider):
+    """A batch that the provider refuses is not awaited, and its dialogues stay open."""
+    made = provider(script=scripts.always(scripts.UNAUTHORISED))
+    seen = []
+    with open_store("memory:") as store:
+        done = session(store, made.plan(3), watch=lambda progress: seen.append(progress.awaited))
+
+    assert max(seen) == 3
+    assert (done.awaited, done.complete, done.failed) == (0, 0, 0)
+    assert ProviderRefused.__name__ in str(done.stopped_models)
+
+
+def test_what_earlier_rounds_cost_is_counted_when_results_are_refused(provider):
+    """If results are refused, dialogues stay open, and their earlier rounds are counted."""
+    made = provider(answer=fixed("this is no Turtle"))
+
+    def look(entry):
+        second = len(made.desk.batches) == 2 and entry.method == "GET"
+        return Behaviour(scripts.UNAUTHORISED if second else scripts.ANSWER)
+
+    made.server._script = look
+    with open_store("memory:") as store:
+        plan = made.plan(3, ROUNDS)
+        first = session(store, plan)
+        made.server._script = scripts.always()
+        second = run(store, plan)
+
+    assert "401" in str(first.stopped_models)
+    assert (first.complete, first.calls) == (0, 3)
+    assert first.input_tokens > 0
+    assert second.finished
+    assert second.calls == 6
+    assert asked_twice(made) == []
+
+
+class Full(EmbeddedStore):
+    """A store in memory that refuses writes while ``full`` is set."""
+
+    full = False
+
+    def write(self, blocks):
+        """Write, or refuse."""
+        if self.full:
+            raise StoreError("no space left")
+        super().write(blocks)
+
+
+def test_a_store_that_is_full_loses_no_batch(provider):
+    """If answers cannot be written, the run fails, and the same batch is collected later."""
+    made = provider()
+    with Full(None) as store:
+        plan = made.plan(4)
+
+        def watch(progress):
+            store.full = store.full or len(made.desk.batches) == 1
+
+        with pytest.raises(StoreError, match="no space left"):
+            session(store, plan, watch=watch)
+        store.full = False
+        second = run(store, plan)
+        assert_conforms(store)
+
+    assert second.finished
+    assert len(made.desk.batches) == 1
+    assert asked_twice(made) == []
+
+
+def test_batches_are_given_up_one_by_one(provider):
+    """Open batches of a plan's models are abandoned, even if the provider fails to cancel."""
+    made, other = provider(), provider()
+    with open_store("memory:") as store:
+        plan, others = made.plan(2), other.plan(2)
+        second = replace(others.models[0], iri=f"{others.models[0].iri}-2", label="second")
+        others = replace(others, models=(second,))
+        both = replace(plan, models=(*plan.models, second))
+        # Whenever the session is stopped, this batch is open, because polling it fails.
+        other.server._script = lambda entry: Behaviour(
+            scripts.SERVER_ERROR if looking(entry) else scripts.ANSWER
+        )
+        stopped(made, store, both, looking)
+        other.server._script = scripts.always()
+        assert len(open_batches(store)) == 2
+        live = replace(plan, batch=False)
+        settings = Settings(
+            run=run_to_continue(store, plan), abandon_batches=True, executor="local:1"
+        )
+        made.server._script = lambda entry: Behaviour(
+            scripts.SERVER_ERROR if entry.path.endswith("/cancel") else scripts.ANSWER
+        )
+        asyncio.run(run_plan(store, live, settings))
+        (left,) = open_batches(store)
+        asyncio.run(run_plan(store, replace(others, batch=False), settings))
+        after = states(store)
+
+    assert left.model == second.iri
+    assert not made.desk.batches[0].cancelled
+    assert other.desk.batches[0].cancelled
+    assert after == [batches.ABANDONED] * 2
+
+
+def test_a_limit_is_no_second_request():
+    """A reached limit does not count as a second stop request; another Ctrl-C does."""
+
+    async def told():
+        stop = StopSignal()
+        waiting = asyncio.create_task(asyncio.Event().wait())
+        calls = []
+        stop.watch([waiting], lambda: calls.append(stop.reason))
+        stop.limit_reached("--max-cost 1")
+        stop.limit_reached("--max-tokens 1")
+        stop.request()
+        await asyncio.sleep(0)
+        kept = not waiting.done()
+        stop.limit_reached("--max-cost 2")
+        stop.request()
+        await asyncio.gather(waiting, return_exceptions=True)
+        return calls, kept, waiting.cancelled(), stop.reason
+
+    assert asyncio.run(told()) == (["--max-cost 1", None, None], True, True, None)

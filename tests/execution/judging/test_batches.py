@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Batches return their verdicts in order, whatever the answers contain."""
+
+import pytest
+
+from kgbench.execution import judging
+from kgbench.execution.judging import JudgeLimits, JudgeRequest, end_child, judge_batch
+from kgbench.model import Case, Outcome
+from tests.execution.judging.probing import PATIENT, case, judge, requests
+
+
+def test_verdicts_come_back_in_order():
+    """Each request gets the verdict on its own answer and case."""
+    batch = requests(*(f"echo {number}" for number in range(300)))
+    verdicts = judge_batch(batch, PATIENT)
+    assert [v.infos["argument"] for v in verdicts] == [str(number) for number in range(300)]
+    assert [v.infos["uid"] for v in verdicts] == [request.case.uid for request in batch]
+    assert len({v.infos["pid"] for v in verdicts}) == 1
+
+
+def test_an_empty_batch_has_no_verdicts():
+    """An empty batch has no verdicts."""
+    assert judge_batch([], PATIENT) == []
+
+
+def test_only_the_last_answer_is_judged():
+    """Only the last answer of a dialogue is judged, with the earlier ones as its context."""
+    [verdict] = judge_batch([JudgeRequest(case(), ("fail x", "echo last"))], PATIENT)
+    assert verdict.infos["argument"] == "last"
+
+
+def test_cases_are_sent_once(monkeypatch):
+    """A case is sent with its first request; a changed case with the same IRI is sent again."""
+    end_child()
+    sent = []
+    real = judging.frames.case_to_json
+    monkeypatch.setattr(judging.frames, "case_to_json", lambda c: sent.append(c.uid) or real(c))
+    same = case(7)
+    judge_batch([JudgeRequest(same, ("echo",))] * 5, PATIENT)
+    judge_batch([JudgeRequest(case(7), ("echo",))] * 5, PATIENT)
+    assert sent == ["7"]
+    altered = Case(same.iri, "test", "Probe", {}, {"graph": ""}, same.digest, uid="altered")
+    [verdict] = judge_batch([JudgeRequest(altered, ("echo",))], PATIENT)
+    assert verdict.infos["uid"] == "altered"
+
+
+def test_equal_answers_are_judged_once():
+    """An answer that was just judged has its verdict at once, unless its case was replaced."""
+    end_child()
+    question = case(8)
+    answers = ["echo b", "echo a", "echo b", "echo a"]
+    batch = [JudgeRequest(question, (answer,)) for answer in answers]
+    verdicts = judge_batch(batch, PATIENT)
+    assert verdicts[:2] == verdicts[2:]
+    altered = Case(question.iri, "test", "Probe", {}, {"graph": ""}, question.digest, uid="new")
+    [verdict] = judge_batch([JudgeRequest(altered, ("echo a",))], PATIENT)
+    assert verdict.infos["uid"] == "new"
+
+
+def test_cases_beyond_what_a_child_remembers(monkeypatch):
+    """With more cases than a process caches, every answer is still judged by its own case."""
+    monkeypatch.setattr(judging, "_MOST_CASES", 3)
+    order = [0, 1, 2, 3, 0, 4, 5, 1, 6, 0, 2]
+    verdicts = judge_batch([JudgeRequest(case(n), ("echo",)) for n in order], PATIENT)
+    assert [v.infos["uid"] for v in verdicts] == [str(n) for n in order]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\ud800 \udfff",
+        "\ud83d\ude00",
+        "\U0001f600",
+        "\x00\x01\r\n\u2028\ufeff",
+        '"\\',
+        "ä" * 10_000,
+    ],
+)
+def test_texts_arrive_as_they_are(text):
+    """Lone and paired surrogates, NUL and line ends pass through the pipe unchanged."""
+    assert judge(f"echo {text}").infos["argument"] == text
+
+
+def test_large_answers_do_not_block():
+    """Batches larger than the pipe's buffer pass in both directions at once."""
+    batch = requests(*["echo " + "ä" * 6_000_000] * 4)
+    assert [v.infos["length"] for v in judge_batch(batch, PATIENT)] == [6_000_000] * 4
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        ("fail because", "RuntimeError: because (kgbench_probe.py, line"),
+        ("quit-python 3", "SystemExit: 3"),
+        ("recurse", "RecursionError"),
+        ("no-json", "not JSON"),
+        ("no-number", "could not convert"),
+        ("unknown", "KeyError: 'unknown'"),
+    ],
+)
+def test_defects_of_judges_are_reported(answer, message):
+    """An exception is an outcome with type, message and position, and the process continues."""
+    verdict = judge(answer)
+    assert verdict.outcome == Outcome.EVALUATOR_ERROR
+    assert message in verdict.infos["message"]
+    assert verdict.scores == {}
+
+
+def test_unknown_task_classes_are_reported():
+    """A case of an unregistered class is a defect, and the process continues."""
+    [verdict] = judge_batch(requests("echo", task_class="Nobody"), PATIENT)
+    assert verdict.outcome == Outcome.EVALUATOR_ERROR
+    assert "Nobody cannot be used" in verdict.infos["message"]
+
+
+@pytest.mark.parametrize("engine", ["oxigraph", "rdflib"])
+def test_refused_queries_are_recorded_as_such(engine):
+    """A query with SERVICE is not run, and the judge sees that it was refused."""
+    query = "SELECT * { SERVICE # \n SILENT <http://127.0.0.1:9/> { ?s ?p ?o } }"
+    infos = judge(f"query {query}", JudgeLimits(engine=engine)).infos
+    assert (infos["refused"], infos["rows"], infos["syntax"]) == (True, 0, None)

@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Queries executed by a SPARQL endpoint: their results and the meaning of failures."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+
+import pytest
+
+from kgbench.errors import ConfigurationError, EvaluationError
+from kgbench.execution import endpoint
+from kgbench.execution.endpoint import Endpoint
+from kgbench.execution.oxigraph import OxigraphExecutor
+from tests.support.servers.sparql_server import sparql_server
+
+GRAPH = """
+@prefix : <http://example.org/> .
+:ada :knows :bob , [ :name "C" ] ; :name "Ada\\"s\\n"@en , 3 .
+"""
+PREFIXES = {"": "http://example.org/"}
+GARBAGE = b"<html>not a result</html>"
+TRUTH = b'{"head": {}, "boolean": true}'
+
+
+@pytest.fixture(scope="module")
+def server():
+    """Yield the server of an endpoint over :data:`GRAPH`."""
+    with sparql_server(GRAPH) as running:
+        yield running
+
+
+@pytest.fixture
+def asking(server):
+    """Return a client that retries almost without a pause."""
+    server.failures.clear()
+    server.asked.clear()
+    return Endpoint(server.url, seconds=60, pause=0.001)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT ?o { :ada :name ?o } ORDER BY ?o",
+        "SELECT ?s ?none { ?s :knows :bob }",
+        "SELECT ?x { ?x foaf:name 1 }",
+        "SELECT (COUNT(*) AS ?n) { ?s ?p ?o }",
+    ],
+)
+def test_rows_are_those_of_the_engine(asking, query):
+    """An endpoint gives the same rows as the engine; well-known prefixes are declared."""
+    found = asking.select(query, PREFIXES)
+
+    assert found == OxigraphExecutor().select(query, GRAPH, PREFIXES)
+    assert found.error is None
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT * { SERVICE <http://127.0.0.1:9/> { ?s ?p ?o } }",
+        "DELETE WHERE { ?s ?p ?o }",
+        "ASK { ?s ?p ?o }",
+    ],
+)
+def test_what_engines_refuse_is_never_sent(server, asking, query):
+    """A query with SERVICE, an update or an ASK is never sent to an endpoint."""
+    assert asking.select(query, PREFIXES).refused
+    assert not server.asked
+
+
+def test_unsendable_query_has_an_error(server, asking):
+    """Lone surrogates and deep nesting are errors of the query, which is not sent."""
+    assert "surrogates" in asking.select('SELECT ("\ud800" AS ?x) {}', {}).error
+    assert "nested" in asking.select("SELECT * " + "{" * 900 + "}" * 900, {}).error
+    assert not server.asked
+
+
+def test_bad_query_is_an_error_of_the_query(asking):
+    """The endpoint's message about a query is kept, and the query is not retried."""
+    found = asking.select("SELECT ?x { ?x unknown:p ?y }", {})
+
+    assert "the endpoint refuses the query" in found.error
+    assert found.rows == ()
+    assert not found.refused
+
+
+@pytest.mark.parametrize("failure", ["stall", "drip", (504, {})])
+def test_slow_query_expires(server, asking, failure):
+    """A query that takes too long is expired; this is not a failure of the endpoint."""
+    server.failures[:] = [failure]
+    hasty = Endpoint(asking.url, seconds=0.3)
+
+    assert hasty.select("SELECT * { ?s ?p ?o }", {}).expired
+
+
+def test_passing_failures_are_waited_for(server, asking):
+    """A request is retried after HTTP 429 or 503, a dropped connection or an invalid response."""
+    server.failures[:] = [(429, {"Retry-After": "0"}), (503, {}), "drop", GARBAGE]
+
+    assert len(asking.select("SELECT * { ?s :name ?o }", PREFIXES).rows) == 3
+    assert len(server.asked) == 5
+
+
+def test_words_that_stop_are_no_failure_of_their_own(server, asking):
+    """An error response that breaks off is retried like any other failure."""
+    server.failures[:] = ["half", *["drop"] * 9]
+    hasty = Endpoint(asking.url, seconds=3.0, pause=0.001)
+
+    with pytest.raises(EvaluationError, match="does not answer"):
+        hasty.select("SELECT * { ?s ?p ?o }", {})
+    assert len(server.asked) == 5
+
+
+@pytest.mark.parametrize("failure", [(502, {}), "drop", GARBAGE, TRUTH])
+def test_endpoint_that_does_not_answer_is_an_error(server, asking, failure):
+    """An endpoint that fails five times raises an error that it does not answer."""
+    server.failures[:] = [failure] * 9
+
+    with pytest.raises(EvaluationError, match="does not answer"):
+        asking.select("SELECT * { ?s ?p ?o }", {})
+    assert len(server.asked) == 5
+
+
+def test_endpoint_that_takes_no_connection_says_nothing_about_the_query():
+    """A timeout while connecting is a failure of the endpoint, not an expired query."""
+    with contextlib.ExitStack() as stack:
+        full = stack.enter_context(socket.create_server(("127.0.0.1", 0), backlog=0))
+        for _ in range(3):  # fills the backlog of the socket
+            waiting = stack.enter_context(socket.socket())
+            waiting.settimeout(0)
+            waiting.connect_ex(full.getsockname())
+        asking = Endpoint(f"http://127.0.0.1:{full.getsockname()[1]}/", seconds=0.1, pause=0.001)
+        with pytest.raises(EvaluationError, match=r"does not answer .*timed out"):
+            asking.select("SELECT * { ?s ?p ?o }", {})
+
+
+@pytest.mark.parametrize("status", [401, 403, 404, 405])
+def test_endpoint_that_refuses_is_an_error_at_once(server, asking, status):
+    """A permanent HTTP error is raised at once, without a retry."""
+    server.failures[:] = [(status, {})] * 9
+
+    with pytest.raises(EvaluationError, match=f"HTTP {status}"):
+        asking.select("SELECT * { ?s ?p ?o }", {})
+    assert len(server.asked) == 1
+
+
+def test_redirections_are_not_followed(server, asking):
+    """A redirect is an error: only the given address is requested."""
+    server.failures[:] = [(307, {"Location": server.url})]
+
+    with pytest.raises(EvaluationError, match="HTTP 307"):
+        asking.select("SELECT * { ?s ?p ?o }", {})
+    assert len(server.asked) == 1
+
+
+def test_results_have_a_limit(asking, monkeypatch):
+    """A response larger than the limit is an error of the query."""
+    monkeypatch.setattr(endpoint, "MOST_BYTES", 20)
+
+    assert "more than" in asking.select("SELECT * { ?s ?p ?o }", {}).error
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "ftp://example.org/",
+        "example.org/sparql",
+        "http://",
+        "http://a:b@example.org/",
+        "http://e/ x",
+    ],
+)
+def test_unusable_address_is_refused(url):
+    """Only http and https addresses without a password are accepted."""
+    with pytest.raises(ConfigurationError, match="--endpoint"):
+        Endpoint(url)

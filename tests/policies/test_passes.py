@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Passes by comparison policies: judged without a model, compared, ranked and kept apart."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from kgbench import config
+from kgbench.analysis import policies as analysed
+from kgbench.analysis import stored_results
+from kgbench.analysis.selection import select
+from kgbench.cli import app
+from kgbench.engine import Settings, run_plan
+from kgbench.execution.judging import JudgeLimits, JudgeRequest, judge_batch
+from kgbench.execution.pools import executor
+from kgbench.importers import spinach
+from kgbench.importers.load import load
+from kgbench.importers.published_answers import imported_run
+from kgbench.model import Outcome
+from kgbench.policies.policy import policies
+from kgbench.record import reading
+from kgbench.reevaluation.passes import ReevaluationResult, reevaluate_stored
+from kgbench.store import open_store
+from kgbench.store.embedded import EmbeddedStore
+from kgbench.tasks import catalogue
+from tests.support.validation import assert_conforms
+
+GRAPH = "@prefix : <urn:o/> . :it :site :leipzig ; :size 5 . :sales :site :leipzig ; :size 7 . "
+TASK = "Text2SparqlExecEvalListOrganizational"
+
+
+def uri(value: str) -> dict[str, str]:
+    """Return the binding of an IRI."""
+    return {"type": "uri", "value": f"urn:{value}"}
+
+
+def answer(gold: object, predicted: object, **more: object) -> dict[str, object]:
+    """Return a record as SPINACH writes it."""
+    return {
+        "question": "Which?",
+        "gold_sparql": "SELECT ?x { ?x ?p ?o }",
+        "predicted_sparql": "SELECT ?x { ?x ?p ?o }",
+        "gold_answer_tuple": gold,
+        "predicted_answer_tuple": predicted,
+        **more,
+    }
+
+
+PAIRS = [{"a": uri("a"), "b": uri("b")}, {"a": uri("c"), "b": uri("d")}]
+MIXED = [{"a": uri("a"), "b": uri("d")}, {"a": uri("c"), "b": uri("b")}]
+ALPHA = [
+    answer([{"x": uri("a")}], [{"x": uri("a"), "l": uri("l")}], f1=1.0),
+    answer(gold=False, predicted=False, f1=1.0),
+]
+BETA = [answer(PAIRS, MIXED, f1=0.9), answer(gold=False, predicted=True, f1=0.0)]
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[EmbeddedStore]:
+    """Return a store with the answers of two systems."""
+    with EmbeddedStore(None) as opened:
+        for name, records in (("alpha", ALPHA), ("beta", BETA)):
+            path = tmp_path / f"{name}_output_test.json"
+            path.write_text(json.dumps(records), "utf-8")
+            load(opened, imported_run(spinach.BENCHMARK, spinach.read(path), opened.iris))
+        yield opened
+
+
+def judged(store: EmbeddedStore, policy: str, **more: object) -> list[ReevaluationResult]:
+    """Judge all stored dialogues under a policy and return the results."""
+    with executor("local:1") as pool:
+        return reevaluate_stored(store, pool, JudgeLimits(policy=policy), **more)  # type: ignore[arg-type]
+
+
+def test_a_pass_says_its_policy_and_conforms(store: EmbeddedStore) -> None:
+    """Each policy makes a conforming pass of its own kind; none counts as the latest pass."""
+    for name in policies():
+        judged(store, name)
+    assert_conforms(store)
+    for run in reading.runs(store):
+        kinds = [one.kind for one in reading.passes(store, run)]
+        assert kinds == ["published", *["policy"] * len(policies())]
+        assert reading.find_pass(store, run, "latest").kind == "published"
+    assert select(store, choice="latest").pass_graphs == select(store).pass_graphs
+
+
+def test_scores_are_compared_where_the_policy_is_the_same(store: EmbeddedStore) -> None:
+    """A published F1 is only compared under the policy that it follows."""
+    same = judged(store, "spinach")
+    found = {one["model"]: one["differences"] for run in same for one in run.comparison.differing}
+    assert found.keys() == {"beta"}
+    assert found["beta"][0] == {"metric": "f1", "round": 0, "before": 0.9, "after": 2 / 3}
+    others = judged(store, "rows")
+    assert [run.comparison.differing for run in others] == [[], []]
+    assert others[0].comparison.new_metrics == {"precision", "recall", "f1", "exact"}
+
+
+def test_reevaluation_revises_no_verdict_of_a_policy(store: EmbeddedStore) -> None:
+    """A pass by the rule of the task class revises the published pass, not a policy's."""
+    judged(store, "rows")
+    with executor("local:1") as pool:
+        again = reevaluate_stored(store, pool, JudgeLimits())
+    published = {p.graph for run in reading.runs(store) for p in reading.passes(store, run)[:1]}
+    known = {e.iri for graph in published for e in reading.pass_evaluations(store, graph)}
+    revised = {
+        str(row[0].value)
+        for one in again
+        for row in store.query(
+            f"SELECT ?old {{ GRAPH <{one.evaluation_pass.replace('/pass/', '/graph/pass/')}> "
+            "{ ?new <http://www.w3.org/ns/prov#wasRevisionOf> ?old } }"
+        )
+    }
+    assert revised == known
+
+
+def test_ranks_and_cells(store: EmbeddedStore) -> None:
+    """Systems change ranks between policies, and the differing cells have reasons."""
+    for name in ("rows", "text2sparql-2025"):
+        judged(store, name)
+    table = analysed.ranks(store, select(store))
+    assert [(r["model"], r["rows"], r["text2sparql-2025_rank"]) for r in table.records()] == [
+        ("alpha", 1.0, 2),
+        ("beta", 0.0, 1),
+    ]
+    assert [row["text2sparql-2025"] for row in table.records()] == pytest.approx([1 / 3, 0.5])
+    cells = analysed.cells(store, select(store)).records()
+    assert [(row["model"], row["rows"], row["text2sparql-2025"]) for row in cells] == [
+        ("alpha", 1.0, 0.0),
+        ("beta", 0.0, 1.0),
+        ("alpha", 1.0, pytest.approx(2 / 3)),
+    ]
+    assert "rows: 0 of 2 expected rows found, 2 given" in str(cells[1]["reasons"])
+
+
+def test_a_model_without_all_verdicts_has_no_rank(store: EmbeddedStore) -> None:
+    """A model that was not judged under the policy has no rank, and a note says what is missing."""
+    run = next(run for run in reading.runs(store) if "alpha" in run.label)
+    judged(store, "rows", run=run.iri)
+    table = analysed.ranks(store, select(store))
+    assert [(row["model"], row["rows_rank"]) for row in table.records()] == [("alpha", 1)]
+    assert analysed.ranks(EmbeddedStore(None), select(store)).notes[0].startswith("no pass")
+
+
+def test_a_kept_table_is_made_anew_after_another_pass(store: EmbeddedStore) -> None:
+    """A stored table is recomputed after another pass by a policy."""
+    judged(store, "rows")
+    before = stored_results.basis(store, select(store), "policies", {})
+    other = stored_results.basis(store, select(store), "tasks", {})
+    judged(store, "spinach")
+    assert stored_results.basis(store, select(store), "policies", {}).key != before.key
+    assert stored_results.basis(store, select(store), "tasks", {}).key == other.key
+
+
+def test_own_dialogues_of_several_answers() -> None:
+    """Dialogues about kgbench's organisation graph are judged; the reference is right."""
+    plan = config.quick_start(
+        tasks=[TASK], models=["baseline:oracle", "baseline:noisy?rate=0.7&seed=3"], iterations=4
+    )
+    with open_store("memory:") as store:
+        asyncio.run(run_plan(store, plan, Settings(executor="local:1")))
+        for name in ("rows", "llm-kg-bench", "grasp"):
+            judged(store, name)
+        assert_conforms(store)
+        rows = analysed.ranks(store, select(store)).records()
+    assert rows[0]["model"] == "baseline:oracle"
+    assert [rows[0][name] for name in ("rows", "llm-kg-bench", "grasp")] == [1.0, 1.0, 1.0]
+    assert all(rows[1]["n"] == 4 and rows[1][f"{name}_rank"] == 2 for name in ("rows", "grasp"))
+
+
+@pytest.mark.parametrize(
+    ("text", "f1", "outcome"),
+    [
+        ("```sparql\nSELECT ?d { ?d <urn:o/site> ?s }\n```", 1.0, Outcome.SCORED),
+        ("```sparql\nSELECT ?d { ?d <urn:o/size> 5 }\n```", 2 / 3, Outcome.SCORED),
+        ("```sparql\nSELECT ?d { SERVICE <urn:x> { ?d ?p ?o } }\n```", 0.0, Outcome.SCORED),
+        ("I do not know", 0.0, Outcome.UNPARSABLE),
+        (" ", 0.0, Outcome.EMPTY),
+    ],
+)
+def test_judging_children_hand_back_typed_rows(text: str, f1: float, outcome: Outcome) -> None:
+    """A child process executes both queries and returns scores, reason and typed result."""
+    data = {
+        "question": "Which departments?",
+        "refSparql": "SELECT ?x { ?x <urn:o/site> ?s }",
+        "refResultSet": [],
+        "graph": GRAPH,
+    }
+    case = catalogue.make_case("own", TASK, {}, data, "one")
+    (verdict,) = judge_batch([JudgeRequest(case, (text,))], JudgeLimits(policy="rows"))
+    assert (verdict.scores["f1"], verdict.outcome) == (pytest.approx(f1), outcome)
+    if f1 == 1.0:
+        assert verdict.infos["result"]["results"]["bindings"][0]["d"]["type"] == "uri"
+        assert verdict.infos["reason"] == "2 of 2 expected rows found, 2 given"
+
+
+def test_the_command_refuses_what_it_cannot_do(tmp_path: Path) -> None:
+    """An unknown policy is refused with the nearest name, and variants refuse an endpoint."""
+    with open_store(str(tmp_path / "store")):
+        pass
+    for words, said in (
+        (["--policy", "spinch"], "spinach"),
+        (["--variants", "1", "--endpoint", "http://127.0.0.1:9/"], "omit --endpoint"),
+    ):
+        done = CliRunner().invoke(
+            app, ["reevaluate", *words, "--store", str(tmp_path / "store")], env={"COLUMNS": "200"}
+        )
+        assert done.exit_code != 0
+        assert said in done.output

@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Values left out of a publication cannot be guessed; the check reports those that can."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import re
+from pathlib import Path
+
+import pyoxigraph as ox
+import pytest
+from typer.testing import CliRunner
+
+from kgbench.cli import app
+from kgbench.publish.checks import check, guess_attack
+from kgbench.publish.checks.publication_files import PublicationFiles
+from kgbench.rdf import digest
+from kgbench.vocab import BASE as STORE
+from kgbench.vocab import KGB, PROV, RDF
+from tests.publish.checks.published_folder import BASE, NAMES, VEIL, unpacked
+from tests.publish.checks.test_faults import spoilt
+
+CASE = "https://w3id.org/kgbench/case/llm-kg-bench-3/Spell/case/wf9a663d71632"
+TEXT = f"{BASE}run/1/text/"
+
+
+def faults(store: ox.Store, tmp_path: Path, *updates: str) -> list[str]:
+    """Return the faults in the entry ``guesses`` of a dump after some updates."""
+    with spoilt(store, *updates):
+        store.dump(str(tmp_path / "spoilt.nq"), ox.RdfFormat.N_QUADS)
+    entries = {entry.name: entry for entry in check(tmp_path / "spoilt.nq", names=NAMES).entries}
+    assert all(fault.file == "spoilt.nq" for fault in entries["guesses"].faults)
+    return [f"{one.constraint} {one.node} {one.message}" for one in entries["guesses"].faults]
+
+
+def with_data(case: str, data: object) -> str:
+    """Return an update that gives a case other data."""
+    literal = ox.Literal(json.dumps(data), datatype=ox.NamedNode(RDF.JSON))
+    return (
+        f"DELETE {{ GRAPH ?g {{ <{case}> <{KGB.caseData}> ?o }} }} "
+        f"INSERT {{ GRAPH ?g {{ <{case}> <{KGB.caseData}> {literal} }} }} "
+        f"WHERE {{ GRAPH ?g {{ <{case}> <{KGB.caseData}> ?o }} }}"
+    )
+
+
+@pytest.mark.slow
+def test_a_protected_suite_gives_nothing_back(site: Path) -> None:
+    """No number, word of any file or order of names is a value that was left out."""
+    entries = {entry.name: entry for entry in check(site, names=NAMES).entries}
+    assert entries["guesses"].faults == []
+    guesses, targets = map(int, re.findall(r"\d+", entries["guesses"].note))
+    assert guesses > 20_000
+    assert targets > 10
+    texts = [
+        unpacked(path).decode() if path.suffix == ".zst" else path.read_text("utf-8", "replace")
+        for path in sorted(site.rglob("*"))
+        if path.is_file()
+    ]
+    words = set(itertools.chain.from_iterable(re.findall(r"[\w'.-]+", text) for text in texts))
+    words |= {str(number) for number in range(1000)} | {"Spell bob.", "anne", "bob", "a-n-n-e"}
+    told = set(re.findall(r"[0-9a-f]{8,64}", "\n".join(texts)))
+    told -= {digest("3"), digest("4")}  # the sample uses them as digest of a query and of a key
+    for word in words:
+        for form in (word, json.dumps(word), json.dumps([word])):
+            assert hashlib.sha256(form.encode()).hexdigest() not in told, word
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "value", [3, "bob", ["Cleo", "Anne", "Bert"], "No, it is Anne", 0.25, True], ids=str
+)
+@pytest.mark.parametrize("name", ["sha256", "commitment"])
+def test_an_unsalted_digest_is_guessed(
+    value: object, name: str, quads: ox.Store, tmp_path: Path
+) -> None:
+    """A value behind an unsalted digest is guessed, and its case and file are reported."""
+    text = value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))
+    planted = {"answer": {name: digest(text)}}
+    said = '"Anne, Bert, Cleo", "bob" , "No, it is Anne"'
+    hint = f"INSERT DATA {{ GRAPH <urn:g> {{ <urn:a> <{KGB.reason}> {said} }} }}"
+    found = faults(quads, tmp_path, with_data(CASE, planted), hint)
+    assert f"guessed {CASE} A value that was left out came back by guessing: {text!r}." in found
+    unsalted = [one for one in found if one.startswith(f"unsalted-digest {CASE}")]
+    assert bool(unsalted) is (name == "sha256")
+
+
+def test_digests_that_nobody_guesses_are_told(quads: ox.Store, tmp_path: Path) -> None:
+    """A digest of a withheld value is a fault in an IRI, and as digest of a text or dialogue."""
+    text = TEXT + VEIL.digits("1" * 64)
+    (dialogue,) = {
+        quad.subject.value
+        for quad in quads.quads_for_pattern(None, ox.NamedNode(KGB.case), ox.NamedNode(CASE))
+        if next(quads.quads_for_pattern(quad.subject, ox.NamedNode(KGB.commitment), None), None)
+    }
+    run = f"{BASE}graph/run/1"
+    found = faults(
+        quads,
+        tmp_path,
+        f'INSERT DATA {{ GRAPH <{run}> {{ <{text}> <{KGB.digest}> "{"ab" * 32}" . '
+        f'<{dialogue}> <{KGB.digest}> "{"cd" * 32}" . '
+        f"<{TEXT}{'ef' * 32}> <{KGB.redacted}> true }} }}",
+    )
+    assert sorted(found) == sorted(
+        [
+            f"unsalted-digest {node} An unsalted digest of what was left out is public: guesses "
+            f"can be compared with {what}."
+            for node, what in (
+                (text, "its kgb:digest"),
+                (dialogue, "its kgb:digest"),
+                (TEXT + "ef" * 32, "the one in its IRI"),
+            )
+        ]
+    )
+
+
+@pytest.mark.slow
+def test_values_are_disclosed_and_compared(site: Path, tmp_path: Path) -> None:
+    """The publisher discloses one commitment; others verify that only that value fits it."""
+    store, file = site.parent / "store", tmp_path / "disclosed.jsonl"
+    told = ["--store", str(store), "--redact", "prompts", "-o", str(file)]
+    text = VEIL.text(TEXT + "1" * 64)
+    done = CliRunner().invoke(app, ["disclose", text, *told])
+    assert done.exit_code == 0, done.output
+    (opening,) = map(json.loads, file.read_text().splitlines())
+    assert opening["value"] == "Spell anne."
+
+    def entry() -> list[str]:
+        entries = {one.name: one for one in check(site, names=NAMES, disclosed=file).entries}
+        return [fault.message for fault in entries["disclosed"].faults]
+
+    assert entry() == []
+    file.write_text(json.dumps({**opening, "value": "Spell bob."}))
+    assert entry() == [
+        f"The value and the nonce do not give the commitment {opening['commitment']}."
+    ]
+    made = hashlib.sha256(b"").hexdigest()
+    other = guess_attack.disclosures.commitment(made, "x")
+    file.write_text(json.dumps({"commitment": other, "nonce": made, "value": "x"}))
+    assert entry() == [f"The commitment {other} is not in the publication."]
+    done = CliRunner().invoke(app, ["disclose", opening["commitment"], *told])
+    assert json.loads(file.read_text()) == opening
+    done = CliRunner().invoke(app, ["disclose", *told])
+    assert len(file.read_text().splitlines()) > 10
+    done = CliRunner().invoke(app, ["disclose", "urn:nothing", *told])
+    assert "nothing is left out at urn:nothing" in str(done.exception)
+    file.write_text("oops")
+    done = CliRunner().invoke(app, ["publish", "--check", str(site), "--disclosed", str(file)])
+    assert "is not a disclosure" in str(done.exception)
+
+
+def test_targets_are_those_of_the_publication(site: Path) -> None:
+    """Withheld texts, cases and judges' notes are attacked; published texts are not."""
+    with PublicationFiles([site]) as published:
+        told = {node for _, node in guess_attack.Attack(published).targets()}
+        clear = {
+            q.subject
+            for q in published.quads.quads_for_pattern(None, ox.NamedNode(PROV.value), None)
+        }
+        withheld = published.quads.quads_for_pattern(None, ox.NamedNode(KGB.redacted), None)
+        assert {quad.subject for quad in withheld} <= told
+        assert ox.NamedNode(CASE) in told
+        assert not {n for n in clear & told if "/text/" in n.value}
+    assert STORE not in BASE

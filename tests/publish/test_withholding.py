@@ -1,0 +1,400 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Withheld data are in no file: texts by level, keys, hosts, people, paths."""
+
+from __future__ import annotations
+
+import getpass
+import json
+import re
+import shutil
+import socket
+
+import pyoxigraph as ox
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kgbench.errors import PublicationRefused, StoreError
+from kgbench.publish import redaction, scrubbing
+from kgbench.publish.redaction import RedactionLevel
+from kgbench.rdf import digest
+from kgbench.secrets import secret_names
+from kgbench.secrets.commitments import FILE, Commitments, commitment
+from kgbench.secrets.detection import SecretDetector
+from kgbench.store import known_keys, open_reader, open_store
+from kgbench.vocab import BASE as STORE
+from kgbench.vocab import KGB, PROV, RDF, RDFS, SCHEMA
+from tests.publish.conftest import addresses, command, left_out, publish
+from tests.publish.reading import dump, everything, triples
+from tests.serve import stores
+from tests.support.validation import assert_conforms
+
+pytestmark = pytest.mark.usefixtures("quick")
+PROMPT = "PLANTED-PROMPT which dragon speaks Runic"
+ANSWER = "PLANTED-ANSWER it is the grey one"
+GOLD = "PLANTED-GOLD SELECT ?d WHERE { ?d :speaks :Runic }"
+QUESTION = "PLANTED-QUESTION of the case"
+KEY = "sk-planted0123456789abcdef"
+HOST = "gpu-seventeen.lab.planted.org"
+PERSON = "plantedperson"
+PATH = f"/home/{PERSON}/secret-project/run.yaml"
+MESSAGE = (
+    f"401 for {KEY} from http://{HOST}:8000/v1/chat as {PERSON}@{HOST} in {PATH} (10.1.2.3), "
+    f"expected {GOLD}; host='gpu-seventeen'"
+)
+SECRETS = (KEY, HOST, "gpu-seventeen", PERSON, "secret-project", "10.1.2.3")
+TEXT = "https://w3id.org/kgbench/run/1/text/"
+
+
+def _node(path):
+    return ox.NamedNode(path if path.startswith("http") else STORE + path)
+
+
+def _planted(folder):
+    """Return a hand-written store with planted texts in every place where they can occur."""
+    data = {"question": QUESTION, "refSparql": GOLD, "uid": "q1"}
+    infos = {"diffSparql": f"- {GOLD}", "syntaxError": f"not {GOLD}", "sparql": "SELECT 1", "n": 3}
+    configuration = (
+        f'[] <{KGB.spec}> "openai:big@http://{HOST}:8000/v1", "vllm:/home/{PERSON}/models/big" ; '
+        f'<{KGB.params}> [ <https://w3id.org/kgbench/parameter#hint> "{GOLD}" ] . # {PATH} {KEY}'
+    )
+    texts = {
+        "Spell anne.": PROMPT,
+        "a-n-n-e": ANSWER,
+        '{"word":"anne"}': "",  # JSON literals are added as quads below
+        "[] a <https://w3id.org/kgbench/ns#Configuration> .": configuration,
+        "500 Internal Server Error": MESSAGE,
+        "Parrot": f"openai:big@http://{HOST}:8000/v1",
+        "parrot-2": f"vllm:/home/{PERSON}/models/big",
+        "http://127.0.0.1:9/v1": f"http://{HOST}:8000/v1",
+        "another model answered": f"the run in {PATH} used {KEY}",
+    }
+    del texts['{"word":"anne"}']
+    stores.make(folder, texts=texts)
+    case = "case/kgbench-1/Spell/case/a1"
+    evaluation = "pass/1/oracle/Spell-10/0-d1d1d1d1/0"
+    with open_store(str(folder)) as store:
+        for graph, node, predicate, value in (
+            ("graph/catalogue", case, KGB.caseData, data),
+            ("graph/pass/1", evaluation, KGB.infos, infos),
+        ):
+            literal = ox.Literal(json.dumps(value), datatype=ox.NamedNode(RDF.JSON))
+            store.update(
+                f"DELETE {{ GRAPH ?g {{ ?s ?p ?o }} }} INSERT {{ GRAPH ?g {{ ?s ?p {literal} }} }} "
+                f"WHERE {{ BIND ({_node(graph)} AS ?g) BIND ({_node(node)} AS ?s) "
+                f"BIND ({ox.NamedNode(predicate)} AS ?p) GRAPH ?g {{ ?s ?p ?o }} }}"
+            )
+        said = f"{_node(evaluation)} <{KGB.rationale}> {ox.Literal(GOLD)}"
+        store.update(f"INSERT DATA {{ GRAPH {_node('graph/pass/1')} {{ {said} }} }}")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def planted(tmp_path_factory):
+    """Return the store with planted texts."""
+    return _planted(tmp_path_factory.mktemp("planted") / "store")
+
+
+def _found_in(folder, text, password=None):
+    raw = text.encode("utf-8")
+    return [str(path) for path, data in everything(folder, password) if raw in data]
+
+
+LEVELS = {
+    RedactionLevel.NONE: (),
+    RedactionLevel.GOLD: (GOLD,),
+    RedactionLevel.PROMPTS: (GOLD, QUESTION, PROMPT),
+    RedactionLevel.ANSWERS: (GOLD, QUESTION, PROMPT, ANSWER),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("level", list(RedactionLevel))
+def test_levels_leave_out_what_they_say(planted, tmp_path, level):
+    """At each level, exactly the planted texts of that level are in no file, dumps included."""
+    out = tmp_path / "site"
+    publish(planted, out, level=level, runs=("1",))
+    for text in (GOLD, QUESTION, PROMPT, ANSWER):
+        # Formats escape texts differently; a part without special characters is the same in all.
+        part = text.partition(" SELECT")[0]
+        assert (not _found_in(out, part)) is (text in LEVELS[level]), text
+    for secret in SECRETS:
+        assert not _found_in(out, secret), secret
+    whole = dump(out, "all.nq")
+    if level >= RedactionLevel.PROMPTS:
+        for text in (PROMPT, ANSWER) if level == RedactionLevel.ANSWERS else (PROMPT,):
+            assert KGB.redacted in {q.predicate.value for q in whole}, text
+    for text in LEVELS[level]:
+        assert not _found_in(out, digest(text)), text
+    if level >= RedactionLevel.GOLD:
+        assert next(_values(whole, KGB.caseData, '{"commitment":"'))
+
+
+def _values(store, predicate, part):
+    found = store.quads_for_pattern(None, ox.NamedNode(predicate), None)
+    return (quad.object.value for quad in found if part in quad.object.value)
+
+
+def test_left_out_texts_can_be_disclosed(recorded, tmp_path):
+    """The store can open each commitment to a text; scores stay, and shapes hold."""
+    out = tmp_path / "site"
+    publish(recorded, out, level=RedactionLevel.ANSWERS)
+    found = dump(out, "all.nq")
+    commitments = known_keys.commitments(str(recorded))
+    with open_reader(str(recorded)) as store:
+        rows = store.query(
+            "SELECT ?text ?value WHERE { GRAPH ?g "
+            f"{{ ?text a <{KGB.Text}> ; <{PROV.value}> ?value }} }}"
+        )
+        texts = {row["text"].value: row["value"].value for row in rows}
+    told = {
+        quad.object.value
+        for quad in found.quads_for_pattern(None, ox.NamedNode(KGB.commitment), None)
+        if "/text/" in quad.subject.value
+    }
+    openings = [commitments.open(f"{iri} {PROV.value}", text) for iri, text in texts.items()]
+    assert told == {commitment(one.nonce, one.value) for one in openings}
+    assert_conforms(found)
+
+
+def test_no_digest_of_what_is_left_out_is_told(recorded, tmp_path):
+    """No file or IRI has a digest of a withheld text, or of an object made from one."""
+    with open_reader(str(recorded)) as store:
+        rows = store.query(
+            f"SELECT ?s ?d WHERE {{ GRAPH ?g {{ ?s <{KGB.digest}> ?d }} "
+            f"FILTER NOT EXISTS {{ GRAPH ?h {{ ?s a <{PROV.Entity}> . "
+            f"FILTER NOT EXISTS {{ ?s a <{KGB.Configuration}> }} }} }} }}"
+        )
+        digests = {row["d"].value for row in rows}
+        rows = store.query(f"SELECT ?text WHERE {{ GRAPH ?g {{ ?text a <{KGB.Text}> }} }}")
+        digests |= {row["text"].value.rpartition("/")[2] for row in rows}
+        rows = store.query(f"SELECT ?case WHERE {{ GRAPH ?g {{ ?case a <{KGB.Case}> }} }}")
+        cases = {row["case"].value.rpartition("/")[2] for row in rows}
+    out = tmp_path / "site"
+    publish(recorded, out, level=RedactionLevel.ANSWERS)
+    told = b"\n".join(str(path).encode() + data for path, data in everything(out))
+    found = set(re.findall(rb"(?<![0-9a-z])[0-9a-f]{8,64}(?![0-9a-z])", told))
+    digests.discard(digest(""))  # of an empty answer, and of an empty file in the checksums
+    assert len(digests) > 30
+    assert not {one for one in digests if one.encode() in found}
+    assert not {one for one in digests if re.search(rb"[/-]" + one[:8].encode() + rb"\b", told)}
+    assert not {one for one in cases if one.encode() in found}
+
+
+def test_a_store_publishes_the_same_commitments_again(recorded, tmp_path):
+    """The key stays private; a copy of the store has it and publishes the same commitments."""
+    publish(recorded, tmp_path / "one")
+    key = recorded / FILE
+    assert key.stat().st_mode & 0o077 == 0
+    command("store", "copy", recorded, tmp_path / "copy")
+    publish(tmp_path / "copy", tmp_path / "two")
+    assert triples(dump(tmp_path / "one", "all.nq")) == triples(dump(tmp_path / "two", "all.nq"))
+    content = json.loads(key.read_text())["key"]
+    assert not _found_in(tmp_path / "one", content)
+
+
+def test_a_key_that_cannot_be_used_is_told(tmp_path):
+    """A damaged key, or a folder that cannot store one, is reported with the file."""
+    (tmp_path / FILE).write_text('{"key": "00"}')
+    with pytest.raises(StoreError, match=rf"{FILE} is damaged \(the key has 1 bytes\)"):
+        Commitments.read(tmp_path)
+    (tmp_path / FILE).write_text("oops")
+    with pytest.raises(StoreError, match="is damaged"):
+        Commitments.read(tmp_path)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError, match="make the store's folder writable"):
+        Commitments.read(tmp_path / "file")
+
+
+@given(
+    st.text(alphabet="0123456789abcdef", min_size=4, max_size=64).filter(lambda d: len(d) % 2 == 0)
+)
+def test_veiled_digits_come_back_with_the_key_alone(digits):
+    """A veil is a permutation of digits of the same length, and depends on the key."""
+    one, other = Commitments(bytes(32)), Commitments(bytes([1] * 32))
+    veiled = one.veil(digits)
+    assert (len(veiled), one.unveil(veiled)) == (len(digits), digits)
+    if len(digits) >= 16:
+        assert digits != veiled != other.veil(digits)
+
+
+def test_commitments_to_equal_values_differ_by_place():
+    """Commitments to equal values at different places differ, so that no guess can be verified."""
+    commitments = Commitments(bytes(32))
+    assert commitments.commit("case/1 answer", "42") != commitments.commit("answer/1", "42")
+
+
+def test_equal_cases_of_two_groups_keep_equal_iris(recorded, tmp_path):
+    """A case that its published part identifies has an IRI that does not depend on the key."""
+    shutil.copytree(recorded, tmp_path / "other")
+    (tmp_path / "other" / FILE).unlink(missing_ok=True)
+    for level, least in ((RedactionLevel.GOLD, 3), (RedactionLevel.PROMPTS, 1)):
+        one, two = (addresses(place, level).veil for place in (recorded, tmp_path / "other"))
+        shared = set(one.cases.values()) & set(two.cases.values())
+        assert one.commitments != two.commitments
+        assert len(shared) >= least, level
+
+
+@pytest.mark.slow
+def test_protected_suites_are_refused_in_the_clear(hostile, tmp_path):
+    """Prompts of a protected suite are published only if --unprotected names the suite."""
+    out = tmp_path / "site"
+    for level in (RedactionLevel.NONE, RedactionLevel.GOLD):
+        with pytest.raises(PublicationRefused, match=r"llm-kg-bench-3 is protected.*--unprotected"):
+            publish(hostile, out, level=level)
+    assert not out.exists()
+    with pytest.raises(PublicationRefused, match="--unprotected names other"):
+        publish(hostile, out, unprotected=frozenset({"other"}))
+    publish(hostile, out, runs=("1",))
+    assert not _found_in(out, "Spell bob.")
+    publish(hostile, out, level=RedactionLevel.PROMPTS)
+    assert not _found_in(out, "Spell bob.")
+    publish(hostile, out, unprotected=frozenset({"llm-kg-bench-3"}))
+    assert _found_in(out, "Spell bob.")
+
+
+def test_other_protected_suites_in_the_store(recorded, tmp_path):
+    """Unused cases are not published; a run with dialogues of a protected suite is refused."""
+    place = tmp_path / "store"
+    shutil.copytree(recorded, place)
+    suite, case = _node("suite/llm-kg-bench-3"), _node("case/llm-kg-bench-3/Spell/case/a1")
+    says = f'a <{KGB.Case}> ; <{KGB.suite}> {suite} ; <{KGB.caseData}> "PLANTED-CASE"'
+    with open_store(str(place)) as store:
+        store.update(f"INSERT DATA {{ GRAPH {_node('graph/catalogue')} {{ {case} {says} }} }}")
+    publish(place, tmp_path / "site", level=RedactionLevel.NONE)
+    assert not _found_in(tmp_path / "site", "PLANTED-CASE")
+
+    with open_store(str(place)) as store:
+        store.update(
+            f"INSERT {{ GRAPH ?run {{ ?dialogue <{KGB.suite}> {suite} }} }} "
+            f"WHERE {{ GRAPH ?run {{ ?dialogue a <{KGB.Dialogue}> }} }}"
+        )
+    with pytest.raises(PublicationRefused, match=r"llm-kg-bench-3 is protected"):
+        publish(place, tmp_path / "other")
+
+
+@pytest.mark.slow
+def test_encrypted_dumps_have_all_and_pages_nothing(planted, tmp_path):
+    """With a password, texts are only in the archives, and keys and hosts not even there."""
+    out = tmp_path / "site"
+    secret = "correct horse battery"
+    report = publish(planted, out, level=RedactionLevel.NONE, password=secret, runs=("1",))
+    for text in (PROMPT, ANSWER, QUESTION, "PLANTED-GOLD"):
+        files = _found_in(out, text, secret)
+        assert files
+        assert all(path.startswith("data/") for path in files), text
+    for text in SECRETS:
+        assert not _found_in(out, text, secret), text
+    assert not _found_in(out, secret, secret)
+    packed = {p: p.read_bytes() for p in (out / "data").iterdir()}
+    assert not [p for p, data in packed.items() if b"PLANTED" in data]
+    again = publish(planted, out, level=RedactionLevel.NONE, password=secret, runs=("1",))
+    assert (again.changed, again.version) == (0, report.version)
+    assert packed == {p: p.read_bytes() for p in (out / "data").iterdir()}
+
+
+def test_models_keep_apart_without_their_hosts(planted, tmp_path):
+    """A model named by its host gets another IRI everywhere, and the shapes still hold."""
+    out = tmp_path / "site"
+    publish(planted, out, runs=("1",))
+    found = dump(out, "all.nq")
+    kind = (None, ox.NamedNode(RDF.type), ox.NamedNode(KGB.Model))
+    models = {quad.subject.value for quad in found.quads_for_pattern(*kind)}
+    labels = {
+        q.object.value
+        for model in models
+        for q in found.quads_for_pattern(_node(model), _node(RDFS.label), None)
+    }
+    assert any(label.startswith("openai:big@[address] #") for label in labels)
+    used = found.quads_for_pattern(None, ox.NamedNode(KGB.model), None)
+    assert {quad.object.value for quad in used} <= models
+    assert not list(found.quads_for_pattern(None, ox.NamedNode(KGB.baseUrl), None))
+
+
+def test_declared_things_are_not_scrubbed(site, recorded):
+    """Declarations are published unchanged."""
+    found, unneeded = dump(site, "catalogue.nq"), left_out(recorded)
+    with open_reader(str(recorded)) as store:
+        rows = store.query(
+            f"SELECT ?s ?p ?o WHERE {{ GRAPH <{STORE}graph/catalogue> {{ ?s ?p ?o "
+            "FILTER (isLiteral(?o)) } }"
+        )
+        where = addresses(recorded)
+        stored = {
+            ox.Triple(ox.NamedNode(where.published(row[0].value)), row[1], row[2])
+            for row in rows
+            if "/graph/" not in row[0].value and row[0].value not in unneeded
+        }
+    kept = {quad.triple for quad in found}
+    gone = {t for t in stored - kept if "/software/" not in t.subject.value}
+    assert {t.predicate.value for t in gone} == {KGB.caseData, KGB.digest}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Bearer abcdef123456", "Bearer [key]"),
+        ("?api_key=verysecret&x=1", "?api_key=[key]&x=1"),
+        (r"C:\Users\ann\run.txt is missing", "[path] is missing"),
+        ("File '/usr/lib/python3/x.py', line 3", "File '[path]', line 3"),
+        ("~/models/llama and ../data/x/y", "[path] and [path]"),
+        ("connect to [fe80::1]:80 or 192.168.0.1:8000", "connect to [address] or [address]"),
+        ("at db.internal:5432 on localhost", "at [host] on [host]"),
+        ("mail ann@example.net", "mail [address]"),
+        ("file:///srv/x and postgres://u:p@h/db", "[address] and [address]"),
+        ("https://api.openai.com/v1/chat said 429", "https://api.openai.com/v1/chat said 429"),
+        ("https://u:p@api.openai.com/", "[address]"),
+        ("5/7 of TCP/IP, and/or 3:45:10, 1.2.3", "5/7 of TCP/IP, and/or 3:45:10, 1.2.3"),
+        ("gpt-4o-mini-2024-07-18", "gpt-4o-mini-2024-07-18"),
+    ],
+)
+def test_scrubbing(text, expected):
+    """Keys, hosts, paths and names are removed, and similar texts stay."""
+    assert scrubbing.Scrubber().text(text) == expected
+
+
+def test_own_names_and_secrets_go(monkeypatch):
+    """Names of the machine and its user, and keys in the environment, are removed."""
+    monkeypatch.setattr(socket, "gethostname", lambda: "planted-host.example")
+    monkeypatch.setattr(getpass, "getuser", lambda: "plantedlogin")
+    monkeypatch.setenv("PLANTED_API_KEY", "a value like no other")
+    found = scrubbing.Scrubber(
+        scrubbing.local_names(), SecretDetector(secret_names.secrets_in_environment())
+    )
+    said = found.text("plantedlogin on planted-host: a value like no other")
+    assert said == "[name] on [name]: [key]"
+    assert found.tells("so: a value like no other.")
+
+
+def test_words_are_not_taken_for_machines():
+    """The host ``llama.corp`` does not remove the name of models called llama."""
+    secret_names = scrubbing.hosts_and_people(["http://llama.corp/v1", "http://gpu-7.corp/v1"])
+    found = scrubbing.Scrubber(secret_names)
+    assert found.text("llama-3 at llama.corp, gpu-7") == "llama-3 at [host], [name]"
+    assert scrubbing.Scrubber().text("cannot reach db.internal") == "cannot reach [host]"
+    assert scrubbing.Scrubber().text("nothing on localhost") == "nothing on [host]"
+
+
+def test_cases_of_unknown_classes_are_withheld_whole():
+    """Data of unknown task classes may be reference answers, so they are withheld."""
+    data = {"question": "what?", "mySolution": "this", "steps": [1, 2], "uid": "u"}
+    seal = redaction.Placeholders(Commitments(bytes(32)), "case")
+    kept = redaction.redacted_case_data(data, RedactionLevel.GOLD, seal)
+    assert kept == {
+        "question": "what?",
+        "uid": "u",
+        "mySolution": {"commitment": seal.commitments.commit("case mySolution", "this")},
+        "steps": {"commitment": seal.commitments.commit("case steps", "[1,2]")},
+    }
+    prompts = redaction.redacted_case_data(data, RedactionLevel.PROMPTS, seal)
+    assert set(prompts["question"]) == {"commitment"}
+
+
+def test_error_messages_are_not_repeated_with_prompts(planted, tmp_path):
+    """With prompts left out, error messages and rationales are left out, as they may quote them."""
+    out = tmp_path / "site"
+    publish(planted, out, level=RedactionLevel.PROMPTS, runs=("1",))
+    for of in (SCHEMA.error, KGB.rationale):
+        found = [*dump(out, "all.nq").quads_for_pattern(None, ox.NamedNode(of), None)]
+        assert found
+        assert all(quad.object.value.startswith("[commitment:") for quad in found)

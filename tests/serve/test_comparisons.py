@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Comparisons of models: first the cases with the largest differences, then means by task."""
+
+from __future__ import annotations
+
+import pytest
+
+from kgbench.analysis import scores as fetch
+from kgbench.analysis.selection import select
+from kgbench.analysis.task_scores import task_scores
+from kgbench.errors import QueryError
+from kgbench.pages.snapshot import MemoryView
+from kgbench.serve import comparisons
+from kgbench.serve.comparisons import side_by_side
+from kgbench.vocab import BASE
+from tests.support.analysis_store import graph
+
+
+@pytest.fixture(scope="module")
+def view():
+    """Return the small store of scores as a view for pages."""
+    return MemoryView(graph("analysis_scores").database, BASE)
+
+
+@pytest.fixture(scope="module")
+def models(view):
+    """Return the names of the models in the store."""
+    return sorted(one.name for one in fetch.models(view).values())
+
+
+def test_cases_furthest_apart_come_first(view, models):
+    """Cases are ordered by the difference of their scores; equal ones are left out."""
+    found = side_by_side(view, None, models[:2])
+    spreads = [case["spread"] for case in found["cases"]]
+    assert spreads
+    assert spreads == sorted(spreads, reverse=True)
+    assert min(spreads) > 0
+    assert found["disagreeing"] <= found["compared"]
+    for case in found["cases"]:
+        values = [score.mean for _, score in case["scores"]]
+        assert max(values) - min(values) == case["spread"]
+        assert len(values) == 2
+
+
+def test_scores_lead_to_the_dialogues_they_come_from(view, models):
+    """Each score of a case is that of the linked dialogue."""
+    found = side_by_side(view, None, models[:2])
+    known = {
+        row.dialogue: row.value
+        for row in fetch.score_rows(view, select(view), fetch.metrics(view))
+        if row.metric in {task.main_metric for task in fetch.tasks(view).values()}
+    }
+    for case in found["cases"]:
+        for dialogue, score in case["scores"]:
+            assert known[dialogue] == score.mean
+
+
+def test_more_than_two_models_are_compared_on_what_all_have(view, models):
+    """With a third model, each case has three scores, and the first model is tested with each."""
+    found = side_by_side(view, None, [models[0], models[1], models[0]])
+    assert [name for _, name, _ in found["sides"]] == [models[0], models[1], models[0]]
+    assert all(len(case["scores"]) == 3 for case in found["cases"])
+    assert len(found["tests"]) == 2
+
+
+def test_means_are_those_of_the_pairs(view, models):
+    """If all dialogues are paired, a mean equals that in the table of scores by task."""
+    found = side_by_side(view, None, models[:2])
+    table = task_scores(view, select(view))
+    known = {(r["task"], r["model"]): (r["mean"], r["n"]) for r in table.records()}
+    seen = 0
+    for row in found["tasks"]:
+        for name, (mean, _) in zip(models[:2], row["means"], strict=True):
+            expected, n = known[row["task"], name]
+            if n == row["n"]:
+                assert mean == pytest.approx(expected)
+                seen += 1
+    assert seen
+
+
+def test_few_cases_are_shown_of_many(view, models, monkeypatch):
+    """The page states the number of differing cases and shows those with the largest difference."""
+    whole = side_by_side(view, None, models[:2])
+    monkeypatch.setattr(comparisons, "_MOST_CASES", 1)
+    short = side_by_side(view, None, models[:2])
+    assert short["cases"] == whole["cases"][:1]
+    assert short["disagreeing"] == whole["disagreeing"]
+
+
+def test_unknown_names_are_refused(view, models):
+    """An unknown name is refused with a message."""
+    with pytest.raises(QueryError, match="no model, run or pass"):
+        side_by_side(view, None, [models[0], "nobody"])
+
+
+def test_page_compares_what_its_address_names(client):
+    """The form has both sides selected, and the tests are below the cases."""
+    headers = {"Accept": "text/html"}
+    text = client.get("/compare?suite=kgbench-1&a=Oracle&b=Oracle", headers=headers).text
+    assert "Cases with different scores" in text
+    assert "0 of 1 shared cases" in text
+    assert text.count('<option value="Oracle" selected>') == 2
+    first, then, last = "Cases with different scores", "Task by task", "Tests"
+    assert text.index(first) < text.index(then) < text.index(last)

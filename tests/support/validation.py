@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Validation of all named graphs of a store that a test has written.
+
+Nodes that equal the declared files are not validated again: this is done by
+``test_declared_catalogue_conforms``. All others are, by every shape that targets them, with the
+engine of :mod:`kgbench.validation`; other tests hold it to the findings of pySHACL.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import pyoxigraph as ox
+
+from kgbench.rdf.quads import IndexedQuads
+from kgbench.store.embedded import EmbeddedStore
+from kgbench.validation import Data, result_shapes
+from kgbench.validation.checking import validate_node
+
+_SHOWN = 20
+_ALL = "CONSTRUCT { ?s ?p ?o } WHERE { GRAPH ?g { ?s ?p ?o } }"
+
+
+def assert_conforms(store: Any) -> None:
+    """Fail with the violations unless the named graphs of ``store`` conform to the shapes.
+
+    ``store`` is a kgbench store (whose catalogue has all declarations) or a plain
+    ``pyoxigraph.Store`` with the same graphs.
+    """
+    wrong = violations(store)
+    more = "" if len(wrong) <= _SHOWN else f"\n... and {len(wrong) - _SHOWN} more"
+    assert not wrong, "\n".join(wrong[:_SHOWN]) + more
+
+
+def violations(store: Any) -> list[str]:
+    """Return the violations of the result shapes by nodes of ``store`` that are not declared."""
+    declared, subjects, indexed = _declarations()
+    found = frozenset(store.query(_ALL))
+    own, missing = found - declared, declared - found
+    data = Data(IndexedQuads(found) if missing else IndexedQuads(own, indexed))
+    changed = {triple.subject for triple in own | missing}
+    wrong = set()
+    for shape in result_shapes(data):
+        nodes = {node for target in shape.targets for node in target(data)}
+        for node in nodes:
+            if node in changed or node not in subjects:
+                wrong.update(map(str, validate_node(data, shape, node)))
+    return sorted(wrong)
+
+
+@cache
+def _declarations() -> tuple[frozenset[ox.Triple], frozenset[Any], IndexedQuads]:
+    """Return the content of a new catalogue: as a set, its subjects, and indexed."""
+    with EmbeddedStore(None) as store:
+        declared = frozenset(store.query(_ALL))
+    return declared, frozenset(triple.subject for triple in declared), IndexedQuads(declared)

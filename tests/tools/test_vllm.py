@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Dialogues with tools and vLLM: native calls with a server, text calls in process."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from kgbench.errors import ModelSpecError
+from kgbench.store import open_store
+from tests.connectors.vllm_signatures import stand_in
+from tests.support.servers.openai_server import OpenAISpeech
+from tests.support.tool_runs import (
+    NATIVE,
+    OUTCOMES,
+    TEXT,
+    held,
+    loopbacks,
+    plan_of,
+    run,
+    scores,
+    scripted,
+)
+from tests.support.validation import assert_conforms
+
+pytest.importorskip("openai", reason="the extra kgbench[openai] is not installed")
+
+THOUGHT = "They ask about Anne."
+
+
+@pytest.fixture
+def engine(monkeypatch):
+    """Install a module ``vllm`` whose model calls tools as scripted."""
+
+    def answer(conversation):
+        prompt = "\n".join(message["content"] for message in conversation)
+        return scripted(TEXT, prompt)
+
+    module = stand_in(answer)
+    monkeypatch.setitem(sys.modules, "vllm", module)
+    return module
+
+
+@pytest.mark.parametrize("field", ["reasoning", "reasoning_content"])
+def test_a_server_calls_tools_natively(field):
+    """Parallel calls of a vLLM server are executed; its reasoning is sent back unchanged."""
+    with loopbacks() as start, open_store("memory:") as store:
+        server = start(NATIVE, OpenAISpeech, reasoning=THOUGHT, field=field)
+        done = run(store, plan_of(f"vllm:org/model@{server.url}"))
+        (dialogue,) = held(store)
+        assert_conforms(store)
+        last = server.ledger[-1].body
+
+    assert done.finished
+    assert dialogue.tool_protocol == "native"
+    assert [u.result.outcome for t in dialogue.turns for u in t.uses] == OUTCOMES
+    answered = [m for m in last["messages"] if m["role"] == "assistant"]
+    assert [message[field] for message in answered] == [THOUGHT, THOUGHT]
+    assert [call["id"] for call in answered[0]["tool_calls"]] == ["a", "b"]
+
+
+def test_the_engine_in_process_is_told_in_the_prompt(engine):
+    """Without a server the calls are text; dialogues that wait together form one batch a turn."""
+    with open_store("memory:") as store:
+        done = run(store, plan_of("vllm:org/model", iterations=2))
+        found = held(store)
+        judged = scores(store)
+        assert_conforms(store)
+
+    (loaded,) = engine.engines
+    assert done.finished
+    assert [dialogue.tool_protocol for dialogue in found] == ["text", "text"]
+    assert [len(dialogue.turns) for dialogue in found] == [4, 4]
+    assert judged["toolErrors"] == [2.0, 2.0]
+    assert sum(len(batch) for batch in loaded.batches) == 8
+    assert "tools" not in loaded.chat_options
+
+
+def test_the_engine_in_process_refuses_native_calls(engine):
+    """Native tool calling without a server is refused before a model is loaded."""
+    plan = plan_of("vllm:org/model?toolProtocol=native")
+    with open_store("memory:") as store, pytest.raises(ModelSpecError, match="no tool calling"):
+        run(store, plan)
+    assert engine.engines == []

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Axioms in answers: judged by their entailments, compared up to blank nodes."""
+
+from __future__ import annotations
+
+import pytest
+
+from kgbench.tasks import ontology_answers
+from kgbench.worlds import owl_cases, owl_probes
+from tests.worlds.test_owl import LEVELS, WRITING, cases, judged, scores
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("level", LEVELS)
+def test_each_axiom_that_is_missing_or_turned_round_is_noticed(level):
+    """Without any of its axioms, a reference entails less."""
+    for case in cases(WRITING, level, 2, "opaque"):
+        stated = case.data["axioms"]
+        for one in stated:
+            less = scores(case, [other for other in stated if other != one])
+            assert less["entailed"] < 1
+            assert less["informedness"] < 1
+        assert case.data["probes"]
+
+
+def test_what_entails_everything_is_worth_nothing():
+    """An inconsistent ontology entails all probes, and so has no informedness."""
+    case = cases(WRITING, 2, 1)[0]
+    name = case.data["declarations"][0].split()[0]
+    wrong = [*case.data["axioms"], f"{name} owl:differentFrom {name} ."]
+    verdict = judged(case, ontology_answers.fenced(wrong))[1]
+    found = verdict.scores
+
+    assert (found["consistent"], found["entailed"], found["refrained"]) == (0.0, 1.0, 0.0)
+    assert (found["balancedAccuracy"], found["informedness"]) == (0.5, 0.0)
+    assert verdict.feedback == "content"
+    nothing = scores(case, [f"{name} a owl:Class .", "o:a rdfs:subClassOf o:b ."])
+    assert (nothing["entailed"], nothing["refrained"], nothing["informedness"]) == (0.0, 1.0, 0.0)
+
+
+SAID_OTHERWISE = {
+    "subclass": "{0} rdfs:subClassOf [ owl:intersectionOf ( {1} {1} ) ] .",
+    "equivalent": "{0} rdfs:subClassOf {1} . {1} rdfs:subClassOf {0} .",
+    "disjoint": "[] a owl:AllDisjointClasses ; owl:members ( {0} {1} ) .",
+    "complement": "[ owl:intersectionOf ( {0} {1} ) ] rdfs:subClassOf owl:Nothing .",
+    "domain": "[ owl:onProperty {0} ; owl:someValuesFrom owl:Thing ] rdfs:subClassOf {1} .",
+    "range": "[ owl:inverseOf {0} ] rdfs:domain {1} .",
+    "union": "{0} rdfs:subClassOf {2} . {1} rdfs:subClassOf {2} .",
+    "symmetric": "{0} owl:inverseOf {0} .",
+    "transitive": "{0} owl:propertyChainAxiom ( {0} {0} ) .",
+    "functional": "[ owl:inverseOf {0} ] a owl:InverseFunctionalProperty .",
+    "most": (
+        "{0} rdfs:subClassOf [ owl:onProperty {1} ; owl:maxQualifiedCardinality 1 ; "
+        "owl:onClass owl:Thing ] ."
+    ),
+    "asymmetric": "{0} owl:propertyDisjointWith [ owl:inverseOf {0} ] .",
+    "inverse": "{1} owl:inverseOf {0} .",
+}
+
+
+@pytest.mark.slow
+def test_what_says_the_same_in_other_words_is_right():
+    """Axioms count by what they entail, not by how they are written."""
+    tried = set()
+    for level in LEVELS:
+        for number, case in enumerate(cases(WRITING, level, 6)):
+            source = owl_cases.seed_of(7)
+            drawn = owl_probes.sentences(source, "natural", level, number)
+            kinds = {one.kind for one in drawn.axioms} & SAID_OTHERWISE.keys()
+            tried |= kinds
+            lines = [
+                SAID_OTHERWISE.get(one.kind, "").format(*(f"o:{term}" for term in one.terms))
+                or one.turtle
+                for one in drawn.axioms
+            ]
+            assert scores(case, lines)["exact"] == 1.0, lines
+
+    assert tried == SAID_OTHERWISE.keys()
+
+
+@pytest.mark.parametrize(
+    ("first", "other", "same"),
+    [
+        (
+            "o:A rdfs:subClassOf o:B , o:C .",
+            "o:A rdfs:subClassOf o:C . o:A rdfs:subClassOf o:B .",
+            True,
+        ),
+        (
+            "[ owl:onProperty o:p ; owl:hasValue o:i ] rdfs:subClassOf o:C .",
+            "_:x rdfs:subClassOf o:C ; a owl:Restriction ; owl:hasValue o:i ; owl:onProperty o:p .",
+            True,
+        ),
+        (
+            "o:r owl:propertyChainAxiom ( o:p o:q ) .",
+            "o:r owl:propertyChainAxiom ( o:q o:p ) .",
+            False,
+        ),
+        ("o:A rdfs:subClassOf [ owl:complementOf o:B ] .", "o:A rdfs:subClassOf [] .", False),
+        (
+            "[] a owl:AllDifferent ; owl:members ( o:i o:j ) .",
+            "[] a owl:AllDifferent ; owl:members ( o:i o:k ) .",
+            False,
+        ),
+    ],
+)
+def test_axioms_are_compared_up_to_blank_nodes(first, other, same):
+    """Order of axioms and names of blank nodes do not matter; order in lists does."""
+    found = [
+        ontology_answers.axiom_labels(ontology_answers.parse_lines([one])) for one in (first, other)
+    ]
+
+    assert (found[0] == found[1]) is same
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "_:a owl:complementOf _:b . _:b owl:complementOf _:a . o:C rdfs:subClassOf _:a .",
+        " ".join(f"_:n{k} owl:complementOf _:n{k + 1} ." for k in range(500)),
+        " ".join(f"_:n{k} owl:members _:n{k + 1} ; owl:unionOf _:n{k + 1} ." for k in range(60)),
+    ],
+)
+def test_circles_and_depth_end(text):
+    """Circular, deep and exponentially nested blank nodes are handled."""
+    assert len(ontology_answers.axiom_labels(ontology_answers.parse_lines([text]))) <= 1

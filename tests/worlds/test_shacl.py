@@ -1,0 +1,364 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Cases about SHACL over generated worlds: sound, reproducible, judged by validation."""
+
+from __future__ import annotations
+
+import re
+from itertools import combinations
+
+import pyoxigraph as ox
+import pytest
+
+from kgbench.errors import TaskError
+from kgbench.model import Outcome
+from kgbench.tasks import catalogue
+from kgbench.testing.executor import PlainExecutor
+from kgbench.vocab import OWL, RDFS
+from kgbench.worlds import shape_cases, structural_rules, value_rules
+from kgbench.worlds.generator import World
+from kgbench.worlds.scenes import violation_pairs
+from tests.support import families
+from tests.support.families import printed
+
+VERDICT, REPAIR, WRITING = NAMES = ("ShaclVerdictWorld", "ShaclRepairWorld", "Text2ShaclWorld")
+LEVELS = range(1, shape_cases.LEVELS + 1)
+WORLD = World("0123456789abcdef", 400)
+MAIN = {VERDICT: "f1", REPAIR: "repair", WRITING: "informedness"}
+TELL = """
+import hashlib, sys
+from kgbench.tasks import catalogue
+from kgbench.testing.executor import PlainExecutor
+told = hashlib.sha256()
+for name in ("ShaclVerdictWorld", "ShaclRepairWorld", "Text2ShaclWorld"):
+    for kind in ("natural-2", "opaque-4"):
+        task = catalogue.labelled_tasks()[f"{name}-{kind}"]
+        module = catalogue.module(name)
+        for case in module.cases(task, "own", 7, 2):
+            answer = module.reference(case)
+            for said in (answer, answer.replace("sh:minCount 1", "sh:minCount 2"), answer[:-200]):
+                told.update(repr((case, module.judge(case, [said], PlainExecutor()))).encode())
+print(told.hexdigest())
+"""
+
+
+def cases(name, level, count, names="natural", seed=7):
+    """Return the first cases of a labelled task."""
+    return families.cases(f"{name}-{names}-{level}", count, seed)
+
+
+def judged(case, answer, executor=None):
+    """Return the verdict on one answer."""
+    module = catalogue.module(case.task_class)
+    return module.judge(case, [answer], executor or PlainExecutor())
+
+
+def check(name, level, names, count):
+    """Assert that the oracle has 1.0, silence 0, prompts hold no answer, and no case repeats."""
+    module, executor = catalogue.module(name), PlainExecutor()
+    met = set()
+    for case in cases(name, level, count, names):
+        met.add(case.iri)
+        right = module.reference(case)
+        verdict = judged(case, right, executor)
+        assert verdict.scores[MAIN[name]] == 1.0, case.data
+        assert (verdict.outcome, verdict.next_prompt) == (Outcome.SCORED, None)
+        silent = judged(case, "", executor)
+        assert (silent.scores[MAIN[name]], silent.outcome) == (0.0, Outcome.EMPTY)
+        prompt = module.prompt(case)
+        body = [line for line in right.split("\n") if line and not line.startswith(("```", "@"))]
+        assert "\n".join(body) not in prompt
+        if name == VERDICT:
+            assert "focusNode <" not in prompt
+    assert len(met) == count
+
+
+@pytest.mark.parametrize("names", ["natural", "opaque"])
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("name", NAMES)
+def test_references_are_right_and_silence_is_not(name, level, names):
+    """The reference reaches the best score on every case, an empty answer the lowest."""
+    check(name, level, names, 3)
+
+
+@pytest.mark.slow
+@pytest.mark.long
+@pytest.mark.parametrize("names", ["natural", "opaque"])
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("name", NAMES)
+def test_thousand_cases_of_each_level(name, level, names):
+    """A thousand cases differ, are answered by their references, and do not reveal answers."""
+    check(name, level, names, 1_000)
+
+
+def test_judging_is_the_same_in_every_process():
+    """Cases and verdicts do not depend on the order of hashes."""
+    told = printed(TELL)
+
+    assert told[0] == told[1] != ""
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_faults_are_what_both_engines_find(level):
+    """Both kgbench and pySHACL find the same violations with faults, and none without."""
+    for number in range(6):
+        faulty = shape_cases.draw_faulty_graph(WORLD, level, number)
+        shapes = faulty.rules.shapes
+        assert shapes.engine == "kgbench"
+        for scene, expected in ((faulty.scene, set(faulty.violations)), (faulty.repaired, set())):
+            assert violation_pairs(shapes.findings(scene.triples)) == expected
+            assert violation_pairs(shapes.by_pyshacl(scene.triples)) == expected
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_mutants_break_one_constraint_each(level):
+    """Each mutant breaks one component in both engines, and every rule is broken by some graph."""
+    draw = shape_cases.assignments(WORLD, level).draw(0)
+    rules = shape_cases.rule_set_of_draw(WORLD, level, draw)
+    graphs = shape_cases.trial_graphs(WORLD, level, draw)
+    found = [{one.component for one in rules.shapes.findings(graph.triples)} for graph in graphs]
+
+    assert found == [{graph.broken} if graph.broken else set() for graph in graphs]
+    assert [graph.broken is None for graph in graphs].count(True) == shape_cases.TRIALS
+    assert {graph.broken for graph in graphs} == {None, *(rule.component for rule in rules.rules)}
+    for graph, components in zip(graphs, found, strict=True):
+        assert {one.component for one in rules.shapes.by_pyshacl(graph.triples)} == components
+
+
+@pytest.mark.slow
+def test_all_kinds_of_rules_occur():
+    """Every kind of rule of the generator occurs at some level."""
+    met = set()
+    for level in LEVELS:
+        for number in range(60):
+            rules = shape_cases.draw_faulty_graph(WORLD, level, number).rules.rules
+            met |= {rule.words for rule in rules}
+    text = "\n".join(met)
+    components = {
+        rule.component
+        for level in LEVELS
+        for number in range(60)
+        for rule in shape_cases.draw_faulty_graph(WORLD, level, number).rules.rules
+    }
+
+    assert components >= {*value_rules.KINDS, "Closed", "Or", "Xone", "Not", "Node"}
+    assert components >= {"QualifiedMinCount", "QualifiedMaxCount"}
+    assert {"subjects", "objects", "inverse", "sequence"} < set(structural_rules.KINDS)
+    for words in ("Everything that has", "Everything that is", "of more than", 'of a "'):
+        assert words in text
+    assert not re.search(r'\ba "?[aeio]', text)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_no_smaller_change_repairs_a_fault(level):
+    """Fewer changes than the stated minimum, at the places of a fault, leave a violation."""
+    for number in range(4):
+        faulty = shape_cases.draw_faulty_graph(WORLD, level, number)
+        for fault in faulty.faults:
+            gone = [
+                one
+                for one in faulty.scene.triples
+                if (str(one.subject), one.predicate.value) in fault.sites
+            ]
+            for size in range(1, fault.least):
+                for chosen in combinations(gone, size):
+                    left = [one for one in faulty.scene.triples if one not in chosen]
+                    found = violation_pairs(faulty.rules.shapes.findings(left))
+                    assert fault.violations & found
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_shapes_without_a_rule_let_its_mutants_through(level):
+    """A missing rule lowers the score, and that of its component."""
+    case = cases(WRITING, level, 1)[0]
+    world = World(case.data["graphName"].split("-")[-1], 400)
+    rules = shape_cases.rule_set_of_draw(world, level, case.data["draw"]).rules
+    for left_out in rules:
+        kept = [rule for rule in rules if rule is not left_out]
+        head = case.data["refShapes"].partition("\n\n")[0]
+        text = f"{head}\n{shape_cases.turtle(kept)}"
+        verdict = judged(case, f"```turtle\n{text}\n```")
+        accuracy = verdict.infos["balancedAccuracyByComponent"]
+        assert verdict.scores["accepted"] == 1.0
+        assert verdict.scores["informedness"] < 1.0, left_out.words
+        assert accuracy[left_out.component] == min(accuracy.values()) < 1.0
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_demands_of_the_schema_alone_are_too_much(level):
+    """Shapes that also demand what only the schema says refuse graphs that keep to the rules."""
+    for case in cases(WRITING, level, 3):
+        schema = catalogue.module(WRITING).prompt(case).split("```turtle\n")[1].split("```")[0]
+        triples = [quad.triple for quad in ox.parse(schema, ox.RdfFormat.TURTLE)]
+        links = {one.subject for one in triples if one.object == ox.NamedNode(OWL.ObjectProperty)}
+        demands = []
+        for prop, predicate, value in triples:
+            target = f"[] a sh:NodeShape ; sh:target{{}}Of {prop} ;"
+            if value == ox.NamedNode(OWL.FunctionalProperty):
+                once = f"sh:property [ sh:path {prop} ; sh:maxCount 1 ] ."
+                demands.append(f"{target.format('Subjects')} {once}")
+            elif predicate.value == RDFS.domain:
+                demands.append(f"{target.format('Subjects')} sh:class {value} .")
+            elif predicate.value == RDFS.range:
+                kind = "class" if prop in links else "datatype"
+                demands.append(f"{target.format('Objects')} sh:{kind} {value} .")
+        shapes = "\n".join([case.data["refShapes"], *demands])
+        scores = judged(case, f"```turtle\n{shapes}\n```").scores
+
+        assert (scores["refused"], scores["accepted"] < 0.95) == (1.0, True)
+
+
+SHAPES = (
+    "@prefix sh: <http://www.w3.org/ns/shacl#> . @prefix w: <https://w3id.org/kgbench/world/> . "
+    "@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> . "
+)
+
+
+@pytest.mark.parametrize(
+    ("shapes", "outcome", "named", "feedback"),
+    [
+        (
+            "[] a sh:NodeShape ; sh:targetSubjectsOf rdfs:label ; sh:maxLength 0 .",
+            1,
+            "everything",
+            0,
+        ),
+        (
+            "[] a sh:NodeShape ; sh:targetSubjectsOf rdfs:label ; sh:nodeKind sh:IRI .",
+            1,
+            "nothing",
+            0,
+        ),
+        ("[] a sh:NodeShape ; sh:nodeKind sh:IRI .", 1, "nothing", "content"),
+        ("", 1, "nothing", "content"),
+        ("[] a sh:NodeShape ; sh:targetClass w:Person ; sh:minCount 1 .", 0, None, "content"),
+        ("w:s a sh:NodeShape ; sh:targetClass w:Person ; sh:not w:s .", 0, None, "content"),
+        ("[] a sh:NodeShape ; sh:targetClass w:Person ; sh:pattern '(' .", 0, None, "content"),
+        ("[] a sh:NodeShape", 0, None, "syntax"),
+    ],
+)
+def test_shapes_of_no_use_are_named(shapes, outcome, named, feedback):
+    """Shapes that refuse everything or nothing are named; unusable shapes have a reason."""
+    (case,) = cases(WRITING, 1, 1)
+    verdict = judged(case, f"```turtle\n{SHAPES}{shapes}\n```")
+
+    assert verdict.outcome == (Outcome.SCORED if outcome else Outcome.UNPARSABLE)
+    assert verdict.scores["informedness"] == 0
+    assert verdict.scores["balancedAccuracy"] == (0.5 if outcome else 0)
+    assert verdict.infos.get("shapesOutcome") == (named and f"refuses-{named}")
+    assert (verdict.feedback or 0) == feedback
+    if feedback == "content" and not outcome:
+        assert verdict.infos["shapesError"] in verdict.next_prompt
+
+
+def test_shapes_with_queries_are_judged_by_pyshacl():
+    """A rule in SPARQL, judged by pySHACL, is as good as one in SHACL core."""
+    task = catalogue.labelled_tasks()[f"{WRITING}-natural-1"]
+    module = catalogue.module(WRITING)
+    alone = re.compile(r"\[ sh:path (w:\w+) ; sh:minCount 1 \]")
+    case = next(
+        one for one in module.cases(task, "own", 7, 60) if alone.search(one.data["refShapes"])
+    )
+    path = alone.search(case.data["refShapes"])[1]
+    target = re.search(r"targetClass (w:\w+)", case.data["refShapes"])[1]
+    text = alone.sub("[ sh:path \\1 ]", case.data["refShapes"], count=1)
+    text += (
+        f"\ns:More a sh:NodeShape ; sh:targetClass {target} ; sh:sparql [ sh:select "
+        f'"""PREFIX w: <https://w3id.org/kgbench/world/> SELECT $this WHERE '
+        f'{{ FILTER NOT EXISTS {{ $this {path} ?v }} }}""" ] .'
+    )
+    verdict = judged(case, f"```turtle\n{text}\n```")
+
+    assert verdict.infos["engine"] == "pyshacl"
+    assert verdict.scores["informedness"] == 1.0
+
+
+def test_reports_are_compared_as_sets():
+    """A partial report has recall, invented results lower precision, invalid ones are ignored."""
+    case = cases(VERDICT, 5, 1)[0]
+    right = catalogue.module(VERDICT).reference(case)
+    results = right.split("\n")[2:-1]
+    head, tail = "```turtle\n@prefix sh: <http://www.w3.org/ns/shacl#> .", "```"
+    invented = "[] sh:focusNode <urn:x> ; sh:sourceConstraintComponent sh:OrConstraintComponent ."
+    double = "[] sh:focusNode <urn:x> , <urn:y> ; sh:sourceConstraintComponent <urn:c> ."
+
+    def scores(*lines):
+        return judged(case, "\n".join([head, *lines, tail])).scores
+
+    half = len(results) // 2
+    assert scores(*results[:half])["recall"] == half / len(results)
+    assert scores(*results[:half])["precision"] == 1.0
+    assert scores(*results, *results)["exact"] == 1.0
+    more = scores(*results, invented)
+    assert (more["recall"], more["exact"]) == (1.0, 0.0)
+    assert more["precision"] == len(results) / (len(results) + 1)
+    assert scores(*results, double)["exact"] == 1.0
+    nothing = judged(case, f"{head}\n{double}\n{tail}")
+    assert (nothing.outcome, nothing.feedback) == (Outcome.UNPARSABLE, "format")
+
+
+def repaired(case, change):
+    """Return the verdict on the reference repair with changed triples."""
+    lines = catalogue.module(REPAIR).reference(case).split("\n")[1:-1]
+    quads = ox.parse("\n".join(lines), ox.RdfFormat.TURTLE)
+    triples = change([quad.triple for quad in quads])
+    return judged(case, "```turtle\n" + "\n".join(f"{one} ." for one in triples) + "\n```")
+
+
+def test_needless_changes_are_counted():
+    """A repair with needless changes still conforms, but has a lower score."""
+    case = cases(REPAIR, 1, 1)[0]
+    least = sum(fault["least"] for fault in case.data["faults"])
+    axiom = "subClassOf"
+    strange = ox.Triple(ox.NamedNode("urn:s"), ox.NamedNode("urn:p"), ox.BlankNode("b"))
+
+    assert repaired(case, lambda found: found).scores["exact"] == 1.0
+    more = repaired(case, lambda found: [*found, strange])
+    assert (more.scores["conforms"], more.scores["needless"]) == (1.0, 1.0)
+    assert more.scores["repair"] == least / (least + 1)
+    # A node without a class is no target, so that it conforms; but everything else is lost.
+    gone = repaired(case, lambda found: [one for one in found if axiom in one.predicate.value])
+    assert gone.scores["conforms"] in {0.0, 1.0}
+    few = repaired(case, lambda _: [strange])
+    assert few.scores["conforms"] == 1.0
+    assert few.scores["repair"] < 0.05
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_classes_are_no_place_of_a_repair(level):
+    """A change of a class counts as needless, and the prompt says that classes are right."""
+    found = cases(REPAIR, level, 4)
+    sites = [site for case in found for fault in case.data["faults"] for site in fault["sites"]]
+    said = "add and remove no triple with rdf:type or rdfs:subClassOf"
+
+    assert not [site for site in sites if site[1].endswith(("#type", "#subClassOf"))]
+    assert all(said in catalogue.module(REPAIR).prompt(case) for case in found)
+
+
+def test_what_is_still_wrong_is_told():
+    """If the shown graph is returned, feedback names its violations, twice."""
+    module = catalogue.module(REPAIR)
+    case = cases(REPAIR, 3, 1)[0]
+    answer = f"```turtle\n{case.data['graph']}\n```"
+    verdicts = [module.judge(case, [answer] * n, PlainExecutor()) for n in (1, 2, 3)]
+
+    assert [verdict.feedback for verdict in verdicts] == ["content", "content", None]
+    for focus, component in case.data["violations"]:
+        assert focus in verdicts[0].next_prompt
+        assert f"sh:{component}ConstraintComponent" in verdicts[0].next_prompt
+    scores = verdicts[0].scores
+    assert (scores["conforms"], scores["mended"], scores["repair"]) == (0.0, 0.0, 0.0)
+    empty = judged(case, "```turtle\n```")
+    assert (empty.outcome, empty.feedback) == (Outcome.UNPARSABLE, "format")
+
+
+def test_what_a_world_has_not_is_refused(monkeypatch):
+    """A world that is too small to give a case is refused."""
+    with pytest.raises(TaskError, match="too small"):
+        shape_cases.draw_faulty_graph(World("a", 20), 1, 0)
+    monkeypatch.setattr(shape_cases, "_draw_rules", lambda *_: None)
+    shape_cases.rule_set_of_draw.cache_clear()
+    with pytest.raises(TaskError, match="gives no more rules of level 5: ask for fewer cases"):
+        shape_cases.draw_faulty_graph(World("b", 400), 5, 0)
+    with pytest.raises(TaskError, match="gives no more rules of level 5: ask for fewer cases"):
+        shape_cases.Assignments(World("b", 400), 5).draw(0)
+    shape_cases.rule_set_of_draw.cache_clear()

@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Updates and CONSTRUCT queries over generated worlds: cases with one right result."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter
+
+import pytest
+
+from kgbench.execution.engines import engine
+from kgbench.model import Outcome
+from kgbench.tasks import catalogue, graphs
+from kgbench.testing.executor import PlainExecutor
+from kgbench.testing.hostile import answers as hostile_answers
+from kgbench.worlds import constructs, generator, updates
+from kgbench.worlds.clauses import KINDS
+from kgbench.worlds.generator import RESOURCE
+from kgbench.worlds.writing import PREFIXES
+from tests.support.families import cases, digests, printed
+
+SHEETS = {"Text2UpdateWorld": updates, "Text2ConstructWorld": constructs}
+LEVELS = range(1, updates.LEVELS + 1)
+LABELS = [
+    f"{name}-{n}-{level}" for name in SHEETS for n in ("natural", "opaque") for level in LEVELS
+]
+# Digests of version 3 of the classes for a seed; any other result requires a new version.
+MADE = {
+    "Text2UpdateWorld": "42ee79dbff16bde883f776c2216c4112ee314643d31d7e895b16aa7b611502fe",
+    "Text2ConstructWorld": "ae1564c40a2ae39fba5a832746736de954d5ab64435da32fc9309c8483789fd5",
+}
+JUDGE = """
+import sys
+from tests.worlds.test_writing import verdicts
+print(verdicts(sys.argv[1]))
+"""
+
+
+def verdicts(name):
+    """Return a digest of the verdicts on mutated references."""
+    module, executor, found = catalogue.module(name), PlainExecutor(), hashlib.sha256()
+    for level in LEVELS:
+        (case,) = cases(f"{name}-natural-{level}", 1)
+        for _, answer in hostile_answers([module.reference(case)], 60, seed=level):
+            if "?g ?h ?i" in answer or len(answer) > 5_000:
+                continue  # it would never end, or take long
+            verdict = module.judge(case, [answer], executor)
+            found.update(repr((dict(verdict.scores), verdict.outcome, verdict.infos)).encode())
+    return found.hexdigest()
+
+
+@pytest.mark.parametrize("name", SHEETS)
+def test_a_seed_gives_the_same_everywhere(name):
+    """Exercises depend on the generator's version only, not on the order of hashes."""
+    assert digests([label for label in LABELS if label.startswith(name)], 8) == [MADE[name]] * 2
+
+
+@pytest.mark.parametrize("name", SHEETS)
+def test_verdicts_are_the_same_in_every_process(name):
+    """Two processes with other hashes and blank node labels give the same verdicts."""
+    first, second = printed(JUDGE, name)
+
+    assert first == second
+
+
+@pytest.mark.parametrize("label", LABELS)
+def test_references_are_right_and_silence_is_not(label):
+    """The reference reaches the best scores on every case, an empty answer the lowest."""
+    _judged(label, 12)
+
+
+@pytest.mark.slow
+@pytest.mark.long
+@pytest.mark.parametrize("label", LABELS)
+def test_thousand_cases_of_each_level(label):
+    """A thousand cases differ, are solved by their references, and do not reveal the choice.
+
+    A world of this size has fewer graphs to build of level 5.
+    """
+    _judged(label, 300 if re.fullmatch("Text2Construct.*5", label) else 1_000)
+
+
+def _judged(label, count):
+    found = cases(label, count)
+    module, executor = catalogue.module(found[0].task_class), PlainExecutor()
+    assert len({case.iri for case in found}) == len({c.data["question"] for c in found}) == count
+    labels = _labels(found[0])
+    for case in found:
+        right = module.judge(case, [module.reference(case)], executor)
+        assert (right.scores["f1"], right.scores["exact"]) == (1.0, 1.0), case.data
+        assert right.scores.get("lost", 0) == right.scores.get("added", 0) == 0
+        assert right.next_prompt is None
+        silent = module.judge(case, [""], executor)
+        assert (silent.scores["f1"], silent.outcome) == (0.0, Outcome.EMPTY)
+        assert silent.next_prompt
+        said = module.prompt(case)
+        assert not [label for label in _chosen(case, labels, executor) if label in said]
+
+
+def _labels(case):
+    """Return the names of the things of a world by their terms."""
+    world = generator.build_graph(generator.world_of_name(case.data["graphName"]))
+    return {f"<{one.iri}>": one.label for each in world.instances.values() for one in each}
+
+
+def _chosen(case, labels, executor):
+    """Return the names of the things that a case is about: the values of ?x."""
+    where = case.data["refSparql"].partition("WHERE")[2]
+    query = f"SELECT DISTINCT ?x WHERE {where}"
+    rows = executor.results(query, graphs.text(case.data["graphName"]), PREFIXES).rows
+    assert rows
+    return [labels[term] for (term,) in rows]
+
+
+@pytest.mark.parametrize("name", SHEETS)
+@pytest.mark.parametrize("level", LEVELS)
+def test_a_text_that_leaves_out_a_condition_is_wrong(name, level):
+    """Each condition matters: the reference without one of them is wrong."""
+    module, executor, tried = catalogue.module(name), PlainExecutor(), 0
+    for case in cases(f"{name}-natural-{level}", 12):
+        lines = case.data["refSparql"].splitlines()
+        for number, line in enumerate(lines):
+            is_condition = '/rdfs:label "' in line or "FILTER" in line or "HAVING" in line
+            if not is_condition or line.count("{") != line.count("}"):
+                continue
+            if "?y" in case.data["refSparql"]:
+                continue  # all conditions occur twice
+            left = "\n".join(one for k, one in enumerate(lines) if k != number)
+            verdict = module.judge(case, [f"```sparql\n{left}\n```"], executor)
+            assert verdict.scores["exact"] < 1, (case.data["question"], left)
+            assert verdict.outcome == Outcome.SCORED
+            tried += 1
+
+    assert tried
+
+
+@pytest.mark.parametrize("name", SHEETS)
+def test_all_features_occur(name):
+    """Every clause and form of the generator occurs at some level."""
+    found = Counter(
+        feature
+        for level in LEVELS
+        for case in cases(f"{name}-natural-{level}", 100)
+        for feature in case.data["features"]
+    )
+    of_class = updates.Updates if name == "Text2UpdateWorld" else constructs.Constructs
+    forms = {form for forms in of_class.FORMS.values() for form in forms}
+
+    assert found.keys() >= {*KINDS, *forms, "hierarchy"}
+
+
+@pytest.mark.parametrize("label", LABELS)
+def test_engines_agree(label):
+    """Oxigraph and rdflib write the same triples: references are exact with both."""
+    for case in cases(label, 2):
+        module = catalogue.module(case.task_class)
+        for name in ("oxigraph", "rdflib"):
+            verdict = module.judge(case, [module.reference(case)], engine(name))
+            assert verdict.scores["exact"] == 1, (name, verdict.infos)
+
+
+def fenced(text):
+    """Return a text as an answer."""
+    return f"```sparql\n{text}\n```"
+
+
+def test_triples_lost_and_added_are_told_apart():
+    """Additional changes by an update are counted, and feedback does not reveal them."""
+    module, executor = catalogue.module("Text2UpdateWorld"), PlainExecutor()
+    (case,) = cases("Text2UpdateWorld-natural-1", 1)
+    gold = case.data["refSparql"]
+    wanted = len(executor.changes(gold, graphs.text(case.data["graphName"]), PREFIXES).rows)
+    lost = "DELETE { ?s w:bornIn ?o } WHERE { ?s w:bornIn ?o }"
+    added = "INSERT DATA { t:a t:b t:c , _:d . GRAPH t:g { t:a t:b t:c } }"
+    places = len(executor.changes(lost, graphs.text(case.data["graphName"]), PREFIXES).rows)
+    more = module.judge(case, [fenced(f"{gold} ;\n{lost} ;\n{added}")], executor)
+
+    assert (more.scores["lost"], more.scores["added"]) == (places, 3)
+    assert more.scores["recall"] == 1
+    assert more.scores["precision"] == pytest.approx(wanted / (wanted + places + 3))
+    assert (more.scores["exact"], more.feedback) == (0, "content")
+    assert f"should keep: {places};" in more.next_prompt
+    assert RESOURCE not in more.next_prompt
+    assert module.judge(case, [fenced(f"{gold} ;\n{lost}")] * 3, executor).next_prompt is None
+
+    nothing_left = module.judge(case, [fenced("DROP ALL")], executor)
+    assert nothing_left.scores["lost"] > 2_000
+    assert nothing_left.scores["exact"] == 0
+
+
+@pytest.mark.parametrize("name", SHEETS)
+def test_feedback_says_what_an_engine_can_say(name):
+    """A text that does not parse, execute or write anything is asked for again, twice."""
+    module, executor = catalogue.module(name), engine("oxigraph")
+    (case,) = cases(f"{name}-natural-1", 1)
+    form = "CONSTRUCT { ?s t:p ?o }" if "Construct" in name else "INSERT { ?s t:p ?o }"
+    answers = {
+        "no block": "syntax",
+        fenced(f"{form} WHERE {{ ?s w:p "): "syntax",
+        fenced(f"{form} WHERE {{ ?s w:nothing ?o }}"): "empty-result",
+        fenced(f"{form} WHERE {{ SERVICE <http://127.0.0.1:9/> {{ ?s ?p ?o }} }}"): "content",
+    }
+    if "Update" in name:
+        answers |= {
+            fenced("LOAD <http://127.0.0.1:9/>"): "syntax",
+            fenced("DROP GRAPH t:nothing"): "content",
+            fenced("INSERT { ?s t:p ?o } WHERE { ?s x:y ?o }"): "syntax",
+        }
+    for answer, kind in answers.items():
+        verdict = module.judge(case, [answer], executor)
+        assert verdict.feedback == kind, answer
+        assert verdict.scores["f1"] == verdict.scores["exact"] == 0
+        assert case.data["refSparql"] not in verdict.next_prompt
+        assert module.judge(case, [answer] * 3, executor).next_prompt is None
+
+
+def test_a_graph_of_blank_nodes_is_compared_up_to_their_names():
+    """A query may build equal blank nodes in another way, but not share one node."""
+    module, executor = catalogue.module("Text2ConstructWorld"), PlainExecutor()
+    found = (case for level in (4, 5) for case in cases(f"Text2ConstructWorld-natural-{level}", 30))
+    nodes = [case for case in found if "[] a t:Statement" in case.data["refSparql"]]
+    assert nodes
+    for case in nodes:
+        gold = case.data["refSparql"]
+        other = gold.replace("[] a t:Statement ;", "_:n a t:Statement . _:n ")
+        shared = gold.replace("[] a t:Statement ;", "t:n a t:Statement . t:n ")
+        half = gold.replace("t:about ?x ;", "")
+        scores = [
+            module.judge(case, [fenced(one)], executor).scores for one in (other, shared, half)
+        ]
+
+        assert scores[0]["exact"] == 1
+        assert (scores[1]["exact"], scores[1]["f1"]) == (0, 0)
+        assert scores[2]["exact"] == 0
+        assert 0 < scores[2]["f1"] < 1

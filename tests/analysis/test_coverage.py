@@ -11,7 +11,6 @@ import pytest
 from kgbench.analysis.clusters import FEWEST_FOR_INTERVAL, FEWEST_FOR_T, Clusters, Sums
 from kgbench.analysis.intervals import Bounds
 
-pytestmark = [pytest.mark.slow, pytest.mark.long]
 DRAWS = 10_000
 GRID = list(product((6, 9, 10, 20, 50), (1, 4, 10), (0.1, 0.5, 0.9)))
 """Cases, repetitions, and the share of cases in the variance."""

@@ -35,7 +35,6 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.mark.slow
 def test_levels_of_each_family(store: Path) -> None:
     """A row has family, series and level; tasks without a level are left out."""
     with kgbench.open(str(store)) as opened:
@@ -61,7 +60,6 @@ def test_levels_of_each_family(store: Path) -> None:
     assert table.context["estimand"] == "cases"
 
 
-@pytest.mark.slow
 def test_choices_are_obeyed(store: Path) -> None:
     """Tasks, models, the metric and the estimand can be chosen."""
     words = ("analyze", "difficulty", "--store", store, "--json")
@@ -121,7 +119,6 @@ def test_only_the_reason_of_a_table_is_a_reason(monkeypatch: pytest.MonkeyPatch)
             list(plot._tables(plot.Kind.LEADERBOARD, opened, {}))
 
 
-@pytest.mark.slow
 def test_cells_are_explained(store: Path) -> None:
     """An explanation of a mean has its query and its dialogues."""
     said = command("analyze", "difficulty", "--store", store, "--explain", f"{ORACLE}::{TASKS[0]}")
@@ -153,7 +150,6 @@ def test_every_family_of_worlds_has_levels() -> None:
         assert len({task.parameters[computed.LEVEL] for task in declared.tasks}) >= 4, name
 
 
-@pytest.mark.slow
 def test_a_figure_for_each_family(store: Path, tmp_path: Path) -> None:
     """Each family has a figure with a panel for each series, and a file with its numbers."""
     pytest.importorskip("matplotlib")
@@ -198,7 +194,6 @@ def test_the_page_of_the_site_has_all_levels() -> None:
     assert set(table.where("model", SILENT).column("mean")) == {0.0}
 
 
-@pytest.mark.slow
 def test_the_site_has_a_figure_of_each_family() -> None:
     """The figures are drawn from the numbers of the page, each as an SVG."""
     pytest.importorskip("matplotlib")

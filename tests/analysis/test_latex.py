@@ -57,7 +57,6 @@ def test_short_tables_float_and_others_break():
     assert wide.count(r"\caption") == long.count(r"\caption") == 1
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(TABLES))
 def test_tables_fit_pages(name: str, tmp_path: Path) -> None:
     """No ink lies outside the text block of an article, on any page."""

@@ -82,7 +82,6 @@ def many_sizes():
     return Table("Many", SIZES, tuple(rows))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("draw", "table"),
     [

@@ -4,8 +4,6 @@
 import subprocess
 import sys
 
-import pytest
-
 USED = """
 from kgbench import Case, Dialogue, Results, Run, Table, Task, Verdict, open, score
 
@@ -42,7 +40,6 @@ def complaints(text, folder):
     return done.stdout
 
 
-@pytest.mark.slow
 def test_types_of_users_are_checked(tmp_path):
     """Correct uses pass ``mypy --strict``, and each wrong one has the expected error."""
     assert "Success" in complaints(USED, tmp_path)

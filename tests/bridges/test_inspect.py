@@ -126,7 +126,6 @@ def test_the_example_of_the_page_runs(tmp_path):
 # --- without ----------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("label", [ONE, ROUNDS])
 @pytest.mark.parametrize("form", ["json", "deflate", "zstandard"])
 def test_every_form_of_a_log_is_the_same_run(logs, label, form, tmp_path):

@@ -82,7 +82,6 @@ def test_every_command_says_in_one_line_that_it_was_interrupted(
     assert found - STATE == {file.name}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("words", ["import llm-kg-bench", "import rdf", "reevaluate", "store copy"])
 def test_what_was_stored_is_whole_and_the_command_can_be_given_again(
     store, tmp_path, monkeypatch, words
@@ -139,7 +138,6 @@ def children(process):
     return told.split().count(str(process))
 
 
-@pytest.mark.slow
 def test_ctrl_c_at_a_terminal_ends_a_publication_and_its_processes_quietly(tmp_path):
     """Ctrl-C on a terminal also ends the worker processes of a publication, without output."""
     store, out = tmp_path / "store", tmp_path / "site"

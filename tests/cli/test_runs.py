@@ -93,7 +93,6 @@ def test_what_failed_is_told_and_asked_again_only_where_wished(store, small):
     assert "Nothing to run: every planned dialogue is complete." in after
 
 
-@pytest.mark.slow
 def test_what_changed_is_told_in_words(store, small):
     """A changed parameter is named with both values; changed cases and prompts are named."""
     with LoopbackServer(OpenAISpeech()) as server:

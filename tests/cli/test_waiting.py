@@ -49,7 +49,6 @@ def test_a_line_says_what_is_waited_for(tmp_path, monkeypatch):
     assert KEY not in done.output
 
 
-@pytest.mark.slow
 def test_a_terminal_shows_a_live_line(tmp_path):
     """On a terminal the line counts down, and disappears."""
     pty = pytest.importorskip("pty", reason="there are no pseudo-terminals here")

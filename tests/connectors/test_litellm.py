@@ -21,7 +21,7 @@ FILES = {step.name: step.text for step in documented.steps(PAGE)}
 KEY = "sk-planted-0123456789abcdef"
 ROUTES = {"openai": "openai", "anthropic": "anthropic", "google": "google.genai"}
 
-pytestmark = [pytest.mark.slow, pytest.mark.servers]
+pytestmark = pytest.mark.servers
 
 
 @pytest.fixture(scope="module")

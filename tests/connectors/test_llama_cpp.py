@@ -21,7 +21,7 @@ FILES = {step.name: step.text for step in documented.steps(PAGE)}
 (VERSION,) = set(re.findall(r"real server, llama-cpp-python ([\d.]+)", PAGE))
 REQUIREMENTS = f"'llama-cpp-python[server]=={VERSION}' gguf"
 
-pytestmark = [pytest.mark.slow, pytest.mark.servers]
+pytestmark = pytest.mark.servers
 
 
 @pytest.fixture(scope="module")

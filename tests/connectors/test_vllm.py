@@ -280,7 +280,6 @@ def test_the_recorded_signatures_are_those_of_the_wheel() -> None:
         assert recorded == [item for item in real[name] if item in recorded], name
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(
     "VLLM_TEST_MODEL" not in os.environ, reason="VLLM_TEST_MODEL names no model for this machine"
 )

@@ -5,14 +5,11 @@ from __future__ import annotations
 
 import json
 
-import pytest
-
 from tests import documented
 
 PAGE = "judges-example.md"
 
 
-@pytest.mark.slow
 def test_the_page_is_true(external_data, tmp_path):
     """Every command runs after those before it, and prints the output of the page."""
     passwords = json.loads((external_data / "passwords.json").read_text())

@@ -6,7 +6,6 @@ import pytest
 from tests import notebooks
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("path", notebooks.NOTEBOOKS, ids=lambda path: path.stem)
 def test_the_notebook_is_true(path, tmp_path):
     """Every cell runs after those before it, with the output of the notebook."""

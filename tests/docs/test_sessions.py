@@ -29,7 +29,6 @@ PAGES = (
 )
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", PAGES)
 def test_the_page_is_true(name, tmp_path):
     """Every command of the page runs after those before it, with the output of the page."""

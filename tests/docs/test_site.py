@@ -57,7 +57,6 @@ def read(site):
     return {path: Page(path) for path in site.rglob("*.html") if path.name != "404.html"}
 
 
-@pytest.mark.slow
 def test_nothing_is_loaded_from_elsewhere(site, read):
     """Styles, scripts, fonts and pictures are files of the site."""
     foreign = [url for page in read.values() for url in page.loaded if urlsplit(url).netloc]
@@ -68,7 +67,6 @@ def test_nothing_is_loaded_from_elsewhere(site, read):
     assert not [text for text in styles if re.search(r"url\(['\"]?(?:https?:)?//", text)]
 
 
-@pytest.mark.slow
 def test_links_lead_somewhere(site, read):
     """Every internal link leads to an existing page and anchor."""
     broken = []
@@ -86,7 +84,6 @@ def test_links_lead_somewhere(site, read):
     assert broken == []
 
 
-@pytest.mark.slow
 def test_lists_and_tables_are_shown_as_such(read):
     """No paragraph begins with the sign of a list or contains the bars of a table."""
     for path in read:

@@ -103,7 +103,6 @@ def test_what_was_expected_stands_beside_answers(package: Path) -> None:
         assert surplus == sorted(given - set(wanted.split()))
 
 
-@pytest.mark.slow
 def test_a_private_benchmark_is_run_with_its_key(tmp_path: Path) -> None:
     """An encrypted package has the same cases with its key, and none without it."""
     package = documented_package.write(tmp_path)
@@ -145,7 +144,6 @@ def test_a_private_benchmark_is_run_with_its_key(tmp_path: Path) -> None:
     assert digest(KEY) not in (package / "turtle_object_list" / "cases.json.enc").read_text()
 
 
-@pytest.mark.slow
 def test_encrypted_feedback_reaches_the_judge(tmp_path: Path) -> None:
     """A judge reads an encrypted text in its process, with the key."""
     package = documented_package.write(tmp_path)
@@ -164,7 +162,6 @@ def test_encrypted_feedback_reaches_the_judge(tmp_path: Path) -> None:
     assert "read under lock" in kgbench(package, "query", "infos.rq", "--format", "csv")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("spoilt", "why"),
     [

@@ -160,8 +160,6 @@ def test_no_call_is_made_beside_an_open_batch(provider):
     assert batches.ABANDONED in states
 
 
-@pytest.mark.slow
-@pytest.mark.long
 def test_killed_again_and_again_hands_in_nothing_twice(provider, tmp_path):
     """After SIGKILL at every stage, batches are collected, and each request is charged once."""
     made = provider(answer=fixed("this is no Turtle"))

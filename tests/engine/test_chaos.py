@@ -18,8 +18,6 @@ from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
-import pytest
-
 from kgbench import config
 from kgbench.engine import Settings, StopSignal, run_plan, run_to_continue
 from kgbench.engine.spending import recorded_price, total
@@ -121,8 +119,6 @@ class Sessions:
         return last
 
 
-@pytest.mark.slow
-@pytest.mark.long
 def test_store_holds_the_plan_and_what_was_paid_for(tmp_path):
     """After 30 SIGKILLs and 5 SIGINTs: exactly the plan, right totals, nothing asked twice."""
     chance = random.Random(5)
@@ -179,7 +175,6 @@ def test_store_holds_the_plan_and_what_was_paid_for(tmp_path):
     assert not asked_after
 
 
-@pytest.mark.slow
 def test_a_small_storm_conforms(tmp_path, monkeypatch):
     """The graphs of a run with many failures conform to the shapes."""
     monkeypatch.setenv("OPENAI_API_KEY", "key-of-loopback")

@@ -11,8 +11,6 @@ import sys
 import time
 from collections import Counter
 
-import pytest
-
 from kgbench.record import reading
 from kgbench.store import open_reader
 from tests.support.servers.loopback import LoopbackServer
@@ -53,7 +51,6 @@ def stored_prompts(place):
         return {row["text"].value for row in store.query(STORED)}
 
 
-@pytest.mark.slow
 def test_killed_run_ends_with_exactly_its_plan(tmp_path):
     """After 20 SIGKILLs: 500 dialogues, none twice, no stored answer requested again."""
     chance = random.Random(20)

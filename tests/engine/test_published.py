@@ -273,7 +273,6 @@ def test_a_suite_that_was_not_imported_is_refused(imported):
 
 
 @pytest.mark.external
-@pytest.mark.slow
 def test_published_suites_are_asked_as_users_ask_them(external_data, tmp_path):
     """``run --suite`` on imported data uses all labels and cases that can be executed here."""
     store = str(tmp_path / "store")

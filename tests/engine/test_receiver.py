@@ -57,9 +57,7 @@ def started(place, spec, *options):
     return subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, start_new_session=True)
 
 
-@pytest.mark.parametrize(
-    "kind", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize("kind", [signal.SIGINT, signal.SIGTERM])
 def test_a_stopped_run_keeps_what_is_under_way(tmp_path, asked_slowly, kind):
     """After Ctrl-C or SIGTERM pending answers are received and stored, and the receiver ends."""
     server, spec = asked_slowly
@@ -109,7 +107,6 @@ def test_no_receiver_where_nobody_is_asked(tmp_path, monkeypatch):
     assert done.complete == 4
 
 
-@pytest.mark.slow
 def test_status_counts_what_was_not_read(tmp_path, monkeypatch):
     """Answers that arrived for a killed session are counted, with and without its key."""
     monkeypatch.setenv("OPENAI_API_KEY", KEY)

@@ -98,7 +98,6 @@ def test_nothing_is_lost_with_a_worker(running):
     assert len(verdicts) == sum(map(len, batches))
 
 
-@pytest.mark.slow
 def test_workers_come_and_go(tmp_path):
     """A worker that joins later gets missing cases, and judges after the first has left."""
     batches = batches_of_answers(4)
@@ -112,7 +111,6 @@ def test_workers_come_and_go(tmp_path):
     assert {verdict.scores["f1"] for verdicts in then for verdict in verdicts} == {1.0}
 
 
-@pytest.mark.slow
 def test_the_scheduler_ends_in_the_middle(tmp_path):
     """If the scheduler ends, the error is reported; the same command succeeds afterwards."""
     with open_store(str(tmp_path / "store")) as store:

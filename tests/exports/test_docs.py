@@ -49,7 +49,6 @@ def test_the_import_is_told_of(page):
     assert {o for o in options("import", "rdf") if o not in page} == set()
 
 
-@pytest.mark.slow
 def test_the_commands_of_the_page_work(page, small, tmp_path, monkeypatch):
     """Each example works, except those that fetch data."""
     monkeypatch.chdir(tmp_path)

@@ -58,7 +58,6 @@ def _plain(moment):
     return moment.replace(tzinfo=None)
 
 
-@pytest.mark.slow
 def test_a_run_comes_back_as_it_went(quick_start, tmp_path):
     """All tasks of the quick start come back: cases, texts, times, scores and infos."""
     path = tmp_path / "run.json"
@@ -114,7 +113,6 @@ def test_earlier_generations_become_the_third(record):
     assert "taskParameter" in found["taskInfo"]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("number", range(4))
 def test_published_results_come_back(external_data, number):
     """Each published archive of generation 3 is unchanged by import and export."""

@@ -26,8 +26,6 @@ def test_what_mutations_begin_with_holds(name):
         TARGETS[name].check(data)
 
 
-@pytest.mark.slow
-@pytest.mark.long
 @pytest.mark.parametrize("name", TARGETS)
 def test_no_mutation_breaks_it(name):
     """No mutated input raises an undeclared error within the time of its target."""

@@ -81,7 +81,6 @@ def test_only_what_is_new_is_fetched(groups, tmp_path):
     assert again.fetched == 0
 
 
-@pytest.mark.slow
 def test_a_run_that_was_withdrawn_goes(groups, tmp_path):
     """A withdrawn run disappears from the store of its source."""
     ada = groups["ada"]
@@ -110,7 +109,6 @@ def test_a_source_by_another_key_is_refused(groups, tmp_path):
     assert not (tmp_path / "s").exists()
 
 
-@pytest.mark.slow
 def test_unsigned_sources_are_taken_only_on_demand(groups, tmp_path):
     """Unsigned sources need ``unsigned``; a source that was signed once must stay signed."""
     ada, bob = groups["ada"], groups["bob"]
@@ -125,7 +123,6 @@ def test_unsigned_sources_are_taken_only_on_demand(groups, tmp_path):
     assert "no longer signed" in gone.refused
 
 
-@pytest.mark.slow
 def test_unvouched_sources_count_only_where_they_are_trusted(groups, tmp_path):
     """A source without a trusted key counts only if ``--trust`` names it."""
     into = tmp_path / "s"
@@ -193,7 +190,6 @@ def test_an_older_version_is_refused(groups, tmp_path):
 # --- comparability ----------------------------------------------------------------------------
 
 
-@pytest.mark.slow
 def test_what_is_not_comparable_is_told(groups, tmp_path):
     """A group with another task is left out of the ranking, with the reason."""
     eve = groups["eve"]

@@ -131,7 +131,6 @@ def root(folder):
     return text2kg_data.write(folder / "text2kgbench")
 
 
-@pytest.mark.slow
 @settings(max_examples=20)
 @given(st.data())
 def test_any_data_set_is_imported_or_refused(root, data):

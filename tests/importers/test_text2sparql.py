@@ -262,7 +262,6 @@ DIFFERING = {
 }
 
 
-@pytest.mark.slow
 def test_published_cells_of_2025_come_out_of_execution(
     external_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,8 +11,6 @@ import sys
 import time
 from collections import Counter
 
-import pytest
-
 from kgbench.analysis.selection import select
 from kgbench.analysis.verdicts import verdicts
 from kgbench.store import open_reader, open_store
@@ -28,8 +26,6 @@ EACH_TIME = 40  # most requests before a kill; the judge never finishes before t
 CONCURRENCY = 8
 
 
-@pytest.mark.slow
-@pytest.mark.long
 def test_killed_judge_ends_with_one_verdict_each(tmp_path):
     """After 20 SIGKILLs there are 1,000 verdicts, one per dialogue, and none was asked twice."""
     chance = random.Random(22)

@@ -18,11 +18,6 @@ SIZE = 1 << 22  # bytes that an attack sends, or decompresses to
 MOST = 1 << 20  # bytes that a client accepts
 #: Attacks that last until the client's timeout; only one client of each kind meets them.
 LONG = {"drip of a header", "drip of a body", "silence"}
-#: One client for each way of making requests; the slow tests try the others.
-MAIN = (
-    *("openai", "openai received", "anthropic results", "google", "google_legacy's session"),
-    *("endpoint", "store, ASK", "import rdf, file"),
-)
 KINDS = ("openai", "endpoint", "store, ASK", "import rdf, file")
 
 
@@ -44,13 +39,7 @@ def small(monkeypatch):
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
-@pytest.mark.parametrize(
-    "client",
-    [
-        pytest.param(name, marks=() if name in MAIN else pytest.mark.slow)
-        for name in clients.CLIENTS
-    ],
-)
+@pytest.mark.parametrize("client", clients.CLIENTS)
 def test_every_attack_on_every_client(client, attack):
     """A client ends every attack with a message of kgbench that contains no key."""
     if not clients.installed(client):

@@ -154,7 +154,6 @@ for piece in pieces:
 """
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("which", ["message", *LANGUAGES])
 def test_work_is_linear_in_the_text(which):
     """Half a million characters of any obstacle take seconds; quadratic time would take minutes."""

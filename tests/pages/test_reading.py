@@ -193,7 +193,6 @@ def test_published_pages_tell_no_more_than_before(store, tmp_path):
     assert 2 == ends
 
 
-@pytest.mark.slow
 def test_a_published_task_has_no_example_of_its_own(store, tmp_path):
     """A published task has no example and links to its dialogues."""
     publish(store, tmp_path / "site", base="https://example.org/bench/")

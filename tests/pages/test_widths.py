@@ -49,7 +49,6 @@ return [...document.querySelectorAll('.board .name')]
 OPEN = "for (const one of document.querySelectorAll('details')) one.open = true"
 pytestmark = [
     pytest.mark.browser,
-    pytest.mark.slow,
     pytest.mark.skipif(lacking() is not None, reason=str(lacking())),
 ]
 

@@ -52,7 +52,6 @@ def _touched(folder):
     return {p.relative_to(folder) for p in files if p.stat().st_mtime != LONG_AGO}
 
 
-@pytest.mark.slow
 def test_only_what_changed_is_written(growing):
     """A repeated publication writes nothing; a new run adds its files; its removal removes them."""
     place, out = growing
@@ -148,7 +147,6 @@ def test_no_file_is_changed_through_a_link(growing, tmp_path, linked):
     assert [(path, path.stat().st_mtime_ns) for path in out.rglob("*")] == files
 
 
-@pytest.mark.slow
 def test_what_was_killed_is_repaired(growing, monkeypatch):
     """An interrupted publication is repaired by the next one."""
     place, out = growing
@@ -211,7 +209,6 @@ def test_changed_files_are_made_again(growing):
     assert [path for path in spoilt if path.read_bytes() != before[path.relative_to(out)]] == []
 
 
-@pytest.mark.slow
 def test_processes_make_the_same(growing, tmp_path, monkeypatch):
     """Two processes write the same bytes as one."""
     place, out = growing

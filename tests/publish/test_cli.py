@@ -113,7 +113,6 @@ def test_a_description_of_ones_own(recorded, tmp_path):
         description.read(file)
 
 
-@pytest.mark.slow
 def test_what_was_just_written_is_checked(recorded, tmp_path):
     """With --check, the checklist follows the report or is part of it; faults exit with 1."""
     out = tmp_path / "site"

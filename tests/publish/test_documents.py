@@ -6,7 +6,6 @@ from __future__ import annotations
 import re
 
 import pyoxigraph as ox
-import pytest
 
 from kgbench.publish import execution_pages, page_renderer, redirects
 from kgbench.publish.checks import check
@@ -58,7 +57,6 @@ def test_turtle_declares_the_prefixes_that_it_uses(site):
             assert unused == set(), path
 
 
-@pytest.mark.slow
 def test_long_executions_have_several_pages(recorded, tmp_path, monkeypatch):
     """A long execution has a list of its dialogues and further pages; all links and IRIs work."""
     for module in (execution_pages, page_renderer):
@@ -77,7 +75,6 @@ def test_long_executions_have_several_pages(recorded, tmp_path, monkeypatch):
     assert wrong(site) == []
 
 
-@pytest.mark.slow
 def test_earlier_addresses_lead_on(recorded, tmp_path):
     """A dialogue's former page redirects to its new place; other old pages are removed."""
     site = tmp_path / "site"

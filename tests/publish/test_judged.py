@@ -21,8 +21,6 @@ from tests.publish.test_framing import assert_framed
 from tests.publish.test_round_trip import below, results, taken
 from tests.support.judge_runs import ask, judged_run
 
-pytestmark = pytest.mark.slow
-
 CLEAR = frozenset({"judgements"})
 SPECS = ("baseline:oracle", "baseline:noisy?rate=0.7&seed=3")
 

@@ -7,7 +7,6 @@ import json
 import re
 
 import pyoxigraph as ox
-import pytest
 
 from kgbench.publish.checks import check
 from kgbench.publish.redaction import RedactionLevel
@@ -16,9 +15,6 @@ from kgbench.vocab import BASE as STORE
 from kgbench.vocab import KGB, PROV
 from tests.publish.conftest import BASE, command, publish
 from tests.publish.reading import dump
-
-pytestmark = pytest.mark.slow
-
 
 ENDS = re.compile(r"/(?:run|pass)/[0-9a-f-]+$")
 

@@ -272,7 +272,6 @@ def test_encrypted_data_are_signed(recorded, keyed, tmp_path, quick):
         assert list(Signatures(published, [key(keyed)]).check()) == []
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("level", [RedactionLevel.NONE, RedactionLevel.GOLD])
 def test_a_text_that_parsers_refuse_is_left_out(keyed, tmp_path, quick, monkeypatch, level):
     """An answer of 17 MiB has a commitment in its place, so the publication can be read."""
@@ -288,7 +287,6 @@ def test_a_text_that_parsers_refuse_is_left_out(keyed, tmp_path, quick, monkeypa
     assert harvested.words == "new      site: version 1, 2 parts"
 
 
-@pytest.mark.slow
 def test_the_command_signs_and_checks(recorded, keyed, tmp_path):
     """``publish --sign --check --key`` finds no faults, and a wrong key exits with 1."""
     out = tmp_path / "out"

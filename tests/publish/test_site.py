@@ -44,7 +44,6 @@ def _kind(path):
     return path.partition("/")[0] if not name else name.rpartition(".")[2]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["site", "hostile_site"])
 def test_no_link_is_dead(name, request):
     """Two hundred links of every kind work and have the right media types."""
@@ -137,7 +136,6 @@ def test_all_rdf_parses_and_agrees(site):
     assert found > 500
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["site", "hostile_site"])
 def test_dumps_agree_and_conform(name, request):
     """N-Quads and TriG have the same quads, and JSON-LD the same triples; shapes hold."""

@@ -20,8 +20,6 @@ from tests.support.servers.mcp_over_http import McpOverHttp
 from tests.support.tool_runs import held
 from tests.support.validation import assert_conforms
 
-pytestmark = pytest.mark.slow
-
 VARIABLE, TOKEN = "AVIARY_TOKEN", "swordfish-swordfish-swordfish"
 CONFIGURATION = """\
 name: aviary

@@ -108,7 +108,6 @@ LEVELS = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("level", list(RedactionLevel))
 def test_levels_leave_out_what_they_say(planted, tmp_path, level):
     """At each level, exactly the planted texts of that level are in no file, dumps included."""
@@ -235,7 +234,6 @@ def test_equal_cases_of_two_groups_keep_equal_iris(recorded, tmp_path):
         assert len(shared) >= least, level
 
 
-@pytest.mark.slow
 def test_protected_suites_are_refused_in_the_clear(hostile, tmp_path):
     """Prompts of a protected suite are published only if --unprotected names the suite."""
     out = tmp_path / "site"
@@ -273,7 +271,6 @@ def test_other_protected_suites_in_the_store(recorded, tmp_path):
         publish(place, tmp_path / "other")
 
 
-@pytest.mark.slow
 def test_encrypted_dumps_have_all_and_pages_nothing(planted, tmp_path):
     """With a password, texts are only in the archives, and keys and hosts not even there."""
     out = tmp_path / "site"

@@ -50,7 +50,6 @@ def comparable(rows):
     return Counter(tuple(cell(value) for value in row) for row in rows)
 
 
-@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Dataset\\..*:DeprecationWarning")  # a warning inside rdflib
 @pytest.mark.parametrize("expected", _READABLE, ids=lambda e: e["query"])
 def test_rdflib_answers_the_same_rows(expected, in_rdflib):

@@ -207,7 +207,6 @@ def seconds(text):
     return min(read() for _ in range(3))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("piece", FREEZING.values(), ids=FREEZING)
 @pytest.mark.parametrize("start", STARTS)
 def test_reading_is_linear(start, piece):

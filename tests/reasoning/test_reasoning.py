@@ -230,7 +230,6 @@ def graph_of(axioms):
     )
 
 
-@pytest.mark.slow
 def test_owlrl_agrees():
     """On a hundred ontologies, owlrl finds the same triples and the same inconsistencies."""
     inconsistent = compared = 0
@@ -245,7 +244,6 @@ def test_owlrl_agrees():
     assert (compared, inconsistent) == (100, 25)
 
 
-@pytest.mark.slow
 def test_reasonable_agrees_about_facts():
     """The reasoner reasonable 0.4.4 finds the same facts, with three exceptions.
 

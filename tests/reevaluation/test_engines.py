@@ -19,7 +19,7 @@ from kgbench.reevaluation.passes import reevaluate
 from kgbench.store import open_store
 from kgbench.tasks import graphs
 
-pytestmark = [pytest.mark.external, pytest.mark.slow, pytest.mark.long]
+pytestmark = pytest.mark.external
 
 LIMIT = """
 PREFIX kgb: <https://w3id.org/kgbench/ns#>

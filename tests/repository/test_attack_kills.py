@@ -5,12 +5,9 @@ from __future__ import annotations
 
 import importlib
 
-import pytest
-
 PATIENT = 1.0  # seconds in which a process on a busy machine may fail to read a response
 
 
-@pytest.mark.slow
 def test_nothing_received_is_asked_again(tmp_path, repository, monkeypatch):
     """After 12 SIGKILLs and 3 full disks: exactly the plan, right counts, no traceback, no loss."""
     monkeypatch.syspath_prepend(str(repository))

@@ -53,7 +53,6 @@ def server(monkeypatch, stores):
     monkeypatch.setattr(stores, "SERVERS", {"in process": started})
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("server")
 def test_a_server_gives_the_tables_of_the_folder(stores, source, tmp_path):
     """A copy on a server has the same counts and gives the same tables as the folder."""
@@ -66,7 +65,6 @@ def test_a_server_gives_the_tables_of_the_folder(stores, source, tmp_path):
     assert "fails" not in cells.values()
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("server")
 def test_other_rows_and_failures_are_faults(monkeypatch, stores, source, tmp_path):
     """An analysis whose table differs on the server, or that fails there, is named."""

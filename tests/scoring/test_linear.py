@@ -178,8 +178,6 @@ def test_attacks_are_read_in_time(name: str) -> None:
     assert done.returncode == 0, (done.stdout.splitlines()[-1:], done.stderr[-500:])
 
 
-@pytest.mark.slow
-@pytest.mark.long
 @pytest.mark.parametrize("name", TARGETS)
 def test_long_texts_are_read_in_time(name: str) -> None:
     """Every attack of 300,000 characters ends within the time limit."""

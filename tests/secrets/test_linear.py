@@ -81,16 +81,12 @@ def test_texts_of_one_pattern():
     _searched(40_000, FAMILIES, 60, "", "@")
 
 
-@pytest.mark.slow
-@pytest.mark.long
 @pytest.mark.parametrize("family", FAMILIES)
 def test_long_texts_of_one_pattern(family):
     """A megabyte of a family, in five forms, is searched within the same time."""
     _searched(1_000_000, (family,), 60, "", "!", "g", "@", "/")
 
 
-@pytest.mark.slow
-@pytest.mark.long
 @pytest.mark.parametrize("family", ["a.", "1.1.1."])
 def test_very_long_texts_of_one_pattern(family):
     """Ten megabytes that once stopped a publication are searched within minutes."""

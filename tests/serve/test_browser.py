@@ -35,7 +35,6 @@ axe.run(document).then((found) => done(found.violations.map(
 EDITOR = "const found = document.querySelector('.CodeMirror');"
 pytestmark = [
     pytest.mark.browser,
-    pytest.mark.slow,
     pytest.mark.skipif(lacking() is not None, reason=str(lacking())),
 ]
 

@@ -11,7 +11,6 @@ from tests.attacks import day
 
 pytestmark = [
     pytest.mark.servers,
-    pytest.mark.slow,
     pytest.mark.skipif(sys.platform != "linux", reason="counts by /proc"),
 ]
 

@@ -23,7 +23,6 @@ ITEM = f"return {LOADED} && location.pathname.startsWith('/item/') && location.p
 DONE = "return document.querySelector('.progress-line span').textContent"
 pytestmark = [
     pytest.mark.browser,
-    pytest.mark.slow,
     pytest.mark.skipif(lacking() is not None, reason=str(lacking())),
 ]
 

@@ -17,7 +17,6 @@ from tests.support.tool_runs import NATIVE, TEXT, call, held, loopbacks, plan_of
 
 pytestmark = [
     pytest.mark.browser,
-    pytest.mark.slow,
     pytest.mark.skipif(lacking() is not None, reason=str(lacking())),
 ]
 LONG = "http://example.org/" + 60 * "unbroken"

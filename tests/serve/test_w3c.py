@@ -11,7 +11,7 @@ from kgbench.store import open_store
 from tests.serve import w3c
 from tests.serve.processes import PATIENCE, serving
 
-pytestmark = [pytest.mark.slow, pytest.mark.servers]
+pytestmark = pytest.mark.servers
 
 TOKEN = "a-token-of-tests"
 WRITING = {"Authorization": f"Bearer {TOKEN}"}

@@ -171,7 +171,6 @@ def test_a_sound_store_is_said_to_be_sound(place):
     assert examination.examine_in_process(place / "data").damage == []
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("part", ["data", "newest", "older"])
 def test_damage_anywhere_is_found(place, part):
     """A flipped bit in the owner's files or in any snapshot is found."""
@@ -203,7 +202,6 @@ def test_a_store_in_use_is_not_said_to_be_sound(place):
     assert "owner's files" not in done.output
 
 
-@pytest.mark.slow
 def test_states_that_differ_are_found(place):
     """A difference between the owner's files and the newest snapshot is a problem."""
     raw = ox.Store(str(place / "data"))
@@ -254,7 +252,6 @@ def test_what_checksums_prove_is_read_once(place, monkeypatch):
     assert depths[-1] == ("data", True)
 
 
-@pytest.mark.slow
 def test_checksums_that_cannot_be_read_prove_nothing(place):
     """Unreadable checksums do not make a snapshot damaged; it is examined instead."""
     newest = snapshots.newest(place / "snapshots")
@@ -285,7 +282,6 @@ def test_a_backup_that_came_out_otherwise_is_not_kept(place, tmp_path, monkeypat
 # --- the attack -----------------------------------------------------------------------------
 
 
-@pytest.mark.slow
 def test_random_damages_do_no_harm():
     """Random damage to a store causes no traceback, no hang, and no false 'sound'."""
     done = subprocess.run(

@@ -24,7 +24,6 @@ SERVER = "http://localhost:7878"
 STATUS = ["status", "--store", "results", "--json"]
 
 
-@pytest.mark.slow
 @pytest.mark.declared
 def test_all_commands_of_the_page_run(remote, tmp_path, monkeypatch):
     """All commands of the page succeed in turn, on a server and in folders."""

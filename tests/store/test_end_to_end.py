@@ -78,7 +78,6 @@ def through(location):
     return steady(json.dumps(said, indent=1, sort_keys=True), location)
 
 
-@pytest.mark.slow
 def test_commands_say_the_same_of_both_back_ends(tmp_path, remote, monkeypatch):
     """All commands print the same on a server as on a folder."""
     monkeypatch.setenv("COLUMNS", "120")

@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
 from typer.testing import CliRunner
 
 from kgbench.cli import app
@@ -50,7 +49,6 @@ def test_a_wrongly_declared_class_is_left_out(tmp_path: Path) -> None:
     assert {row["task"] for row in table["rows"]} == {"RdfSyntaxFixList-turtle"}
 
 
-@pytest.mark.slow
 def test_dropping_takes_what_nothing_uses(tmp_path: Path) -> None:
     """Dropping the last run of a foreign class drops the class; all that is still used stays."""
     package = documented_package.write(tmp_path)

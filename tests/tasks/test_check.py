@@ -279,7 +279,6 @@ def test_a_copy_of_a_class_is_not_taken_for_it(tmp_path: Path) -> None:
     assert "is used, from" in str(code[0].skipped)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", Kind)
 @pytest.mark.parametrize("answers", Answers)
 def test_every_kind_of_new_package_passes(tmp_path: Path, kind: Kind, answers: Answers) -> None:
@@ -288,8 +287,6 @@ def test_every_kind_of_new_package_passes(tmp_path: Path, kind: Kind, answers: A
     assert faults(tmp_path / "new") == []
 
 
-@pytest.mark.slow
-@pytest.mark.long
 def test_own_task_classes_pass() -> None:
     """All task classes of kgbench are checked completely and have no faults.
 

@@ -29,7 +29,6 @@ def new(*words: str | Path, code: int = 0) -> str:
     return done.output
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "answers"), VARIANTS)
 def test_the_installed_package_passes_its_own_test(tmp_path: Path, kind: Kind, answers: Answers):
     """The built wheel, installed in an empty environment, passes its test and runs the oracle."""

@@ -44,7 +44,6 @@ def measured(
     return {row["model"]: row for row in rows}
 
 
-@pytest.mark.slow
 def test_invented_data_run_end_to_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Both forms of the task are asked, judged and ranked without a published wording."""
     data = text2kg_data.write(tmp_path / "data")

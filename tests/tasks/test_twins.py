@@ -120,8 +120,6 @@ def test_references_are_right_and_silence_is_not(label):
     _judged(label, 28)
 
 
-@pytest.mark.slow
-@pytest.mark.long
 @pytest.mark.parametrize("label", LABELS)
 def test_thousand_twins_of_each_task(label):
     """A thousand twins differ, are solved by their references, and do not show queries."""

@@ -124,7 +124,6 @@ def test_a_cluster_gives_the_same_report_although_a_worker_is_killed(location, r
 
 
 @pytest.mark.servers
-@pytest.mark.slow
 @pytest.mark.parametrize("options", [["--audit-tools"], []])
 def test_a_lost_scheduler_ends_the_command_with_a_message(
     location, tmp_path, monkeypatch, capsys, options

@@ -93,10 +93,7 @@ def lost(server, paid_for):
 
 @pytest.mark.parametrize(
     ("dialogues", "kills", "each_time"),
-    [
-        pytest.param(24, 3, 20, marks=pytest.mark.slow),
-        pytest.param(500, 30, 45, marks=[pytest.mark.slow, pytest.mark.long]),
-    ],
+    [(24, 3, 20), (500, 30, 45)],
 )
 def test_killed_dialogues_with_tools(tmp_path, dialogues, kills, each_time):
     """After SIGKILLs the plan is complete, every call is used once, and no answer is paid twice."""

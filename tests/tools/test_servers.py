@@ -117,7 +117,6 @@ def test_a_slow_server_is_an_error(use):
     assert "no result within 5 seconds" in found.text
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("manner", "starts"), [("dies", 5), ("good", 1)])
 def test_a_server_that_dies_is_started_a_few_times(use, noted, manner, starts):
     """A crashed server is restarted for a call, but only a few times."""

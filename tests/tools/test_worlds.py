@@ -76,8 +76,6 @@ def test_schemas_hold_no_answer(label, condition):
             assert not [value for value in values(case, executor) if value in prompt]
 
 
-@pytest.mark.slow
-@pytest.mark.long
 @pytest.mark.parametrize("label", LEVELS)
 def test_five_thousand_questions(label):
     """On five thousand questions of all difficulties the oracle is right and silence is not."""

@@ -118,16 +118,12 @@ def holds(found: list[Cell], page: list[Row], store: int) -> None:
             assert shown.results[store] == str(cell), shown
 
 
-@pytest.mark.slow
-@pytest.mark.long
 @pytest.mark.timeout(7200)
 def test_quick_start_conforms(quick_start: Artefacts, page: list[Row]) -> None:
     """Each installed validator finds nothing in the quick start."""
     holds(table.cells(quick_start), page, 0)
 
 
-@pytest.mark.slow
-@pytest.mark.long
 @pytest.mark.timeout(7200)
 def test_published_models_conform(external_data: Path, page: list[Row], tmp_path: Path) -> None:
     """Each installed validator finds nothing in the published results of four models."""
@@ -156,8 +152,6 @@ def spoilt(request: pytest.FixtureRequest, quick_start: Artefacts) -> Iterator[t
     path.write_text(text, encoding="utf-8")
 
 
-@pytest.mark.slow
-@pytest.mark.long
 @pytest.mark.timeout(7200)
 def test_what_is_spoilt_is_found(spoilt: table.Check, quick_start: Artefacts) -> None:
     """A validator finds a fault that was planted in its artefact."""

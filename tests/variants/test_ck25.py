@@ -94,7 +94,6 @@ def outcomes(cases, executor, answers):
     }
 
 
-@pytest.mark.slow
 def test_published_answers_on_variants(cases, executor, external_data):
     """As many answers are right, failing or constant as published, except for known causes."""
     answers = []
@@ -114,7 +113,6 @@ def test_published_answers_on_variants(cases, executor, external_data):
     assert {a.dialogue: a.outcome for a in answers if a.dialogue in CAUSES} == CAUSES
 
 
-@pytest.mark.slow
 def test_the_published_results_are_constant_in_every_case(cases, executor):
     """A system that answers with the reference values is called constant in all 50 cases."""
     found = {}

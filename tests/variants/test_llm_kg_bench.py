@@ -4,8 +4,6 @@
 import json
 from collections import Counter
 
-import pytest
-
 from kgbench.analysis.references import references
 from kgbench.analysis.selection import select
 from kgbench.execution.judging import JudgeLimits
@@ -24,7 +22,6 @@ TASKS = ("Text2SparqlExecEvalListOrganizational", "Text2SparqlExecEvalListOrgaNu
 KINDS = (VariantKind.SHUFFLED, VariantKind.DOUBLED, VariantKind.EMPTIED)
 
 
-@pytest.mark.slow
 def test_references_of_llm_kg_bench_are_suspect(external_data):
     """Of 160 published dialogues 133 are right and 45 fail on a variant, 37 by the reference."""
     passwords = json.loads((external_data / "passwords.json").read_text("utf-8"))

@@ -66,8 +66,6 @@ def test_references_are_right_and_silence_is_not(label):
     _tried(label, 4)
 
 
-@pytest.mark.slow
-@pytest.mark.long
 @pytest.mark.parametrize("label", LABELS)
 def test_thousand_cases_of_each_level(label):
     """A thousand cases of a level differ, have right references, and do not reveal the answer."""

@@ -49,7 +49,6 @@ def closed(turtle, claim):
     return graph, told or (None, RDF.type, OWL.Nothing) in graph
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("names", ["natural", "opaque"])
 @pytest.mark.parametrize("level", LEVELS)
 def test_verdicts_are_those_of_a_reasoner(level, names):
@@ -97,7 +96,6 @@ def test_labels_do_not_tell_which_links_are_left_out(level):
             assert not alone or f"<{thing}>" in claimed or (None, None, thing) in graph
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("level", LEVELS)
 def test_claims_do_not_tell_their_verdicts(level):
     """The words of a claim without names predict its verdict no better than chance does."""
@@ -138,8 +136,6 @@ def test_references_are_right_and_silence_is_not(label):
     _checked(label, 5)
 
 
-@pytest.mark.slow
-@pytest.mark.long
 @pytest.mark.parametrize("label", LABELS)
 def test_thousand_claims_of_each_level(label):
     """A thousand claims differ, are answered by their references, and do not reveal verdicts."""
@@ -153,7 +149,6 @@ def test_claims_are_the_same_in_every_process():
     assert told[0] == told[1] != ""
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(30))
 def test_every_world_gives_claims(seed):
     """Worlds of the smallest size give claims of all levels and several verdicts."""

@@ -38,8 +38,6 @@ def test_references_are_right_and_silence_is_not(label):
     _tried(label, 6)
 
 
-@pytest.mark.slow
-@pytest.mark.long
 @pytest.mark.parametrize("label", LABELS)
 def test_thousand_cases_of_each_level(label):
     """A thousand cases differ, are solved by their references, and do not reveal the frame."""
@@ -79,7 +77,6 @@ def test_what_frames_gain_over_the_empty_one(level):
             assert scores["gain"] == pytest.approx(expected)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("level", "mean"), list(enumerate((0.52, 0.38, 0.5, 0.11, 0.13), 1)))
 def test_how_much_the_empty_frame_reaches(level, mean):
     """The empty frame never makes the tree, but has the F1 that the guide says."""

@@ -96,8 +96,6 @@ def test_misread_questions_have_other_results(label, seed):
     assert not queries_that_are_right(label, seed, 6)
 
 
-@pytest.mark.slow
-@pytest.mark.long
 @pytest.mark.parametrize("label", LABELS)
 def test_a_hundred_misread_questions_of_each_level(label):
     """The same holds for a hundred questions of each level."""

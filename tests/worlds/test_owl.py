@@ -85,8 +85,6 @@ def test_references_are_right_and_silence_is_not(name, level, names):
     check(name, level, names, 2)
 
 
-@pytest.mark.slow
-@pytest.mark.long
 @pytest.mark.parametrize("names", ["natural", "opaque"])
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("name", MAIN)
@@ -95,7 +93,6 @@ def test_thousand_cases_of_each_level(name, level, names):
     check(name, level, names, 1_000)
 
 
-@pytest.mark.slow
 def test_judging_is_the_same_in_every_process():
     """Cases and verdicts do not depend on the order of hashes."""
     told = printed(TELL)
@@ -154,7 +151,6 @@ def test_restrictions_on_properties_are_known(stated, fits):
     assert axioms.is_regular([axiom(*one) for one in stated]) is fits
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("level", LEVELS)
 def test_all_kinds_of_a_level_are_asked_for(level):
     """Every kind of axiom of a level occurs in sentences and in ontologies."""

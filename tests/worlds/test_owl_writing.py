@@ -10,7 +10,6 @@ from kgbench.worlds import owl_cases, owl_probes
 from tests.worlds.test_owl import LEVELS, WRITING, cases, judged, scores
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("level", LEVELS)
 def test_each_axiom_that_is_missing_or_turned_round_is_noticed(level):
     """Without any of its axioms, a reference entails less."""
@@ -58,7 +57,6 @@ SAID_OTHERWISE = {
 }
 
 
-@pytest.mark.slow
 def test_what_says_the_same_in_other_words_is_right():
     """Axioms count by what they entail, not by how they are written."""
     tried = set()

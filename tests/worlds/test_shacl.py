@@ -80,8 +80,6 @@ def test_references_are_right_and_silence_is_not(name, level, names):
     check(name, level, names, 3)
 
 
-@pytest.mark.slow
-@pytest.mark.long
 @pytest.mark.parametrize("names", ["natural", "opaque"])
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("name", NAMES)
@@ -124,7 +122,6 @@ def test_mutants_break_one_constraint_each(level):
         assert {one.component for one in rules.shapes.by_pyshacl(graph.triples)} == components
 
 
-@pytest.mark.slow
 def test_all_kinds_of_rules_occur():
     """Every kind of rule of the generator occurs at some level."""
     met = set()

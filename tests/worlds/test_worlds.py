@@ -92,8 +92,6 @@ def test_references_are_right_and_silence_is_not(label):
     _judged(label, 15)
 
 
-@pytest.mark.slow
-@pytest.mark.long
 @pytest.mark.parametrize("label", LABELS)
 def test_thousand_questions_of_each_level(label):
     """A thousand questions differ, are answered by their references, and do not reveal answers."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 
 from itertools import islice
 
-import pytest
-
 from kgbench.execution.judging import JudgeLimits, JudgeRequest, judge_batch
 from kgbench.model import Outcome
 from kgbench.tasks import world_alignments
@@ -53,7 +51,6 @@ def every(case):
     )
 
 
-@pytest.mark.slow
 def test_every_hostile_answer_has_its_outcome():
     """Each is judged or refused, without connections, in bounded memory; none is right."""
     cases = [
@@ -93,7 +90,6 @@ def test_every_hostile_answer_has_its_outcome():
         assert all(one.scores["f1"] == 0.0 for one in mine[: len(own)])
 
 
-@pytest.mark.slow
 def test_what_takes_too_many_steps_is_not_coherent():
     """An alignment of everything with everything is judged within limits and scores low."""
     (case,) = world_alignments.cases(TASKS[f"{world_alignments.NAME}-natural-4"], "own", 7, 1)

@@ -73,7 +73,6 @@ def heavy():
     yield {"": "urn:e", " ": "urn:s", "\ud800": "urn:lone", "\x00": "urn:nul"}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("module", [world_contexts, world_frames])
 def test_every_hostile_answer_has_its_outcome(module):
     """Each is judged or refused, without connections, in bounded memory; no remote one is right."""

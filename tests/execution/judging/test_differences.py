@@ -5,8 +5,6 @@ from __future__ import annotations
 
 from itertools import islice
 
-import pytest
-
 from kgbench.execution.judging import JudgeLimits, JudgeRequest, judge_batch
 from kgbench.model import Outcome
 from kgbench.tasks import world_differences
@@ -58,7 +56,6 @@ def reaching(url):
     yield fenced(f"@prefix x: <{url}> .", "- x:a <http://www.w3.org/2002/07/owl#imports> x:c .")
 
 
-@pytest.mark.slow
 def test_every_hostile_answer_has_its_outcome():
     """Each is judged or refused, without connections, in bounded memory; none is right."""
     cases = [

@@ -114,7 +114,6 @@ def _read(path):
         return ""
 
 
-@pytest.mark.slow
 def test_every_hostile_answer_has_its_outcome(elsewhere: socket.socket):
     """Every batch ends, each answer has an expected outcome, no connection, bounded memory."""
     port = elsewhere.getsockname()[1]

@@ -121,7 +121,6 @@ def heavy(name):
         )
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("form", ["csv", "json", "xml", "table"])
 def test_every_hostile_answer_has_its_outcome(form):
     """Each is judged or refused, without connections, in bounded memory; none is right."""

@@ -26,8 +26,6 @@ def question(name):
     return catalogue.module(name).cases(TASKS[f"{name}-natural-3"], "own", 7, 1)[0]
 
 
-@pytest.mark.slow
-@pytest.mark.long
 @pytest.mark.parametrize("name", NAMES)
 def test_every_hostile_answer_has_its_outcome(name):
     """Two hundred answers have expected outcomes, without connections, in bounded memory."""
@@ -48,7 +46,6 @@ def test_every_hostile_answer_has_its_outcome(name):
     assert 0 < max(peak) < MEMORY
 
 
-@pytest.mark.slow
 def test_what_takes_too_many_steps_is_refused_in_words():
     """Ontologies with a huge closure are refused with the reason, within the limits."""
     case = question(WRITING)

@@ -55,7 +55,6 @@ def of_each_level(name):
     return [case for label in natural for case in module.cases(TASKS[label], "own", 7, 2)]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("name", "metric"), {**QUESTIONS, **CLAIMS}.items())
 def test_every_hostile_answer_has_its_outcome(name, metric):
     """Each is judged or hits a limit, without connections, in bounded memory; none is right."""

@@ -21,8 +21,6 @@ def question(name):
     return catalogue.module(name).cases(task, "own", 7, 1)[0]
 
 
-@pytest.mark.slow
-@pytest.mark.long
 @pytest.mark.parametrize("name", KINDS)
 def test_every_hostile_answer_has_its_outcome(name):
     """Two hundred answers have expected outcomes, without connections, in bounded memory."""

@@ -128,8 +128,6 @@ def hostile_queries(url):
 KINDS = {"annotate": hostile_graphs, "repair": hostile_graphs, "query": hostile_queries}
 
 
-@pytest.mark.slow
-@pytest.mark.long
 @pytest.mark.parametrize("skill", KINDS)
 def test_every_hostile_answer_has_its_outcome(skill):
     """Two hundred answers have expected outcomes, without connections, in bounded memory."""

@@ -72,7 +72,6 @@ def heavy(name):
         yield " ; ".join(f"INSERT DATA {{ t:a t:b {n} }}" for n in range(2_000))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", CLASSES)
 def test_every_hostile_text_has_its_outcome(name):
     """Each is judged or hits a limit, without connections, in bounded memory; none is right."""

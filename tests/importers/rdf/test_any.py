@@ -116,7 +116,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("parsed")
 
 
-@pytest.mark.slow
 @settings(max_examples=4)
 @given(turns(), st.floats(0, 1), st.data())
 def test_any_record_is_imported_in_any_form(store, folder, said, score, data):

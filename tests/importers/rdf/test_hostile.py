@@ -158,7 +158,6 @@ CASES = {
 }  # fmt: skip
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_altered_data_are_refused(statements, store, tmp_path, name):
     """Each alteration is refused with a one-line message, and nothing is written."""
@@ -206,7 +205,6 @@ BROKEN = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", BROKEN)
 def test_broken_files_are_refused(store, tmp_path, name):
     """Damaged files, files without results and files that attack parsers are refused."""

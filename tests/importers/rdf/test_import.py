@@ -63,7 +63,6 @@ def published(small, tmp_path_factory):
     return dump(tmp_path_factory.mktemp("published") / "all.nq", found)
 
 
-@pytest.mark.slow
 def test_another_store_has_the_same_results(small, tmp_path):
     """Runs and passes are imported statement by statement; the leaderboard is the same."""
     said = taken(dump(tmp_path / "all.nq", quads(small)), store=tmp_path / "store")
@@ -227,7 +226,6 @@ def moved(found, base, origin=KGB.recordedAs):
             yield here
 
 
-@pytest.mark.slow
 def test_results_of_another_base_can_be_judged_again(small, tmp_path):
     """A re-evaluation of a run with another base belongs to it and agrees with its first pass."""
     path = dump(tmp_path / "a.nq", moved(quads(small), "https://example.org/bench/"))
@@ -242,7 +240,6 @@ def test_results_of_another_base_can_be_judged_again(small, tmp_path):
     assert (info.iri, kinds) == (run, ["live", "reevaluation"])
 
 
-@pytest.mark.slow
 def test_published_under_another_base(small, tmp_path):
     """Results of another base are imported once: the store that recorded them imports nothing."""
     path = dump(tmp_path / "a.nq", moved(quads(small), "https://example.org/bench/"))
@@ -258,7 +255,6 @@ def test_published_under_another_base(small, tmp_path):
     assert [len(taken(path, store=tmp_path / "own")[k]) for k in ("runs", "elsewhere")] == [0, 2]
 
 
-@pytest.mark.slow
 def test_publications_that_named_origins_otherwise(small, tmp_path):
     """prov:alternateOf in earlier publications is read as kgb:recordedAs; shapes hold."""
     base = "https://example.org/bench/"
@@ -295,7 +291,6 @@ def site(published_site, tmp_path):
     return place
 
 
-@pytest.mark.slow
 def test_a_published_folder(published_site, small, tmp_path):
     """A folder written by ``publish`` is imported and gives the same leaderboard."""
     said = taken(published_site, store=tmp_path / "store")
@@ -316,7 +311,6 @@ def test_a_wrong_checksum_is_refused(site, tmp_path, what):
         taken(site, store=tmp_path / "store")
 
 
-@pytest.mark.slow
 def test_a_site_on_the_web(site, tmp_path):
     """A whole site or one of its dumps is fetched from a URL."""
     with serving(site) as address:
@@ -328,7 +322,6 @@ def test_a_site_on_the_web(site, tmp_path):
     assert (len(whole["runs"]), len(again["there"])) == (1, 2)
 
 
-@pytest.mark.slow
 def test_a_run_that_was_continued_grows(small, tmp_path):
     """A later dump of the same run adds its new statements."""
     found = quads(small)
@@ -344,7 +337,6 @@ def test_a_run_that_was_continued_grows(small, tmp_path):
     assert results(small) == results(tmp_path / "store")
 
 
-@pytest.mark.slow
 def test_an_import_that_breaks_off_leaves_nothing(published, tmp_path, monkeypatch):
     """An interrupted import leaves nothing visible, and the next one is complete."""
 

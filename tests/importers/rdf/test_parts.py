@@ -81,7 +81,6 @@ def test_what_nobody_declares_comes_along(whole, store, tmp_path):
     assert results(every(store)) == results(whole)
 
 
-@pytest.mark.slow
 def test_results_at_third_hand(whole, store, tmp_path):
     """Runs, passes and invalidations of an importing store are imported; its imports are noted."""
     with open_store("memory:") as second:

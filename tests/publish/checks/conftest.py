@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pyoxigraph as ox
 import pytest
-from _pytest.mark import ParameterSet
 
 from tests.publish.checks import published_folder
 from tests.publish.checks.published_folder import Copy
@@ -31,14 +30,6 @@ def copy(one_copy: Copy) -> Iterator[Copy]:
     """Yield the copy; it is restored after each test."""
     yield one_copy
     one_copy.mend()
-
-
-def a_sixth(faults: Iterable[str]) -> list[ParameterSet]:
-    """Return the names of faults, five in six ``long``: each makes a publication again."""
-    marks = [(), *[(pytest.mark.long,)] * 5]
-    return [
-        pytest.param(name, marks=marks[number % 6], id=name) for number, name in enumerate(faults)
-    ]
 
 
 def rounds(faults: Iterable[str], told: Callable[[list[str]], set[str]]) -> int:

@@ -115,7 +115,6 @@ def test_what_the_profiles_demand_is_missed(
     assert faults(spoilt)
 
 
-@pytest.mark.slow
 def test_official_shapes_find_no_violation(stated: list[ox.Quad]) -> None:
     """DCAT-AP's and MLDCAT-AP's own shapes, from the folder in a variable, find no violation."""
     folder = os.environ.get(SHAPES)

@@ -40,7 +40,6 @@ def dump(site: Path, tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.slow
 def test_checklist_of_a_good_dump(dump: Path) -> None:
     """Every entry is listed with its verdict, and the exit code is 0."""
     code, said = asked("--check", str(dump))
@@ -219,7 +218,6 @@ def test_encrypted_dumps_need_the_password(
     assert asked("--check", str(path))[0] == 1
 
 
-@pytest.mark.slow
 def test_shapes_can_be_given(copy: Copy, tmp_path: Path) -> None:
     """The catalogue is also checked against the shapes of a given file, which faults name."""
     shapes = tmp_path / "official.ttl"

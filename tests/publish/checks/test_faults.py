@@ -78,7 +78,6 @@ def test_faults_are_found_beside_each_other(quads: ox.Store, tmp_path: Path) -> 
     assert rounds(FAULTS, told) < 8
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", FAULTS)
 def test_planted_fault_is_found(name: str, quads: ox.Store, tmp_path: Path) -> None:
     """A planted fault is reported by name, node and remedy, with no unrelated fault."""

@@ -15,7 +15,7 @@ import pytest
 from kgbench.publish.checks import Verdict, check
 from kgbench.vocab import BASE as DECLARED
 from kgbench.vocab import DCAT, DCTERMS, DQV, IT6, PROV, SPDX, VOID
-from tests.publish.checks.conftest import a_sixth, rounds
+from tests.publish.checks.conftest import rounds
 from tests.publish.checks.published_folder import BASE, NAMES, SUMS, Copy
 
 Change = Callable[[Copy], None]
@@ -172,7 +172,6 @@ def test_whole_folder_has_no_faults(site: Path) -> None:
     assert sum(entry.name.startswith("fsf-") for entry in report.entries) == 15
 
 
-@pytest.mark.slow
 def test_faults_are_found_beside_each_other(copy: Copy) -> None:
     """All faults of a folder are reported together, except those that others hide."""
 
@@ -188,8 +187,7 @@ def test_faults_are_found_beside_each_other(copy: Copy) -> None:
     assert rounds(FAULTS, told) < 6
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", a_sixth(FAULTS))
+@pytest.mark.parametrize("name", FAULTS)
 def test_planted_fault_is_found(name: str, copy: Copy) -> None:
     """A planted fault is reported with its file and remedy; only consequences are also reported."""
     change, wanted, file, also = FAULTS[name]
@@ -208,7 +206,6 @@ def test_planted_fault_is_found(name: str, copy: Copy) -> None:
     assert [o for o in sorted(others) if not any(fnmatchcase(o, one) for one in also)] == []
 
 
-@pytest.mark.slow
 def test_fault_in_a_dump_names_the_dump(copy: Copy) -> None:
     """A fault in the graphs of a folder is reported with the file that contains them."""
     model = b"ns#model> <https://w3id.org/kgbench/model/"

@@ -179,7 +179,6 @@ def test_there_are_six_faults(published: list[ox.Triple]) -> None:
     assert len(found) == len({component for _, component in found}) == 6
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("engine", ENGINES)
 def test_publications_conform(
     engine: str, site: Path, published: list[ox.Triple], tmp_path: Path
@@ -188,7 +187,6 @@ def test_publications_conform(
     assert ENGINES[engine](site / SHAPES, _written(published, tmp_path / "data.nt")) == set()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("engine", ENGINES)
 def test_planted_faults_are_found(
     engine: str, site: Path, published: list[ox.Triple], tmp_path: Path

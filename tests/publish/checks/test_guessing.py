@@ -45,7 +45,6 @@ def with_data(case: str, data: object) -> str:
     )
 
 
-@pytest.mark.slow
 def test_a_protected_suite_gives_nothing_back(site: Path) -> None:
     """No number, word of any file or order of names is a value that was left out."""
     entries = {entry.name: entry for entry in check(site, names=NAMES).entries}
@@ -67,7 +66,6 @@ def test_a_protected_suite_gives_nothing_back(site: Path) -> None:
             assert hashlib.sha256(form.encode()).hexdigest() not in told, word
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "value", [3, "bob", ["Cleo", "Anne", "Bert"], "No, it is Anne", 0.25, True], ids=str
 )
@@ -115,7 +113,6 @@ def test_digests_that_nobody_guesses_are_told(quads: ox.Store, tmp_path: Path) -
     )
 
 
-@pytest.mark.slow
 def test_values_are_disclosed_and_compared(site: Path, tmp_path: Path) -> None:
     """The publisher discloses one commitment; others verify that only that value fits it."""
     store, file = site.parent / "store", tmp_path / "disclosed.jsonl"

@@ -126,7 +126,6 @@ def test_formats_agree(site: Path) -> None:
         assert turtle == {str(q.triple) for q in ox.parse(unpacked(packed), form)}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("file", [FILE, "leaderboard/kgbench-1-evaluations.nt.zst"])
 def test_a_changed_cube_is_found(file: str, copy: Copy) -> None:
     """A changed number or link is reported, even if checksums are renewed."""

@@ -29,9 +29,9 @@ NEEDING = {"search-answers": TEXT, "dialogues-with-text": TEXT}
 """What has its parameter in an expression, and so answers nothing unless it is filled in."""
 OTHERS = [
     pytest.param("Oxigraph server", marks=pytest.mark.servers),
-    pytest.param("Jena", marks=pytest.mark.slow),
+    "Jena",
     pytest.param("Virtuoso", marks=pytest.mark.servers),
-    pytest.param("rdflib", marks=[pytest.mark.slow, pytest.mark.long]),
+    "rdflib",
 ]
 
 
@@ -103,7 +103,6 @@ def answered(
     return answer
 
 
-@pytest.mark.slow
 def test_every_query_finds_something(answered: Callable[[str], Asked]) -> None:
     """The data contain an answer to every query, so that rows are compared."""
     found = answered("Oxigraph").answers

@@ -1,0 +1,357 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tiers of tests by measured processor time: a pytest plugin, and ``make costs``.
+
+``tests/costs.json`` lists the tests that took :data:`WIDE` seconds of processor time or more when
+they were last measured, and the commit at which all tests were measured. These tests are *wide*;
+the others are *quick*, and so are new ones. ``--tier`` selects:
+
+* ``quick`` (``make test``): the quick tests that need neither servers nor a browser.
+* ``change`` (``.ci/run``): all quick tests, the wide ones of the rooms that changed since that
+  commit and of the rooms that import them, and one eighth of the other wide ones, another eighth
+  after each commit. Without git or that commit, everything counts as changed.
+* ``all`` (``make test-all``): everything.
+
+A test that is named by its node id runs in any case. Every run measures its tests and leaves the
+result in ``build/costs.json``; at its end, quick tests that took longer are named. No test fails
+for its time. ``make costs`` moves them (``python -m tests.costs``).
+
+The processor time of a test is that of the test process and of all processes that it started. What
+a fixture of a wider scope takes is divided equally among the tests that use it.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import subprocess
+import sys
+import zlib
+from collections import Counter, defaultdict
+from collections.abc import Generator, Mapping
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+LISTED = Path(__file__).with_suffix(".json")
+MEASURED = ROOT / "build" / "costs.json"
+WIDE = 1.0  # seconds of processor time
+PARTS = 8  # changes that together run all wide tests
+NAMED = 10  # most tests that a run names
+PROGRAMS = ("servers", "browser")
+#: Rooms that read files of a top-level folder of another name.
+READERS = {
+    "queries": "analysis",
+    "shapes": "validation",
+    "rubrics": "judges",
+    "bench": "repository",
+}
+_TICKS = os.sysconf("SC_CLK_TCK")
+
+
+def processor_time() -> float:
+    """Return the seconds of this process and of all its descendants, ended or not.
+
+    Where there is no ``/proc``, descendants that have not ended are left out.
+    """
+    times = os.times()
+    return sum(times[:4]) + sum(map(_times_of, _children(os.getpid())))
+
+
+def _children(process: int) -> list[int]:
+    with suppress(OSError, ValueError):
+        tasks = list(Path(f"/proc/{process}/task").iterdir())
+        return [int(n) for task in tasks for n in (task / "children").read_text().split()]
+    return []
+
+
+def _times_of(process: int) -> float:
+    with suppress(OSError, ValueError):
+        fields = Path(f"/proc/{process}/stat").read_text("utf-8").rpartition(")")[2].split()
+        own = sum(map(int, fields[11:15])) / _TICKS  # its own and its ended children's
+        return own + sum(map(_times_of, _children(process)))
+    return 0.0
+
+
+class Meter:
+    """Measures the tests of one process; ``costs`` gives seconds by node id."""
+
+    def __init__(self) -> None:
+        self.own: dict[str, float] = defaultdict(float)
+        self.shared: dict[Any, float] = defaultdict(float)
+        self.users: dict[Any, set[str]] = defaultdict(set)
+        self.skipped: set[str] = set()
+        self._nested = [0.0]
+
+    def costs(self) -> dict[str, float]:
+        """Return the seconds of each test, with its parts of the fixtures that it shares.
+
+        Tests that skipped are left out.
+        """
+        costs = {test: seconds for test, seconds in self.own.items() if test not in self.skipped}
+        for fixture, seconds in self.shared.items():
+            users = self.users[fixture] & costs.keys()
+            for test in users:
+                costs[test] += seconds / len(users)
+        return {test: round(seconds, 2) for test, seconds in costs.items()}
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
+        """Measure one test from its setup to its teardown."""
+        before, self._nested = processor_time(), [0.0]
+        for definitions in getattr(item, "_fixtureinfo").name2fixturedefs.values():  # noqa: B009
+            for definition in definitions:
+                self.users[definition].add(item.nodeid)
+        try:
+            return (yield)
+        finally:
+            self.own[item.nodeid] += processor_time() - before - self._nested[0]
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Note which tests skip."""
+        if report.skipped:
+            self.skipped.add(report.nodeid)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_fixture_setup(self, fixturedef: Any) -> Generator[None, object, object]:
+        """Measure the setup of a fixture that tests share."""
+        if fixturedef.scope == "function":
+            return (yield)
+        before = processor_time()
+        self._nested.append(0.0)
+        try:
+            return (yield)
+        finally:
+            total = processor_time() - before
+            self.shared[fixturedef] += total - self._nested.pop()
+            self._nested[-1] += total
+
+
+class Tiers:
+    """Selects tests, and reports in the process that distributes them what ran."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.config = config
+        self.meter = Meter()
+        self.tier: str = config.getoption("tier")
+        self.selected: Counter[str] = Counter()
+        self.costs: dict[str, float] = {}
+        self.skipped: set[str] = set()
+        config.pluginmanager.register(self.meter, "kgbench-meter")
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Deselect what does not belong to the tier."""
+        named = tuple(argument for argument in self.config.args if "::" in argument)
+        wide, changed, part = wide_tests(), frozenset[str](), None
+        if self.tier == "change":
+            changed, part = changes()
+        kept: list[pytest.Item] = []
+        left: list[pytest.Item] = []
+        for item in items:
+            programs = any(item.get_closest_marker(mark) for mark in PROGRAMS)
+            kind = "wide" if item.nodeid in wide else "with servers or browser" if programs else ""
+            if item.nodeid.startswith(named) and named:
+                runs = True
+            elif self.tier == "quick":
+                runs = not kind
+            elif self.tier == "change" and kind == "wide":
+                runs = room_of(item.nodeid) in changed or part_of(item.nodeid) == part
+            else:
+                runs = True
+            (kept if runs else left).append(item)
+            self.selected[f"{'run' if runs else 'left'} {kind}".strip()] += 1
+        if left:
+            items[:] = kept
+            self.config.hook.pytest_deselected(items=left)
+
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Hand the measurements to the process that distributes tests, or keep them there."""
+        worker = getattr(session.config, "workeroutput", None)
+        if worker is not None:
+            worker["costs"], worker["skipped"] = self.meter.costs(), sorted(self.meter.skipped)
+            worker["selected"] = dict(self.selected)
+        else:
+            self.costs.update(self.meter.costs())
+            self.skipped |= self.meter.skipped
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        """Take the measurements of a worker."""
+        output = getattr(node, "workeroutput", {})
+        self.costs.update(output.get("costs", {}))
+        self.skipped.update(output.get("skipped", ()))
+        self.selected = Counter(output.get("selected", self.selected))
+
+    def pytest_terminal_summary(self, terminalreporter: Any, exitstatus: int) -> None:
+        """Say what ran, what was left, and which quick tests have become wide; keep the times."""
+        if self.config.rootpath != ROOT or not self.costs:
+            return
+        whole = self.tier == "all" and exitstatus in (0, 1) and not _narrowed(self.config)
+        MEASURED.parent.mkdir(exist_ok=True)
+        commit = git("rev-parse", "HEAD") if whole else None
+        run = {"commit": commit, "tests": self.costs, "skipped": sorted(self.skipped)}
+        MEASURED.write_text(json.dumps(run), encoding="utf-8")
+        say = terminalreporter.write_line
+        say("")
+        seconds = sum(self.costs.values())
+        say(f"{seconds:.0f} s of processor time in {len(self.costs)} tests; {self._left()}")
+        became = sorted(
+            ((seconds, test) for test, seconds in self.costs.items() if _is_new(test, seconds)),
+            reverse=True,
+        )
+        if became:
+            say(f"{len(became)} quick tests took {WIDE:g} s or more; `make costs` moves them:")
+            for seconds, test in became[:NAMED]:
+                say(f"  {seconds:6.1f} s  {test}")
+
+    def _left(self) -> str:
+        counted = [
+            f"{number} {kind.removeprefix('left').strip() or 'quick'}"
+            for kind, number in sorted(self.selected.items())
+            if kind.startswith("left")
+        ]
+        return f"left for other tiers: {', '.join(counted)}" if counted else "none left"
+
+
+def _is_new(test: str, seconds: float) -> bool:
+    return seconds >= WIDE and test not in wide_tests()
+
+
+def _narrowed(config: pytest.Config) -> bool:
+    """Return whether the command line asks for a part of the tests."""
+    return bool(
+        config.option.keyword
+        or config.option.markexpr
+        or any(argument not in config.getini("testpaths") for argument in config.args)
+    )
+
+
+@cache
+def listed() -> Mapping[str, Any]:
+    """Return the content of ``tests/costs.json``; an empty list if there is none."""
+    if not LISTED.exists():
+        return {"commit": None, "wide": {}}
+    found: Mapping[str, Any] = json.loads(LISTED.read_text(encoding="utf-8"))
+    return found
+
+
+def by_node(wide: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
+    """Return the seconds of listed tests by node id."""
+    return {f"{file}::{test}": s for file, tests in wide.items() for test, s in tests.items()}
+
+
+@cache
+def wide_tests() -> frozenset[str]:
+    """Return the node ids of the listed tests."""
+    return frozenset(by_node(listed()["wide"]))
+
+
+def room_of(path: str) -> str:
+    """Return the room of a file of the repository, or of a node id.
+
+    >>> room_of("tests/store/test_leases.py::test_a_lease"), room_of("tests/test_clock.py")
+    ('store', 'clock')
+    >>> room_of("kgbench/rdf/quads.py"), room_of("queries/turns.rq"), room_of("pyproject.toml")
+    ('rdf', 'analysis', 'repository')
+    """
+    first, *rest = path.partition("::")[0].split("/")
+    if not rest:
+        return "repository"
+    if first in ("kgbench", "tests"):
+        return rest[0].removesuffix(".py").removeprefix("test_")
+    return READERS.get(first, first)
+
+
+def part_of(test: str) -> int:
+    """Return in which of :data:`PARTS` parts of the wide tests a test is."""
+    return zlib.crc32(test.encode()) % PARTS
+
+
+@cache
+def changes() -> tuple[frozenset[str], int | None]:
+    """Return the rooms that a change affects, and the part of the other wide tests that runs.
+
+    The rooms are those with files that differ from the listed commit, and those that import them.
+    Without that commit, they are all rooms.
+    """
+    commit = listed()["commit"]
+    differing = git("diff", "--name-only", commit, "--") if commit else None
+    distance = git("rev-list", "--count", f"{commit}..HEAD") if commit else None
+    imports = room_imports()
+    if differing is None or distance is None:
+        return frozenset((*imports, *map(room_of, wide_tests()))), None
+    changed = {room_of(path) for path in differing.splitlines()}
+    importing = {room for room, imported in imports.items() if imported & changed}
+    return frozenset(changed | importing), int(distance) % PARTS
+
+
+def room_imports() -> dict[str, set[str]]:
+    """Return the rooms of ``kgbench/`` with the rooms that they import."""
+    imports: dict[str, set[str]] = defaultdict(set)
+    for path in (ROOT / "kgbench").rglob("*.py"):
+        room = room_of(path.relative_to(ROOT).as_posix())
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("kgbench"):
+                _, _, module = (node.module or "").partition(".")
+                names = [module] if module else [alias.name for alias in node.names]
+                imports[room].update(name.partition(".")[0] for name in names)
+    return imports
+
+
+def git(*words: str) -> str | None:
+    """Return what git prints about the checkout; ``None`` if it fails or is not there."""
+    try:
+        done = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return done.stdout.strip()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add ``--tier``."""
+    parser.addoption(
+        "--tier",
+        choices=("quick", "change", "all"),
+        default="quick",
+        help="which tests run: see tests/costs.py",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the selection and the measurement."""
+    config.pluginmanager.register(Tiers(config), "kgbench-tiers")
+
+
+def moved(old: Mapping[str, Any], run: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the content of ``tests/costs.json`` after a run.
+
+    Tests that the run did not measure stay listed, unless it ran all and did not skip them.
+    """
+    costs, commit = run["tests"], run["commit"]
+    kept = by_node(old["wide"])
+    if commit:
+        kept = {test: kept[test] for test in kept.keys() & set(run["skipped"])}
+    new = {test: seconds for test, seconds in (kept | costs).items() if seconds >= WIDE}
+    wide: dict[str, dict[str, float]] = {}
+    for node in sorted(new):
+        file, _, test = node.partition("::")
+        wide.setdefault(file, {})[test] = new[node]
+    return {"commit": commit or old["commit"], "wide": wide}
+
+
+def main() -> None:
+    """Update ``tests/costs.json`` from the last run."""
+    run = json.loads(MEASURED.read_text(encoding="utf-8"))
+    new = moved(listed(), run)
+    LISTED.write_text(json.dumps(new, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    seconds = [each for tests in new["wide"].values() for each in tests.values()]
+    sys.stdout.write(f"{LISTED}: {len(seconds)} wide tests of {sum(seconds):.0f} s\n")
+
+
+if __name__ == "__main__":
+    main()

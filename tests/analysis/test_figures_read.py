@@ -6,7 +6,11 @@ from __future__ import annotations
 import itertools
 from dataclasses import replace
 
+import matplotlib as mpl
+import matplotlib.image
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.text import Text
 
 from kgbench.analysis.compass import COLUMNS as COMPASS
 from kgbench.analysis.format_preference import ALL_MODELS, ALL_TASKS
@@ -16,14 +20,6 @@ from kgbench.analysis.sizes import COLUMNS as SIZES
 from kgbench.analysis.tables import Column, Kind, Table
 from kgbench.analysis.tool_success import COLUMNS as TOOLS
 from kgbench.errors import QueryError
-
-pytest.importorskip("matplotlib")
-
-import matplotlib as mpl
-import matplotlib.image
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.text import Text
-
 from kgbench.plots.box_plots import COLUMNS as BOXES
 from kgbench.plots.box_plots import box_plot
 from kgbench.plots.compasses import compass_figure, overlay_figure

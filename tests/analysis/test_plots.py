@@ -7,6 +7,7 @@ import itertools
 import json
 from dataclasses import replace
 
+import matplotlib.image
 import pytest
 
 from kgbench.analysis import scores as fetch
@@ -23,12 +24,6 @@ from kgbench.analysis.selection import select
 from kgbench.analysis.sizes import COLUMNS as SIZES
 from kgbench.analysis.tables import Column, Kind, Table
 from kgbench.errors import QueryError
-from tests.support.analysis_store import small
-
-pytest.importorskip("matplotlib")
-
-import matplotlib.image
-
 from kgbench.plots.box_plots import bars, box_plot, distributions
 from kgbench.plots.cards import card_figures
 from kgbench.plots.compasses import compass_figure, overlay_figure
@@ -36,6 +31,7 @@ from kgbench.plots.figures import file_name, line_style, save, size_of, state_di
 from kgbench.plots.preference_maps import preference_map
 from kgbench.plots.size_curves import size_figure
 from kgbench.plots.standings import standings_figure
+from tests.support.analysis_store import small
 
 MODELS = [f"model-{k:02}" for k in range(45)]
 

@@ -6,20 +6,16 @@ from __future__ import annotations
 import sys
 
 import pytest
+from matplotlib.text import Text
 from typer.testing import CliRunner
 
 import kgbench
 from kgbench.cli import app
 from kgbench.errors import QueryError, ResourceError
-from tests.support import python_examples
-from tests.support.analysis_store import results, small
-
-pytest.importorskip("matplotlib")
-
-from matplotlib.text import Text
-
 from kgbench.plots.figures import save
 from kgbench.plots.kinds import KINDS
+from tests.support import python_examples
+from tests.support.analysis_store import results, small
 
 #: No task of the page has a level; tests/analysis/test_difficulty.py draws such tasks.
 DRAWN = sorted(KINDS.keys() - {"difficulty"})

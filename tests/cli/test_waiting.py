@@ -17,8 +17,6 @@ from tests.support.servers import scripts
 from tests.support.servers.loopback import LoopbackServer
 from tests.support.servers.openai_server import OpenAISpeech
 
-pytest.importorskip("openai", reason="the extra kgbench[openai] is not installed")
-
 TASK = "RdfConnectionExplainStatic-turtle"
 
 

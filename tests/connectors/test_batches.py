@@ -20,9 +20,6 @@ from tests.support.servers import scripts
 from tests.support.servers.loopback import LoopbackServer, Response
 from tests.support.servers.replies import Prepared
 
-pytest.importorskip("openai", reason="the extra kgbench[openai] is not installed")
-pytest.importorskip("anthropic", reason="the extra kgbench[anthropic] is not installed")
-
 NOW = datetime.now(UTC)
 FILTERED = Response(400, {"error": {"code": "content_filter", "message": "not this"}})
 #: The responses before a batch is created: OpenAI's requests are uploaded first.

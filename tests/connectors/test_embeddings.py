@@ -7,6 +7,7 @@ import traceback
 
 import pytest
 
+from kgbench.connectors import embeddings
 from kgbench.errors import (
     ModelSpecError,
     ProviderError,
@@ -17,9 +18,6 @@ from tests.support.servers.loopback import LoopbackServer, Response, tokens
 from tests.support.servers.openai_server import OpenAISpeech
 from tests.support.servers.replies import Prepared
 from tests.support.servers.scripts import always
-
-pytest.importorskip("openai", reason="the extra kgbench[openai] is not installed")
-from kgbench.connectors import embeddings
 
 
 @pytest.fixture(autouse=True)

@@ -11,6 +11,7 @@ import traceback
 
 import pytest
 
+from kgbench.connectors import openai
 from kgbench.errors import (
     ModelSpecError,
     ProviderError,
@@ -24,9 +25,6 @@ from tests.support.servers.loopback import LoopbackServer, Response, echo, fixed
 from tests.support.servers.openai_server import OpenAISpeech
 from tests.support.servers.replies import Prepared
 from tests.support.servers.scripts import Behaviour, always, sequence
-
-pytest.importorskip("openai", reason="the extra kgbench[openai] is not installed")
-from kgbench.connectors import openai
 
 APIS = ("chat", "responses")
 OWN = {"key_env": "OWN_KEY"}  # of the loopback server

@@ -10,15 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from kgbench.connectors import openai
 from kgbench.errors import ProviderError, RateLimited
 from kgbench.model import Reply
 from tests.connectors import PATIENCE, asked, setup_for
 from tests.support.servers import scripts
 from tests.support.servers.loopback import LoopbackServer, looked_up
 from tests.support.servers.openai_server import OpenAISpeech
-
-pytest.importorskip("openai", reason="the extra kgbench[openai] is not installed")
-from kgbench.connectors import openai
 
 
 def _ask_all(server: LoopbackServer, prompts: list[str]) -> list[Reply | BaseException]:

@@ -25,9 +25,6 @@ from tests.support.servers.loopback import fixed
 from tests.support.servers.scripts import always, sequence
 from tests.support.validation import assert_conforms
 
-pytest.importorskip("openai", reason="the extra kgbench[openai] is not installed")
-pytest.importorskip("anthropic", reason="the extra kgbench[anthropic] is not installed")
-
 PRICES = """
 @prefix kgb: <https://w3id.org/kgbench/ns#> .
 @prefix dcterms: <http://purl.org/dc/terms/> .

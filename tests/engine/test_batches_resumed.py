@@ -22,9 +22,6 @@ from tests.support.servers import scripts
 from tests.support.servers.loopback import fixed
 from tests.support.validation import assert_conforms
 
-pytest.importorskip("openai", reason="the extra kgbench[openai] is not installed")
-pytest.importorskip("anthropic", reason="the extra kgbench[anthropic] is not installed")
-
 
 @pytest.fixture(params=["openai", "anthropic"])
 def provider(request, monkeypatch):

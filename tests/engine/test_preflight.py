@@ -15,8 +15,6 @@ from tests.support.servers.loopback import LoopbackServer
 from tests.support.servers.openai_server import OpenAISpeech
 from tests.support.servers.scripts import UNAUTHORISED, always
 
-pytest.importorskip("openai", reason="the extra kgbench[openai] is not installed")
-
 TASK = "RdfConnectionExplainStatic-turtle"
 
 

@@ -18,9 +18,6 @@ from tests.support.servers.loopback import fixed
 from tests.support.servers.scripts import Behaviour
 from tests.support.validation import assert_conforms
 
-pytest.importorskip("openai", reason="the extra kgbench[openai] is not installed")
-pytest.importorskip("anthropic", reason="the extra kgbench[anthropic] is not installed")
-
 
 @pytest.fixture
 def provider(monkeypatch):

@@ -23,7 +23,6 @@ from kgbench.tasks import catalogue
 from tests.store.servers import Oxigraph
 from tests.support.servers.dask_cluster import cluster
 
-pytest.importorskip("distributed")
 pytestmark = pytest.mark.servers
 
 OF_THE_WORK = re.compile(r"prov#(wasAssociatedWith|startedAtTime|endedAtTime)>")

@@ -11,8 +11,6 @@ import json
 import pyoxigraph as ox
 import pytest
 
-pytest.importorskip("starlette")
-
 from kgbench.vocab import BASE, KGB, XSD
 from tests.serve import stores
 from tests.support.dumps import call

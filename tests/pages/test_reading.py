@@ -7,9 +7,6 @@ import re
 from html import unescape
 
 import pytest
-
-pytest.importorskip("starlette")
-
 from starlette.testclient import TestClient
 
 from kgbench.pages.rendering import STATIC

@@ -8,8 +8,6 @@ from urllib.parse import quote
 
 import pytest
 
-pytest.importorskip("starlette")
-
 from tests.publish import static
 from tests.publish.conftest import command, publish
 from tests.serve.browser import browsing, lacking

@@ -6,8 +6,6 @@ from __future__ import annotations
 import pytest
 from typer.testing import CliRunner
 
-pytest.importorskip("matplotlib")
-
 from kgbench.analysis.confusion import confusion
 from kgbench.analysis.judge_agreement import agreement
 from kgbench.analysis.selection import select

@@ -8,8 +8,6 @@ from urllib.parse import quote
 import pyoxigraph as ox
 import pytest
 
-pytest.importorskip("mcp")
-
 from kgbench.publish.redaction import RedactionLevel
 from kgbench.store import open_reader
 from kgbench.vocab import KGB, RDF, SCHEMA

@@ -9,9 +9,6 @@ import socket
 import sys
 
 import pytest
-
-pytest.importorskip("mcp")
-
 from mcp import Client, StdioServerParameters
 from starlette.testclient import TestClient
 

@@ -6,9 +6,6 @@ from __future__ import annotations
 import re
 
 import pytest
-
-pytest.importorskip("starlette")
-
 from starlette.testclient import TestClient
 
 from kgbench.judges.dialogues import newest_judgeable_run

@@ -21,16 +21,14 @@ from kgbench.cli import app
 from kgbench.config import model_setup
 from kgbench.datasets import home
 from kgbench.errors import TaskError
+from kgbench.serve import question_answering, startup
+from kgbench.serve.settings import Settings
 from kgbench.store import open_reader
 from kgbench.tasks import graph_schema
 from kgbench.vocab import KGB
 from tests.support import text2sparql_data as data
 from tests.support.servers.loopback import LoopbackServer, fixed
 from tests.support.servers.openai_server import OpenAISpeech
-
-pytest.importorskip("starlette", reason="the extra kgbench[serve] is not installed")
-from kgbench.serve import question_answering, startup
-from kgbench.serve.settings import Settings
 
 
 @pytest.fixture

@@ -3,15 +3,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import cache
+
 import pytest
 
-from kgbench.model import Case, Executor, TaskClass, TaskModule
+from kgbench.model import Case, Executor
 from kgbench.tasks import catalogue
 from kgbench.testing import contract as checks
 from kgbench.testing.executor import PlainExecutor
 from kgbench.testing.hostile import NO_ANSWERS
 
 LARGE = 100_000  # characters
+SHORT = 30_000  # characters of the many lines that every class judges: 2,000 lines
+#: A class for each reader of answers, which judges the whole megabyte of lines.
+READERS = (
+    "AlignmentWorld",  # correspondences
+    "FactExtractStatic",  # JSON
+    "JsonLdContextWorld",  # JSON-LD
+    "OwlWritingWorld",  # axioms
+    "RdfFriendCount",  # a name
+    "RmlMappingWorld",  # a mapping
+    "ShaclVerdictWorld",  # a report
+    "Text2AnswerListOrganizational",  # a list
+    "Text2KG",  # triples as text
+    "Text2SparqlWorld",  # a query
+    "Text2UpdateWorld",  # an update
+    "TurtleErrorsStatic",  # Turtle
+)
+LINES = "a megabyte of lines"
 FEW_TASKS = 8  # a generated family has more, and its own tests with a thousand cases of each
 MOST, TOGETHER = 20, 60  # most cases of a task; cases in all of a class with many tasks
 NAMES = sorted({task.task_class for task in catalogue.labelled_tasks().values()})
@@ -23,8 +43,10 @@ def executor() -> Executor:
     return PlainExecutor()
 
 
-def cases(task_class: TaskClass, module: TaskModule) -> list[Case]:
+@cache
+def cases(name: str) -> list[Case]:
     """Return cases of all tasks of a class."""
+    task_class, module = catalogue.task_class(name), catalogue.module(name)
     tasks = len(task_class.tasks)
     return checks.all_cases(
         task_class, module, MOST if tasks <= FEW_TASKS else max(2, TOGETHER // tasks)
@@ -47,8 +69,8 @@ def test_cases(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_prompts(name: str) -> None:
     """Every case has a prompt that does not contain its reference answer."""
-    task_class, module = catalogue.task_class(name), catalogue.module(name)
-    for case in cases(task_class, module):
+    module = catalogue.module(name)
+    for case in cases(name):
         assert list(checks.faults_of_prompt(module, case)) == []
 
 
@@ -57,19 +79,34 @@ def test_reference_answers(name: str, executor: Executor) -> None:
     """The reference answer of every case reaches the best main score and ends the dialogue."""
     task_class, module = catalogue.task_class(name), catalogue.module(name)
     judge = checks.judge_here(module, executor)
-    for case in cases(task_class, module):
+    for case in cases(name):
         assert list(checks.faults_of_reference(task_class, module, case, judge)) == []
 
 
-@pytest.mark.parametrize("answer", NO_ANSWERS.values(), ids=NO_ANSWERS)
+@pytest.mark.parametrize("kind", NO_ANSWERS)
 @pytest.mark.parametrize("name", NAMES)
-def test_hostile_answers(name: str, answer: str, executor: Executor) -> None:
+def test_hostile_answers(name: str, kind: str, executor: Executor) -> None:
     """No answer makes a judge raise, vary, or leave the declared ranges."""
+    answer = NO_ANSWERS[kind][: SHORT if kind == LINES else None]
     task_class, module = catalogue.task_class(name), catalogue.module(name)
-    judge = checks.judge_here(module, executor)
     large = len(answer) > LARGE  # the duration of this does not depend on the case
     tasks = task_class.tasks[:1] if large else task_class.tasks
-    first_of_each_task = [case for task in tasks for case in module.cases(task, checks.SUITE, 7, 1)]
-    assert first_of_each_task
-    for case in first_of_each_task:
+    for task in tasks:
+        assert_holds(name, module.cases(task, checks.SUITE, 7, 1), answer, executor)
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_a_megabyte_of_lines(name: str, executor: Executor) -> None:
+    """Each reader of answers copes with 70,000 fenced blocks."""
+    task = catalogue.task_class(name).tasks[0]
+    found = catalogue.module(name).cases(task, checks.SUITE, 7, 1)
+    assert_holds(name, found, NO_ANSWERS[LINES], executor)
+
+
+def assert_holds(name: str, found: Sequence[Case], answer: str, executor: Executor) -> None:
+    """Assert that a judge stays within its contract for an answer to each case."""
+    task_class, module = catalogue.task_class(name), catalogue.module(name)
+    judge = checks.judge_here(module, executor)
+    assert found
+    for case in found:
         assert list(checks.faults_of_answer(task_class, case, answer, judge)) == []

@@ -8,8 +8,6 @@ from urllib.parse import quote
 
 import pytest
 
-pytest.importorskip("mcp")
-
 from kgbench.connectors.tool_source import ToolSource
 from kgbench.errors import ProviderRefused
 from kgbench.store import open_store

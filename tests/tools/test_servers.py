@@ -14,8 +14,6 @@ from urllib.parse import quote
 
 import pytest
 
-pytest.importorskip("mcp")
-
 from kgbench import config
 from kgbench.connectors.tool_source import ToolSource, tool_source
 from kgbench.engine import Settings, run_plan, run_to_continue

@@ -8,9 +8,6 @@ from urllib.parse import quote
 
 import pytest
 
-pytest.importorskip("mcp")
-pytest.importorskip("openai", reason="the extra kgbench[openai] is not installed")
-
 from kgbench.engine import Settings, StopSignal, run_plan, run_to_continue
 from kgbench.store import open_store
 from kgbench.tools import wording

@@ -24,8 +24,6 @@ from tests.support.tool_runs import (
 )
 from tests.support.validation import assert_conforms
 
-pytest.importorskip("openai", reason="the extra kgbench[openai] is not installed")
-
 THOUGHT = "They ask about Anne."
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 
 import pyoxigraph as ox
 import pyshacl
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 from rdflib import BNode, Graph, Literal, URIRef
 
 from kgbench.errors import ResourceError
-from kgbench.validation import Data, compiled, complaints, result_shapes, with_pyshacl
+from kgbench.validation import Data, Shape, compiled, complaints, result_shapes, with_pyshacl
 from kgbench.validation.checking import validate_node
 from kgbench.validation.literals import comparable, is_before_or_same, is_well_formed
 from kgbench.vocab import XSD, compact
@@ -22,13 +23,23 @@ from tests.shapes.test_results import sample
 from tests.support.rdf_mutants import Mutant, mutants
 from tests.support.shape_checker import quiet
 
-SAMPLE = sample()
-SHAPES = {shape.name: shape for shape in result_shapes(Data(SAMPLE))}
 PREFIXES = (
     "@prefix sh: <http://www.w3.org/ns/shacl#> . @prefix : <urn:x:> . "
     "@prefix rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#> . "
     "@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> . "
 )
+
+
+@cache
+def recorded() -> ox.Store:
+    """Return the sample; tests do not change it."""
+    return sample()
+
+
+@cache
+def shapes() -> dict[str, Shape]:
+    """Return the compiled shapes of the sample, by name."""
+    return {shape.name: shape for shape in result_shapes(Data(recorded()))}
 
 
 def term(value):
@@ -59,7 +70,7 @@ def spoilt(store: ox.Store, mutant: Mutant) -> Iterator[bool]:
 
 def all_mutants() -> list[Mutant]:
     """Return two mutants of each constraint, all of which pySHACL refuses in other tests."""
-    data = with_pyshacl.rdflib_graph(SAMPLE)
+    data = with_pyshacl.rdflib_graph(recorded())
     with quiet():
         made = mutants(with_pyshacl.shapes_for(data, "results"), data)
         return [mutant for _, found in made for mutant in found[:2]]
@@ -67,16 +78,16 @@ def all_mutants() -> list[Mutant]:
 
 def test_sample_conforms() -> None:
     """The quick validation finds nothing in the sample, which pySHACL accepts."""
-    assert [str(one) for one in complaints(Data(SAMPLE), list(SHAPES.values()))] == []
+    assert [str(one) for one in complaints(Data(recorded()), list(shapes().values()))] == []
 
 
 def test_every_mutant_is_found() -> None:
     """For every mutant, the violated constraint is found."""
     store = ox.Store()
-    store.extend(ox.Quad(q.subject, q.predicate, q.object) for q in SAMPLE)
+    store.extend(ox.Quad(q.subject, q.predicate, q.object) for q in recorded())
     missed, tried = [], 0
     for mutant in all_mutants():
-        shape = SHAPES.get(compact(str(mutant.shape)))
+        shape = shapes().get(compact(str(mutant.shape)))
         if shape is None:  # reached only through other shapes, which report themselves
             continue
         with spoilt(store, mutant) as changed:

@@ -14,7 +14,7 @@ DIFFICULTY := build/difficulty
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 # Additional arguments:  make run RUN="my-configuration.yml"   make test TEST="-k friend"
-# Only  make test-all  runs slow tests and those that need servers or a browser.
+# Only  make test-all  runs wide tests (tests/costs.py) and those that need servers or a browser.
 RUN ?=
 TEST ?=
 BENCH ?=
@@ -34,7 +34,7 @@ BRANCHES := import json, sys; \
 	part = json.load(open("build/coverage.json"))["totals"]["percent_branches_covered"]; \
 	print(f"{part:.1f} % of branches"); sys.exit(part < 95)
 
-.PHONY: help run test test-all coverage lint format readme site papers difficulty bench bench-check attacks fuzz mutants yasgui clean distclean
+.PHONY: help run test test-all costs coverage lint format readme site papers difficulty bench bench-check attacks fuzz mutants yasgui clean distclean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -42,15 +42,18 @@ help:  ## this list
 run: $(VENV)/.installed  ## the quick start: a benchmark run, recorded; ends with the leaderboard
 	$(strip $(BIN)/kgbench run $(RUN))
 
-test: $(VENV)/.installed-dev $(VALIDATORS)/.installed  ## the tests that need no servers or browser (minutes)
+test: $(VENV)/.installed-dev $(VALIDATORS)/.installed  ## the quick tests, of every room (minutes)
 	$(strip $(PYTEST) $(TEST))
 
-test-all: $(VENV)/.installed-dev $(VALIDATORS)/.installed  ## all tests, including slow ones, servers and browser
-	$(strip $(PYTEST) -m "" $(TEST))
+test-all: $(VENV)/.installed-dev $(VALIDATORS)/.installed  ## all tests, with servers and browser (hours)
+	$(strip $(PYTEST) --tier all $(TEST))
 
-coverage: $(VENV)/.installed-dev $(VALIDATORS)/.installed  ## branch coverage of the tests
+costs:  ## move tests between quick and wide by the processor time that the last run measured
+	$(BIN)/python -m tests.costs
+
+coverage: $(VENV)/.installed-dev $(VALIDATORS)/.installed  ## branch coverage of all tests (hours)
 	$(COVERED) erase
-	$(strip $(COVERED) run -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(TEST))
+	$(strip $(COVERED) run -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder --tier all $(TEST))
 	$(COVERED) combine --quiet
 	$(COVERED) report
 	$(COVERED) json --quiet -o build/coverage.json
@@ -96,7 +99,7 @@ attacks: $(VENV)/.installed-dev  ## run all attacks on kgbench and print a table
 	$(strip $(BIN)/python -m tests.attacks $(ATTACKS))
 
 fuzz: $(VENV)/.installed-dev  ## fuzz the parsers of foreign text (FUZZ_SECONDS, 300)
-	$(strip FUZZ_SECONDS=$(FUZZ_SECONDS) $(PYTEST) -m slow tests/fuzz/test_fuzz.py $(TEST))
+	$(strip FUZZ_SECONDS=$(FUZZ_SECONDS) $(PYTEST) --tier all tests/fuzz/test_fuzz.py $(TEST))
 
 mutants: $(MUTATION)/.installed  ## mutation tests of the scorers (minutes)
 	$(MUTATION)/bin/python -m tests.mutants $(WORKERS)

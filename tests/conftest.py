@@ -33,7 +33,13 @@ NOBODY_LISTENS = "http://127.0.0.1:9"
 OUTGOING = ("socket.connect", "socket.sendto", "socket.sendmsg")
 LOOKUPS = ("socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyname_ex")
 
-pytest_plugins = ("pytester", "tests.costs", "tests.support.judges", "tests.support.dumps")
+pytest_plugins = (
+    "pytester",
+    "tests.costs",
+    "tests.support.judges",
+    "tests.support.templates",
+    "tests.support.dumps",
+)
 settings.register_profile("kgbench", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("kgbench")
 

@@ -200,6 +200,10 @@ class Tiers:
         say("")
         seconds = sum(self.costs.values())
         say(f"{seconds:.0f} s of processor time in {len(self.costs)} tests; {self._left()}")
+        if self.tier == "change":
+            rooms, part = changes()
+            eighth = "" if part is None else f", and part {part + 1} of {PARTS} of the others"
+            say(f"wide tests of {', '.join(sorted(rooms)) or 'no room'}{eighth}")
         became = sorted(
             ((seconds, test) for test, seconds in self.costs.items() if _is_new(test, seconds)),
             reverse=True,

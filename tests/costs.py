@@ -21,7 +21,6 @@ a fixture of a wider scope takes is divided equally among the tests that use it.
 
 from __future__ import annotations
 
-import ast
 import json
 import os
 import subprocess
@@ -296,14 +295,11 @@ def changes() -> tuple[frozenset[str], int | None]:
 
 def room_imports() -> dict[str, set[str]]:
     """Return the rooms of ``kgbench/`` with the rooms that they import."""
+    from docs.reference_pages.house import own_imports
+
     imports: dict[str, set[str]] = defaultdict(set)
     for path in (ROOT / "kgbench").rglob("*.py"):
-        room = room_of(path.relative_to(ROOT).as_posix())
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("kgbench"):
-                _, _, module = (node.module or "").partition(".")
-                names = [module] if module else [alias.name for alias in node.names]
-                imports[room].update(name.partition(".")[0] for name in names)
+        imports[room_of(path.relative_to(ROOT).as_posix())].update(own_imports(path))
     return imports
 
 

@@ -12,17 +12,25 @@ import pyshacl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rdflib import BNode, Graph, Literal, URIRef
+from rdflib import SH, BNode, Graph, Literal, URIRef
 
 from kgbench.errors import ResourceError
+from kgbench.store import EmbeddedStore
 from kgbench.validation import Data, Shape, compiled, complaints, result_shapes, with_pyshacl
 from kgbench.validation.checking import validate_node
 from kgbench.validation.literals import comparable, is_before_or_same, is_well_formed
-from kgbench.vocab import XSD, compact
+from kgbench.vocab import BASE, XSD, compact
 from tests.shapes.test_results import sample
+from tests.support import dumps
+from tests.support.analysis_store import GRAPHS
 from tests.support.rdf_mutants import Mutant, mutants
 from tests.support.shape_checker import quiet
 
+#: The graphs of tests that look like stores.
+SAMPLES = (
+    *("analysis_scores", "claims", "formats", "judged", "policies", "records", "result"),
+    *("text2kg", "withheld"),
+)
 PREFIXES = (
     "@prefix sh: <http://www.w3.org/ns/shacl#> . @prefix : <urn:x:> . "
     "@prefix rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#> . "
@@ -79,6 +87,27 @@ def all_mutants() -> list[Mutant]:
 def test_sample_conforms() -> None:
     """The quick validation finds nothing in the sample, which pySHACL accepts."""
     assert [str(one) for one in complaints(Data(recorded()), list(shapes().values()))] == []
+
+
+@pytest.mark.parametrize("name", [*SAMPLES, "quick_start"])
+def test_both_engines_find_the_same(name: str, request: pytest.FixtureRequest) -> None:
+    """In every sample graph, and in what a run has recorded, both engines find the same."""
+    store = ox.Store()
+    if name == "quick_start":
+        store.extend(dumps.quads(request.getfixturevalue(name)))
+    else:
+        with EmbeddedStore(None) as empty:
+            store.extend(ox.Quad(*triple) for triple in empty.triples(empty.iris.catalogue))
+        store.load(path=str(GRAPHS / f"{name}.trig"), base_iri=BASE)
+    data = Data(store)
+    found = {(str(c.focus), c.component) for c in complaints(data, result_shapes(data))}
+    graph = with_pyshacl.rdflib_graph(store)
+    _, report, _ = pyshacl.validate(graph, shacl_graph=with_pyshacl.shapes_for(graph, "results"))
+    assert found == {
+        (report.value(one, SH.focusNode).n3(), kind.fragment.removesuffix("ConstraintComponent"))
+        for one in report.objects(None, SH.result)
+        for kind in report.objects(one, SH.sourceConstraintComponent)
+    }
 
 
 def test_every_mutant_is_found() -> None:

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tiers of tests: what is selected, measured and listed."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+
+import pytest
+
+from tests import costs
+
+SAMPLE = """
+import time
+import pytest
+
+@pytest.fixture(scope="module")
+def shared():
+    until = time.process_time() + 0.4
+    while time.process_time() < until:
+        pass
+
+@pytest.mark.parametrize("number", range(2))
+def test_shares(shared, number):
+    pass
+
+def test_works():
+    until = time.process_time() + 0.3
+    while time.process_time() < until:
+        pass
+
+@pytest.mark.servers
+def test_serves():
+    pass
+
+def test_skips():
+    pytest.skip("because")
+"""
+COMMIT = "0" * 40
+
+
+@pytest.fixture
+def sampled(pytester, repository, monkeypatch):
+    """Return a function that runs the sample with options, as in a checkout with a given list."""
+    monkeypatch.setenv("PYTHONPATH", str(repository))
+    pytester.makeini("[pytest]\nmarkers =\n    servers: x\n    browser: y\n")
+    pytester.makepyfile(test_sample=SAMPLE)
+    pytester.makepyfile(
+        plugged="""
+        from pathlib import Path
+        from tests import costs
+        costs.ROOT = Path.cwd()
+        costs.LISTED, costs.MEASURED = Path("listed.json"), Path("build", "costs.json")
+        costs.WIDE = 0.25
+        """
+    )
+
+    def run(*options, wide=None, commit=None):
+        listed = {"commit": commit, "wide": wide or {}}
+        pytester.path.joinpath("listed.json").write_text(json.dumps(listed))
+        words = ("-p", "plugged", "-p", "tests.costs", "-p", "no:kgbench", "-p", "no:randomly")
+        done = pytester.runpytest_subprocess(*words, *options)
+        measured = pytester.path / "build" / "costs.json"
+        return done, json.loads(measured.read_text()) if measured.exists() else None
+
+    return run
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")])
+def test_tests_are_measured_and_named(sampled, workers):
+    """A run measures its tests, divides fixtures among users, and names what became wide."""
+    done, run = sampled(*workers)
+
+    done.assert_outcomes(passed=3, skipped=1)
+    found = {test.partition("::")[2]: seconds for test, seconds in run["tests"].items()}
+    assert found.keys() == {"test_shares[0]", "test_shares[1]", "test_works"}
+    assert found["test_works"] >= 0.29
+    if not workers:
+        assert found["test_shares[0]"] == pytest.approx(found["test_shares[1]"], abs=0.1)
+        assert found["test_shares[0]"] < 0.3
+    assert run["skipped"] == ["test_sample.py::test_skips"]
+    assert run["commit"] is None
+    done.stdout.fnmatch_lines(["*left for other tiers: 1 with servers or browser"])
+    done.stdout.fnmatch_lines(["* s  test_sample.py::test_works"])
+
+
+WIDE = {"test_sample.py": {"test_works": 2.0}}
+
+
+@pytest.mark.parametrize(
+    ("options", "passed"),
+    [
+        ((), 2),
+        (("--tier", "all"), 4),
+        (("--tier", "change"), 4),  # no commit is known, so everything counts as changed
+        (("test_sample.py::test_works",), 1),
+        (("test_sample.py::test_serves",), 1),
+    ],
+)
+def test_what_a_tier_runs(sampled, options, passed):
+    """Listed tests and those with servers are left out, unless a tier or a name asks for them."""
+    done, _ = sampled(*options, wide=WIDE)
+
+    assert done.parseoutcomes()["passed"] == passed
+
+
+def test_a_whole_run_renews_the_list():
+    """After a run of all tests the list has what was wide, and what was skipped keeps its place."""
+    old = {"commit": "a", "wide": {"f.py": {"gone": 3.0, "skipped": 4.0, "quicker": 5.0}}}
+    run = {"tests": {"f.py::quicker": 0.5, "f.py::slower": 1.5}, "skipped": ["f.py::skipped"]}
+
+    assert costs.moved(old, run | {"commit": "b"}) == {
+        "commit": "b",
+        "wide": {"f.py": {"skipped": 4.0, "slower": 1.5}},
+    }
+    assert costs.moved(old, run | {"commit": None}) == {
+        "commit": "a",
+        "wide": {"f.py": {"gone": 3.0, "skipped": 4.0, "slower": 1.5}},
+    }
+
+
+@pytest.fixture
+def history(tmp_path, monkeypatch):
+    """Return a function that commits files to a repository in which the plugin looks."""
+    monkeypatch.setattr(costs, "ROOT", tmp_path)
+    for cached in (costs.changes, costs.listed, costs.wide_tests):
+        monkeypatch.setattr(costs, cached.__name__, cached.__wrapped__)
+    names = ("-c", "user.name=a", "-c", "user.email=a@example.org")
+
+    def commit(**files):
+        for name, text in files.items():
+            path = tmp_path / name.replace("__", "/")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.with_suffix(".py").write_text(text)
+        for words in (("init", "-q"), ("add", "-A"), (*names, "commit", "-qm", "x")):
+            subprocess.run(["git", *words], cwd=tmp_path, check=True)
+        return costs.git("rev-parse", "HEAD")
+
+    return commit
+
+
+def test_changed_rooms_and_those_that_import_them_are_affected(history, monkeypatch):
+    """A change affects its room and what imports it; each commit takes another eighth."""
+    first = history(
+        kgbench__store__leases="", kgbench__engine__run="from kgbench.store import leases",
+        kgbench__clock="", kgbench__rdf__quads="import kgbench.clock",
+    )  # fmt: skip
+    monkeypatch.setattr(costs, "listed", lambda: {"commit": first, "wide": {}})
+    assert costs.changes() == (frozenset(), 0)
+
+    history(kgbench__store__leases="a = 1")
+    assert costs.changes() == ({"store", "engine"}, 1)
+
+    history(tests__rdf__test_quads="b = 2")
+    assert costs.changes() == ({"store", "engine", "rdf"}, 2)
+
+
+def test_without_history_everything_has_changed(history, monkeypatch):
+    """If the listed commit is unknown, all rooms count as changed."""
+    history(kgbench__store__leases="", kgbench__engine__run="")
+    wide = {"tests/docs/test_site.py": {"test_links": 9.0}}
+    monkeypatch.setattr(costs, "listed", lambda: {"commit": COMMIT, "wide": wide})
+
+    assert costs.changes() == ({"store", "engine", "docs"}, None)
+
+
+def test_eight_changes_run_all_wide_tests():
+    """Each test is in exactly one of eight parts, and no part is empty."""
+    tests = [f"tests/store/test_leases.py::test_{number}" for number in range(200)]
+
+    assert {costs.part_of(test) for test in tests} == set(range(costs.PARTS))

@@ -16,7 +16,8 @@ result in ``build/costs.json``; at its end, quick tests that took longer are nam
 for its time. ``make costs`` moves them (``python -m tests.costs``).
 
 The processor time of a test is that of the test process and of all processes that it started. What
-a fixture of a wider scope takes is divided equally among the tests that use it.
+a fixture of a wider scope takes is divided equally among the tests that use it. A test that waits
+costs at least a tenth of its duration, because it keeps others from running.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 import zlib
 from collections import Counter, defaultdict
 from collections.abc import Generator, Mapping
@@ -39,6 +41,7 @@ ROOT = Path(__file__).resolve().parent.parent
 LISTED = Path(__file__).with_suffix(".json")
 MEASURED = ROOT / "build" / "costs.json"
 WIDE = 1.0  # seconds of processor time
+WAITING = 0.1  # seconds that a second of waiting costs
 PARTS = 8  # changes that together run all wide tests
 NAMED = 10  # most tests that a run names
 PROGRAMS = ("servers", "browser")
@@ -101,14 +104,15 @@ class Meter:
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
         """Measure one test from its setup to its teardown."""
-        before, self._nested = processor_time(), [0.0]
+        before, began, self._nested = processor_time(), time.monotonic(), [0.0]
         for definitions in getattr(item, "_fixtureinfo").name2fixturedefs.values():  # noqa: B009
             for definition in definitions:
                 self.users[definition].add(item.nodeid)
         try:
             return (yield)
         finally:
-            self.own[item.nodeid] += processor_time() - before - self._nested[0]
+            used = processor_time() - before - self._nested[0]
+            self.own[item.nodeid] += max(used, WAITING * (time.monotonic() - began))
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Note which tests skip."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 from typer.testing import CliRunner
 
 from kgbench.cli import app
@@ -19,6 +20,8 @@ POISON = (
     "INSERT { GRAPH ?g { ?class kgb:maxRounds 3 } }"
     'WHERE { GRAPH ?g { ?class skos:notation "RdfFriendCount" ; kgb:maxRounds ?rounds } }'
 )
+
+pytestmark = pytest.mark.declared
 
 
 def kgbench(store: Path, *words: str) -> str:

@@ -38,7 +38,7 @@ pytest_plugins = (
     "tests.costs",
     "tests.support.judges",
     "tests.support.templates",
-    "tests.support.dumps",
+    "tests.support.stores",
 )
 settings.register_profile("kgbench", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("kgbench")

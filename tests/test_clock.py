@@ -3,15 +3,14 @@
 
 from __future__ import annotations
 
-import asyncio
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from kgbench import clock, config
-from kgbench.engine import Settings, run_plan
+from kgbench import clock
 from kgbench.store import open_store
 from kgbench.vocab import PROV
+from tests.support.runs import hold, planned
 
 SET_BACK = f"""
 SELECT ?activity WHERE {{ GRAPH ?graph {{
@@ -47,10 +46,9 @@ def test_the_time_does_not_go_back():
 @pytest.mark.usefixtures("going_back")
 def test_nothing_ends_before_it_began():
     """The activities of a run have consistent times, although the clock goes back all the time."""
-    models = ["baseline:oracle", "baseline:silent"]
-    plan = config.quick_start(tasks=["RdfFriendCount-turtle-1"], models=models, iterations=2)
+    plan = planned("RdfFriendCount-turtle-1", "baseline:oracle", "baseline:silent", iterations=2)
     with open_store("memory:") as store:
-        asyncio.run(run_plan(store, plan, Settings(executor="local:1")))
+        hold(store, plan)
 
         assert len(list(store.query(ENDED))) > 4
         assert list(store.query(SET_BACK)) == []

@@ -3,18 +3,15 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import pytest
 
-from kgbench import config
 from kgbench.analysis.contamination import contamination, declared
 from kgbench.analysis.selection import select
 from kgbench.connectors import baseline
-from kgbench.engine import Settings, run_plan
 from kgbench.errors import QueryError
 from kgbench.store import open_store
 from kgbench.tasks import catalogue
+from tests.support.runs import hold, planned
 
 PUBLISHED = "Text2SparqlExecEvalListCoypuMini"
 NATURAL, OPAQUE = "Text2SparqlTwin-economy-natural", "Text2SparqlTwin-economy-opaque"
@@ -24,8 +21,7 @@ CASES = 14
 
 def run(store, tasks, *models, iterations=CASES):
     """Run some tasks with models."""
-    plan = config.quick_start(tasks=tasks, models=list(models), iterations=iterations)
-    asyncio.run(run_plan(store, plan, Settings(executor="local:1")))
+    hold(store, planned(tasks, *models, iterations=iterations), run=None)
 
 
 @pytest.fixture(scope="module")

@@ -18,9 +18,10 @@ from kgbench.errors import QueryError
 from kgbench.store import open_store
 from kgbench.tools import wording
 from tests.support.analysis_store import results, small
+from tests.support.runs import hold
 from tests.support.servers.loopback import LoopbackServer
 from tests.support.servers.openai_server import OpenAISpeech
-from tests.support.tool_runs import LABEL, QUERY, call, plan_of, run
+from tests.support.tool_runs import LABEL, QUERY, call, plan_of
 
 REPEATING = (
     wording.with_calls("", [call("search", "a", text="Anne"), call("search", "b", text="Anne")]),
@@ -62,7 +63,7 @@ def asked(tmp_path_factory):
         patch.setenv("OPENAI_API_KEY", "sk-loopback")
         plan = plan_of(f"openai:loopback@{s.url}", *BASELINES, iterations=2)
         with open_store(path) as store:
-            assert run(store, plan).finished
+            assert hold(store, plan).finished
     return path
 
 
@@ -124,7 +125,7 @@ def test_tokens_and_cost_per_right_answer(tmp_path, monkeypatch):
         open_store("memory:") as opened,
     ):
         plan = plan_of(f"openai:loopback@{server.url}", iterations=2)
-        assert run(opened, replace(plan, prices=tmp_path / "prices.ttl")).finished
+        assert hold(opened, replace(plan, prices=tmp_path / "prices.ttl")).finished
         (row,) = tool_success(opened, select(opened)).records()
         (whole, *_) = tool_usage(opened, select(opened)).records()
 

@@ -13,6 +13,7 @@ import pytest
 from kgbench.store import open_reader, open_store
 from kgbench.tools import wording
 from tests.support.commands import printed as command
+from tests.support.runs import hold
 from tests.support.tool_runs import (
     LABEL,
     NATIVE,
@@ -20,7 +21,6 @@ from tests.support.tool_runs import (
     held,
     loopbacks,
     plan_of,
-    run,
     said,
     scores,
 )
@@ -94,7 +94,7 @@ def test_a_task_with_tools_is_the_same_in_inspect(tmp_path, monkeypatch):
     """Calls, results and scores equal those of a run; judging the imported log changes nothing."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-loopback")
     with loopbacks() as start, open_store("memory:") as store:
-        assert run(store, plan_of(f"openai:loopback@{start(NATIVE).url}")).finished
+        assert hold(store, plan_of(f"openai:loopback@{start(NATIVE).url}")).finished
         (expected,) = held(store)
         ours = {name: value for name, (value,) in scores(store).items()}
     found, path = asked(tmp_path, NATIVE)

@@ -17,13 +17,10 @@ from kgbench.store import open_reader
 COMMAND = ("run", "--model", "baseline:oracle", "--task", "RdfFriendCount-turtle-1")
 
 
-@pytest.fixture(scope="module")
-def store(tmp_path_factory):
-    """Return a store with one small run."""
-    location = str(tmp_path_factory.mktemp("refusals") / "results")
-    ran = CliRunner().invoke(app, [*COMMAND, "--iterations", "1", "--store", location])
-    assert ran.exit_code == 0, ran.output
-    return location
+@pytest.fixture
+def store(single):
+    """Return the location of a store with one small run."""
+    return str(single)
 
 
 @pytest.mark.parametrize(

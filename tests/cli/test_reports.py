@@ -7,7 +7,6 @@ import importlib.util
 import io
 import json
 import re
-import shutil
 import sys
 import time
 from types import SimpleNamespace
@@ -27,6 +26,7 @@ from kgbench.store import open_store
 from kgbench.tasks import catalogue
 from tests.store.in_process import InProcess
 from tests.support.analysis_store import owned
+from tests.support.stores import copied
 
 SITE = ("--base", "http://example.org/results/", "--processes", "1")
 
@@ -80,7 +80,7 @@ def test_a_task_class_that_cannot_be_used_is_named(monkeypatch):
 
 def test_an_invalidation_is_reported_as_json(scores, tmp_path):
     """JSON and text report the excluded results, and where the invalidation is recorded."""
-    shutil.copytree(scores, tmp_path / "store")
+    copied(scores, tmp_path / "store")
     words = ("invalidate", "r1", "--reason", "a test", "--store", tmp_path / "store")
     said = json.loads(kgbench(*words, "--json").stdout)
 

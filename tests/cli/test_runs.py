@@ -40,18 +40,10 @@ def kgbench(*words, code=0):
     return done
 
 
-@pytest.fixture(scope="module")
-def empty(tmp_path_factory):
-    """Return a store with all declared resources and no results."""
-    place = tmp_path_factory.mktemp("empty") / "store"
-    open_store(str(place)).close()
-    return place
-
-
 @pytest.fixture
-def store(empty, tmp_path, monkeypatch):
+def store(tmp_path, monkeypatch):
     """Return the path of a store, the default of the commands, with an API key set."""
-    shutil.copytree(empty, tmp_path / "store")
+    open_store(str(tmp_path / "store")).close()
     monkeypatch.setenv("KGBENCH_STORE", str(tmp_path / "store"))
     monkeypatch.setenv("OPENAI_API_KEY", "sk-loopback")
     return tmp_path / "store"

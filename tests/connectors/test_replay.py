@@ -11,12 +11,12 @@ import pytest
 
 from kgbench import config
 from kgbench.connectors import replay
-from kgbench.engine import Settings, StopSignal, run_plan
 from kgbench.errors import ModelSpecError, ProviderRefused
 from kgbench.model import Case, ModelSetup, Outcome, Reply, Request
 from kgbench.record import reading
 from kgbench.store import open_reader, open_store
 from tests.connectors import setup_for
+from tests.support.runs import Stop, hold, planned
 
 LABELS = ["RdfFriendCount-turtle-1", "RdfSyntaxFixList-turtle"]
 NOISY = "baseline:noisy?rate=0.6&seed=3"
@@ -26,9 +26,9 @@ NOISY = "baseline:noisy?rate=0.6&seed=3"
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a store with one run of two models."""
     place = tmp_path_factory.mktemp("recorded") / "store"
-    plan = config.quick_start(tasks=LABELS, models=[NOISY, "baseline:silent"], iterations=4)
+    plan = planned(LABELS, NOISY, "baseline:silent", iterations=4)
     with open_store(str(place)) as store:
-        asyncio.run(run_plan(store, plan, Settings(executor="local:1")))
+        hold(store, plan)
     return place
 
 
@@ -51,9 +51,9 @@ def test_a_replayed_run_says_the_same(
     with open_reader(str(recorded)) as store:
         run = reading.runs(store)[0]
     spec = f"replay:{run.id[:13]}?store={recorded}&model={NOISY.replace('&', '%26')}"
-    plan = config.quick_start(tasks=LABELS, models=[spec], iterations=4)
+    plan = planned(LABELS, spec, iterations=4)
     with open_store(str(tmp_path / "again")) as store:
-        progress = asyncio.run(run_plan(store, plan, Settings(executor="local:1")))
+        progress = hold(store, plan)
 
     assert (progress.complete, progress.failed, progress.input_tokens) == (8, 0, 0)
     said, again = _answers(recorded, "noisy"), _answers(tmp_path / "again", "replay")
@@ -100,11 +100,11 @@ def test_one_of_several_models_must_be_chosen(recorded: Path) -> None:
 
 def test_a_run_without_answers_is_refused(tmp_path: Path) -> None:
     """A run that was stopped before its first answer is refused."""
-    stop = StopSignal()
+    stop = Stop()
     stop.request()
-    plan = config.quick_start(tasks=LABELS[:1], models=["baseline:silent"], iterations=1)
+    plan = planned(LABELS[0], "baseline:silent", iterations=1)
     with open_store(str(tmp_path / "store")) as store:
-        asyncio.run(run_plan(store, plan, Settings(executor="local:1"), stop=stop))
+        hold(store, plan, stop=stop)
         (run,) = reading.runs(store)
     with pytest.raises(ModelSpecError, match=f"the run {run.iri} holds no answers"):
         _open(tmp_path / "store", run.id)

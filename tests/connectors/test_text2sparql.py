@@ -8,8 +8,7 @@ import json
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from http.server import BaseHTTPRequestHandler
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -25,6 +24,7 @@ from kgbench.errors import (
 )
 from kgbench.model import Case, Reply, Request
 from kgbench.net import limits
+from tests.support.servers.handled import Handled, Quiet
 
 DATASET = "https://example.org/2025/office/"
 QUESTION = "Wer arbeitet im Verkauf & wo?"
@@ -39,24 +39,15 @@ def system(respond: Respond) -> Iterator[tuple[str, list[str]]]:
     """Yield the address of a server with the given responses, and the list of requested URLs."""
     asked: list[str] = []
 
-    class Handler(BaseHTTPRequestHandler):
+    class Responding(Quiet, BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.0"
+
         def do_GET(self) -> None:
             asked.append(self.path)
             respond(self)
 
-        def log_message(self, *arguments: Any) -> None:
-            """Log nothing."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_address[1]}", asked
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    with Handled(Responding) as server:
+        yield server.url, asked
 
 
 def saying(body: bytes | str, status: int = 200, **headers: str) -> Respond:

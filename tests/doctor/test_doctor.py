@@ -6,9 +6,8 @@ from __future__ import annotations
 import json
 import re
 import sys
-import threading
 import tomllib
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from http.server import BaseHTTPRequestHandler
 from importlib.util import find_spec
 from pathlib import Path
 from types import SimpleNamespace
@@ -24,6 +23,7 @@ from kgbench.doctor import State, files, installed, judging, keys, storage
 from kgbench.serve import rendering
 from kgbench.store import open_store, snapshots
 from kgbench.store.protocol import Block
+from tests.support.servers.handled import Handled, Quiet
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "doctor.md").read_text("utf-8")
@@ -198,7 +198,7 @@ def test_a_key_in_the_key_ring_is_told_by_its_entry(monkeypatch):
     assert SECRET not in str(found)
 
 
-class Handler(BaseHTTPRequestHandler):
+class Asked(Quiet, BaseHTTPRequestHandler):
     """Responds with 401, as to a request without a key; records the request headers."""
 
     seen: list[dict[str, str]]
@@ -208,22 +208,16 @@ class Handler(BaseHTTPRequestHandler):
         self.seen.append(dict(self.headers))
         self.send_response({"/moved": 302, "/well": 200}.get(self.path, 401))
         self.send_header("Location", "http://192.0.2.1/")
+        self.send_header("Content-Length", "0")
         self.end_headers()
-
-    def log_message(self, *_):
-        """Log nothing."""
 
 
 @pytest.fixture
 def server():
     """Yield the address of a server on this machine."""
-    Handler.seen = []
-    with HTTPServer(("127.0.0.1", 0), Handler) as opened:
-        thread = threading.Thread(target=opened.serve_forever)
-        thread.start()
-        yield f"http://127.0.0.1:{opened.server_port}"
-        opened.shutdown()
-        thread.join()
+    Asked.seen = []
+    with Handled(Asked) as opened:
+        yield opened.url
 
 
 def test_servers_that_the_environment_names_are_asked_without_keys(server, monkeypatch):
@@ -238,7 +232,7 @@ def test_servers_that_the_environment_names_are_asked_without_keys(server, monke
     assert found["OPENAI_BASE_URL"].words.endswith("answers (HTTP 401)")
     assert found["GOOGLE_GEMINI_BASE_URL"].facts == {"status": 302}
     assert found["ANTHROPIC_BASE_URL"].state is State.BROKEN
-    assert SECRET not in str(Handler.seen)
+    assert SECRET not in str(Asked.seen)
     monkeypatch.setenv("OPENAI_BASE_URL", f"{server}/well")
     assert by_name(keys.servers())["OPENAI_BASE_URL"].facts == {"status": 200}
     monkeypatch.setenv("OPENAI_BASE_URL", f"http://me:{SECRET}@127.0.0.1/v1")

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import replace
 from decimal import Decimal
 from itertools import takewhile
@@ -12,18 +11,16 @@ import pytest
 
 from kgbench import config
 from kgbench.engine import (
-    Settings,
     estimates,
     planning,
     prices,
-    run_plan,
-    run_to_continue,
     spending,
 )
 from kgbench.errors import ModelSpecError, ResourceError
 from kgbench.model import Usage
 from kgbench.record import accounts, reading
 from kgbench.store import open_store
+from tests.support.runs import hold, planned
 from tests.support.servers import scripts
 from tests.support.servers.loopback import LoopbackServer, fixed
 from tests.support.servers.openai_server import OpenAISpeech
@@ -41,14 +38,6 @@ TABLE = """
 
 
 @pytest.fixture
-def server(monkeypatch):
-    """Yield a server that answers everything."""
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-loopback")
-    with LoopbackServer(OpenAISpeech()) as started:
-        yield started
-
-
-@pytest.fixture
 def table(tmp_path):
     """Return a user's price table."""
     path = tmp_path / "prices.ttl"
@@ -59,16 +48,8 @@ def table(tmp_path):
 def plan_of(server, iterations=4, **limits):
     """Return a plan with one model and one task."""
     spec = f"openai:loopback@{server.url}"
-    plan = config.quick_start(tasks=[LABEL], models=[spec], iterations=iterations)
-    return replace(plan, max_retries=0, concurrency=1, **limits)
-
-
-def run(store, plan, **settings):
-    """Run or continue a plan."""
-    chosen = Settings(
-        run=run_to_continue(store, plan), patience_scale=0.0, executor="local:1", **settings
-    )
-    return asyncio.run(run_plan(store, plan, chosen))
+    fields = {"max_retries": 0, "concurrency": 1, **limits}
+    return planned(LABEL, spec, iterations=iterations, **fields)
 
 
 def charged(server):
@@ -92,8 +73,8 @@ def test_the_newest_price_counts(server, tmp_path):
 def test_totals_are_those_of_the_server_after_interruptions(server, table):
     """Tokens and cost of a run in several sessions equal the server's charges for its answers."""
     with open_store("memory:") as store:
-        first = run(store, plan_of(server, 2, prices=table))
-        second = run(store, plan_of(server, 5, prices=table))
+        first = hold(store, plan_of(server, 2, prices=table))
+        second = hold(store, plan_of(server, 5, prices=table))
         (info,) = reading.runs(store)
         (usage,) = accounts.usage(store, info.graph).values()
         (paid,) = accounts.prices(store, info.graph).values()
@@ -115,10 +96,10 @@ def test_token_limit_stops_and_the_same_command_with_more_continues(server):
     """A reached limit stops the run; with a higher limit only the rest is asked."""
     plan = plan_of(server, 10)
     with open_store("memory:") as store:
-        first = run(store, replace(plan, max_tokens=800))
-        again = run(store, replace(plan, max_tokens=800))
+        first = hold(store, replace(plan, max_tokens=800))
+        again = hold(store, replace(plan, max_tokens=800))
         spent = sum(charged(server))
-        last = run(store, plan)
+        last = hold(store, plan)
 
     assert 0 < first.complete < 10
     assert first.limit == "--max-tokens 800"
@@ -145,9 +126,9 @@ def test_limits_hold_over_sessions_without_token_counts(monkeypatch, table):
         for limits in ({"max_tokens": 5_000}, {"max_cost": Decimal("0.0525"), "prices": table}):
             plan = plan_of(server, 20, **limits)
             with open_store("memory:") as store:
-                first = run(store, plan)
-                again = run(store, plan)
-                done = run(store, replace(plan, max_tokens=8_000, max_cost=None))
+                first = hold(store, plan)
+                again = hold(store, plan)
+                done = hold(store, replace(plan, max_tokens=8_000, max_cost=None))
             assert 3 <= first.complete <= 5
             assert (again.complete, again.limit) == (0, first.limit)
             assert 1 <= done.complete <= 4
@@ -157,8 +138,8 @@ def test_limits_wait_for_what_is_under_way(server):
     """Calls under way delay others and end no run, which uses almost the whole limit."""
     plan = replace(plan_of(server, 40), max_tokens=2000, concurrency=8)
     with open_store("memory:") as store:
-        first = run(store, plan)
-        again = run(store, plan)
+        first = hold(store, plan)
+        again = hold(store, plan)
 
     spent = sum(charged(server))
     assert first.limit == again.limit == "--max-tokens 2000"
@@ -166,14 +147,12 @@ def test_limits_wait_for_what_is_under_way(server):
     assert 2000 - 1.5 * spent / first.complete < spent <= 2000
 
 
-def test_answers_that_cost_far_more_than_prompts_do_not_pass_a_limit(monkeypatch):
+def test_answers_that_cost_far_more_than_prompts_do_not_pass_a_limit(loopback):
     """Answers that cost far more than prompts do not exceed a limit: few calls begin at first."""
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-loopback")
-    script = scripts.slowed(scripts.always(), 0.1)
-    with LoopbackServer(OpenAISpeech(), script=script, answer=fixed("x" * 40_000)) as server:
-        plan = replace(plan_of(server, 60), max_tokens=100_000, concurrency=16)
-        with open_store("memory:") as store:
-            done = run(store, plan)
+    server, _ = loopback(scripts.slowed(scripts.always(), 0.1), answer=fixed("x" * 40_000))
+    plan = replace(plan_of(server, 60), max_tokens=100_000, concurrency=16)
+    with open_store("memory:") as store:
+        done = hold(store, plan)
 
     assert done.limit == "--max-tokens 100000"
     assert 80_000 < sum(charged(server)) <= 100_000
@@ -201,9 +180,9 @@ def test_no_first_call_is_made_where_a_limit_leaves_no_room(server):
     said = []
     plan = replace(plan_of(server, 10), max_tokens=800)
     with open_store("memory:") as store:
-        run(store, plan, preflight=said.append)
+        hold(store, plan, preflight=said.append)
         asked = len(server.ledger)
-        again = run(store, plan, preflight=said.append)
+        again = hold(store, plan, preflight=said.append)
 
     assert again.limit == "--max-tokens 800"
     assert len(server.ledger) == asked
@@ -213,7 +192,7 @@ def test_no_first_call_is_made_where_a_limit_leaves_no_room(server):
 def test_cost_limit_stops_before_it_is_passed(server, table):
     """No dialogue begins whose cost exceeds the rest of the limit."""
     with open_store("memory:") as store:
-        done = run(store, plan_of(server, 10, max_cost=Decimal("0.002"), prices=table))
+        done = hold(store, plan_of(server, 10, max_cost=Decimal("0.002"), prices=table))
 
     assert 0 < done.complete < 10
     assert Decimal(0) < done.cost <= Decimal("0.002")
@@ -222,7 +201,7 @@ def test_cost_limit_stops_before_it_is_passed(server, table):
 def test_cost_of_an_unpriced_model_cannot_be_limited(server):
     """A limit on cost is refused before any call if a price is unknown."""
     with open_store("memory:") as store, pytest.raises(ModelSpecError, match="no price is known"):
-        run(store, plan_of(server, max_cost=Decimal(1)))
+        hold(store, plan_of(server, max_cost=Decimal(1)))
 
     assert server.ledger == []
 
@@ -230,7 +209,7 @@ def test_cost_of_an_unpriced_model_cannot_be_limited(server):
 def test_unknown_price_is_unknown_and_not_nothing(server):
     """The cost of a model without a price is unknown, not zero."""
     with open_store("memory:") as store:
-        done = run(store, plan_of(server))
+        done = hold(store, plan_of(server))
         (info,) = reading.runs(store)
         recorded = accounts.prices(store, info.graph)
 
@@ -238,14 +217,13 @@ def test_unknown_price_is_unknown_and_not_nothing(server):
     assert recorded == {}
 
 
-def test_failed_dialogues_can_be_left_alone(monkeypatch):
+def test_failed_dialogues_can_be_left_alone(loopback):
     """Without retrying errors the next session asks only new dialogues."""
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-loopback")
-    script = scripts.sequence(*[scripts.SERVER_ERROR] * 3)
-    with LoopbackServer(OpenAISpeech(), script=script) as server, open_store("memory:") as store:
-        first = run(store, plan_of(server, 5))
-        left = run(store, plan_of(server, 6), retry_errors=False)
-        last = run(store, plan_of(server, 6))
+    server, _ = loopback(scripts.sequence(*[scripts.SERVER_ERROR] * 3))
+    with open_store("memory:") as store:
+        first = hold(store, plan_of(server, 5))
+        left = hold(store, plan_of(server, 6), retry_errors=False)
+        last = hold(store, plan_of(server, 6))
 
     assert (first.complete, first.failed) == (2, 3)
     assert (left.complete, left.left_open, left.finished) == (1, 3, False)
@@ -300,9 +278,7 @@ def test_damaged_price_table_is_refused(tmp_path, text):
 
 def test_estimate_counts_what_is_still_to_do(server):
     """Complete dialogues are not estimated; several rounds give a range."""
-    plan = config.quick_start(
-        tasks=["RdfSyntaxFixList-turtle"], models=["openai:gpt-4o", "openai:x"], iterations=3
-    )
+    plan = planned("RdfSyntaxFixList-turtle", "openai:gpt-4o", "openai:x", iterations=3)
     asked = planning.exercises(plan)
     whole = list(estimates.model_estimates(plan, set(), prices.declared(), asked))
     rounds = whole[0].most.calls // whole[0].least.calls

@@ -11,7 +11,6 @@ from decimal import Decimal
 
 import pytest
 
-from kgbench import config
 from kgbench.connectors import batches as interface
 from kgbench.engine import Journal, planning
 from kgbench.engine.spending import recorded_price, total
@@ -19,7 +18,8 @@ from kgbench.errors import ModelSpecError
 from kgbench.model import Outcome
 from kgbench.record import accounts, batches, reading
 from kgbench.store import open_store
-from tests.support.batch_runs import ONE, ROUNDS, SPEECHES, asked_twice, open_batches, run, started
+from tests.support.batch_runs import ONE, ROUNDS, SPEECHES, asked_twice, open_batches, started
+from tests.support.runs import hold, planned
 from tests.support.servers import scripts
 from tests.support.servers.loopback import fixed
 from tests.support.servers.scripts import always, sequence
@@ -56,7 +56,7 @@ def test_a_run_in_batches_is_recorded_like_any_other(any_protocol):
     """All dialogues of a round are one batch; answers, tokens and ids are those of the server."""
     made = any_protocol()
     with open_store("memory:") as store:
-        done = run(store, made.plan(4))
+        done = hold(store, made.plan(4))
         (info,) = reading.runs(store)
         (usage,) = accounts.usage(store, info.graph).values()
         (batch,) = batches.all_batches(store, info.graph)
@@ -79,7 +79,7 @@ def test_each_round_is_a_batch_of_its_own(provider):
     """The next prompts of all dialogues are one batch, with the conversations so far."""
     made = provider(answer=fixed("this is no Turtle"))
     with open_store("memory:") as store:
-        done = run(store, made.plan(3, ROUNDS))
+        done = hold(store, made.plan(3, ROUNDS))
 
     assert done.finished
     assert [len(batch.asked) for batch in made.desk.batches] == [3, 3, 3]
@@ -93,7 +93,7 @@ def test_large_rounds_are_several_batches(provider, monkeypatch):
     monkeypatch.setattr("kgbench.engine.batch_channel.BatchChannel.MOST", 3)
     made = provider()
     with open_store("memory:") as store:
-        done = run(store, made.plan(14))
+        done = hold(store, made.plan(14))
 
     assert done.finished
     assert all(len(batch.asked) <= 3 for batch in made.desk.batches)
@@ -109,7 +109,7 @@ def test_long_prompts_are_several_batches(provider, monkeypatch):
     assert max(lengths) * 2 <= most
     monkeypatch.setattr("kgbench.engine.batch_channel.MOST_CHARACTERS", most)
     with open_store("memory:") as store:
-        done = run(store, plan)
+        done = hold(store, plan)
 
     assert done.finished
     assert [len(batch.asked) for batch in made.desk.batches] == [2, 2, 1]
@@ -121,8 +121,8 @@ def test_batches_cost_what_they_are_said_to(provider, tmp_path):
     table.write_text(PRICES)
     made = provider()
     with open_store("memory:") as store:
-        first = run(store, made.plan(3, prices=table))
-        second = run(store, replace(made.plan(5, prices=table), batch=False))
+        first = hold(store, made.plan(3, prices=table))
+        second = hold(store, replace(made.plan(5, prices=table), batch=False))
         (info,) = reading.runs(store)
         (usage,) = accounts.usage(store, info.graph).values()
         (paid,) = accounts.prices(store, info.graph).values()
@@ -156,7 +156,7 @@ def test_what_fails_in_a_batch_ends_as_elsewhere(provider, kind, outcome, batche
     """A failed request fails alone; one that may succeed on a retry is in the next batch again."""
     made = provider(each=sequence("answer", kind, "answer", then=kind))
     with open_store("memory:") as store:
-        done = run(store, made.plan(3))
+        done = hold(store, made.plan(3))
         outcomes = [row["o"].value.rpartition("/")[2] for row in store.query(OUTCOMES)]
         left = open_batches(store)
         if kind == scripts.BAD_REQUEST:
@@ -172,7 +172,7 @@ def test_what_expires_is_asked_again_and_what_is_answered_is_kept(provider):
     """The answers of an expired batch count; the other requests are in the next batch."""
     made = provider(ending=lambda number: "completed" if number else "expired")
     with open_store("memory:") as store:
-        done = run(store, made.plan(4))
+        done = hold(store, made.plan(4))
 
     assert done.finished
     assert [len(batch.asked) for batch in made.desk.batches] == [4, 2]
@@ -183,8 +183,8 @@ def test_what_was_cancelled_is_left_for_another_session(provider):
     """After a cancelled batch, this session asks nothing more, and the next asks only the rest."""
     made = provider(ending=lambda number: "completed" if number else "cancelled")
     with open_store("memory:") as store:
-        first = run(store, made.plan(4))
-        second = run(store, made.plan(4))
+        first = hold(store, made.plan(4))
+        second = hold(store, made.plan(4))
         assert_conforms(store)
 
     assert (first.complete, first.failed) == (2, 2)
@@ -197,7 +197,7 @@ def test_a_batch_that_is_too_much_for_now_is_handed_in_again(provider):
     """A batch that OpenAI fails because too many tokens are enqueued is submitted again later."""
     made = provider(ending=lambda number: "completed" if number else "failed")
     with open_store("memory:") as store:
-        done = run(store, made.plan(3))
+        done = hold(store, made.plan(3))
 
     assert done.finished
     assert [len(batch.asked) for batch in made.desk.batches] == [3, 3]
@@ -210,7 +210,7 @@ def test_bad_weather_hands_in_no_batch_twice(provider, kind):
     failing = [kind if chance.random() < 0.4 else "answer" for _ in range(60)]
     made = provider(script=sequence(kind, *failing))
     with open_store("memory:") as store:
-        done = run(store, made.plan(4, ROUNDS))
+        done = hold(store, made.plan(4, ROUNDS))
 
     assert done.finished
     assert asked_twice(made) == []
@@ -220,7 +220,7 @@ def test_a_wrong_key_stops_the_model_and_records_no_failures(provider):
     """A wrong key submits nothing; the provider's message is reported without the key."""
     made = provider(script=always(scripts.UNAUTHORISED), echo_key=True)
     with open_store("memory:") as store:
-        done = run(store, made.plan(4))
+        done = hold(store, made.plan(4))
         left = open_batches(store)
         said = str(done.stopped_models)
 
@@ -236,8 +236,8 @@ def test_limits_hold_for_batches(provider):
     """No more dialogues begin than the limit has room for, by the greatest estimate."""
     made = provider()
     with open_store("memory:") as store:
-        done = run(store, made.plan(50, max_tokens=5000))
-        again = run(store, made.plan(50, max_tokens=5000))
+        done = hold(store, made.plan(50, max_tokens=5000))
+        again = hold(store, made.plan(50, max_tokens=5000))
         (info,) = reading.runs(store)
         (usage,) = accounts.usage(store, info.graph).values()
 
@@ -250,16 +250,16 @@ def test_limits_hold_for_batches(provider):
 @pytest.mark.parametrize("spec", ["google:m@http://127.0.0.1:9", "vllm:m@http://127.0.0.1:9/v1"])
 def test_models_without_batches_are_refused(spec):
     """A model without a batch interface is refused, instead of using single calls."""
-    plan = config.quick_start(tasks=[ONE], models=[spec], iterations=1)
+    plan = planned(ONE, spec, iterations=1, batch=True)
     with open_store("memory:") as store, pytest.raises(ModelSpecError, match="in batches"):
-        run(store, replace(plan, batch=True))
+        hold(store, plan)
 
 
 def test_models_without_a_provider_answer_at_once():
     """Baselines in a run of batches need no batch interface."""
-    plan = config.quick_start(tasks=[ONE], models=["baseline:oracle"], iterations=2)
+    plan = planned(ONE, "baseline:oracle", iterations=2, batch=True)
     with open_store("memory:") as store:
-        assert run(store, replace(plan, batch=True)).finished
+        assert hold(store, plan).finished
 
 
 def test_names_of_requests_are_short_enough():
@@ -272,7 +272,7 @@ def test_the_log_names_batches_and_dialogues(provider, tmp_path):
     made = provider()
     journal = Journal(tmp_path / "log.jsonl")
     with open_store("memory:") as store:
-        run(store, made.plan(2), journal=journal)
+        hold(store, made.plan(2), journal=journal)
     journal.close()
     lines = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
     kinds = Counter(line["event"] for line in lines)

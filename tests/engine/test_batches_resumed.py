@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import signal
 import subprocess
@@ -13,11 +12,11 @@ from dataclasses import replace
 
 import pytest
 
-from kgbench.engine import Settings, StopSignal, run_plan
 from kgbench.errors import ModelSpecError
 from kgbench.record import Recorder, batches, reading
 from kgbench.store import open_reader, open_store
-from tests.support.batch_runs import ROUNDS, asked_twice, open_batches, run, started
+from tests.support.batch_runs import ROUNDS, asked_twice, open_batches, started
+from tests.support.runs import Stop, hold
 from tests.support.servers import scripts
 from tests.support.servers.loopback import fixed
 from tests.support.validation import assert_conforms
@@ -32,28 +31,21 @@ def provider(request, monkeypatch):
 def test_stopping_leaves_batches_to_the_next_session(provider):
     """Ctrl-C does not wait for submitted batches; the same command collects them."""
     made = provider()
-    stop = StopSignal()
+    stop = Stop()
     stopped = []
 
     def look(entry):
         if entry.method == "GET" and not stopped:
             stopped.append(1)
-            made.loop.call_soon_threadsafe(stop.request)
+            stop.soon()
         return scripts.Behaviour()
 
     made.server._script = look
     with open_store("memory:") as store:
         plan = made.plan(4)
-
-        async def first():
-            made.loop = asyncio.get_running_loop()
-            return await run_plan(
-                store, plan, Settings(patience_scale=0.02, executor="local:1"), stop=stop
-            )
-
-        first_done = asyncio.run(first())
+        first_done = hold(store, plan, stop=stop, patience_scale=0.02)
         left = open_batches(store)
-        second = run(store, plan)
+        second = hold(store, plan)
         assert_conforms(store)
 
     assert (first_done.complete, first_done.interrupted) == (0, True)
@@ -67,12 +59,12 @@ def test_a_batch_whose_id_was_never_learned_is_found(provider):
     made = provider()
     with open_store("memory:") as store:
         plan = made.plan(4)
-        run(store, made.plan(1))
+        hold(store, made.plan(1))
         others = made.plan(4)
         (info,) = reading.runs(store)
         _pretend_killed(store, info, plan, made, requests=3)
         before = made.created()
-        done = run(store, others)
+        done = hold(store, others)
         states = [batch.state for batch in batches.all_batches(store, info.graph)]
 
     assert done.finished
@@ -93,7 +85,7 @@ def _pretend_killed(store, info, plan, made, requests):
     batch_client.BatchClient.submitted = dying
     try:
         with pytest.raises(KeyboardInterrupt):
-            run(store, plan)
+            hold(store, plan)
     finally:
         batch_client.BatchClient.submitted = real
     (left,) = batches.unended_batches(store, info.graph)
@@ -105,13 +97,13 @@ def test_a_batch_that_never_left_is_handed_in(provider):
     """A batch that was recorded and never submitted is submitted by the next session."""
     made = provider()
     with open_store("memory:") as store:
-        run(store, made.plan(1))
+        hold(store, made.plan(1))
         (info,) = reading.runs(store)
         (setup,) = made.plan(1).models
         number = "0199aaaa-0000-7000-8000-000000000000"
         never = batches.Batch(f"{info.iri}/batch/{number}", setup.iri, 3, info.started)
         store.write(batches.intention_blocks(Recorder(store.iris, info.id, "live"), setup, never))
-        done = run(store, made.plan(4))
+        done = hold(store, made.plan(4))
         states = {batch.state for batch in batches.all_batches(store, info.graph)}
 
     assert done.finished
@@ -124,12 +116,12 @@ def test_answers_nobody_asks_for_now_stay_to_be_had(provider):
     made = provider()
     with open_store("memory:") as store:
         plan = made.plan(4)
-        run(store, made.plan(1))
+        hold(store, made.plan(1))
         (info,) = reading.runs(store)
         _pretend_killed(store, info, plan, made, requests=3)
-        part = run(store, made.plan(2))
+        part = hold(store, made.plan(2))
         left = batches.unended_batches(store, info.graph)
-        rest = run(store, plan)
+        rest = hold(store, plan)
         closed = batches.unended_batches(store, info.graph)
 
     assert part.finished
@@ -142,14 +134,14 @@ def test_no_call_is_made_beside_an_open_batch(provider):
     """Without --batch a run with open batches is refused; they can be abandoned."""
     made = provider()
     with open_store("memory:") as store:
-        run(store, made.plan(1))
+        hold(store, made.plan(1))
         (info,) = reading.runs(store)
         plan = made.plan(4)
         _pretend_killed(store, info, plan, made, requests=3)
         live = replace(plan, batch=False)
         with pytest.raises(ModelSpecError, match=r"--batch.*--abandon-batches"):
-            run(store, live)
-        done = run(store, live, abandon_batches=True)
+            hold(store, live)
+        done = hold(store, live, abandon_batches=True)
         states = [batch.state for batch in batches.all_batches(store, info.graph)]
         assert_conforms(store)
 

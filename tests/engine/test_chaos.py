@@ -7,7 +7,6 @@ cheap. The servers' own ledgers record what is sent, acknowledged and charged.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import multiprocessing
 import os
@@ -18,11 +17,10 @@ from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
-from kgbench import config
-from kgbench.engine import Settings, StopSignal, run_plan, run_to_continue
 from kgbench.engine.spending import recorded_price, total
 from kgbench.record import accounts, reading
 from kgbench.store import open_reader, open_store
+from tests.support.runs import Stop, dialogues_of, hold, planned
 from tests.support.servers.loopback import running
 from tests.support.validation import assert_conforms
 
@@ -67,7 +65,7 @@ def session(folder, plan, said, far):
     On first reaching ``far`` it waits for a message to go on.
     """
     os.environ.update(dict.fromkeys(KEYS, "key-of-loopback"))
-    stop = StopSignal()
+    stop = Stop()
     waits = far is not None
 
     def watch(seen):
@@ -77,17 +75,9 @@ def session(folder, plan, said, far):
             waits = False
             said.recv()
 
-    async def work(store):
-        asyncio.get_running_loop().add_signal_handler(signal.SIGINT, stop.request)
-        settings = Settings(
-            run=run_to_continue(store, plan),
-            executor="local:1",
-            patience_scale=0.01,
-        )
-        return await run_plan(store, plan, settings, stop=stop, watch=watch)
-
+    signal.signal(signal.SIGINT, lambda *_: stop.soon())
     with open_store(str(Path(folder) / "store")) as store:
-        done = asyncio.run(work(store))
+        done = hold(store, plan, stop=stop, watch=watch)
     said.send("finished" if done.finished else "ended")
 
 
@@ -133,9 +123,8 @@ def test_store_holds_the_plan_and_what_was_paid_for(tmp_path):
             for seed, (name, (module, _)) in enumerate(MODELS.items())
         }
         specs = [spec.format(url=servers[name].url) for name, (_, spec) in MODELS.items()]
-        plan = config.quick_start(tasks=list(LABELS), models=specs, iterations=EACH // len(LABELS))
-        plan = replace(plan, concurrency=8, call_timeout=6.0, max_retries=6)
-        plan = replace(plan, prices=tmp_path / "prices.ttl")
+        plan = planned(LABELS, *specs, iterations=EACH // len(LABELS), concurrency=8)
+        plan = replace(plan, call_timeout=6.0, max_retries=6, prices=tmp_path / "prices.ttl")
         sessions = Sessions(tmp_path, plan)
         for number in signals:
             assert sessions.until(chance.randint(1, 30), number) != "finished"
@@ -146,11 +135,7 @@ def test_store_holds_the_plan_and_what_was_paid_for(tmp_path):
 
     with open_reader(str(tmp_path / "store")) as store:
         (run,) = reading.runs(store)
-        held = [
-            dialogue
-            for execution in reading.executions(store, run.graph)
-            for dialogue in reading.execution_dialogues(store, run.graph, execution, run.iri)
-        ]
+        held = dialogues_of(store, run)
         usage = accounts.usage(store, run.graph)
         prices = accounts.prices(store, run.graph)
         stored = {(r["model"].value, r["id"].value) for r in store.query(REQUESTS)}
@@ -180,7 +165,5 @@ def test_a_small_storm_conforms(tmp_path, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "key-of-loopback")
     with running("openai_server", "--chaos", "0.7") as server, open_store("memory:") as store:
         spec = f"openai:m@{server.url}"
-        plan = config.quick_start(tasks=[LABELS[0]], models=[spec], iterations=20)
-        plan = replace(plan, max_retries=1, call_timeout=2.0)
-        asyncio.run(run_plan(store, plan, Settings(executor="local:1", patience_scale=0.01)))
+        hold(store, planned(LABELS[0], spec, iterations=20, max_retries=1, call_timeout=2.0))
         assert_conforms(store)

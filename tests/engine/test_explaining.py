@@ -3,42 +3,30 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import replace
 
 import pytest
 
-from kgbench import config
-from kgbench.engine import Settings, explaining, planning, run_plan
+from kgbench.engine import explaining, planning
 from kgbench.record import reading
 from kgbench.record.invalidation import invalidate
 from kgbench.store import open_store
+from tests.support.runs import hold, planned
 from tests.support.servers import scripts
-from tests.support.servers.loopback import LoopbackServer
-from tests.support.servers.openai_server import OpenAISpeech
 
 LABEL = "RdfFriendCount-turtle-1"
 
 
 @pytest.fixture
-def server(monkeypatch):
-    """Yield a server that answers after two failures."""
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-loopback")
-    script = scripts.sequence(scripts.SERVER_ERROR, scripts.SERVER_ERROR)
-    with LoopbackServer(OpenAISpeech(), script=script) as started:
-        yield started
+def server(loopback):
+    """Return a server that answers after two failures."""
+    return loopback(scripts.sequence(scripts.SERVER_ERROR, scripts.SERVER_ERROR))[0]
 
 
 def plan_of(server, query="", iterations=3, labels=(LABEL,)):
     """Return a plan with one model, with ``query`` in its specification."""
     spec = f"openai:m@{server.url}{query}"
-    plan = config.quick_start(tasks=list(labels), models=[spec], iterations=iterations)
-    return replace(plan, max_retries=0, concurrency=1)
-
-
-def hold(store, plan):
-    """Run a plan as a new run."""
-    asyncio.run(run_plan(store, plan, Settings(executor="local:1")))
+    return planned(labels, spec, iterations=iterations, max_retries=0, concurrency=1)
 
 
 def why(store, plan):
@@ -57,7 +45,7 @@ def test_failures_and_new_parts_are_told_apart(server):
         (info,) = reading.runs(store)
         own = list(explaining.reasons(store, info, explaining.stored_plan(store, info)))
         wider = why(store, plan_of(server, iterations=4, labels=(LABEL, "RdfFriendCount-nt-1")))
-        other = config.quick_start(tasks=[LABEL], models=["baseline:oracle"], iterations=1)
+        other = planned(LABEL, "baseline:oracle", iterations=1)
         model = why(store, other)
 
     assert [(one.iteration, one.why) for one in own] == [(0, "failed"), (1, "failed")]
@@ -105,7 +93,7 @@ def test_changed_seed_changes_cases_and_prompts(server):
 
 def test_complete_run_has_nothing_to_explain():
     """A complete run has no open dialogues and no reasons."""
-    plan = config.quick_start(tasks=[LABEL], models=["baseline:silent"], iterations=2)
+    plan = planned(LABEL, "baseline:silent", iterations=2)
     with open_store("memory:") as store:
         hold(store, plan)
         (info,) = reading.runs(store)

@@ -3,41 +3,30 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import pytest
 
-from kgbench import config
 from kgbench.analysis.leaderboard import leaderboard
 from kgbench.analysis.scores import errors, histograms, metrics, tasks
 from kgbench.analysis.selection import select
-from kgbench.engine import Settings, run_plan, run_to_continue
 from kgbench.errors import StoreError
 from kgbench.record import invalidation, reading
 from kgbench.store import open_store
+from tests.support.runs import hold, planned
 from tests.support.validation import assert_conforms
 
 LABEL = "RdfFriendCount-turtle-1"
 
 
-def plan_of(iterations=4):
-    """Return a plan with a good and a silent model on one task."""
-    models = ["baseline:oracle", "baseline:silent"]
-    return config.quick_start(tasks=[LABEL], models=models, iterations=iterations)
-
-
-def run(store, **settings):
-    """Run or continue the plan."""
-    plan = plan_of()
-    chosen = Settings(run=run_to_continue(store, plan), executor="local:1", **settings)
-    return asyncio.run(run_plan(store, plan, chosen))
+def plan():
+    """Return the plan of a good and a silent model on one task."""
+    return planned(LABEL, "baseline:oracle", "baseline:silent", iterations=4)
 
 
 @pytest.fixture
 def store():
     """Yield a store with a complete run."""
     with open_store("memory:") as opened:
-        run(opened)
+        hold(opened, plan())
         yield opened
 
 
@@ -115,9 +104,9 @@ def test_invalidated_dialogues_are_asked_again_only_when_told(store):
     wrong = [one for one in dialogues(store) if "oracle" in one][:2]
     for one in wrong:
         invalidation.invalidate(store, one, "wrong", "Ada")
-    left = run(store)
-    redone = run(store, redo_invalidated=True)
-    again = run(store, redo_invalidated=True)
+    left = hold(store, plan())
+    redone = hold(store, plan(), redo_invalidated=True)
+    again = hold(store, plan(), redo_invalidated=True)
     assert_conforms(store)
 
     assert (left.complete, left.finished) == (0, True)

@@ -13,6 +13,7 @@ from collections import Counter
 
 from kgbench.record import reading
 from kgbench.store import open_reader
+from tests.support.runs import dialogues_of
 from tests.support.servers.loopback import LoopbackServer
 from tests.support.servers.openai_server import OpenAISpeech
 from tests.support.servers.scripts import always
@@ -89,11 +90,7 @@ def test_killed_run_ends_with_exactly_its_plan(tmp_path):
     assert 0 < len(known) < DIALOGUES
     with open_reader(str(place)) as store:
         (run,) = reading.runs(store)
-        dialogues = [
-            dialogue
-            for execution in reading.executions(store, run.graph)
-            for dialogue in reading.execution_dialogues(store, run.graph, execution, run.iri)
-        ]
+        dialogues = dialogues_of(store, run)
         (live,) = reading.passes(store, run)
         scores = reading.pass_scores(store, live.graph)
         assert_conforms(store)

@@ -3,18 +3,15 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-from dataclasses import replace
 
 import pytest
 from typer.testing import CliRunner
 
-from kgbench import config
 from kgbench.analysis.leaderboard import leaderboard
 from kgbench.analysis.selection import select
 from kgbench.cli import app
-from kgbench.engine import Settings, published, run_plan
+from kgbench.engine import published
 from kgbench.errors import ConfigurationError, EvaluationError, TaskError
 from kgbench.execution import endpoint, pools
 from kgbench.execution.judging import JudgeLimits
@@ -25,11 +22,11 @@ from kgbench.record import accounts, reading
 from kgbench.reevaluation.passes import reevaluate
 from kgbench.store import open_store
 from tests.support.archives import as_json, dialogue_v3, record_v2
-from tests.support.servers.sparql_server import sparql_server
+from tests.support.runs import dialogues_of, hold, planned
+from tests.support.servers.sparql_server import SparqlServer
 from tests.support.validation import assert_conforms
 
 SUITE = "llm-kg-bench-3"
-ONE = Settings(executor="local:1")
 
 
 @pytest.fixture
@@ -43,20 +40,14 @@ def imported():
 
 def plan_of(*labels):
     """Return a plan of the oracle on the imported suite."""
-    plan = config.quick_start(tasks=list(labels), models=["baseline:oracle"], iterations=3)
-    return replace(plan, suite=SUITE)
+    return planned(labels, "baseline:oracle", iterations=3, suite=SUITE)
 
 
 def test_published_cases_are_asked_as_they_were_asked(imported):
     """A new model gets the published prompt about the published case, in the published suite."""
-    done = asyncio.run(run_plan(imported, plan_of("RdfSyntaxFixList-turtle"), ONE))
+    done = hold(imported, plan_of("RdfSyntaxFixList-turtle"))
     (published, live) = sorted(reading.runs(imported), key=lambda run: run.label == "quick-start")
-    asked = [
-        dialogue
-        for run in (published, live)
-        for execution in reading.executions(imported, run.graph)
-        for dialogue in reading.execution_dialogues(imported, run.graph, execution, run.iri)
-    ]
+    asked = [*dialogues_of(imported, published), *dialogues_of(imported, live)]
     assert_conforms(imported)
 
     assert done.finished
@@ -82,7 +73,7 @@ def test_cases_of_other_suites_are_not_taken(imported):
 def test_task_without_published_cases_is_refused(imported):
     """A task without published cases is refused: own cases do not belong in an imported suite."""
     with pytest.raises(TaskError, match="no cases of RdfFriendCount-turtle-1"):
-        asyncio.run(run_plan(imported, plan_of("RdfFriendCount-turtle-1"), Settings()))
+        hold(imported, plan_of("RdfFriendCount-turtle-1"))
     assert len(reading.runs(imported)) == 1
 
 
@@ -114,14 +105,14 @@ def asked_of_wikidata():
 def test_cases_of_an_endpoint_need_one(asked_of_wikidata):
     """If only an endpoint could judge and none is named, a run is refused before it starts."""
     with pytest.raises(TaskError, match="--endpoint"):
-        asyncio.run(run_plan(asked_of_wikidata, plan_of(LABEL), Settings()))
+        hold(asked_of_wikidata, plan_of(LABEL))
     assert len(reading.runs(asked_of_wikidata)) == 1
 
 
 def test_unusable_endpoint_is_refused(asked_of_wikidata):
     """A wrong address is found before anything is asked or written."""
     with pytest.raises(ConfigurationError, match="--endpoint"):
-        asyncio.run(run_plan(asked_of_wikidata, plan_of(LABEL), Settings(endpoint="ftp://x/")))
+        hold(asked_of_wikidata, plan_of(LABEL), endpoint="ftp://x/")
     assert len(reading.runs(asked_of_wikidata)) == 1
 
 
@@ -145,9 +136,8 @@ def scores_of(store, graph):
 def test_endpoint_judges_new_answers(asked_of_wikidata):
     """The named endpoint is queried, and its results are kept for judging again."""
     store = asked_of_wikidata
-    with sparql_server(WIKIDATA) as server:
-        settings = replace(ONE, endpoint=server.url)
-        done = asyncio.run(run_plan(store, plan_of(LABEL), settings))
+    with SparqlServer(WIKIDATA) as server:
+        done = hold(store, plan_of(LABEL), endpoint=server.url)
         asked = len(server.asked)
         server.store.update("DELETE WHERE { <http://www.wikidata.org/entity/Q2> ?p ?o }")
         run = live_run(store)
@@ -171,16 +161,14 @@ def test_silent_endpoint_loses_no_answer(asked_of_wikidata, monkeypatch):
     """A run stops when its endpoint fails; continued, it requests no answer again."""
     monkeypatch.setattr(endpoint, "_ATTEMPTS", 1)
     store = asked_of_wikidata
-    with sparql_server(WIKIDATA) as server:
+    with SparqlServer(WIKIDATA) as server:
         server.failures[:] = [(503, {})] * 30
         with pytest.raises(EvaluationError, match="does not answer"):
-            asyncio.run(run_plan(store, plan_of(LABEL), replace(ONE, endpoint=server.url)))
+            hold(store, plan_of(LABEL), endpoint=server.url)
         server.failures.clear()
         run = live_run(store)
         answered = accounts.usage(store, run.graph)
-        done = asyncio.run(
-            run_plan(store, plan_of(LABEL), replace(ONE, run=run, endpoint=server.url))
-        )
+        done = hold(store, plan_of(LABEL), endpoint=server.url)
     assert_conforms(store)
 
     assert done.finished
@@ -192,19 +180,10 @@ def test_silent_endpoint_loses_no_answer(asked_of_wikidata, monkeypatch):
 # --- a whole suite ---------------------------------------------------------------------------
 
 
-def dialogues_of(store, run):
-    """Return all dialogues of a run."""
-    return [
-        dialogue
-        for execution in reading.executions(store, run.graph)
-        for dialogue in reading.execution_dialogues(store, run.graph, execution, run.iri)
-    ]
-
-
 def suite_run(store, suite, **selected):
     """Run the oracle over a whole suite and return the run and its report."""
     plan = published.whole_suite(store, suite, models=["baseline:oracle"], **selected)
-    done = asyncio.run(run_plan(store, plan, ONE))
+    done = hold(store, plan)
     return next(run for run in reading.runs(store) if run.label == plan.name), done
 
 

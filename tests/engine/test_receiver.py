@@ -15,7 +15,8 @@ import pytest
 from kgbench.net.receiver_process import ReceiverProcess
 from kgbench.store import open_store
 from tests.engine.test_arrivals import KEY, all_files, killed
-from tests.engine.test_replies import kgbench, plan_of, run, words
+from tests.engine.test_replies import kgbench, plan_of, words
+from tests.support.runs import hold
 from tests.support.servers import scripts
 from tests.support.servers.loopback import LoopbackServer
 from tests.support.servers.openai_server import OpenAISpeech
@@ -102,7 +103,7 @@ def test_no_receiver_where_nobody_is_asked(tmp_path, monkeypatch):
     monkeypatch.setattr(ReceiverProcess, "_start", never)
     place = tmp_path / "store"
     with open_store(str(place)) as store:
-        done = run(store, plan_of("baseline:oracle"))
+        done = hold(store, plan_of("baseline:oracle"))
 
     assert done.complete == 4
 

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import fnmatch
 import json
 import os
@@ -18,8 +17,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 
-from kgbench import config, write_ahead
-from kgbench.engine import Journal, Settings, run_plan, run_to_continue
+from kgbench import write_ahead
+from kgbench.engine import Journal
 from kgbench.errors import StoreError, WriteFailed
 from kgbench.model import Call
 from kgbench.record import accounts, reading, write_ahead_entries
@@ -27,9 +26,8 @@ from kgbench.record.write_ahead_entries import AnsweredCall
 from kgbench.store import EmbeddedStore, open_reader, open_store
 from tests.record.test_round_trip import REPLIES
 from tests.support.batch_runs import ONE, ROUNDS, Provider
+from tests.support.runs import hold, planned
 from tests.support.servers import scripts
-from tests.support.servers.loopback import LoopbackServer
-from tests.support.servers.openai_server import OpenAISpeech
 from tests.support.servers.scripts import Behaviour
 from tests.support.validation import assert_conforms
 
@@ -56,34 +54,10 @@ main()
 """
 
 
-@pytest.fixture
-def loopback(monkeypatch):
-    """Yield a function that starts a server by script; it returns the server and its spec."""
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-loopback")
-    started = []
-
-    def start(script=None, **details):
-        server = LoopbackServer(OpenAISpeech(), script=script, **details).__enter__()
-        started.append(server)
-        return server, f"openai:loopback@{server.url}"
-
-    yield start
-    for server in started:
-        server.__exit__(None, None, None)
-
-
 def plan_of(spec, iterations=4, label=ONE, **rest):
     """Return a plan of one model on one task."""
-    plan = config.quick_start(tasks=[label], models=[spec], iterations=iterations)
-    return replace(plan, **{"max_retries": 2, "call_timeout": 60.0, **rest})
-
-
-def run(store, plan, **settings):
-    """Run or continue a plan with short waits."""
-    chosen = Settings(
-        run=run_to_continue(store, plan), patience_scale=0.01, executor="local:1", **settings
-    )
-    return asyncio.run(run_plan(store, plan, chosen))
+    fields = {"max_retries": 2, "call_timeout": 60.0, **rest}
+    return planned(label, spec, iterations=iterations, **fields)
 
 
 def asked(server):
@@ -265,10 +239,10 @@ def test_a_store_that_fails_stops_the_asking(tmp_path, loopback, error):
         ),
         Full(tmp_path / "store", 3, error) as store,
     ):
-        run(store, plan)
+        hold(store, plan)
     before = len(server.ledger)
     with open_store(str(tmp_path / "store")) as store:
-        done = run(store, plan)
+        done = hold(store, plan)
 
     assert before < 12, "with two calls at once few can be in flight"
     assert done.finished
@@ -292,10 +266,10 @@ def test_a_log_that_fails_stops_the_asking(tmp_path, loopback, monkeypatch):
     with monkeypatch.context() as patch, open_store(str(tmp_path / "store")) as store:
         patch.setattr(os, "write", write)
         with pytest.raises(WriteFailed, match=r"write-ahead log in .* No space left on device"):
-            run(store, plan)
+            hold(store, plan)
     before = len(server.ledger)
     with open_store(str(tmp_path / "store")) as store:
-        done = run(store, plan)
+        done = hold(store, plan)
 
     assert before < 12
     assert done.finished
@@ -307,12 +281,12 @@ def test_a_file_of_events_that_fails_stops_the_asking(tmp_path, loopback):
     server, spec = loopback(scripts.always(delay=0.05))
     plan = plan_of(spec, 40, concurrency=2)
     with open_store(str(tmp_path / "store")) as store:
-        run(store, replace(plan, iterations=2))
+        hold(store, replace(plan, iterations=2))
         journal = Journal(Path("/dev/full"))
         with pytest.raises(WriteFailed, match="the log /dev/full cannot be written: No space"):
-            run(store, plan, journal=journal)
+            hold(store, plan, journal=journal)
         journal.close()
-        done = run(store, plan)
+        done = hold(store, plan)
 
     assert done.finished
     assert set(asked(server).values()) == {1}
@@ -368,9 +342,9 @@ def test_replies_of_a_batch_are_safe(tmp_path, monkeypatch):
             pytest.raises(WriteFailed),
             Full(tmp_path / "store", 3, OSError(28, "No space left on device")) as store,
         ):
-            run(store, plan)
+            hold(store, plan)
         with open_store(str(tmp_path / "store")) as store:
-            done = run(store, replace(plan, batch=False), abandon_batches=True)
+            done = hold(store, replace(plan, batch=False), abandon_batches=True)
             (info,) = reading.runs(store)
             (usage,) = accounts.usage(store, info.graph).values()
 

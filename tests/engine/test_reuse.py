@@ -3,38 +3,23 @@
 
 from __future__ import annotations
 
-import asyncio
-from dataclasses import replace
-
 import pytest
 
-from kgbench import config
-from kgbench.engine import Settings, run_plan
 from kgbench.record import accounts, invalidation, reading
 from kgbench.store import open_store
+from tests.support.runs import hold, planned
 from tests.support.servers import scripts
-from tests.support.servers.loopback import LoopbackServer
-from tests.support.servers.openai_server import OpenAISpeech
 from tests.support.validation import assert_conforms
 
 SINGLE = "RdfFriendCount-turtle-1"
 DIALOGUE = "RdfSyntaxFixList-turtle"
 
 
-@pytest.fixture
-def server(monkeypatch):
-    """Yield a server that answers everything."""
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-loopback")
-    with LoopbackServer(OpenAISpeech()) as started:
-        yield started
-
-
-def hold(store, server, *, name="first", label=SINGLE, iterations=3, query="", **settings):
+def held(store, server, *, name="first", label=SINGLE, iterations=3, query="", **settings):
     """Run a plan as a new run with its own name."""
     spec = f"openai:m@{server.url}{query}"
-    plan = config.quick_start(tasks=[label], models=[spec], iterations=iterations)
-    chosen = Settings(executor="local:1", **settings)
-    return asyncio.run(run_plan(store, replace(plan, name=name), chosen))
+    plan = planned(label, spec, iterations=iterations, name=name)
+    return hold(store, plan, **settings)
 
 
 def answers(store, run):
@@ -49,9 +34,9 @@ def answers(store, run):
 def test_identical_requests_are_not_made_again(server, label):
     """A second run takes the first one's answers, in all rounds, and names their origin."""
     with open_store("memory:") as store:
-        first = hold(store, server, label=label)
+        first = held(store, server, label=label)
         asked = len(server.ledger)
-        second = hold(store, server, label=label, name="second", reuse_answers=True)
+        second = held(store, server, label=label, name="second", reuse_answers=True)
         info = reading.find_run(store, second.run)
         derived = list(
             store.query(
@@ -75,8 +60,8 @@ def test_identical_requests_are_not_made_again(server, label):
 def test_nothing_is_reused_by_default(server):
     """Without the option, a run makes its own calls."""
     with open_store("memory:") as store:
-        hold(store, server)
-        hold(store, server, name="second")
+        held(store, server)
+        held(store, server, name="second")
 
     assert len(server.ledger) == 6
 
@@ -84,8 +69,8 @@ def test_nothing_is_reused_by_default(server):
 def test_other_sampling_is_another_request(server):
     """An answer at another temperature is not reused."""
     with open_store("memory:") as store:
-        hold(store, server)
-        hold(store, server, name="second", query="?temperature=0.5", reuse_answers=True)
+        held(store, server)
+        held(store, server, name="second", query="?temperature=0.5", reuse_answers=True)
 
     assert len(server.ledger) == 6
 
@@ -93,19 +78,18 @@ def test_other_sampling_is_another_request(server):
 def test_more_iterations_than_answers_ask_for_the_rest(server):
     """Each recorded answer stands for one dialogue of a run at most."""
     with open_store("memory:") as store:
-        hold(store, server, iterations=2)
-        done = hold(store, server, name="second", iterations=5, reuse_answers=True)
+        held(store, server, iterations=2)
+        done = held(store, server, name="second", iterations=5, reuse_answers=True)
 
     assert done.finished
     assert done.calls == 3
 
 
-def test_invalidated_and_cut_answers_are_not_reused(monkeypatch):
+def test_invalidated_and_cut_answers_are_not_reused(loopback):
     """An answer that was invalidated or cut off is not reused."""
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-loopback")
-    script = scripts.sequence(scripts.TRUNCATION)
-    with LoopbackServer(OpenAISpeech(), script=script) as server, open_store("memory:") as store:
-        first = hold(store, server, iterations=3)
+    server, _ = loopback(scripts.sequence(scripts.TRUNCATION))
+    with open_store("memory:") as store:
+        first = held(store, server, iterations=3)
         info = reading.find_run(store, first.run)
         wrong = next(
             state.iri
@@ -114,7 +98,7 @@ def test_invalidated_and_cut_answers_are_not_reused(monkeypatch):
             if "/2-" in state.iri
         )
         invalidation.invalidate(store, wrong, "wrong", "Ada")
-        done = hold(store, server, name="second", iterations=3, reuse_answers=True)
+        done = held(store, server, name="second", iterations=3, reuse_answers=True)
 
     assert done.finished
     assert done.calls == 2

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import signal
 import subprocess
@@ -15,14 +14,14 @@ from datetime import UTC, datetime
 
 import pytest
 
-from kgbench import config
-from kgbench.engine import Settings, planning, run_plan, run_to_continue, session
+from kgbench.engine import planning, run_to_continue, session
 from kgbench.errors import ModelSpecError, StoreError, TaskError
 from kgbench.execution.pools import executor
 from kgbench.model import Outcome
 from kgbench.record import Recorder, reading
 from kgbench.store import open_reader, open_store
 from kgbench.tasks import catalogue
+from tests.support.runs import dialogues_of, hold, planned
 from tests.support.servers import scripts
 from tests.support.servers.loopback import LoopbackServer
 from tests.support.servers.openai_server import OpenAISpeech
@@ -41,15 +40,8 @@ SELECT (COUNT(?call) AS ?n) WHERE { GRAPH ?g { ?call a kgb:ModelCall } }
 
 def plan_of(*specs, iterations=2, labels=None):
     """Return the quick start with other models."""
-    plan = config.quick_start(tasks=labels or LABELS, models=list(specs), iterations=iterations)
-    return replace(plan, max_retries=2, call_timeout=60.0)
-
-
-def run(store, plan, **settings):
-    """Run a plan with short waits between retries."""
-    continued = run_to_continue(store, plan)
-    chosen = Settings(run=continued, patience_scale=0.01, executor="local:1", **settings)
-    return asyncio.run(run_plan(store, plan, chosen))
+    fields = {"max_retries": 2, "call_timeout": 60.0}
+    return planned(labels or LABELS, *specs, iterations=iterations, **fields)
 
 
 def number(store, query):
@@ -57,27 +49,11 @@ def number(store, query):
     return int(next(iter(store.query(query)))["n"].value)
 
 
-@pytest.fixture
-def loopback(monkeypatch):
-    """Yield a function that starts a server by script; it returns the server and its spec."""
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-loopback")
-    started = []
-
-    def start(script=None, **details):
-        server = LoopbackServer(OpenAISpeech(), script=script, **details).__enter__()
-        started.append(server)
-        return server, f"openai:loopback@{server.url}"
-
-    yield start
-    for server in started:
-        server.__exit__(None, None, None)
-
-
 def test_every_graph_of_a_run_conforms():
     """The graphs of a run of good, damaged and empty answers conform to the shapes."""
     with open_store("memory:") as store:
         plan = plan_of("baseline:oracle", "baseline:noisy?rate=0.7&seed=3", "baseline:silent")
-        done = run(store, plan)
+        done = hold(store, plan)
 
         assert done.finished
         assert done.planned == 18
@@ -91,7 +67,7 @@ def test_entries_that_were_forgotten_are_written_again(monkeypatch, remembered):
     for most in (remembered, 1_000):
         monkeypatch.setattr("kgbench.engine.session._REMEMBERED", most)
         with open_store("memory:") as store:
-            run(store, plan_of("baseline:oracle", "baseline:silent"))
+            hold(store, plan_of("baseline:oracle", "baseline:silent"))
             assert_conforms(store)
             (found,) = reading.runs(store)
             # Registrations of graphs name the graphs of one run.
@@ -110,7 +86,7 @@ def test_oracle_is_perfect_and_silence_is_not():
     from kgbench.analysis.selection import select
 
     with open_store("memory:") as store:
-        run(store, plan_of("baseline:oracle", "baseline:silent"))
+        hold(store, plan_of("baseline:oracle", "baseline:silent"))
         table = leaderboard(store, select(store))
 
     models = table.column("model")
@@ -123,10 +99,10 @@ def test_same_command_continues_and_calls_nothing_twice(loopback):
     """A complete run makes no calls; with more iterations only new dialogues are asked."""
     server, spec = loopback()
     with open_store("memory:") as store:
-        first = run(store, plan_of(spec, iterations=2))
+        first = hold(store, plan_of(spec, iterations=2))
         asked = len(server.ledger)
-        again = run(store, plan_of(spec, iterations=2))
-        more = run(store, plan_of(spec, iterations=3))
+        again = hold(store, plan_of(spec, iterations=2))
+        more = hold(store, plan_of(spec, iterations=3))
         runs = reading.runs(store)
 
     assert first.finished
@@ -145,8 +121,7 @@ def test_executor_that_is_given_ends_with_the_session():
 
     with open_store("memory:") as store:
         plan = plan_of("baseline:oracle", iterations=1, labels=LABELS[:1])
-        settings = Settings(executor=judges)
-        done = asyncio.run(run_plan(store, plan, settings, watch=lambda _: seen.append(between())))
+        done = hold(store, plan, executor=judges, watch=lambda _: seen.append(between()))
 
     assert done.complete == 1
     assert max(seen) < usual == between()
@@ -171,7 +146,7 @@ def test_only_a_live_run_of_the_same_name_and_suite_is_continued():
     """A run is continued only if its suite and name are the same and it is live."""
     with open_store("memory:") as store:
         plan = plan_of("baseline:silent", iterations=1, labels=LABELS[:1])
-        run(store, plan)
+        hold(store, plan)
         (info,) = reading.runs(store)
         assert run_to_continue(store, plan) == info
         assert run_to_continue(store, replace(plan, name="another")) is None
@@ -207,7 +182,7 @@ def test_transient_failures_are_retried(loopback):
     script = scripts.sequence(scripts.RATE_LIMIT, scripts.SERVER_ERROR, scripts.CUT)
     _, spec = loopback(script)
     with open_store("memory:") as store:
-        done = run(store, replace(plan_of(spec, iterations=1, labels=LABELS[:1]), max_retries=5))
+        done = hold(store, replace(plan_of(spec, iterations=1, labels=LABELS[:1]), max_retries=5))
         retries = list(
             store.query(
                 "SELECT ?n WHERE { GRAPH ?g { ?c <https://w3id.org/kgbench/ns#retries> ?n } }"
@@ -223,9 +198,9 @@ def test_failed_dialogues_are_asked_again_and_earlier_attempts_stay(loopback):
     server, spec = loopback(scripts.sequence(*[scripts.SERVER_ERROR] * 9))
     with open_store("memory:") as store:
         plan = plan_of(spec, iterations=3, labels=LABELS[:1])
-        first = run(store, plan)
+        first = hold(store, plan)
         failed = list(store.query(FAILURES))
-        second = run(store, plan)
+        second = hold(store, plan)
         calls = number(store, CALLS)
         assert_conforms(store)
 
@@ -251,9 +226,9 @@ def test_final_outcomes_are_recorded_and_not_asked_again(loopback, kind, outcome
     server, spec = loopback(scripts.always(kind))
     with open_store("memory:") as store:
         plan = plan_of(spec, iterations=1, labels=LABELS[:1])
-        first = run(store, plan)
+        first = hold(store, plan)
         asked = len(server.ledger)
-        second = run(store, plan)
+        second = hold(store, plan)
         found = store.query(
             "PREFIX kgb: <https://w3id.org/kgbench/ns#> SELECT ?o WHERE "
             "{ GRAPH ?g { ?e a kgb:Evaluation ; kgb:outcome ?o } }"
@@ -272,21 +247,21 @@ def test_a_model_that_refuses_the_key_is_asked_no_more(loopback):
     server, spec = loopback(scripts.always(scripts.UNAUTHORISED))
     with open_store("memory:") as store:
         plan = replace(plan_of(spec, iterations=50, labels=LABELS[:1]), concurrency=2)
-        done = run(store, plan)
+        done = hold(store, plan)
 
     assert not done.finished
     assert done.stopped_models
     assert len(server.ledger) < 10
 
 
-def test_failures_name_no_key(loopback, monkeypatch):
+def test_failures_name_no_key(monkeypatch):
     """No graph has the key of a provider that repeats it in its errors."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-planted-0123456789abcdef")
     server = LoopbackServer(
         OpenAISpeech(echo_key=True), script=scripts.always(scripts.UNAUTHORISED)
     )
     with server, open_store("memory:") as store:
-        run(store, plan_of(f"openai:x@{server.url}", iterations=1, labels=LABELS[:1]))
+        hold(store, plan_of(f"openai:x@{server.url}", iterations=1, labels=LABELS[:1]))
         every = store.query("SELECT ?o WHERE { GRAPH ?g { ?s ?p ?o } }")
         texts = [row["o"].value for row in every]
 
@@ -309,10 +284,9 @@ def test_any_answer_is_kept_exactly(loopback, answer):
     """Any answer is recorded, judged and read back character by character."""
     _, spec = loopback(answer=lambda _: answer)
     with open_store("memory:") as store:
-        done = run(store, plan_of(spec, iterations=1, labels=LABELS[:1]))
+        done = hold(store, plan_of(spec, iterations=1, labels=LABELS[:1]))
         (info,) = reading.runs(store)
-        (execution,) = reading.executions(store, info.graph)
-        (dialogue,) = reading.execution_dialogues(store, info.graph, execution, info.iri)
+        (dialogue,) = dialogues_of(store, info)
         assert_conforms(store)
 
     assert done.finished
@@ -325,10 +299,9 @@ def test_thinking_aloud_is_kept_and_not_judged(loopback):
     _, spec = loopback(answer=lambda _: said)
     with open_store("memory:") as store:
         plan = plan_of(f"{spec}?extraction=think-block/1", iterations=1, labels=LABELS[:1])
-        done = run(store, plan)
+        done = hold(store, plan)
         (info,) = reading.runs(store)
-        (execution,) = reading.executions(store, info.graph)
-        (dialogue,) = reading.execution_dialogues(store, info.graph, execution, info.iri)
+        (dialogue,) = dialogues_of(store, info)
         texts = {
             row["v"].value
             for row in store.query(
@@ -347,7 +320,7 @@ def test_unknown_model_is_refused_before_anything_is_written():
     """A model that no connector understands is refused before the store has a run."""
     with open_store("memory:") as store:
         with pytest.raises(ModelSpecError):
-            run(store, plan_of("baseline:nonsense"))
+            hold(store, plan_of("baseline:nonsense"))
 
         assert reading.runs(store) == []
 
@@ -357,7 +330,7 @@ def test_unknown_run_names_those_there_are():
     with open_store("memory:") as store:
         with pytest.raises(StoreError, match="no run yet"):
             reading.find_run(store, None)
-        run(store, plan_of("baseline:silent", iterations=1, labels=LABELS[:1]))
+        hold(store, plan_of("baseline:silent", iterations=1, labels=LABELS[:1]))
         with pytest.raises(StoreError, match=r"names no run.*quick-start"):
             reading.find_run(store, "nonsense")
 
@@ -370,7 +343,7 @@ def test_suite_without_cases_is_refused(monkeypatch):
     module = catalogue.module(plan.tasks[0].task_class)
     monkeypatch.setattr(module, "cases", lambda *_: [])
     with open_store("memory:") as store, pytest.raises(TaskError, match="no cases"):
-        asyncio.run(run_plan(store, plan, Settings()))
+        hold(store, plan)
 
 
 def test_interrupt_finishes_calls_in_flight_and_says_how_to_continue(tmp_path, loopback):

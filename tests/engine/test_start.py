@@ -3,18 +3,17 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import replace
 
 import pytest
 
-from kgbench import config
 from kgbench.connectors.baseline import Baseline
-from kgbench.engine import Settings, StopSignal, planning, run_plan
+from kgbench.engine import planning
 from kgbench.errors import TaskError
 from kgbench.record import reading
 from kgbench.store import open_store
 from kgbench.tasks import catalogue, rdf_friend_count
+from tests.support.runs import Stop, hold, planned
 
 MANY = 10_000
 FRIENDS = "RdfFriendCount-turtle-1"
@@ -43,7 +42,7 @@ def made(monkeypatch):
 def made_before_the_first(monkeypatch, made, plan):
     """Run ``plan`` until a dialogue is asked; return the cases made before, and the report."""
     before = []
-    stop = StopSignal()
+    stop = Stop()
     ask = Baseline.ask
 
     async def first(self, request):
@@ -54,14 +53,14 @@ def made_before_the_first(monkeypatch, made, plan):
 
     monkeypatch.setattr(Baseline, "ask", first)
     with open_store("memory:") as store:
-        done = asyncio.run(run_plan(store, plan, Settings(executor="local:1"), stop=stop))
+        done = hold(store, plan, stop=stop)
     return before, done
 
 
 @pytest.mark.parametrize("models", [["baseline:oracle"], ["baseline:oracle", "baseline:silent"]])
 def test_the_first_dialogue_waits_for_its_own_case(monkeypatch, made, models):
     """Of 10,000 cases one is made when the first dialogue is asked, and all are counted."""
-    plan = config.quick_start(tasks=[FRIENDS], models=models, iterations=MANY)
+    plan = planned(FRIENDS, *models, iterations=MANY)
     before, done = made_before_the_first(monkeypatch, made, plan)
 
     assert before == ["RdfFriendCount"]
@@ -72,7 +71,7 @@ def test_the_first_dialogue_waits_for_its_own_case(monkeypatch, made, models):
 def test_other_labels_wait_for_their_turn(monkeypatch, made):
     """Before the first dialogue, its case is made, and one of a task with tools."""
     labels = [FRIENDS, *WORLDS, TOOLS]
-    plan = config.quick_start(tasks=labels, models=["baseline:oracle"], iterations=MANY)
+    plan = planned(labels, "baseline:oracle", iterations=MANY)
     assert len(plan.tasks) == len(labels)
     before, done = made_before_the_first(monkeypatch, made, plan)
 
@@ -83,7 +82,7 @@ def test_other_labels_wait_for_their_turn(monkeypatch, made):
 def test_whether_tools_are_offered_shows_without_a_prompt(monkeypatch, made):
     """The first case says whether a task offers tools: it is made once, without its schema."""
     label = f"{TOOLS}-and-schema"
-    plan = config.quick_start(tasks=[label], models=["baseline:searcher"], iterations=MANY)
+    plan = planned(label, "baseline:searcher", iterations=MANY)
     asked = planning.exercises(plan)
     with monkeypatch.context() as patched:
         patched.delattr("kgbench.tasks.graph_tools.schema")
@@ -98,22 +97,22 @@ def test_parameters_that_allow_no_case_are_refused_before_work_starts(monkeypatc
     def never(*_):
         raise TaskError("no graph is small enough")
 
-    plan = config.quick_start(tasks=[FRIENDS], models=["baseline:oracle"], iterations=MANY)
+    plan = planned(FRIENDS, "baseline:oracle", iterations=MANY)
     (declared,) = plan.tasks
     other = {**declared.parameters, "size": declared.parameters["size"] + 1}
     task = catalogue.make_task("RdfFriendCount", "friends-of-another-size", other)
-    (tools,) = config.quick_start(tasks=[TOOLS], models=["baseline:oracle"]).tasks
+    (tools,) = planned(TOOLS, "baseline:oracle").tasks
     monkeypatch.setattr(rdf_friend_count, "shuffled", never)
 
     with open_store("memory:") as store:
         with pytest.raises(TaskError, match="small enough"):
-            asyncio.run(run_plan(store, replace(plan, tasks=(tools, task)), Settings()))
+            hold(store, replace(plan, tasks=(tools, task)))
         assert list(reading.runs(store)) == []
 
 
 def test_a_declared_task_has_a_case_whatever_is_made_first():
     """Only tasks that classes declare skip the trial case, and they have all their cases."""
-    plan = config.quick_start(tasks=[FRIENDS], models=["baseline:oracle"], iterations=MANY)
+    plan = planned(FRIENDS, "baseline:oracle", iterations=MANY)
     (asked,) = planning.exercises(plan).values()
 
     assert plan.tasks[0] in catalogue.task_class("RdfFriendCount").tasks

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 
 import pytest
@@ -11,9 +10,9 @@ from typer.testing import CliRunner
 
 from kgbench import config
 from kgbench.cli import app
-from kgbench.engine import Settings, StopSignal, run_plan
 from kgbench.record import Recorder, batches, invalidation, reading
 from kgbench.store import open_store
+from tests.support.runs import Stop, hold, planned
 
 LABEL = "RdfFriendCount-turtle-1"
 SELECTED = ("--model", "baseline:oracle", "--model", "baseline:silent", "--task", LABEL)
@@ -99,11 +98,11 @@ def test_a_run_does_not_count_invalidated_dialogues(place):
 
 def test_dialogues_that_were_not_begun_are_counted(place):
     """An interrupted run says how much of its plan was not begun, and how to continue."""
-    plan = config.quick_start(tasks=[LABEL], models=["baseline:oracle"], iterations=3)
-    stop = StopSignal()
+    plan = planned(LABEL, "baseline:oracle", iterations=3)
+    stop = Stop()
     stop.request()
     with open_store(str(place)) as store:
-        asyncio.run(run_plan(store, plan, Settings(executor="local:1"), stop=stop))
+        hold(store, plan, stop=stop, run=None)
     newest, complete = kgbench("status").output.split("baseline:oracle,", 1)
 
     assert "  0 of 3 dialogues complete, 0 open, 3 not begun\n" in newest
@@ -114,16 +113,15 @@ def test_dialogues_that_were_not_begun_are_counted(place):
 
 def test_invalidated_dialogues_are_told_from_those_that_were_not_begun(place):
     """Each planned dialogue is complete, open, invalidated or not begun, also once repeated."""
-    models = ["baseline:oracle", "baseline:silent"]
-    plan = config.quick_start(tasks=[LABEL], models=models, iterations=5)
-    stop = StopSignal()
+    plan = planned(LABEL, "baseline:oracle", "baseline:silent", iterations=5)
+    stop = Stop()
     stop.request()
     with open_store(str(place)) as store:
         (info,) = reading.runs(store)
         found = reading.all_states(store, info.graph)
         for dialogue in sorted(state.iri for states in found.values() for state in states)[:2]:
             invalidation.invalidate(store, dialogue, "a test", "me")
-        asyncio.run(run_plan(store, plan, Settings(executor="local:1", run=info), stop=stop))
+        hold(store, plan, stop=stop, run=info)
     said = kgbench("status").output
     (state,) = json.loads(kgbench("status", "--json").output)
     kgbench("run", *SELECTED, "-n", "5", "--redo-invalidated")

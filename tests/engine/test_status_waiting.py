@@ -12,16 +12,12 @@ from kgbench.record import reading, write_ahead_entries
 from kgbench.store import open_reader
 from tests.engine.test_replies import kgbench, killed, words
 from tests.support.batch_runs import ONE
-from tests.support.servers.loopback import LoopbackServer
-from tests.support.servers.openai_server import OpenAISpeech
 
 
 @pytest.fixture
-def spec(monkeypatch):
-    """Yield a model whose server answers at once."""
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-loopback-0123456789")
-    with LoopbackServer(OpenAISpeech()) as server:
-        yield f"openai:loopback@{server.url}"
+def spec(loopback):
+    """Return a model whose server answers at once."""
+    return loopback()[1]
 
 
 def test_status_counts_replies_that_wait(tmp_path, spec):

@@ -8,11 +8,12 @@ from dataclasses import replace
 
 import pytest
 
-from kgbench.engine import Settings, StopSignal, run_plan, run_to_continue
+from kgbench.engine import StopSignal
 from kgbench.errors import ProviderRefused, StoreError
 from kgbench.record import batches, reading
 from kgbench.store import EmbeddedStore, open_store
-from tests.support.batch_runs import CREATED, ROUNDS, asked_twice, open_batches, run, started
+from tests.support.batch_runs import CREATED, ROUNDS, asked_twice, open_batches, started
+from tests.support.runs import Stop, hold
 from tests.support.servers import scripts
 from tests.support.servers.loopback import fixed
 from tests.support.servers.scripts import Behaviour
@@ -25,18 +26,12 @@ def provider(monkeypatch):
     yield from started("anthropic", monkeypatch)
 
 
-def session(store, plan, stop=None, watch=None):
-    """Run or continue a plan in batches, optionally with a stop signal."""
-    settings = Settings(run=run_to_continue(store, plan), patience_scale=0.005, executor="local:1")
-    return asyncio.run(run_plan(store, plan, settings, stop=stop, watch=watch))
-
-
 def stopped(made, store, plan, when, *, times=1, then=scripts.ANSWER, after=scripts.ANSWER):
     """Run a session that is stopped at the first request for which ``when`` holds; return it.
 
     ``then`` is the behaviour for that request, ``after`` for later ones.
     """
-    stop = StopSignal()
+    stop = Stop()
     told = []
 
     def look(entry):
@@ -44,16 +39,11 @@ def stopped(made, store, plan, when, *, times=1, then=scripts.ANSWER, after=scri
             return Behaviour(after if told else scripts.ANSWER)
         told.append(entry)
         for _ in range(times):
-            made.loop.call_soon_threadsafe(stop.request)
+            stop.soon()
         return Behaviour(then)
 
-    async def first():
-        made.loop = asyncio.get_running_loop()
-        settings = Settings(run=run_to_continue(store, plan), patience_scale=0.02)
-        return await run_plan(store, plan, replace(settings, executor="local:1"), stop=stop)
-
     made.server._script = look
-    done = asyncio.run(first())
+    done = hold(store, plan, stop=stop, patience_scale=0.02)
     assert told
     made.server._script = scripts.always()
     return done
@@ -87,9 +77,9 @@ def test_stopped_while_answers_are_judged(provider):
 
     with open_store("memory:") as store:
         plan = made.plan(3, ROUNDS)
-        first = session(store, plan, stop, watch)
+        first = hold(store, plan, stop=stop, watch=watch)
         handed_in = made.created()
-        second = run(store, plan)
+        second = hold(store, plan)
         assert_conforms(store)
 
     assert (first.complete, first.interrupted, first.calls) == (0, True, 3)
@@ -106,7 +96,7 @@ def test_stopped_twice_waits_for_nothing(provider):
         plan = made.plan(4)
         first = stopped(made, store, plan, looking, times=2)
         left = open_batches(store)
-        second = run(store, plan)
+        second = hold(store, plan)
 
     assert (first.complete, first.interrupted) == (0, True)
     assert [batch.id for batch in left] == [made.desk.batches[0].id]
@@ -121,7 +111,7 @@ def test_stopped_while_a_batch_cannot_be_handed_in(provider):
         plan = made.plan(4)
         first = stopped(made, store, plan, handing_in, then=scripts.RATE_LIMIT)
         after = states(store)
-        second = run(store, plan)
+        second = hold(store, plan)
         assert_conforms(store)
 
     assert (first.complete, first.interrupted, first.awaited) == (0, True, 0)
@@ -137,7 +127,7 @@ def test_stopped_while_it_is_not_known_whether_a_batch_was_handed_in(provider):
         plan = made.plan(4)
         first = stopped(made, store, plan, handing_in, then=scripts.CUT, after=scripts.CUT)
         (left,) = open_batches(store)
-        second = run(store, plan)
+        second = hold(store, plan)
 
     assert (first.complete, first.interrupted) == (0, True)
     assert left.id is None
@@ -154,7 +144,7 @@ def test_stopped_while_earlier_batches_are_collected(provider):
             done = stopped(made, store, plan, looking, after=scripts.SERVER_ERROR)
             assert (done.complete, done.interrupted) == (0, True)
             assert [batch.id for batch in open_batches(store)] == [made.desk.batches[0].id]
-        assert run(store, plan).finished
+        assert hold(store, plan).finished
 
     assert made.created() == 1
 
@@ -167,7 +157,7 @@ def test_what_failed_in_a_batch_of_an_earlier_session_is_asked_again(provider):
         stopped(made, store, plan, looking)
         (batch,) = made.desk.batches
         batch.asked.append(replace(batch.asked[0], name="somebody-elses"))
-        second = run(store, plan)
+        second = hold(store, plan)
 
     assert second.finished
     assert [len(batch.asked) for batch in made.desk.batches] == [4, 1]
@@ -185,7 +175,7 @@ def test_a_result_that_nobody_asked_for_is_nobodys(provider):
 
     made.server._script = look
     with open_store("memory:") as store:
-        done = session(store, made.plan(3))
+        done = hold(store, made.plan(3))
 
     assert len(made.desk.batches[0].asked) == 4
     assert (done.complete, done.calls) == (3, 3)
@@ -196,7 +186,7 @@ def test_a_refused_model_awaits_nothing(provider):
     made = provider(script=scripts.always(scripts.UNAUTHORISED))
     seen = []
     with open_store("memory:") as store:
-        done = session(store, made.plan(3), watch=lambda progress: seen.append(progress.awaited))
+        done = hold(store, made.plan(3), watch=lambda progress: seen.append(progress.awaited))
 
     assert max(seen) == 3
     assert (done.awaited, done.complete, done.failed) == (0, 0, 0)
@@ -214,9 +204,9 @@ def test_what_earlier_rounds_cost_is_counted_when_results_are_refused(provider):
     made.server._script = look
     with open_store("memory:") as store:
         plan = made.plan(3, ROUNDS)
-        first = session(store, plan)
+        first = hold(store, plan)
         made.server._script = scripts.always()
-        second = run(store, plan)
+        second = hold(store, plan)
 
     assert "401" in str(first.stopped_models)
     assert (first.complete, first.calls) == (0, 3)
@@ -248,9 +238,9 @@ def test_a_store_that_is_full_loses_no_batch(provider):
             store.full = store.full or len(made.desk.batches) == 1
 
         with pytest.raises(StoreError, match="no space left"):
-            session(store, plan, watch=watch)
+            hold(store, plan, watch=watch)
         store.full = False
-        second = run(store, plan)
+        second = hold(store, plan)
         assert_conforms(store)
 
     assert second.finished
@@ -274,15 +264,12 @@ def test_batches_are_given_up_one_by_one(provider):
         other.server._script = scripts.always()
         assert len(open_batches(store)) == 2
         live = replace(plan, batch=False)
-        settings = Settings(
-            run=run_to_continue(store, plan), abandon_batches=True, executor="local:1"
-        )
         made.server._script = lambda entry: Behaviour(
             scripts.SERVER_ERROR if entry.path.endswith("/cancel") else scripts.ANSWER
         )
-        asyncio.run(run_plan(store, live, settings))
+        hold(store, live, abandon_batches=True)
         (left,) = open_batches(store)
-        asyncio.run(run_plan(store, replace(others, batch=False), settings))
+        hold(store, replace(others, batch=False), abandon_batches=True)
         after = states(store)
 
     assert left.model == second.iri

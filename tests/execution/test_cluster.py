@@ -3,14 +3,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 import threading
 
 import pytest
 
 from kgbench import config
-from kgbench.engine import Settings, run_plan
 from kgbench.errors import EvaluationError
 from kgbench.execution.judging import JudgeLimits, JudgeRequest, judge_batch
 from kgbench.execution.pools import executor, workers
@@ -21,6 +19,7 @@ from kgbench.store import open_store
 from kgbench.store.copying import copy
 from kgbench.tasks import catalogue
 from tests.store.servers import Oxigraph
+from tests.support.runs import hold
 from tests.support.servers.dask_cluster import cluster
 
 pytestmark = pytest.mark.servers
@@ -38,7 +37,7 @@ def running(tmp_path_factory):
 def recorded(store):
     """Record a run of all task classes, with right and wrong answers, in ``store``; return it."""
     plan = config.quick_start(models=["baseline:noisy?rate=0.4&seed=7"], iterations=2)
-    asyncio.run(run_plan(store, plan, Settings()))
+    hold(store, plan)
     (run,) = reading.runs(store)
     return run
 

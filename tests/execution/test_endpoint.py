@@ -12,7 +12,7 @@ from kgbench.errors import ConfigurationError, EvaluationError
 from kgbench.execution import endpoint
 from kgbench.execution.endpoint import Endpoint
 from kgbench.execution.oxigraph import OxigraphExecutor
-from tests.support.servers.sparql_server import sparql_server
+from tests.support.servers.sparql_server import SparqlServer
 
 GRAPH = """
 @prefix : <http://example.org/> .
@@ -26,7 +26,7 @@ TRUTH = b'{"head": {}, "boolean": true}'
 @pytest.fixture(scope="module")
 def server():
     """Yield the server of an endpoint over :data:`GRAPH`."""
-    with sparql_server(GRAPH) as running:
+    with SparqlServer(GRAPH) as running:
         yield running
 
 

@@ -10,7 +10,7 @@ import pytest
 import typer.main
 
 from kgbench.cli import app
-from tests.support.dumps import call
+from tests.support.commands import printed as call
 
 ELSEWHERE = {"--help", "--store"}
 

@@ -28,7 +28,7 @@ from kgbench.store import open_reader
 from kgbench.validation import Data, compiled, complaints, declared_shapes
 from kgbench.vocab import KGB, PROV, RDF
 from tests.queries.engines.engines import Missing
-from tests.support.dumps import call
+from tests.support.commands import printed as call
 from tests.validators.programs import python
 
 OURS = [

@@ -13,7 +13,7 @@ import pytest
 
 from kgbench.vocab import BASE, KGB, XSD
 from tests.serve import stores
-from tests.support.dumps import call
+from tests.support.commands import printed as call
 
 #: NUL, escape, a noncharacter, the end of a CDATA section, quotes, lines and a formula.
 HOSTILE = "=1+1\x00\x1b[31m\ufffe]]>\r\n\"'&<b>\u202e\U0001f600"

@@ -19,8 +19,9 @@ from kgbench.pages.snapshot import MemoryView
 from kgbench.publish.redaction import RedactionLevel
 from kgbench.store import open_reader, open_store
 from kgbench.vocab import BASE, KGB
-from tests.support.dumps import call, quads
+from tests.support.commands import printed as call
 from tests.support.judge_runs import ask, judged_run
+from tests.support.stores import quads
 
 LABEL = "RdfFriendCount-turtle-1"
 NOISY = "baseline:noisy?rate=0.5&seed=3"

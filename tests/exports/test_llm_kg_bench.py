@@ -19,7 +19,7 @@ from kgbench.importers.load import load
 from kgbench.publish.redaction import RedactionLevel
 from kgbench.store import open_reader, open_store
 from tests.support.archives import as_json, dialogue_v3, record_v1, record_v2, record_v3
-from tests.support.dumps import call
+from tests.support.commands import printed as call
 from tests.support.published import archives, records
 
 OPEN = ExportRequest(level=RedactionLevel.NONE)

@@ -19,7 +19,7 @@ from kgbench.publish.site import publish
 from kgbench.rdf import queries
 from kgbench.store import open_reader
 from tests import notebooks
-from tests.support.dumps import call
+from tests.support.commands import printed as call
 
 PANDAS_JSON = "print(leaderboard.to_json(orient='records'))"
 

@@ -17,7 +17,7 @@ from kgbench.exports.wide_table import LEADING, as_arrow, as_parquet, wide_table
 from kgbench.publish.redaction import RedactionLevel
 from kgbench.store import open_reader
 from tests.support.archives import as_json, record_v3
-from tests.support.dumps import call
+from tests.support.commands import printed as call
 
 IRIS = ("dialogue", "case")  # they differ if texts are left out
 

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import json
 import shlex
@@ -14,11 +13,11 @@ from urllib.parse import quote
 
 import pytest
 
-from kgbench.engine import Settings, run_plan
 from kgbench.errors import ImportRefused
 from kgbench.store import open_reader, open_store
-from tests.support.dumps import call as command
-from tests.support.tool_runs import FOUND, LABEL, NATIVE, TEXT, held, loopbacks, plan_of, run, said
+from tests.support.commands import printed as command
+from tests.support.runs import hold
+from tests.support.tool_runs import FOUND, LABEL, NATIVE, TEXT, held, loopbacks, plan_of, said
 from tests.support.validation import assert_conforms
 
 READ = """
@@ -41,7 +40,7 @@ def recorded(request, tmp_path_factory):
     patch.setenv("OPENAI_API_KEY", "sk-loopback")
     with loopbacks() as start, open_store(str(place)) as store:
         spec = f"openai:loopback@{start(steps).url}?toolProtocol={request.param}"
-        assert run(store, plan_of(spec)).finished
+        assert hold(store, plan_of(spec)).finished
     patch.undo()
     return request.param, place
 
@@ -155,8 +154,7 @@ def test_the_server_of_a_call_comes_back(tmp_path, monkeypatch):
     spec = f"baseline:searcher?mcp={quote(f'{command_line} {tmp_path}/starts', safe='')}"
     place, logs, again = (tmp_path / name for name in ("store", "logs", "again"))
     with open_store(str(place)) as store:
-        settings = Settings(start_tool_servers=True, executor="local:1")
-        assert asyncio.run(run_plan(store, plan_of(spec), settings)).finished
+        assert hold(store, plan_of(spec), start_tool_servers=True).finished
     command("export", "inspect", "--store", place, "-o", logs)
     (path,) = logs.iterdir()
     command("import", "inspect", path, "--store", again)

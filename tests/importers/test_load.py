@@ -22,6 +22,7 @@ from kgbench.store.protocol import Block
 from kgbench.validation import Data, complaints, result_shapes
 from kgbench.vocab import KGB
 from tests.support.archives import as_json, dialogue_v3, record_v1, record_v2, record_v3
+from tests.support.runs import dialogues_of
 from tests.support.validation import assert_conforms
 
 SCORES = f"""
@@ -146,11 +147,7 @@ def test_dialogues_are_read_back_as_they_were(store: EmbeddedStore) -> None:
     run = the_run(*RUNS["v3"])
     load(store, run)
     info = reading.find_run(store, run.run_id)
-    found = {
-        dialogue.iri: dialogue
-        for execution in reading.executions(store, info.graph)
-        for dialogue in reading.execution_dialogues(store, info.graph, execution, info.iri)
-    }
+    found = {dialogue.iri: dialogue for dialogue in dialogues_of(store, info)}
     assert len(found) == len(run.items)
     for dialogue, _ in run.items:
         back = found[dialogue.iri]

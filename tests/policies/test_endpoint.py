@@ -18,7 +18,7 @@ from kgbench.importers.published_answers import imported_run
 from kgbench.record import reading
 from kgbench.reevaluation.passes import ReevaluationResult, reevaluate_stored
 from kgbench.store.embedded import EmbeddedStore
-from tests.support.servers.sparql_server import SparqlServer, sparql_server
+from tests.support.servers.sparql_server import SparqlServer
 
 GRAPH = """@prefix : <urn:o/> .
 :it :size 5 . :sales :size 7 . :stock :size 7 .
@@ -50,7 +50,7 @@ RECORDS = [
 @pytest.fixture(scope="module")
 def server() -> Iterator[SparqlServer]:
     """Yield the server of an endpoint over :data:`GRAPH`."""
-    with sparql_server(GRAPH) as running:
+    with SparqlServer(GRAPH) as running:
         yield running
 
 
@@ -87,7 +87,7 @@ def test_an_endpoint_gives_typed_results(store: EmbeddedStore, server: SparqlSer
 
 def test_an_endpoint_that_does_not_answer_leaves_no_pass(store: EmbeddedStore) -> None:
     """If the endpoint does not answer, the message names it and the store is unchanged."""
-    with sparql_server(GRAPH) as gone:
+    with SparqlServer(GRAPH) as gone:
         address = gone.url
         gone.failures[:] = [(404, {})]
         with pytest.raises(EvaluationError, match="HTTP 404"):

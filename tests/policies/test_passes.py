@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,12 +10,10 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from kgbench import config
 from kgbench.analysis import policies as analysed
 from kgbench.analysis import stored_results
 from kgbench.analysis.selection import select
 from kgbench.cli import app
-from kgbench.engine import Settings, run_plan
 from kgbench.execution.judging import JudgeLimits, JudgeRequest, judge_batch
 from kgbench.execution.pools import executor
 from kgbench.importers import spinach
@@ -29,6 +26,7 @@ from kgbench.reevaluation.passes import ReevaluationResult, reevaluate_stored
 from kgbench.store import open_store
 from kgbench.store.embedded import EmbeddedStore
 from kgbench.tasks import catalogue
+from tests.support.runs import hold, planned
 from tests.support.validation import assert_conforms
 
 GRAPH = "@prefix : <urn:o/> . :it :site :leipzig ; :size 5 . :sales :site :leipzig ; :size 7 . "
@@ -159,11 +157,9 @@ def test_a_kept_table_is_made_anew_after_another_pass(store: EmbeddedStore) -> N
 
 def test_own_dialogues_of_several_answers() -> None:
     """Dialogues about kgbench's organisation graph are judged; the reference is right."""
-    plan = config.quick_start(
-        tasks=[TASK], models=["baseline:oracle", "baseline:noisy?rate=0.7&seed=3"], iterations=4
-    )
+    plan = planned(TASK, "baseline:oracle", "baseline:noisy?rate=0.7&seed=3", iterations=4)
     with open_store("memory:") as store:
-        asyncio.run(run_plan(store, plan, Settings(executor="local:1")))
+        hold(store, plan)
         for name in ("rows", "llm-kg-bench", "grasp"):
             judged(store, name)
         assert_conforms(store)

@@ -6,9 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from kgbench.cli import app
 from kgbench.pages import snapshot
 from kgbench.publish import published_graph
 from kgbench.publish import workers as workers_module
@@ -20,6 +18,7 @@ from kgbench.publish.settings import Settings
 from kgbench.publish.site import publish as publish_site
 from kgbench.vocab import BASE as STORE
 from tests.serve import stores
+from tests.support.commands import printed as command
 
 BASE = "https://example.org/bench/"
 ABOUT = DatasetDescription(
@@ -28,13 +27,6 @@ ABOUT = DatasetDescription(
 )
 RUN = ["-m", "baseline:oracle", "-m", "baseline:noisy?rate=0.5&seed=3", "--iterations", "2"]
 TASKS = ["RdfFriendCount-turtle-1", "RdfSyntaxFixList-turtle", "Text2SparqlExecEvalListCoypuMini"]
-
-
-def command(*arguments, env=None, code=0):
-    """Run a command of kgbench and return its output."""
-    result = CliRunner().invoke(app, [str(a) for a in arguments], env=env or {})
-    assert result.exit_code == code, (result.output, result.exception)
-    return result.stdout
 
 
 def publish(location, out, **settings):

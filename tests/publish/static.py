@@ -8,7 +8,7 @@ from functools import partial
 from http.server import SimpleHTTPRequestHandler
 from typing import ClassVar
 
-from tests.support.servers.handled import handled
+from tests.support.servers.handled import Handled
 
 MEDIA = {
     ".html": "text/html; charset=utf-8",
@@ -42,5 +42,5 @@ class _Handler(SimpleHTTPRequestHandler):
 @contextlib.contextmanager
 def serving(folder):
     """Serve the folder and yield the address of its root."""
-    with handled(partial(_Handler, directory=str(folder))) as address:
-        yield f"{address}/"
+    with Handled(partial(_Handler, directory=str(folder))) as server:
+        yield f"{server.url}/"

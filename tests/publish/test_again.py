@@ -23,6 +23,7 @@ from kgbench.vocab import DCAT, KGB, PROV, RDF, RDFS, XSD
 from tests.publish.conftest import ABOUT, BASE, command, publish, publish_site
 from tests.publish.reading import dump, load
 from tests.serve import stores
+from tests.support.stores import copied
 
 pytestmark = pytest.mark.usefixtures("quick")
 LONG_AGO = 1_000_000_000
@@ -30,11 +31,9 @@ SECOND = ["--new", "-m", "baseline:silent", "-t", "RdfFriendCount-turtle-1"]
 
 
 @pytest.fixture
-def growing(tmp_path):
+def growing(single, tmp_path):
     """Return a store with one small run, and a folder for its publication."""
-    place = tmp_path / "store"
-    command("run", "--store", place, "-m", "baseline:oracle", "-t", "RdfFriendCount-turtle-1")
-    return place, tmp_path / "site"
+    return copied(single, tmp_path / "store"), tmp_path / "site"
 
 
 def _age(folder):

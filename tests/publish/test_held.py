@@ -25,7 +25,7 @@ from kgbench.rdf import queries
 from kgbench.secrets.commitments import Commitments
 from kgbench.vocab import KGB, PROV, RDF, XSD
 from tests.publish.checks.published_folder import unpacked
-from tests.publish.conftest import command, publish
+from tests.publish.conftest import publish
 
 pytestmark = pytest.mark.usefixtures("quick")
 NAMES = ("one", "two", "catalogue")
@@ -77,13 +77,11 @@ def test_what_several_graphs_speak_of_is_published_whole(store):
             assert set(redactor.about(subject)) == wanted
 
 
-def test_a_large_run_gives_the_same(tmp_path, monkeypatch):
+def test_a_large_run_gives_the_same(single, tmp_path, monkeypatch):
     """A run that is read from disk gives the same bytes as one in memory."""
-    place = tmp_path / "store"
-    command("run", "--store", place, "-m", "baseline:oracle", "-t", "RdfFriendCount-turtle-1")
-    publish(place, tmp_path / "held", processes=1)
+    publish(single, tmp_path / "held", processes=1)
     monkeypatch.setattr(workers, "MOST_DIALOGUES", 0)
-    publish(place, tmp_path / "disk", processes=1)
+    publish(single, tmp_path / "disk", processes=1)
 
     def files(name):
         every = (tmp_path / name).rglob("*")

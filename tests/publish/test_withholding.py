@@ -6,7 +6,6 @@ from __future__ import annotations
 import getpass
 import json
 import re
-import shutil
 import socket
 
 import pyoxigraph as ox
@@ -27,6 +26,7 @@ from kgbench.vocab import KGB, PROV, RDF, RDFS, SCHEMA
 from tests.publish.conftest import addresses, command, left_out, publish
 from tests.publish.reading import dump, everything, triples
 from tests.serve import stores
+from tests.support.stores import copied
 from tests.support.validation import assert_conforms
 
 pytestmark = pytest.mark.usefixtures("quick")
@@ -225,7 +225,7 @@ def test_commitments_to_equal_values_differ_by_place():
 
 def test_equal_cases_of_two_groups_keep_equal_iris(recorded, tmp_path):
     """A case that its published part identifies has an IRI that does not depend on the key."""
-    shutil.copytree(recorded, tmp_path / "other")
+    copied(recorded, tmp_path / "other")
     (tmp_path / "other" / FILE).unlink(missing_ok=True)
     for level, least in ((RedactionLevel.GOLD, 3), (RedactionLevel.PROMPTS, 1)):
         one, two = (addresses(place, level).veil for place in (recorded, tmp_path / "other"))
@@ -253,8 +253,7 @@ def test_protected_suites_are_refused_in_the_clear(hostile, tmp_path):
 
 def test_other_protected_suites_in_the_store(recorded, tmp_path):
     """Unused cases are not published; a run with dialogues of a protected suite is refused."""
-    place = tmp_path / "store"
-    shutil.copytree(recorded, place)
+    place = copied(recorded, tmp_path / "store")
     suite, case = _node("suite/llm-kg-bench-3"), _node("case/llm-kg-bench-3/Spell/case/a1")
     says = f'a <{KGB.Case}> ; <{KGB.suite}> {suite} ; <{KGB.caseData}> "PLANTED-CASE"'
     with open_store(str(place)) as store:

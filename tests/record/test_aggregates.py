@@ -3,14 +3,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 
 import pytest
 from typer.testing import CliRunner
 
-from kgbench import config
 from kgbench.analysis.characterization import characterization
 from kgbench.analysis.compass import compass_table
 from kgbench.analysis.format_preference import format_preference
@@ -22,7 +20,6 @@ from kgbench.analysis.scores import histograms, metrics, score_rows
 from kgbench.analysis.selection import select
 from kgbench.analysis.task_scores import task_scores
 from kgbench.cli import app
-from kgbench.engine import Settings, run_plan, run_to_continue
 from kgbench.execution.judging import JudgeLimits
 from kgbench.execution.pools import executor
 from kgbench.record import (
@@ -43,6 +40,7 @@ from kgbench.reevaluation.passes import reevaluate
 from kgbench.store import Block, open_store
 from kgbench.vocab import BASE
 from tests.support.analysis_store import owned
+from tests.support.runs import hold, planned
 from tests.support.validation import assert_conforms
 
 TASKS = ["RdfFriendCount-*-1", "RdfSyntaxFixList-*", "Sparql2AnswerListOrga-turtle"]
@@ -61,9 +59,7 @@ ANALYSES = (
 
 def run(store, iterations=2):
     """Run or continue a plan of tasks with one answer, with several, and with queries."""
-    plan = config.quick_start(tasks=TASKS, models=MODELS, iterations=iterations)
-    chosen = Settings(run=run_to_continue(store, plan), executor="local:1")
-    return asyncio.run(run_plan(store, plan, chosen))
+    return hold(store, planned(TASKS, *MODELS, iterations=iterations))
 
 
 @pytest.fixture

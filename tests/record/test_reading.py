@@ -8,7 +8,6 @@ from datetime import timedelta
 
 import pytest
 
-from kgbench import config
 from kgbench.connectors import extraction
 from kgbench.errors import StoreError
 from kgbench.importers.archives import ResultFile
@@ -21,6 +20,7 @@ from kgbench.software import this_software
 from kgbench.store import Block, EmbeddedStore
 from tests.record.test_round_trip import BEGAN, MODEL, NAMES, begin, store
 from tests.support.archives import as_json, record_v3
+from tests.support.runs import planned
 
 __all__ = ["store"]  # a fixture: a store with a task, a case and a model
 
@@ -43,7 +43,7 @@ def recorded(into, *turns):
 
 def sessions(made, *starts):
     """Return the lines of session starts."""
-    plan = config.quick_start(tasks=["RdfFriendCount-turtle-1"], models=["baseline:silent"])
+    plan = planned("RdfFriendCount-turtle-1", "baseline:silent")
     agent = this_software().iri(made.iris)
     return [
         line

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import shutil
 from collections import Counter
@@ -11,10 +10,8 @@ from collections import Counter
 import pyoxigraph as ox
 import pytest
 
-from kgbench import config
 from kgbench.analysis.leaderboard import leaderboard
 from kgbench.analysis.selection import select
-from kgbench.engine import Settings, run_plan
 from kgbench.execution.judging import JudgeLimits
 from kgbench.execution.pools import executor
 from kgbench.importers.archives import open_results
@@ -27,6 +24,7 @@ from kgbench.reevaluation.run_passes import first_pass
 from kgbench.run_selection import Selection
 from kgbench.store import open_reader, open_store
 from kgbench.vocab import KGB, PROV
+from tests.support.runs import hold, planned
 from tests.support.validation import assert_conforms
 
 LOOP = ("RdfConnectionExplain*", "RdfFriendCount*", "RdfSyntaxFix*")
@@ -74,9 +72,9 @@ def small():
     """Yield a store with a run of three models over the three task classes."""
     labels = ["RdfFriendCount-xml-1", "RdfConnectionExplainStatic-jsonld", "RdfSyntaxFixList-nt"]
     models = ["baseline:oracle", "baseline:noisy?rate=0.8&seed=5", "baseline:silent"]
-    plan = config.quick_start(tasks=labels, models=models, iterations=4)
+    plan = planned(labels, *models, iterations=4)
     with open_store("memory:") as store:
-        asyncio.run(run_plan(store, plan, Settings(executor="local:1")))
+        hold(store, plan)
         yield store
 
 

@@ -1,16 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Stored dialogues judged on variants: a pass of its own, described and reproducible."""
 
-import asyncio
 import json
 
 import pytest
 
-from kgbench import config
 from kgbench.analysis.references import references
 from kgbench.analysis.selection import select
 from kgbench.cli import main
-from kgbench.engine import Settings, run_plan
 from kgbench.execution.judging import JudgeLimits
 from kgbench.execution.on_variants import Variants
 from kgbench.execution.pools import executor
@@ -26,6 +23,7 @@ from kgbench.store.registry import stamps
 from kgbench.variants.kinds import VariantKind
 from kgbench.vocab import KGB
 from tests.support.commands import printed
+from tests.support.runs import hold, planned
 from tests.support.validation import assert_conforms
 
 LABEL = "Text2SparqlExecEvalListCoypuMini"
@@ -35,9 +33,9 @@ MODELS = ["baseline:oracle", "baseline:silent"]
 @pytest.fixture
 def store():
     """Yield a store with a run of two models over questions about a small graph."""
-    plan = config.quick_start(tasks=[LABEL, "RdfFriendCount-nt-1"], models=MODELS, iterations=4)
+    plan = planned([LABEL, "RdfFriendCount-nt-1"], *MODELS, iterations=4)
     with open_store("memory:") as opened:
-        asyncio.run(run_plan(opened, plan, Settings(executor="local:1")))
+        hold(opened, plan)
         yield opened
 
 

@@ -3,18 +3,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import importlib
 
 import pytest
 
-from kgbench import config
 from kgbench.analysis.leaderboard import leaderboard
-from kgbench.engine import Settings, run_plan
 from kgbench.errors import QueryError
 from kgbench.store import open_store
 from tests.store.in_process import InProcess
+from tests.support.runs import hold, planned
 
 
 @pytest.fixture
@@ -27,10 +25,9 @@ def stores(monkeypatch, repository):
 @pytest.fixture
 def source(tmp_path):
     """Return the location of a store with a small run."""
-    models = ["baseline:oracle", "baseline:silent"]
-    plan = config.quick_start(tasks=["RdfFriendCount-*-1"], models=models, iterations=1)
+    plan = planned("RdfFriendCount-*-1", "baseline:oracle", "baseline:silent", iterations=1)
     with open_store(str(tmp_path / "source")) as store:
-        asyncio.run(run_plan(store, plan, Settings(executor="local:1")))
+        hold(store, plan)
     return str(tmp_path / "source")
 
 

@@ -3,20 +3,18 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 
 import pyoxigraph as ox
 import pytest
 
-from kgbench import config
-from kgbench.engine.run import Settings, run_plan
 from kgbench.pages import runs
 from kgbench.pages.snapshot import MemoryView
 from kgbench.record import reading, stored_counts
 from kgbench.serve.analyses import ANALYSES
 from kgbench.store import open_store
 from kgbench.vocab import BASE
+from tests.support.runs import hold, planned
 
 
 @pytest.fixture(scope="module")
@@ -25,10 +23,8 @@ def view():
     database = ox.Store()
     with open_store("memory:") as store:
         for _ in range(2):
-            plan = config.quick_start(
-                tasks=["RdfFriendCount-turtle-1"], models=["baseline:oracle"], iterations=1
-            )
-            asyncio.run(run_plan(store, plan, Settings(executor="local:1")))
+            plan = planned("RdfFriendCount-turtle-1", "baseline:oracle", iterations=1)
+            hold(store, plan, run=None)
         for graph in store.graphs():
             name = ox.NamedNode(graph)
             database.extend(

@@ -3,19 +3,21 @@
 
 from __future__ import annotations
 
-import shutil
+from contextlib import contextmanager
 
 import pytest
 
 from kgbench.record import reviews as record
-from kgbench.store import open_reader
+from kgbench.store import open_reader, open_store
 from tests.serve.browser import browsing, lacking
 from tests.serve.packages import member
-from tests.serve.reviewing import make, reviewing
+from tests.serve.processes import serving
 from tests.serve.stores import HOSTILE
 from tests.serve.test_browser import AXE, CHECK
+from tests.support.judge_runs import ask, judged_run
 from tests.support.servers.loopback import LoopbackServer, fixed
 from tests.support.servers.openai_server import OpenAISpeech
+from tests.support.stores import copied
 
 CONTROL = 2  # the modifier of the DevTools protocol
 LOADED = "document.readyState === 'complete'"
@@ -33,15 +35,31 @@ def made(tmp_path_factory):
     patch = pytest.MonkeyPatch()
     patch.setenv("OPENAI_API_KEY", "sk-test")
     with LoopbackServer(OpenAISpeech(), answer=fixed(f"{HOSTILE}<script>x()</script>")) as server:
-        models = ("baseline:oracle", f"openai:hostile@{server.url}")
-        yield make(tmp_path_factory.mktemp("review") / "results", models)
+        place = tmp_path_factory.mktemp("review") / "results"
+        with open_store(str(place)) as store:
+            of = judged_run(
+                store,
+                "baseline:oracle",
+                f"openai:hostile@{server.url}",
+                labels=["RdfFriendCount-turtle-1"],
+                iterations=3,
+            )
+            ask(store, of, "correctness", "baseline:noisy?rate=0.7&seed=3")
+        yield place
     patch.undo()
+
+
+@contextmanager
+def reviewing(folder, *options):
+    """Yield the URL of a running review server, and the link that admits reviewers."""
+    with serving(folder, "--review", *options) as process:
+        yield process.url, process.link
 
 
 @pytest.fixture
 def folder(made, tmp_path):
     """Return a copy of the store without reviews."""
-    return shutil.copytree(made, tmp_path / "results")
+    return copied(made, tmp_path / "results")
 
 
 @pytest.fixture(scope="module")

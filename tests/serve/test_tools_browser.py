@@ -13,7 +13,8 @@ from tests.serve.browser import browsing, lacking
 from tests.serve.packages import member
 from tests.serve.processes import serving
 from tests.serve.test_browser import AXE, CHECK
-from tests.support.tool_runs import NATIVE, TEXT, call, held, loopbacks, plan_of, run
+from tests.support.runs import hold
+from tests.support.tool_runs import NATIVE, TEXT, call, held, loopbacks, plan_of
 
 pytestmark = [
     pytest.mark.browser,
@@ -68,7 +69,7 @@ def pages(tmp_path_factory):
             f"openai:hostile@{start(HOSTILE).url}",
         )
         with open_store(str(folder)) as store:
-            assert run(store, plan_of(*specs)).finished
+            assert hold(store, plan_of(*specs)).finished
             paths = [dialogue.iri.partition("/kgbench/")[2] for dialogue in held(store)]
     assert len(paths) == 3
     with serving(folder, "--workers", "1") as server:

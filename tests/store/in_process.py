@@ -8,11 +8,12 @@ tests use Oxigraph itself.
 
 from __future__ import annotations
 
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from urllib.parse import parse_qs, urlsplit
 
 import pyoxigraph as ox
+
+from tests.support.servers.handled import Handled, Quiet
 
 RESULTS = {
     "application/sparql-results+json": ox.QueryResultsFormat.JSON,
@@ -22,36 +23,15 @@ RESULTS = {
 N_TRIPLES = "application/n-triples"
 
 
-class InProcess:
+class InProcess(Handled):
     """The server, running within a ``with`` block, at ``url``."""
 
     def __init__(self):
-        self._server = _Server(("127.0.0.1", 0), _Handler)
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,))
-
-    def __enter__(self):
-        self._thread.start()
-        return self
-
-    def __exit__(self, *exception):
-        self._server.shutdown()
-        self._thread.join()
-        self._server.server_close()
-
-
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-
-    def __init__(self, *arguments):
-        super().__init__(*arguments)
+        super().__init__(_Handler)
         self.store = ox.Store()
 
 
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True
-
+class _Handler(Quiet, BaseHTTPRequestHandler):
     def do_GET(self):
         place = urlsplit(self.path)
         asked = parse_qs(place.query)
@@ -111,6 +91,3 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
-
-    def log_message(self, *arguments):
-        """Log nothing."""

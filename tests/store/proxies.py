@@ -7,9 +7,11 @@ import http.client
 import socket
 import threading
 from contextlib import suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import NamedTuple
 from urllib.parse import urlsplit
+
+from tests.support.servers.handled import Handled, Quiet
 
 OK, BEFORE, AFTER, HALF, BUSY, LATE = "ok", "before", "after", "half", "busy", "late"
 KINDS = (BEFORE, AFTER, HALF, BUSY, LATE)
@@ -25,7 +27,7 @@ class Seen(NamedTuple):
     done: str
 
 
-class Proxy:
+class Proxy(Handled):
     """Forwards requests to ``upstream``; ``script`` maps the number of a request to its treatment.
 
     ``before``: the connection is cut, the request lost. ``after``: the request is executed, and the
@@ -46,29 +48,13 @@ class Proxy:
         self._lock = threading.Lock()
         proxy = self
 
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-            disable_nagle_algorithm = True
-
-            def log_message(self, *arguments):
-                """Log nothing."""
-
+        class Passing(Quiet, BaseHTTPRequestHandler):
             def do_GET(self):
                 proxy.handle(self)
 
             do_POST = do_GET  # noqa: N815 - the name that http.server expects
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
-
-    def __enter__(self):
-        threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
-        return self
-
-    def __exit__(self, *exception):
-        self._server.shutdown()
-        self._server.server_close()
+        super().__init__(Passing)
 
     def handle(self, request):
         """Treat one request as the script says."""

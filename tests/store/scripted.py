@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import threading
 from contextlib import suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import NamedTuple
+
+from tests.support.servers.handled import Handled, Quiet
 
 JSON = "application/sparql-results+json"
 
@@ -29,7 +31,7 @@ def said(status, body=b"", kind=None, **headers):
     return "\r\n".join([f"HTTP/1.1 {status} x", *lines, "", ""]).encode("latin-1") + content
 
 
-class Scripted:
+class Scripted(Handled):
     """Runs within a ``with`` block; ``answer`` maps each :class:`Asked` to the bytes to send.
 
     Instead of a function ``answer`` may be a list: its responses in turn, the last one repeated.
@@ -45,12 +47,7 @@ class Scripted:
         self._lock = threading.Lock()
         scripted = self
 
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def log_message(self, *arguments):
-                """Log nothing."""
-
+        class Answering(Quiet, BaseHTTPRequestHandler):
             def do_GET(self):
                 body = b""
                 if read:
@@ -63,16 +60,18 @@ class Scripted:
 
             do_POST = do_GET  # noqa: N815 - the name that http.server expects
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
+        super().__init__(Answering)
         if tls is not None:  # each connection performs its handshake in its own thread
-            accepting = self._server.socket
-            self._server.socket = tls.wrap_socket(
-                accepting, server_side=True, do_handshake_on_connect=False
+            self.socket = tls.wrap_socket(
+                self.socket, server_side=True, do_handshake_on_connect=False
             )
-            self._server.handle_error = lambda *_: None  # ignore rejected handshakes
-        scheme = "http" if tls is None else "https"
-        self.url = f"{scheme}://127.0.0.1:{self._server.server_port}"
+            self.handle_error = lambda *_: None  # ignore rejected handshakes
+        self._scheme = "http" if tls is None else "https"
+
+    @property
+    def url(self):
+        """The address of the server, without a final slash."""
+        return f"{self._scheme}://127.0.0.1:{self.server_port}"
 
     def _next(self, asked):
         with self._lock:
@@ -81,13 +80,3 @@ class Scripted:
         if self._answers is not None:
             return self._answers[min(number, len(self._answers) - 1)]
         return self._answer(asked)
-
-    def __enter__(self):
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,))
-        self._thread.start()
-        return self
-
-    def __exit__(self, *exception):
-        self._server.shutdown()
-        self._thread.join()
-        self._server.server_close()

@@ -3,23 +3,20 @@
 
 from __future__ import annotations
 
-import asyncio
 import signal
 import threading
 import time
 from collections import Counter
-from dataclasses import replace
 
 import pyoxigraph as ox
 import pytest
 
-from kgbench import config
-from kgbench.engine import Settings, run_plan, run_to_continue
 from kgbench.errors import StoreError
 from kgbench.record import reading
 from kgbench.store import maintenance, open_reader, open_store
 from kgbench.vocab import KGB
 from tests.store.servers import Oxigraph
+from tests.support.runs import dialogues_of, hold, planned
 
 RESTARTS = 5
 TASKS = ["RdfFriendCount-turtle-1", "RdfFriendCount-nt-1"]
@@ -29,8 +26,7 @@ AWAY = 0.3  # seconds that the server is down each time
 def plan(dialogues):
     """Return a plan with this number of dialogues, with a model that answers at once."""
     each = dialogues // len(TASKS)
-    made = config.quick_start(tasks=TASKS, models=["baseline:oracle"], iterations=each)
-    return replace(made, concurrency=8)
+    return planned(TASKS, "baseline:oracle", iterations=each, concurrency=8)
 
 
 class Restarts:
@@ -64,15 +60,6 @@ class Restarts:
         self.done += 1
 
 
-def held(store, run):
-    """Return all dialogues of a run."""
-    return [
-        dialogue
-        for execution in reading.executions(store, run.graph)
-        for dialogue in reading.execution_dialogues(store, run.graph, execution, run.iri)
-    ]
-
-
 def shape(store, run):
     """Return how often each property occurs in the run's graph and in its pass's graph."""
     (live,) = reading.passes(store, run)
@@ -84,18 +71,17 @@ def test_five_restarts_during_a_thousand_dialogues(tmp_path):
     """After five restarts a run holds exactly its plan, with no call or dialogue repeated."""
     wanted = plan(1_000)
     with open_store(str(tmp_path / "reference")) as store:
-        asyncio.run(run_plan(store, wanted, Settings(executor="local:1")))
+        hold(store, wanted)
         (run,) = reading.runs(store)
         reference = shape(store, run)
     with Oxigraph(tmp_path / "server") as server:
         restarts = Restarts(server, [75, 250, 450, 650, 850])
         with open_store(server.url) as store:
-            settings = Settings(executor="local:1")
-            done = asyncio.run(run_plan(store, wanted, settings, watch=restarts.watch))
+            done = hold(store, wanted, watch=restarts.watch)
         restarts.end()
         with open_reader(server.url) as store:
             (run,) = reading.runs(store)
-            dialogues = held(store, run)
+            dialogues = dialogues_of(store, run)
             found = shape(store, run)
             problems = maintenance.check(store).problems
 
@@ -122,10 +108,9 @@ def test_a_server_that_stays_away_stops_the_run_resumably(tmp_path, monkeypatch)
             interrupted(server.url, wanted, watch)
         server.start()
         with open_store(server.url) as store:
-            settings = Settings(run=run_to_continue(store, wanted), executor="local:1")
-            done = asyncio.run(run_plan(store, wanted, settings))
+            done = hold(store, wanted)
             (run,) = reading.runs(store)
-            dialogues = held(store, run)
+            dialogues = dialogues_of(store, run)
             calls = Counter(
                 triple.subject
                 for triple in store.triples(run.graph)
@@ -142,4 +127,4 @@ def test_a_server_that_stays_away_stops_the_run_resumably(tmp_path, monkeypatch)
 def interrupted(url, wanted, watch):
     """Run a plan until its store is gone."""
     with open_store(url) as store:
-        asyncio.run(run_plan(store, wanted, Settings(executor="local:1"), watch=watch))
+        hold(store, wanted, watch=watch)

@@ -3,14 +3,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections import Counter
-from dataclasses import replace
+from contextlib import ExitStack
 
-from kgbench import config
-from kgbench.engine import Settings, run_plan, run_to_continue
 from kgbench.record import batches, reading
+from tests.support.runs import planned
 from tests.support.servers.anthropic_batches import AnthropicBatchSpeech
 from tests.support.servers.loopback import LoopbackServer
 from tests.support.servers.openai_batches import OpenAIBatchSpeech
@@ -42,8 +40,8 @@ class Provider:
     def plan(self, iterations=4, label=ONE, **rest):
         """Return the plan of a batch run with this model."""
         spec = self._spec.format(url=self.server.url)
-        plan = config.quick_start(tasks=[label], models=[spec], iterations=iterations)
-        return replace(plan, batch=True, max_retries=2, call_timeout=60.0, **rest)
+        fields = {"batch": True, "max_retries": 2, "call_timeout": 60.0, **rest}
+        return planned(label, spec, iterations=iterations, **fields)
 
     def created(self):
         """Return how often a batch was submitted, according to the server."""
@@ -54,25 +52,14 @@ def started(kind, monkeypatch):
     """Yield a function that starts servers of one kind; all are stopped at the end."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-planted-openai-0123456789")
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-planted-anthropic-0123456789")
-    running = []
+    with ExitStack() as running:
 
-    def start(script=None, **details):
-        made = Provider(kind, script, **details)
-        made.server.__enter__()
-        running.append(made)
-        return made
+        def start(script=None, **details):
+            made = Provider(kind, script, **details)
+            running.enter_context(made.server)
+            return made
 
-    yield start
-    for made in running:
-        made.server.__exit__(None, None, None)
-
-
-def run(store, plan, stop=None, **settings):
-    """Run or continue a plan in batches, with short waits."""
-    chosen = Settings(
-        run=run_to_continue(store, plan), patience_scale=0.005, executor="local:1", **settings
-    )
-    return asyncio.run(run_plan(store, plan, chosen, stop=stop))
+        yield start
 
 
 def open_batches(store):

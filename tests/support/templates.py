@@ -37,7 +37,7 @@ def template_stores(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     def opened(self: EmbeddedStore, path: Path | None) -> None:
         if path is not None and declared.load is _LOAD and not path.exists():
             with suppress(OSError):  # the store says what is wrong with its folder
-                shutil.copytree(template(), path, copy_function=_linked)
+                shutil.copytree(template(), path, copy_function=linked)
         _OPEN(self, path)
 
     with pytest.MonkeyPatch.context() as patch:
@@ -45,6 +45,6 @@ def template_stores(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
 
 
-def _linked(source: str, target: str) -> None:
+def linked(source: str, target: str) -> None:
     """Link a table, which never changes, and copy any other file."""
     (os.link if source.endswith(".sst") else shutil.copy2)(source, target)

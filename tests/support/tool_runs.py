@@ -3,18 +3,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
 
-from kgbench import config
-from kgbench.engine import Settings, run_plan, run_to_continue
 from kgbench.record.dialogues import dialogues
 from kgbench.tool_calls import ToolCall
 from kgbench.tools import wording
+from tests.support.runs import planned
 from tests.support.servers.anthropic_server import AnthropicSpeech
 from tests.support.servers.google_server import GoogleSpeech
 from tests.support.servers.loopback import LoopbackServer
@@ -61,16 +59,9 @@ def scripted(steps, prompt):
 
 def plan_of(*specs, iterations=1, **parameters):
     """Return a plan of dialogues with tools."""
-    plan = config.quick_start(tasks=[LABEL], models=list(specs), iterations=iterations)
+    plan = planned(LABEL, *specs, iterations=iterations)
     tasks = [replace(t, parameters={**t.parameters, **parameters}) for t in plan.tasks]
     return replace(plan, tasks=tuple(tasks), max_retries=0, call_timeout=60.0)
-
-
-def run(store, plan, engine="oxigraph"):
-    """Run or continue a plan."""
-    continued = run_to_continue(store, plan)
-    chosen = Settings(run=continued, patience_scale=0.01, executor="local:1", engine=engine)
-    return asyncio.run(run_plan(store, plan, chosen))
 
 
 def held(store):
@@ -112,16 +103,11 @@ def said(dialogue):
 @contextmanager
 def loopbacks():
     """Yield a function that starts a server with a scripted model; all servers end on exit."""
-    started = []
+    with ExitStack() as started:
 
-    def start(steps, speech=OpenAISpeech, script=None, **details):
-        answer = partial(scripted, steps)
-        server = LoopbackServer(speech(**details), script=script, answer=answer).__enter__()
-        started.append(server)
-        return server
+        def start(steps, speech=OpenAISpeech, script=None, **details):
+            answer = partial(scripted, steps)
+            server = LoopbackServer(speech(**details), script=script, answer=answer)
+            return started.enter_context(server)
 
-    try:
         yield start
-    finally:
-        for server in started:
-            server.__exit__(None, None, None)

@@ -8,7 +8,7 @@ from functools import cache
 
 import pytest
 
-from kgbench.model import Case, Executor
+from kgbench.model import Case, Executor, Outcome
 from kgbench.tasks import catalogue
 from kgbench.testing import contract as checks
 from kgbench.testing.executor import PlainExecutor
@@ -32,7 +32,7 @@ READERS = (
     "TurtleErrorsStatic",  # Turtle
 )
 LINES = "a megabyte of lines"
-FEW_TASKS = 8  # a generated family has more, and its own tests with a thousand cases of each
+FEW_TASKS = 8  # most generated families have more; tests/worlds/test_families.py has many cases
 MOST, TOGETHER = 20, 60  # most cases of a task; cases in all of a class with many tasks
 NAMES = sorted({task.task_class for task in catalogue.labelled_tasks().values()})
 
@@ -76,11 +76,16 @@ def test_prompts(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_reference_answers(name: str, executor: Executor) -> None:
-    """The reference answer of every case reaches the best main score and ends the dialogue."""
+    """References are best and end the dialogue; silence is worst and goes on if rounds are left."""
     task_class, module = catalogue.task_class(name), catalogue.module(name)
     judge = checks.judge_here(module, executor)
+    worst = task_class.metrics[task_class.main_metric].minimum
     for case in cases(name):
         assert list(checks.faults_of_reference(task_class, module, case, judge)) == []
+        silent = module.judge(case, [""], executor)
+        assert silent.outcome is Outcome.EMPTY
+        assert checks.main_score(task_class, silent) == worst
+        assert bool(silent.next_prompt) == (task_class.max_rounds > 1)
 
 
 @pytest.mark.parametrize("kind", NO_ANSWERS)

@@ -20,7 +20,8 @@ from kgbench.reevaluation.tool_audit import audit
 from kgbench.store import open_store
 from kgbench.store.protocol import Block
 from kgbench.tools import wording
-from tests.support.tool_runs import NATIVE, call, held, loopbacks, plan_of, run
+from tests.support.runs import hold
+from tests.support.tool_runs import NATIVE, call, held, loopbacks, plan_of
 from tests.support.validation import assert_conforms
 
 MANY = "SELECT ?a ?b ?c { ?a ?p ?x . ?b ?q ?y . ?c ?r ?z }"
@@ -53,7 +54,7 @@ def recorded(store, steps, engine="oxigraph", **parameters):
     with loopbacks() as start:
         server = start(steps)
         plan = plan_of(f"openai:loopback@{server.url}", **parameters)
-        assert run(store, replace(plan, judge_timeout=3.0), engine=engine).finished
+        assert hold(store, replace(plan, judge_timeout=3.0), engine=engine).finished
     (dialogue,) = held(store)
     return dialogue
 

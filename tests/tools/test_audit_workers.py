@@ -18,8 +18,9 @@ from kgbench.execution.judging import JudgeLimits
 from kgbench.execution.pools import executor
 from kgbench.reevaluation.tool_audit import audit
 from kgbench.store import open_reader, open_store
+from tests.support.runs import hold
 from tests.support.servers.dask_cluster import cluster
-from tests.support.tool_runs import held, plan_of, run
+from tests.support.tool_runs import held, plan_of
 from tests.tools.test_audit import forge
 
 DIALOGUES = 28
@@ -31,7 +32,7 @@ def location(tmp_path_factory):
     """Return a store with dialogues of a scripted agent, some of whose results are forged."""
     folder = tmp_path_factory.mktemp("audited") / "store"
     with open_store(str(folder)) as store:
-        assert run(store, plan_of("baseline:searcher", iterations=DIALOGUES)).finished
+        assert hold(store, plan_of("baseline:searcher", iterations=DIALOGUES)).finished
         dialogues = held(store)
         for k in FORGED:
             forge(store, dialogues[k], 0, "ok", f"forged {k}")

@@ -3,18 +3,16 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import replace
 from functools import partial
 
 import pytest
 
-from kgbench.engine import Settings, StopSignal, run_plan
 from kgbench.errors import ModelSpecError
 from kgbench.record import batches, reading
 from kgbench.store import open_store
-from tests.support import batch_runs
 from tests.support.batch_runs import SPEECHES, asked_twice, started
+from tests.support.runs import Stop, hold
 from tests.support.servers import scripts
 from tests.support.tool_runs import (
     NATIVE,
@@ -23,7 +21,6 @@ from tests.support.tool_runs import (
     held,
     loopbacks,
     plan_of,
-    run,
     said,
     scripted,
 )
@@ -55,7 +52,7 @@ def expected(kind):
     speech, spec = PROTOCOLS[KINDS[kind]]
     with loopbacks() as start, open_store("memory:") as store:
         server = start(NATIVE, speech)
-        assert run(store, plan_of(spec.format(server.url), iterations=2)).finished
+        assert hold(store, plan_of(spec.format(server.url), iterations=2)).finished
         return [said(dialogue) for dialogue in held(store)]
 
 
@@ -63,7 +60,7 @@ def test_each_turn_is_a_batch(kind, provider):
     """Calls, also parallel ones, arrive in a batch, and the next batch has their results."""
     made = provider(answer=partial(scripted, NATIVE))
     with open_store("memory:") as store:
-        done = batch_runs.run(store, plan(made, SPEECHES[kind][1]))
+        done = hold(store, plan(made, SPEECHES[kind][1]))
         (info,) = reading.runs(store)
         kept = batches.all_batches(store, info.graph)
         found = [said(dialogue) for dialogue in held(store)]
@@ -78,25 +75,20 @@ def test_each_turn_is_a_batch(kind, provider):
 def test_an_interrupted_run_collects_its_batch(kind, provider):
     """A run that stops while a batch with tool results is in progress pays nothing twice."""
     made = provider(answer=partial(scripted, NATIVE))
-    stop = StopSignal()
+    stop = Stop()
 
     def look(entry):
         if entry.method == "GET" and len(made.desk.batches) == 2:  # the first results were sent
-            made.loop.call_soon_threadsafe(stop.request)
+            stop.soon()
         return scripts.Behaviour()
 
     made.server._script = look
     planned = plan(made, SPEECHES[kind][1])
 
-    async def interrupted(store):
-        made.loop = asyncio.get_running_loop()
-        settings = Settings(patience_scale=0.02, executor="local:1")
-        return await run_plan(store, planned, settings, stop=stop)
-
     with open_store("memory:") as store:
-        first = asyncio.run(interrupted(store))
+        first = hold(store, planned, stop=stop, patience_scale=0.02)
         made.server._script = scripts.always()
-        second = batch_runs.run(store, planned)
+        second = hold(store, planned)
         found = [said(dialogue) for dialogue in held(store)]
         assert_conforms(store)
 
@@ -112,7 +104,7 @@ def test_text_protocol_in_batches(kind, provider):
     made = provider(answer=partial(scripted, TEXT))
     spec = SPEECHES[kind][1] + ("&" if "?" in SPEECHES[kind][1] else "?") + "toolProtocol=text"
     with open_store("memory:") as store:
-        done = batch_runs.run(store, plan(made, spec))
+        done = hold(store, plan(made, spec))
         found = held(store)
 
     assert done.finished
@@ -128,5 +120,5 @@ def test_google_has_no_batches(monkeypatch):
         server = start(NATIVE, speech)
         asked = replace(plan_of(spec.format(server.url)), batch=True)
         with pytest.raises(ModelSpecError, match="cannot be asked in batches"):
-            run(store, asked)
+            hold(store, asked)
         assert server.ledger == []

@@ -14,6 +14,7 @@ from kgbench.execution.pools import executor
 from kgbench.reevaluation.passes import reevaluate_stored
 from kgbench.store import open_store
 from kgbench.tool_calls import TOOL_RESULTS
+from tests.support.runs import hold
 from tests.support.servers import scripts
 from tests.support.tool_runs import (
     FOUND,
@@ -24,7 +25,6 @@ from tests.support.tool_runs import (
     held,
     loopbacks,
     plan_of,
-    run,
     said,
     scores,
 )
@@ -60,7 +60,7 @@ def test_native_calls_over_each_protocol(loopback, protocol):
     speech, spec = PROTOCOLS[protocol]
     server = loopback(NATIVE, speech)
     with open_store("memory:") as store:
-        done = run(store, plan_of(spec.format(server.url)))
+        done = hold(store, plan_of(spec.format(server.url)))
         (dialogue,) = held(store)
         found = scores(store)
         assert_conforms(store)
@@ -81,7 +81,7 @@ def test_chat_messages_keep_their_structure(loopback):
     """A server gets calls and results in the chat protocol, with unchanged arguments."""
     server = loopback(NATIVE)
     with open_store("memory:") as store:
-        run(store, plan_of(f"openai:loopback@{server.url}"))
+        hold(store, plan_of(f"openai:loopback@{server.url}"))
     first, *_, last = [entry.body for entry in server.ledger]
     roles = [message["role"] for message in last["messages"]]
 
@@ -97,7 +97,7 @@ def test_text_protocol(loopback):
     """A model without tool calling sends JSON; an invalid call is an error that counts."""
     server = loopback(TEXT)
     with open_store("memory:") as store:
-        done = run(store, plan_of(f"openai:loopback@{server.url}?toolProtocol=text"))
+        done = hold(store, plan_of(f"openai:loopback@{server.url}?toolProtocol=text"))
         (dialogue,) = held(store)
         found = scores(store)
         assert_conforms(store)
@@ -114,7 +114,7 @@ def test_spent_budget_ends_a_dialogue(loopback):
     """After its last call a model is told so; another call is refused and ends the dialogue."""
     server = loopback(NATIVE[:1])
     with open_store("memory:") as store:
-        done = run(store, plan_of(f"openai:loopback@{server.url}", budgetCalls=3))
+        done = hold(store, plan_of(f"openai:loopback@{server.url}", budgetCalls=3))
         (dialogue,) = held(store)
         found = scores(store)
         assert_conforms(store)
@@ -133,12 +133,12 @@ def test_nothing_is_paid_twice(loopback, dies_after):
     whole, broken = loopback(NATIVE), None
     broken = loopback(NATIVE, script=scripts.sequence(*["answer"] * dies_after, "server-error"))
     with open_store("memory:") as store:
-        run(store, plan_of(f"openai:loopback@{whole.url}"))
+        hold(store, plan_of(f"openai:loopback@{whole.url}"))
         (expected,) = held(store)
     with open_store("memory:") as store:
         plan = plan_of(f"openai:loopback@{broken.url}")
-        first = run(store, plan)
-        second = run(store, plan)
+        first = hold(store, plan)
+        second = hold(store, plan)
         (dialogue,) = held(store)
         assert_conforms(store)
 
@@ -151,16 +151,16 @@ def test_a_run_that_dies_while_tools_work(loopback, monkeypatch):
     """An answer whose tools were not yet executed is not asked again: its tools are executed."""
     whole, broken = loopback(NATIVE), loopback(NATIVE)
     with open_store("memory:") as store:
-        run(store, plan_of(f"openai:loopback@{whole.url}"))
+        hold(store, plan_of(f"openai:loopback@{whole.url}"))
         (expected,) = held(store)
     with open_store("memory:") as store:
         plan = plan_of(f"openai:loopback@{broken.url}")
         with monkeypatch.context() as patch:
             patch.setattr(ToolTurns, "_execute", _dies)
             with pytest.raises(OSError, match="killed"):
-                run(store, plan)
+                hold(store, plan)
         assert len(broken.acknowledged) == 1
-        second = run(store, plan)
+        second = hold(store, plan)
         (dialogue,) = held(store)
         assert_conforms(store)
 
@@ -177,7 +177,7 @@ def test_judging_again_changes_nothing(loopback):
     """A re-evaluation judges the last answer with the tool results, with the same scores."""
     server = loopback(NATIVE)
     with open_store("memory:") as store:
-        run(store, plan_of(f"openai:loopback@{server.url}", iterations=2))
+        hold(store, plan_of(f"openai:loopback@{server.url}", iterations=2))
         with executor("local:1") as pool:
             (done,) = reevaluate_stored(store, pool, JudgeLimits())
         assert_conforms(store)
@@ -192,7 +192,7 @@ def test_dollars_are_limited(loopback, tmp_path):
     (tmp_path / "prices.ttl").write_text(PRICES)
     with open_store("memory:") as store:
         plan = plan_of(f"openai:loopback@{server.url}", budgetDollars=0.5)
-        done = run(store, replace(plan, prices=tmp_path / "prices.ttl"))
+        done = hold(store, replace(plan, prices=tmp_path / "prices.ttl"))
         (dialogue,) = held(store)
         found = scores(store)
         assert_conforms(store)
@@ -214,7 +214,7 @@ def test_dollars_need_a_price(loopback):
         open_store("memory:") as store,
         pytest.raises(ModelSpecError, match="no price is known for openai:loopback"),
     ):
-        run(store, plan)
+        hold(store, plan)
     assert server.ledger == []
 
 
@@ -224,7 +224,7 @@ def test_the_plan_chooses_the_protocol(loopback):
     specs = [f"openai:loopback@{s.url}{o}" for s, o in zip(servers, ("", OWN), strict=True)]
     plan = replace(plan_of(*specs), tool_protocol="text")
     with open_store("memory:") as store:
-        done = run(store, plan)
+        done = hold(store, plan)
         found = held(store)
 
     assert done.finished
@@ -235,4 +235,4 @@ def test_the_plan_chooses_the_protocol(loopback):
     }
     assert sorted(d.tool_protocol for d in found) == ["native", "text"]
     with open_store("memory:") as store, pytest.raises(ModelSpecError, match="toolProtocol=text"):
-        run(store, replace(plan_of("baseline:oracle"), tool_protocol="native"))
+        hold(store, replace(plan_of("baseline:oracle"), tool_protocol="native"))

@@ -13,10 +13,10 @@ from kgbench.errors import ProviderRefused
 from kgbench.store import open_store
 from kgbench.tool_calls import ToolOutcome
 from kgbench.tool_servers.connection import Connection
+from tests.support.runs import hold
 from tests.support.servers.mcp_over_http import McpOverHttp
 from tests.support.tool_runs import held, plan_of
 from tests.support.validation import assert_conforms
-from tests.tools.test_servers import run
 
 TOKEN = "swordfish-swordfish-swordfish"
 VARIABLE = "AVIARY_TOKEN"
@@ -126,7 +126,7 @@ def test_a_run_records_no_token(caplog, capsys):
         for manner in ("good", "login", "endless-event"):
             with McpOverHttp(manner) as server:
                 spec = f"baseline:searcher?mcp={quote(server.url, safe='')}&mcpVariables={VARIABLE}"
-                assert run(store, plan_of(spec)).finished
+                assert hold(store, plan_of(spec), start_tool_servers=True).finished
         dialogues = held(store)
         assert_conforms(store)
         written = "\n".join(str(t) for graph in store.graphs() for t in store.triples(graph))

@@ -15,8 +15,9 @@ from kgbench.store import open_store
 from kgbench.tasks.graph_tools import TOOLS
 from kgbench.tool_calls import ToolCall, ToolOutcome
 from kgbench.tools import arguments, wording
+from tests.support.runs import hold
 from tests.support.servers import anthropic_server, google_server, openai_server, scripts
-from tests.support.tool_runs import NATIVE, PROTOCOLS, held, loopbacks, plan_of, run, said
+from tests.support.tool_runs import NATIVE, PROTOCOLS, held, loopbacks, plan_of, said
 from tests.support.validation import assert_conforms
 
 CASE = Case("urn:case", "s", "T", {}, {}, "0" * 64)
@@ -105,7 +106,7 @@ def test_thoughts_go_back_as_received(protocol, dies):
         server = start(STEPS, speech, script, reasoning=THOUGHT)
         plan = plan_of(spec.format(server.url))
         for _ in range(1 + dies):
-            done = run(store, plan)
+            done = hold(store, plan)
         (dialogue,) = held(store)
         assert_conforms(store)
         last = server.ledger[-1].body
@@ -133,7 +134,7 @@ def test_a_server_that_dies_changes_no_transcript(protocol):
             with open_store("memory:") as store:
                 plan = plan_of(spec.format(server.url))
                 # two sessions meet failures; with more than four the run would never finish
-                assert any(run(store, plan).finished for _ in range(4))
+                assert any(hold(store, plan).finished for _ in range(4))
                 (dialogue,) = held(store)
                 assert_conforms(store)
             digests = [entry.digest for entry in server.acknowledged]

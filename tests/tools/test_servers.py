@@ -16,7 +16,6 @@ import pytest
 
 from kgbench import config
 from kgbench.connectors.tool_source import ToolSource, tool_source
-from kgbench.engine import Settings, run_plan, run_to_continue
 from kgbench.errors import ModelSpecError, ProviderRefused
 from kgbench.execution.judging import JudgeLimits
 from kgbench.execution.pools import executor
@@ -25,6 +24,7 @@ from kgbench.store import open_store
 from kgbench.tool_calls import ToolOutcome
 from kgbench.tool_servers.connection import Connection
 from kgbench.tool_servers.results import LONGEST
+from tests.support.runs import hold
 from tests.support.servers import scripts
 from tests.support.servers.loopback import LoopbackServer
 from tests.support.servers.mcp_server import SECRET
@@ -71,13 +71,6 @@ def use(noted):
 def plan_with(manner, noted, model="searcher"):
     """Return a plan of one baseline dialogue with the tools of a server."""
     return plan_of(f"baseline:{model}?mcp={quote(command(manner, noted), safe='')}")
-
-
-def run(store, plan, **more):
-    """Run or continue a plan that may start servers."""
-    chosen = {"start_tool_servers": True, "executor": "local:1", "patience_scale": 0.01, **more}
-    settings = Settings(run=run_to_continue(store, plan), **chosen)
-    return asyncio.run(run_plan(store, plan, settings))
 
 
 @pytest.mark.parametrize(
@@ -177,7 +170,7 @@ def test_secrets_in_names_and_descriptions_are_hidden(noted, monkeypatch):
         plan_of(f"baseline:searcher?mcp={mcp}&mcpVariables={SECRET}"), tool_protocol="text"
     )
     with open_store("memory:") as store:
-        run(store, plan)
+        hold(store, plan, start_tool_servers=True)
         (dialogue,) = held(store)
         told = store.query('ASK { GRAPH ?g { ?s ?p ?o FILTER CONTAINS(STR(?o), "swordfish") } }')
         named = store.query('ASK { GRAPH ?g { ?s ?p ?o FILTER CONTAINS(STR(?s), "swordfish") } }')
@@ -193,7 +186,7 @@ def test_secrets_in_names_and_descriptions_are_hidden(noted, monkeypatch):
 def test_dialogues_with_a_server_are_recorded(noted):
     """Calls of a server's tool name the server, conform, are read back, and are not audited."""
     with open_store("memory:") as store, executor("local:1") as pool:
-        done = run(store, plan_with("good", noted))
+        done = hold(store, plan_with("good", noted), start_tool_servers=True)
         (dialogue,) = held(store)
         found = scores(store)
         assert_conforms(store)
@@ -227,8 +220,8 @@ def test_recorded_results_are_not_asked_again(noted, monkeypatch):
     with open_store("memory:") as store, loopback as server:
         spec = f"openai:loopback@{server.url}?toolProtocol=text&mcp="
         plan = plan_of(spec + quote(command("good", noted), safe=""))
-        first = run(store, plan)
-        second = run(store, plan)
+        first = hold(store, plan, start_tool_servers=True)
+        second = hold(store, plan, start_tool_servers=True)
         (dialogue,) = held(store)
 
     assert (first.failed, second.complete) == (1, 1)
@@ -241,7 +234,7 @@ def test_a_dead_server_is_a_recorded_failure(noted):
     """A server that cannot start is a failure of the dialogue, which a later run continues."""
     with open_store("memory:") as store:
         plan = plan_with("dead", noted)
-        done = run(store, plan)
+        done = hold(store, plan, start_tool_servers=True)
         (dialogue,) = held(store)
         assert_conforms(store)
 
@@ -256,7 +249,7 @@ def test_nothing_is_started_unasked(noted):
         open_store("memory:") as store,
         pytest.raises(ModelSpecError, match="--start-tool-servers"),
     ):
-        run(store, plan_with("good", noted), start_tool_servers=False)
+        hold(store, plan_with("good", noted), start_tool_servers=False)
     assert not noted.exists()
 
 

@@ -3,14 +3,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from urllib.parse import quote
 
 import pytest
 
-from kgbench.engine import Settings, StopSignal, run_plan, run_to_continue
 from kgbench.store import open_store
 from kgbench.tools import wording
+from tests.support.runs import Stop, hold
 from tests.support.servers.mcp_over_http import McpOverHttp
 from tests.support.tool_runs import call, held, loopbacks, plan_of
 from tests.support.validation import assert_conforms
@@ -36,19 +35,6 @@ def plan_with(provider, server):
     return plan_of(f"openai:loopback@{provider.url}?mcp={quote(server.url, safe='')}")
 
 
-def session(store, plan, prepare=None):
-    """Run or continue a plan; ``prepare`` gets the event loop and the stop signal."""
-    settings = Settings(run=run_to_continue(store, plan), patience_scale=0.01, executor="local:1")
-
-    async def through():
-        stop = StopSignal()
-        if prepare is not None:
-            prepare(asyncio.get_running_loop(), stop)
-        return await run_plan(store, plan, settings, stop=stop)
-
-    return asyncio.run(through())
-
-
 def uses(dialogue):
     """Return the tool calls of a dialogue, turn by turn."""
     return [[use.call.id for use in turn.uses] for turn in dialogue.turns]
@@ -57,7 +43,7 @@ def uses(dialogue):
 def test_calls_of_one_turn_are_made_together_and_recorded_in_their_order():
     """The calls of a turn run concurrently and are recorded in the order of the answer."""
     with open_store("memory:") as store, loopbacks() as start, McpOverHttp("reversed") as server:
-        done = session(store, plan_with(start(TOGETHER), server))
+        done = hold(store, plan_with(start(TOGETHER), server))
         (dialogue,) = held(store)
         assert_conforms(store)
 
@@ -79,14 +65,13 @@ def test_stopping_in_the_middle_of_a_tool_call(times, manner):
         provider = start(ONE)
         plan = plan_with(provider, server)
 
-        def prepare(loop, stop):
-            server.called = lambda: [loop.call_soon_threadsafe(stop.request) for _ in range(times)]
-
-        first = session(store, plan, prepare)
+        stop = Stop()
+        server.called = lambda: [stop.soon() for _ in range(times)]
+        first = hold(store, plan, stop=stop)
         (half,) = held(store)
         assert_conforms(store)
         server.manner = "good"
-        second = session(store, plan)
+        second = hold(store, plan)
         (dialogue,) = held(store)
         assert_conforms(store)
 

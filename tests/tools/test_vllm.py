@@ -10,6 +10,7 @@ import pytest
 from kgbench.errors import ModelSpecError
 from kgbench.store import open_store
 from tests.connectors.vllm_signatures import stand_in
+from tests.support.runs import hold
 from tests.support.servers.openai_server import OpenAISpeech
 from tests.support.tool_runs import (
     NATIVE,
@@ -18,7 +19,6 @@ from tests.support.tool_runs import (
     held,
     loopbacks,
     plan_of,
-    run,
     scores,
     scripted,
 )
@@ -45,7 +45,7 @@ def test_a_server_calls_tools_natively(field):
     """Parallel calls of a vLLM server are executed; its reasoning is sent back unchanged."""
     with loopbacks() as start, open_store("memory:") as store:
         server = start(NATIVE, OpenAISpeech, reasoning=THOUGHT, field=field)
-        done = run(store, plan_of(f"vllm:org/model@{server.url}"))
+        done = hold(store, plan_of(f"vllm:org/model@{server.url}"))
         (dialogue,) = held(store)
         assert_conforms(store)
         last = server.ledger[-1].body
@@ -61,7 +61,7 @@ def test_a_server_calls_tools_natively(field):
 def test_the_engine_in_process_is_told_in_the_prompt(engine):
     """Without a server the calls are text; dialogues that wait together form one batch a turn."""
     with open_store("memory:") as store:
-        done = run(store, plan_of("vllm:org/model", iterations=2))
+        done = hold(store, plan_of("vllm:org/model", iterations=2))
         found = held(store)
         judged = scores(store)
         assert_conforms(store)
@@ -79,5 +79,5 @@ def test_the_engine_in_process_refuses_native_calls(engine):
     """Native tool calling without a server is refused before a model is loaded."""
     plan = plan_of("vllm:org/model?toolProtocol=native")
     with open_store("memory:") as store, pytest.raises(ModelSpecError, match="no tool calling"):
-        run(store, plan)
+        hold(store, plan)
     assert engine.engines == []

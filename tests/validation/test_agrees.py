@@ -21,7 +21,7 @@ from kgbench.validation.checking import validate_node
 from kgbench.validation.literals import comparable, is_before_or_same, is_well_formed
 from kgbench.vocab import BASE, XSD, compact
 from tests.shapes.test_results import sample
-from tests.support import dumps
+from tests.support import stores
 from tests.support.analysis_store import GRAPHS
 from tests.support.rdf_mutants import Mutant, mutants
 from tests.support.shape_checker import quiet
@@ -94,7 +94,7 @@ def test_both_engines_find_the_same(name: str, request: pytest.FixtureRequest) -
     """In every sample graph, and in what a run has recorded, both engines find the same."""
     store = ox.Store()
     if name == "quick_start":
-        store.extend(dumps.quads(request.getfixturevalue(name)))
+        store.extend(stores.quads(request.getfixturevalue(name)))
     else:
         with EmbeddedStore(None) as empty:
             store.extend(ox.Quad(*triple) for triple in empty.triples(empty.iris.catalogue))

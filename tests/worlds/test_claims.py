@@ -19,7 +19,7 @@ from kgbench.worlds import claims
 from kgbench.worlds.claim_graphs import CONTRADICTED, ENTAILED, UNKNOWN, VERDICTS
 from kgbench.worlds.generator import RESOURCE, World, build_graph
 from kgbench.worlds.naming import Chance
-from tests.support.families import cases, digests
+from tests.support.families import cases
 
 NAME = "ClaimCheckWorld"
 LEVELS = range(1, claims.LEVELS + 1)
@@ -114,39 +114,14 @@ def test_claims_do_not_tell_their_verdicts(level):
     assert sum(hits) / len(hits) < 0.4  # the standard error of a third is 0.04
 
 
-def _checked(label, count):
-    """Assert that the oracle has 1, silence 0, no case repeats, and prompts differ by case only."""
-    module = catalogue.module(NAME)
-    met, around = set(), set()
-    for case in cases(label, count):
-        met.add((case.data["claim"], case.data["graph"]))
+@pytest.mark.parametrize("label", LABELS)
+def test_prompts_differ_by_claim_and_graph_only(label):
+    """Without its claim and its graph, a prompt is the same for all cases."""
+    module, around = catalogue.module(NAME), set()
+    for case in cases(label, 5):
         shown = module.prompt(case).replace(case.data["claim"], "")
         around.add(shown.replace(case.data["graph"], ""))
-        right = module.judge(case, [module.reference(case)], PlainExecutor())
-        assert (right.scores["correct"], right.outcome) == (1.0, Outcome.SCORED)
-        silent = module.judge(case, [""], PlainExecutor())
-        assert (silent.scores["correct"], silent.outcome) == (0.0, Outcome.EMPTY)
-    assert len(met) == count
     assert len(around) == 1
-
-
-@pytest.mark.parametrize("label", LABELS)
-def test_references_are_right_and_silence_is_not(label):
-    """The right word reaches the best score, an empty answer the lowest."""
-    _checked(label, 5)
-
-
-@pytest.mark.parametrize("label", LABELS)
-def test_thousand_claims_of_each_level(label):
-    """A thousand claims differ, are answered by their references, and do not reveal verdicts."""
-    _checked(label, 1_000)
-
-
-def test_claims_are_the_same_in_every_process():
-    """Claims and graphs do not depend on the order of hashes."""
-    told = digests([f"{NAME}-natural-3", f"{NAME}-opaque-5"], 3)
-
-    assert told[0] == told[1] != ""
 
 
 @pytest.mark.parametrize("seed", range(30))

@@ -14,13 +14,11 @@ from kgbench.tasks import world_contexts
 from kgbench.testing.executor import PlainExecutor
 from kgbench.worlds import documents
 from kgbench.worlds.model import NAMESPACE
-from tests.support.families import answered, cases, digests
+from tests.support.families import cases
 
 NAME = world_contexts.NAME
 LEVELS = range(1, documents.LEVELS + 1)
 LABELS = [f"{NAME}-{names}-{level}" for names in ("natural", "opaque") for level in LEVELS]
-# Digest of version 1 of the generator for a seed; any other result requires a new version.
-MADE = "4d6f62f92ddf8d99e9c04e6cab3ff233eae2823074285a221047642ad2565ed9"
 NEW = {
     2: {"dates", "digits", "language", "base", "prefix"},
     3: {"languages", "ids", "noise"},
@@ -35,29 +33,11 @@ def judged(case, *answers):
     return world_contexts.judge(case, texts, PlainExecutor())
 
 
-def test_a_seed_gives_the_same_everywhere():
-    """Cases depend on the generator's version only, not on the order of hashes."""
-    assert digests(LABELS, 8) == [MADE] * 2
-
-
 @pytest.mark.parametrize("label", LABELS)
-def test_references_are_right_and_silence_is_not(label):
-    """The reference reaches the best scores on every case, an empty answer the lowest."""
-    _tried(label, 12)
-
-
-@pytest.mark.parametrize("label", LABELS)
-def test_thousand_cases_of_each_level(label):
-    """A thousand cases differ, are solved by their references, and do not reveal the context."""
-    _tried(label, 1_000)
-
-
-def _tried(label, count):
+def test_levels_have_their_features_and_prompts_hide_the_context(label):
+    """A case has a feature of its level; its prompt has no part of the context."""
     level = int(label[-1])
-    found = cases(label, count)
-    answered(world_contexts, judged, found, "f1", "exact")
-    assert len({case.data["document"] for case in found}) == count
-    for case in found:
+    for case in cases(label, 12):
         assert level == 1 or NEW[level] & set(case.data["features"])
         said = world_contexts.prompt(case)
         context = json.loads(case.data["context"])["@context"]

@@ -15,30 +15,11 @@ from kgbench.worlds.naming import Chance
 from kgbench.worlds.ontologies import LEVELS as COUNT
 from kgbench.worlds.ontologies import RECIPES
 from tests.support import families
-from tests.support.families import printed
 
 ENTAILMENT, JUSTIFICATION = "OwlEntailmentWorld", "OwlJustificationWorld"
 REPAIR, WRITING = "OwlRepairWorld", "OwlWritingWorld"
 LEVELS = range(1, COUNT + 1)
-MAIN = {
-    ENTAILMENT: "informedness",
-    JUSTIFICATION: "justification",
-    REPAIR: "repair",
-    WRITING: "informedness",
-}
-TELL = """
-import hashlib
-from tests.worlds.test_owl import MAIN, cases, judged
-told = hashlib.sha256()
-for name in MAIN:
-    for names, level in (("natural", 2), ("opaque", 4)):
-        for case in cases(name, level, 2, names):
-            right = judged(case, None)
-            lines = right[0].splitlines()
-            for said in (right[0], "\\n".join(lines[:-3] + lines[-1:]), right[0][:-200]):
-                told.update(repr((case, judged(case, said)[1])).encode())
-print(told.hexdigest())
-"""
+NAMES = (ENTAILMENT, JUSTIFICATION, REPAIR, WRITING)
 
 
 def cases(name, level, count, names="natural", seed=7):
@@ -47,60 +28,25 @@ def cases(name, level, count, names="natural", seed=7):
 
 
 def judged(case, answer, rounds=1):
-    """Return an answer (``None``: the reference) with the verdict on it."""
-    module = catalogue.module(case.task_class)
-    said = module.reference(case) if answer is None else answer
-    return said, module.judge(case, [said] * rounds, PlainExecutor())
+    """Return the verdict on an answer that is given in each round."""
+    return catalogue.module(case.task_class).judge(case, [answer] * rounds, PlainExecutor())
 
 
 def scores(case, lines, rounds=1):
     """Return the scores of lines of Turtle."""
-    return judged(case, ontology_answers.fenced(lines), rounds)[1].scores
-
-
-def check(name, level, names, count):
-    """Assert that the oracle has 1.0, silence 0, prompts hold no answer, and no case repeats."""
-    met = set()
-    module = catalogue.module(name)
-    for case in cases(name, level, count, names):
-        met.add(case.iri)
-        right, verdict = judged(case, None)
-        assert verdict.scores[MAIN[name]] == verdict.scores["exact"] == 1.0, case.data
-        assert (verdict.outcome, verdict.next_prompt) == (Outcome.SCORED, None)
-        _, silent = judged(case, "")
-        assert (silent.scores[MAIN[name]], silent.outcome) == (0.0, Outcome.EMPTY)
-        assert silent.next_prompt
-        body = [line for line in right.split("\n") if line and not line.startswith(("```", "@"))]
-        assert "\n".join(body) not in module.prompt(case)
-        if name == WRITING:
-            assert not any(line in module.prompt(case) for line in case.data["axioms"])
-    assert len(met) == count
+    return judged(case, ontology_answers.fenced(lines), rounds).scores
 
 
 @pytest.mark.parametrize("names", ["natural", "opaque"])
 @pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize("name", MAIN)
-def test_references_are_right_and_silence_is_not(name, level, names):
-    """The reference reaches the best score on every case, an empty answer the lowest."""
-    check(name, level, names, 2)
+def test_prompts_do_not_reveal_axioms(level, names):
+    """A prompt that asks for axioms shows none of them."""
+    module = catalogue.module(WRITING)
+    for case in cases(WRITING, level, 2, names):
+        assert not any(line in module.prompt(case) for line in case.data["axioms"])
 
 
-@pytest.mark.parametrize("names", ["natural", "opaque"])
-@pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize("name", MAIN)
-def test_thousand_cases_of_each_level(name, level, names):
-    """A thousand cases differ, are answered by their references, and do not reveal answers."""
-    check(name, level, names, 1_000)
-
-
-def test_judging_is_the_same_in_every_process():
-    """Cases and verdicts do not depend on the order of hashes."""
-    told = printed(TELL)
-
-    assert told[0] == told[1] != ""
-
-
-@pytest.mark.parametrize("name", MAIN)
+@pytest.mark.parametrize("name", NAMES)
 def test_another_seed_is_another_case(name):
     """Another seed gives other cases."""
     first, other = (cases(name, 1, 1, seed=seed)[0] for seed in (7, 8))
@@ -196,7 +142,7 @@ def test_statements_that_nobody_asked_for_cost_precision():
     assert more["precision"] == len(right) / (len(right) + 1)
     assert (more["informedness"], more["exact"]) == (1.0, 0.0)
     assert scores(case, ["o:C a owl:Class .", *right])["exact"] == 1.0
-    none = judged(case, ontology_answers.fenced(["o:C a owl:Class ."]))[1]
+    none = judged(case, ontology_answers.fenced(["o:C a owl:Class ."]))
     assert (none.outcome, none.feedback) == (Outcome.UNPARSABLE, "format")
 
 
@@ -247,14 +193,14 @@ def test_feedback_about_justifications():
     """An answer that does not entail the statement, or has needless axioms, has feedback twice."""
     case = cases(JUSTIFICATION, 2, 1)[0]
     right, known = case.data["justification"], case.data["axioms"]
-    spare = judged(case, ontology_answers.fenced(known))[1]
-    few = judged(case, ontology_answers.fenced(right[1:]))[1]
-    none = judged(case, ontology_answers.fenced(["o:a o:b o:c ."]))[1]
+    spare = judged(case, ontology_answers.fenced(known))
+    few = judged(case, ontology_answers.fenced(right[1:]))
+    none = judged(case, ontology_answers.fenced(["o:a o:b o:c ."]))
 
     assert (spare.feedback, few.feedback, none.feedback) == ("content", "content", "format")
     assert str(len(known) - len(right)) in spare.next_prompt
     assert not any(line in f"{spare.next_prompt} {few.next_prompt}" for line in right)
-    assert judged(case, ontology_answers.fenced(known), 3)[1].next_prompt is None
+    assert judged(case, ontology_answers.fenced(known), 3).next_prompt is None
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -281,7 +227,7 @@ def test_removing_and_adding_without_need_costs():
     one = scores(case, kept[:1])
     assert one["consistent"] == 1.0
     assert one["repair"] == 1 / (len(known) - 1)
-    nothing = judged(case, ontology_answers.fenced([]))[1]
+    nothing = judged(case, ontology_answers.fenced([]))
     assert (nothing.outcome, nothing.feedback) == (Outcome.UNPARSABLE, "format")
     assert nothing.scores["repair"] == 0.0
 
@@ -289,7 +235,7 @@ def test_removing_and_adding_without_need_costs():
 def test_the_inconsistency_that_is_left_is_told():
     """Feedback names the rule of the remaining inconsistency and its premises, twice."""
     case = cases(REPAIR, 3, 1)[0]
-    verdicts = [judged(case, ontology_answers.fenced(case.data["axioms"]), n)[1] for n in (1, 2, 3)]
+    verdicts = [judged(case, ontology_answers.fenced(case.data["axioms"]), n) for n in (1, 2, 3)]
 
     assert [one.feedback for one in verdicts] == ["content", "content", None]
     assert "of OWL 2 RL applies" in verdicts[0].next_prompt

@@ -27,7 +27,7 @@ def test_what_entails_everything_is_worth_nothing():
     case = cases(WRITING, 2, 1)[0]
     name = case.data["declarations"][0].split()[0]
     wrong = [*case.data["axioms"], f"{name} owl:differentFrom {name} ."]
-    verdict = judged(case, ontology_answers.fenced(wrong))[1]
+    verdict = judged(case, ontology_answers.fenced(wrong))
     found = verdict.scores
 
     assert (found["consistent"], found["entailed"], found["refrained"]) == (0.0, 1.0, 0.0)

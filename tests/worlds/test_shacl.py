@@ -18,27 +18,10 @@ from kgbench.worlds import shape_cases, structural_rules, value_rules
 from kgbench.worlds.generator import World
 from kgbench.worlds.scenes import violation_pairs
 from tests.support import families
-from tests.support.families import printed
 
-VERDICT, REPAIR, WRITING = NAMES = ("ShaclVerdictWorld", "ShaclRepairWorld", "Text2ShaclWorld")
+VERDICT, REPAIR, WRITING = "ShaclVerdictWorld", "ShaclRepairWorld", "Text2ShaclWorld"
 LEVELS = range(1, shape_cases.LEVELS + 1)
 WORLD = World("0123456789abcdef", 400)
-MAIN = {VERDICT: "f1", REPAIR: "repair", WRITING: "informedness"}
-TELL = """
-import hashlib, sys
-from kgbench.tasks import catalogue
-from kgbench.testing.executor import PlainExecutor
-told = hashlib.sha256()
-for name in ("ShaclVerdictWorld", "ShaclRepairWorld", "Text2ShaclWorld"):
-    for kind in ("natural-2", "opaque-4"):
-        task = catalogue.labelled_tasks()[f"{name}-{kind}"]
-        module = catalogue.module(name)
-        for case in module.cases(task, "own", 7, 2):
-            answer = module.reference(case)
-            for said in (answer, answer.replace("sh:minCount 1", "sh:minCount 2"), answer[:-200]):
-                told.update(repr((case, module.judge(case, [said], PlainExecutor()))).encode())
-print(told.hexdigest())
-"""
 
 
 def cases(name, level, count, names="natural", seed=7):
@@ -46,53 +29,18 @@ def cases(name, level, count, names="natural", seed=7):
     return families.cases(f"{name}-{names}-{level}", count, seed)
 
 
-def judged(case, answer, executor=None):
+def judged(case, answer):
     """Return the verdict on one answer."""
-    module = catalogue.module(case.task_class)
-    return module.judge(case, [answer], executor or PlainExecutor())
-
-
-def check(name, level, names, count):
-    """Assert that the oracle has 1.0, silence 0, prompts hold no answer, and no case repeats."""
-    module, executor = catalogue.module(name), PlainExecutor()
-    met = set()
-    for case in cases(name, level, count, names):
-        met.add(case.iri)
-        right = module.reference(case)
-        verdict = judged(case, right, executor)
-        assert verdict.scores[MAIN[name]] == 1.0, case.data
-        assert (verdict.outcome, verdict.next_prompt) == (Outcome.SCORED, None)
-        silent = judged(case, "", executor)
-        assert (silent.scores[MAIN[name]], silent.outcome) == (0.0, Outcome.EMPTY)
-        prompt = module.prompt(case)
-        body = [line for line in right.split("\n") if line and not line.startswith(("```", "@"))]
-        assert "\n".join(body) not in prompt
-        if name == VERDICT:
-            assert "focusNode <" not in prompt
-    assert len(met) == count
+    return catalogue.module(case.task_class).judge(case, [answer], PlainExecutor())
 
 
 @pytest.mark.parametrize("names", ["natural", "opaque"])
 @pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize("name", NAMES)
-def test_references_are_right_and_silence_is_not(name, level, names):
-    """The reference reaches the best score on every case, an empty answer the lowest."""
-    check(name, level, names, 3)
-
-
-@pytest.mark.parametrize("names", ["natural", "opaque"])
-@pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize("name", NAMES)
-def test_thousand_cases_of_each_level(name, level, names):
-    """A thousand cases differ, are answered by their references, and do not reveal answers."""
-    check(name, level, names, 1_000)
-
-
-def test_judging_is_the_same_in_every_process():
-    """Cases and verdicts do not depend on the order of hashes."""
-    told = printed(TELL)
-
-    assert told[0] == told[1] != ""
+def test_prompts_do_not_reveal_violations(level, names):
+    """A prompt that asks for violations shows no focus node in a report."""
+    module = catalogue.module(VERDICT)
+    for case in cases(VERDICT, level, 3, names):
+        assert "focusNode <" not in module.prompt(case)
 
 
 @pytest.mark.parametrize("level", LEVELS)

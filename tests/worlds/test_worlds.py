@@ -12,43 +12,20 @@ import rdflib
 
 from kgbench import resources
 from kgbench.errors import EvaluationError, TaskError
-from kgbench.model import Outcome
 from kgbench.tasks import catalogue, graphs
 from kgbench.testing.executor import PlainExecutor
 from kgbench.worlds import generator, questions
 from kgbench.worlds.clauses import KINDS
 from kgbench.worlds.generator import World
-from tests.support.families import cases, printed
+from tests.support.families import cases
 
 NAME = "Text2SparqlWorld"
 WORLD = World("0123456789abcdef", 200)
-# Digest of version 1 of the generator and version 3 of the class for a seed; any other result
-# requires a new version.
-MADE = {
-    "natural": "ff9f7ead4bb26232512ac32ccf25a50985021bb35ac39d077ca35aa7f19445ed",
-    "opaque": "0fa058787a9b2754d4f6ef1236156ba7670a7204046e0bc6199df26164ab1f79",
-}
-LABELS = [f"{NAME}-{names}-{level}" for names in MADE for level in range(1, questions.LEVELS + 1)]
-TELL = """
-import hashlib, sys
-from kgbench.worlds import generator, questions
-from kgbench.worlds.generator import World
-world = World("0123456789abcdef", 200, sys.argv[1])
-told = hashlib.sha256(generator.text(world).encode())
-for level in range(1, questions.LEVELS + 1):
-    sheet = questions.sheet(world, level)
-    for number in range(10):
-        told.update(repr(sheet.question(number)).encode())
-print(told.hexdigest())
-"""
-
-
-@pytest.mark.parametrize("names", list(MADE))
-def test_a_seed_gives_the_same_everywhere(names):
-    """Graph and questions depend on the generator's version only, not on the order of hashes."""
-    told = printed(TELL, names)
-
-    assert told == [MADE[names]] * 2
+LABELS = [
+    f"{NAME}-{names}-{level}"
+    for names in ("natural", "opaque")
+    for level in range(1, questions.LEVELS + 1)
+]
 
 
 def test_another_seed_gives_another_world():
@@ -87,28 +64,10 @@ def test_links_that_go_on_never_come_back():
 
 
 @pytest.mark.parametrize("label", LABELS)
-def test_references_are_right_and_silence_is_not(label):
-    """The reference answer reaches the best score on every question, an empty answer the lowest."""
-    _judged(label, 15)
-
-
-@pytest.mark.parametrize("label", LABELS)
-def test_thousand_questions_of_each_level(label):
-    """A thousand questions differ, are answered by their references, and do not reveal answers."""
-    _judged(label, 1_000)
-
-
-def _judged(label, count):
+def test_prompts_do_not_reveal_answers(label):
+    """A prompt has no value of the expected result, except numbers."""
     module, executor = catalogue.module(NAME), PlainExecutor()
-    found = cases(label, count)
-    assert len({case.iri for case in found}) == count
-    for case in found:
-        right = module.judge(case, [module.reference(case)], executor)
-        assert (right.scores["f1"], right.scores["exact"]) == (1.0, 1.0), case.data
-        assert right.next_prompt is None
-        silent = module.judge(case, [""], executor)
-        assert (silent.scores["f1"], silent.outcome) == (0.0, Outcome.EMPTY)
-        assert silent.next_prompt
+    for case in cases(label, 15):
         rows = executor.results(
             case.data["refSparql"], graphs.text(case.data["graphName"]), questions.PREFIXES
         ).rows

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import re
 from collections import Counter
 
 import pytest
@@ -13,85 +11,26 @@ from kgbench.execution.engines import engine
 from kgbench.model import Outcome
 from kgbench.tasks import catalogue, graphs
 from kgbench.testing.executor import PlainExecutor
-from kgbench.testing.hostile import answers as hostile_answers
 from kgbench.worlds import constructs, generator, updates
 from kgbench.worlds.clauses import KINDS
 from kgbench.worlds.generator import RESOURCE
 from kgbench.worlds.writing import PREFIXES
-from tests.support.families import cases, digests, printed
+from tests.support.families import cases
 
 SHEETS = {"Text2UpdateWorld": updates, "Text2ConstructWorld": constructs}
 LEVELS = range(1, updates.LEVELS + 1)
 LABELS = [
     f"{name}-{n}-{level}" for name in SHEETS for n in ("natural", "opaque") for level in LEVELS
 ]
-# Digests of version 3 of the classes for a seed; any other result requires a new version.
-MADE = {
-    "Text2UpdateWorld": "42ee79dbff16bde883f776c2216c4112ee314643d31d7e895b16aa7b611502fe",
-    "Text2ConstructWorld": "ae1564c40a2ae39fba5a832746736de954d5ab64435da32fc9309c8483789fd5",
-}
-JUDGE = """
-import sys
-from tests.worlds.test_writing import verdicts
-print(verdicts(sys.argv[1]))
-"""
-
-
-def verdicts(name):
-    """Return a digest of the verdicts on mutated references."""
-    module, executor, found = catalogue.module(name), PlainExecutor(), hashlib.sha256()
-    for level in LEVELS:
-        (case,) = cases(f"{name}-natural-{level}", 1)
-        for _, answer in hostile_answers([module.reference(case)], 60, seed=level):
-            if "?g ?h ?i" in answer or len(answer) > 5_000:
-                continue  # it would never end, or take long
-            verdict = module.judge(case, [answer], executor)
-            found.update(repr((dict(verdict.scores), verdict.outcome, verdict.infos)).encode())
-    return found.hexdigest()
-
-
-@pytest.mark.parametrize("name", SHEETS)
-def test_a_seed_gives_the_same_everywhere(name):
-    """Exercises depend on the generator's version only, not on the order of hashes."""
-    assert digests([label for label in LABELS if label.startswith(name)], 8) == [MADE[name]] * 2
-
-
-@pytest.mark.parametrize("name", SHEETS)
-def test_verdicts_are_the_same_in_every_process(name):
-    """Two processes with other hashes and blank node labels give the same verdicts."""
-    first, second = printed(JUDGE, name)
-
-    assert first == second
 
 
 @pytest.mark.parametrize("label", LABELS)
-def test_references_are_right_and_silence_is_not(label):
-    """The reference reaches the best scores on every case, an empty answer the lowest."""
-    _judged(label, 12)
-
-
-@pytest.mark.parametrize("label", LABELS)
-def test_thousand_cases_of_each_level(label):
-    """A thousand cases differ, are solved by their references, and do not reveal the choice.
-
-    A world of this size has fewer graphs to build of level 5.
-    """
-    _judged(label, 300 if re.fullmatch("Text2Construct.*5", label) else 1_000)
-
-
-def _judged(label, count):
-    found = cases(label, count)
+def test_prompts_do_not_reveal_what_is_chosen(label):
+    """A prompt names none of the things that are to be changed or described."""
+    found = cases(label, 12)
     module, executor = catalogue.module(found[0].task_class), PlainExecutor()
-    assert len({case.iri for case in found}) == len({c.data["question"] for c in found}) == count
     labels = _labels(found[0])
     for case in found:
-        right = module.judge(case, [module.reference(case)], executor)
-        assert (right.scores["f1"], right.scores["exact"]) == (1.0, 1.0), case.data
-        assert right.scores.get("lost", 0) == right.scores.get("added", 0) == 0
-        assert right.next_prompt is None
-        silent = module.judge(case, [""], executor)
-        assert (silent.scores["f1"], silent.outcome) == (0.0, Outcome.EMPTY)
-        assert silent.next_prompt
         said = module.prompt(case)
         assert not [label for label in _chosen(case, labels, executor) if label in said]
 

@@ -23,7 +23,7 @@ from kgbench.store import Block, EmbeddedStore
 from kgbench.validation import Data, complaints, result_shapes
 from kgbench.vocab import KGB, PROV
 from tests.record.test_round_trip import BEGAN, METRICS, begin, store, turns
-from tests.support.dumps import results_only
+from tests.support.stores import results_only
 
 __all__ = ["store"]  # a fixture: a store with a task, a case and a model
 

@@ -14,7 +14,7 @@ from kgbench.importers.rdf import loading, parsing, sources
 from kgbench.store import open_store
 from kgbench.vocab import BASE, KGB, PROV, RDF, RDFS, SCHEMA, XSD
 from tests.importers.rdf.test_import import dump, node
-from tests.support.dumps import quads, results_only, typed
+from tests.support.stores import quads, results_only, typed
 
 METRIC = f"{BASE}metric/RdfFriendCount/4.4/f1"
 CATALOGUE = node(f"{BASE}graph/catalogue")

@@ -20,7 +20,8 @@ from kgbench.store import open_reader
 from kgbench.store.embedded import EmbeddedStore
 from kgbench.vocab import BASE, KGB, PROV, RDF, XSD
 from tests.publish.static import serving
-from tests.support.dumps import call, quads, results_only, typed
+from tests.support.commands import printed as call
+from tests.support.stores import quads, results_only, typed
 from tests.support.validation import assert_conforms
 
 DUMP = "data/all.nq.zst"

@@ -19,7 +19,7 @@ from kgbench.vocab import BASE, KGB, PROV, RDF, RDFS, XSD
 from tests.importers.rdf.test_hostile import in_run, replaced
 from tests.importers.rdf.test_import import node
 from tests.support.archives import as_json, dialogue_v3, record_v3
-from tests.support.dumps import typed
+from tests.support.stores import typed
 from tests.support.validation import assert_conforms
 
 LIKES = node("https://example.org/likes")

@@ -4,15 +4,15 @@
 from __future__ import annotations
 
 import hashlib
-import http.server
 import sys
+from http.server import BaseHTTPRequestHandler
 
 import pytest
 
 from kgbench.errors import ImportRefused
 from kgbench.importers.rdf import sources
 from tests.support.archives import write_zip
-from tests.support.servers.handled import handled
+from tests.support.servers.handled import Handled, Quiet
 
 DUMP = "data/all.nq"
 CATALOGUE = """\
@@ -122,10 +122,8 @@ def test_without_zstandard_the_way_out_is_said(tmp_path, scratch, monkeypatch):
         sources.unpack(tmp_path / "a.nq.zst", "a.nq.zst", scratch)
 
 
-class _Odd(http.server.BaseHTTPRequestHandler):
+class _Odd(Quiet, BaseHTTPRequestHandler):
     """A handler that misbehaves, depending on the path."""
-
-    protocol_version = "HTTP/1.1"
 
     def do_GET(self):
         """Send the response."""
@@ -150,15 +148,12 @@ class _Odd(http.server.BaseHTTPRequestHandler):
             self.end_headers()
             self.wfile.write(content[:20] if self.path == "/cut.nq" else content)
 
-    def log_message(self, *_):
-        """Log nothing."""
-
 
 @pytest.fixture(scope="module")
 def address():
     """Yield the URL of a misbehaving server."""
-    with handled(_Odd) as found:
-        yield found
+    with Handled(_Odd) as server:
+        yield server.url
 
 
 @pytest.mark.parametrize(

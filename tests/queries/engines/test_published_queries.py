@@ -21,7 +21,7 @@ from tests.queries.engines import quirks
 from tests.queries.engines.engines import ENGINES, Asked, Missing
 from tests.queries.engines.rows import rows
 from tests.support.analysis_store import GRAPHS
-from tests.support.dumps import call
+from tests.support.commands import printed as call
 
 PATIENCE = 300  # seconds for one answer: many times the usual time
 TEXT = "a-n-n-e"
@@ -48,14 +48,13 @@ def texts(site: Path) -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a published quick start."""
-    folder = tmp_path_factory.mktemp("quick-start")
-    call("run", "--store", folder / "store", "--iterations", 2)
-    call("publish", "--store", folder / "store", "--out", folder / "site",
-         "--base", "https://example.org/bench/", "--licence", "CC-BY-4.0",
-         "--creator", "Ann Example")  # fmt: skip
-    return folder / "site"
+def site(quick_start: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the published quick start."""
+    folder = tmp_path_factory.mktemp("quick-start") / "site"
+    about = ("--licence", "CC-BY-4.0", "--creator", "Ann Example")
+    base = "https://example.org/bench/"
+    call("publish", "--store", quick_start, "--out", folder, "--base", base, *about)
+    return folder
 
 
 @pytest.fixture(scope="module")

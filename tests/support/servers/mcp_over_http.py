@@ -11,8 +11,10 @@ import json
 import threading
 from collections.abc import Callable
 from email.message import Message
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Self
+from http.server import BaseHTTPRequestHandler
+from typing import Any
+
+from tests.support.servers.handled import Handled, Quiet
 
 JSON = "application/json"
 EVENTS = "text/event-stream"
@@ -20,7 +22,7 @@ PIECE = b"x" * (1 << 20)
 MOST = 512  # pieces, so that a test of a client without limits ends, too
 
 
-class McpOverHttp:
+class McpOverHttp(Handled):
     """A server in its own thread.
 
     ``manner`` is its reaction to calls of its tool (``at="use"``) or to the first request
@@ -37,60 +39,35 @@ class McpOverHttp:
         self.together = threading.Barrier(3)
         self.answered: list[str] = []
         self.turn = threading.Condition()
-        self._server = _Server(("127.0.0.1", 0), _Handler)
-        self._server.of = self
-        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+        super().__init__(_Handler)
 
     @property
     def url(self) -> str:
         """The URL of the server."""
-        return f"http://127.0.0.1:{self._server.server_port}/mcp"
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join(60)
+        return f"{super().url}/mcp"
 
 
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-    of: McpOverHttp
-
-
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(Quiet, BaseHTTPRequestHandler):
     """Answers one request."""
 
-    protocol_version = "HTTP/1.1"
-
-    def setup(self) -> None:
-        """Remember the server that these requests belong to."""
-        super().setup()
-        assert isinstance(self.server, _Server)
-        self.of = self.server.of
-
-    def log_message(self, *_: object) -> None:
-        """Log nothing."""
+    server: McpOverHttp
 
     def do_GET(self) -> None:
         """Refuse a stream of server-initiated messages."""
-        self.of.requests.append(("GET", _lower(self.headers)))
+        self.server.requests.append(("GET", _lower(self.headers)))
         self._whole(405, b"")
 
     def do_DELETE(self) -> None:
         """End a session."""
-        self.of.requests.append(("DELETE", _lower(self.headers)))
+        self.server.requests.append(("DELETE", _lower(self.headers)))
         self._whole(200, b"")
 
     def do_POST(self) -> None:
         """Answer a message, or apply the fault ``manner``."""
         asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        self.of.requests.append((asked["method"], _lower(self.headers)))
-        if asked["method"] == ("tools/call" if self.of.at == "use" else "initialize"):
-            getattr(self, f"_{self.of.manner.replace('-', '_')}")(asked)
+        self.server.requests.append((asked["method"], _lower(self.headers)))
+        if asked["method"] == ("tools/call" if self.server.at == "use" else "initialize"):
+            getattr(self, f"_{self.server.manner.replace('-', '_')}")(asked)
         else:
             self._good(asked)
 
@@ -103,29 +80,29 @@ class _Handler(BaseHTTPRequestHandler):
         self._whole(200, json.dumps(body).encode(), JSON)
 
     def _held(self, _: object) -> None:
-        self.of.called()
+        self.server.called()
         self.connection.recv(1)  # until the client closes the connection
         self.close_connection = True
 
     def _noticed(self, asked: dict[str, Any]) -> None:
-        self.of.called()
+        self.server.called()
         self._good(asked)
 
     def _reversed(self, asked: dict[str, Any]) -> None:
         """Answer three calls once all have arrived, in reverse order."""
         text = asked["params"]["arguments"]["text"]
-        self.of.together.wait(60)
-        with self.of.turn:
-            self.of.turn.wait_for(lambda: len(self.of.answered) == 2 - int(text), 60)
+        self.server.together.wait(60)
+        with self.server.turn:
+            self.server.turn.wait_for(lambda: len(self.server.answered) == 2 - int(text), 60)
             self._good(asked)
-            self.of.answered.append(text)
-            self.of.turn.notify_all()
+            self.server.answered.append(text)
+            self.server.turn.notify_all()
 
     def _redirect(self, _: object) -> None:
-        self._whole(307, b"", Location=self.of.other)
+        self._whole(307, b"", Location=self.server.other)
 
     def _login(self, _: object) -> None:
-        challenge = f'Bearer resource_metadata="{self.of.other}"'
+        challenge = f'Bearer resource_metadata="{self.server.other}"'
         said = json.dumps({"error": self.headers.get("Authorization")}).encode()
         self._whole(401, said, JSON, **{"WWW-Authenticate": challenge})
 
@@ -141,7 +118,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _bomb(self, _: object) -> None:
         body = gzip.compress(bytes(1 << 28), 9)
-        self.of.sent += len(body)
+        self.server.sent += len(body)
         self._whole(200, body, JSON, **{"Content-Encoding": "gzip"})
 
     def _gigabyte(self, _: object) -> None:
@@ -171,7 +148,7 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             for _ in range(MOST):
                 self.wfile.write(piece)
-                self.of.sent += len(piece)
+                self.server.sent += len(piece)
         except OSError:  # the client has closed the connection
             pass
         self.close_connection = True

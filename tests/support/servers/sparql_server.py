@@ -5,15 +5,15 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from urllib.parse import parse_qs
 
 import pyoxigraph as ox
 
+from tests.support.servers.handled import Handled, Quiet
 
-class SparqlServer(ThreadingHTTPServer):
+
+class SparqlServer(Handled):
     """Answers queries from ``store``; each request takes the next of ``failures`` first.
 
     A failure is a status with headers, ``drop``, ``stall``, ``half`` (an error whose body stops),
@@ -21,10 +21,8 @@ class SparqlServer(ThreadingHTTPServer):
     ``asked`` keeps the queries.
     """
 
-    daemon_threads = True
-
     def __init__(self, turtle: str) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
+        super().__init__(_Handler)
         self.store = ox.Store()
         self.store.load(turtle.encode(), ox.RdfFormat.TURTLE)
         self.failures: list[tuple[int, dict[str, str]] | str | bytes] = []
@@ -34,10 +32,15 @@ class SparqlServer(ThreadingHTTPServer):
     @property
     def url(self) -> str:
         """The address of the endpoint."""
-        return f"http://127.0.0.1:{self.server_port}/sparql"
+        return f"{super().url}/sparql"
+
+    def __exit__(self, *exception: object) -> None:
+        self.released.set()
+        super().__exit__(*exception)
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(Quiet, BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.0"  # each failure ends the connection
     server: SparqlServer
 
     def do_POST(self) -> None:
@@ -79,20 +82,3 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header(name, value)
         self.end_headers()
         self.wfile.write(body)
-
-    def log_message(self, *args: object) -> None:
-        """Log nothing."""
-
-
-@contextmanager
-def sparql_server(turtle: str) -> Iterator[SparqlServer]:
-    """Yield a server over the triples of ``turtle``; stop it at the end."""
-    with SparqlServer(turtle) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.02,))
-        thread.start()
-        try:
-            yield server
-        finally:
-            server.released.set()
-            server.shutdown()
-            thread.join()

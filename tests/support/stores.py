@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The quick start, run once, and dumps of stores."""
+"""Stores that tests share and leave as they are, copies of them, and their contents."""
 
 from __future__ import annotations
+
+import shutil
 
 import pyoxigraph as ox
 import pytest
@@ -9,8 +11,12 @@ import pytest
 from kgbench.store import open_reader
 from kgbench.vocab import BASE, RDF
 from tests.support.commands import printed
+from tests.support.templates import linked
 
-call = printed
+
+def copied(store, place):
+    """Copy a store to a folder, where a test may change it, and return the folder."""
+    return shutil.copytree(store, place, copy_function=linked)
 
 
 def quads(location):
@@ -45,7 +51,7 @@ def results_only(found):
 def quick_start(tmp_path_factory):
     """Return the store of the built-in quick start, shortened: three baselines, two iterations."""
     place = tmp_path_factory.mktemp("quick-start") / "store"
-    call("run", "--store", place, "--iterations", 2)
+    printed("run", "--store", place, "--iterations", 2)
     return place
 
 
@@ -55,5 +61,13 @@ def small(tmp_path_factory):
     place = tmp_path_factory.mktemp("small") / "store"
     chosen = ["-m", "baseline:oracle", "-m", "baseline:noisy?rate=0.5&seed=3"]
     chosen += ["-t", "RdfFriendCount-turtle-1", "-t", "RdfSyntaxFixList-turtle"]
-    call("run", "--store", place, *chosen)
+    printed("run", "--store", place, *chosen)
+    return place
+
+
+@pytest.fixture(scope="session")
+def single(tmp_path_factory):
+    """Return the store of a run of one baseline on one task."""
+    place = tmp_path_factory.mktemp("single") / "store"
+    printed("run", "--store", place, "-m", "baseline:oracle", "-t", "RdfFriendCount-turtle-1")
     return place

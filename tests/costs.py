@@ -16,8 +16,9 @@ result in ``build/costs.json``; at its end, quick tests that took longer are nam
 for its time. ``make costs`` moves them (``python -m tests.costs``).
 
 The processor time of a test is that of the test process and of all processes that it started. What
-a fixture of a wider scope takes is divided equally among the tests that use it. A test that waits
-costs at least a tenth of its duration, because it keeps others from running.
+a fixture of a wider scope takes is divided equally among the quick tests that use it, which all
+become wide if that is too much. A test that waits costs at least a tenth of its duration, because
+it keeps others from running.
 """
 
 from __future__ import annotations
@@ -29,11 +30,11 @@ import sys
 import time
 import zlib
 from collections import Counter, defaultdict
-from collections.abc import Generator, Mapping
+from collections.abc import Container, Generator, Mapping
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -41,6 +42,7 @@ ROOT = Path(__file__).resolve().parent.parent
 LISTED = Path(__file__).with_suffix(".json")
 MEASURED = ROOT / "build" / "costs.json"
 WIDE = 1.0  # seconds of processor time
+NOTED = 0.05  # least seconds of a fixture that are divided
 WAITING = 0.1  # seconds that a second of waiting costs
 PARTS = 8  # changes that together run all wide tests
 NAMED = 10  # most tests that a run names
@@ -79,40 +81,75 @@ def _times_of(process: int) -> float:
     return 0.0
 
 
+class Run(NamedTuple):
+    """What a run measured: seconds of tests, and of shared fixtures with the tests that use them.
+
+    ``commit`` is that of the checkout if the run had all tests.
+    """
+
+    tests: dict[str, float]
+    fixtures: dict[str, tuple[float, list[str]]]
+    skipped: list[str]
+    commit: str | None
+
+    def joined(self, other: Run) -> Run:
+        """Return what two processes of a run measured."""
+        fixtures = dict(self.fixtures)
+        for name, (seconds, users) in other.fixtures.items():
+            mine, known = fixtures.get(name, (0.0, []))
+            fixtures[name] = (mine + seconds, [*known, *users])
+        skipped = [*self.skipped, *other.skipped]
+        return Run(self.tests | other.tests, fixtures, skipped, self.commit)
+
+    def costs(self, left: Container[str] = ()) -> dict[str, float]:
+        """Return the seconds of tests with their parts of fixtures, in a run without ``left``."""
+        costs = {test: seconds for test, seconds in self.tests.items() if test not in left}
+        for seconds, users in self.fixtures.values():
+            present = [test for test in users if test in costs]
+            for test in present:
+                costs[test] += seconds / len(present)
+        return costs
+
+    def wide(self) -> dict[str, float]:
+        """Return the tests that take too long beside the quick ones, with their seconds."""
+        found: dict[str, float] = {}
+        while new := {test: s for test, s in self.costs(found.keys()).items() if s >= WIDE}:
+            found |= new
+        return {test: round(seconds, 2) for test, seconds in found.items()}
+
+
 class Meter:
-    """Measures the tests of one process; ``costs`` gives seconds by node id."""
+    """Measures the tests and the shared fixtures of one process."""
 
     def __init__(self) -> None:
-        self.own: dict[str, float] = defaultdict(float)
-        self.shared: dict[Any, float] = defaultdict(float)
-        self.users: dict[Any, set[str]] = defaultdict(set)
+        self.tests: dict[str, float] = defaultdict(float)
+        self.fixtures: dict[str, float] = defaultdict(float)
+        self.users: dict[str, set[str]] = defaultdict(set)
         self.skipped: set[str] = set()
         self._nested = [0.0]
 
-    def costs(self) -> dict[str, float]:
-        """Return the seconds of each test, with its parts of the fixtures that it shares.
-
-        Tests that skipped are left out.
-        """
-        costs = {test: seconds for test, seconds in self.own.items() if test not in self.skipped}
-        for fixture, seconds in self.shared.items():
-            users = self.users[fixture] & costs.keys()
-            for test in users:
-                costs[test] += seconds / len(users)
-        return {test: round(seconds, 2) for test, seconds in costs.items()}
+    def run(self) -> Run:
+        """Return what was measured; tests that skipped are left out."""
+        tests = {t: round(s, 2) for t, s in self.tests.items() if t not in self.skipped}
+        fixtures = {
+            name: (round(seconds, 2), sorted(self.users[name] & tests.keys()))
+            for name, seconds in self.fixtures.items()
+            if seconds >= NOTED
+        }
+        return Run(tests, fixtures, sorted(self.skipped), None)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
-        """Measure one test from its setup to its teardown."""
+        """Measure one test from its setup to its teardown, without shared fixtures."""
         before, began, self._nested = processor_time(), time.monotonic(), [0.0]
         for definitions in getattr(item, "_fixtureinfo").name2fixturedefs.values():  # noqa: B009
             for definition in definitions:
-                self.users[definition].add(item.nodeid)
+                self.users[_name(definition)].add(item.nodeid)
         try:
             return (yield)
         finally:
             used = processor_time() - before - self._nested[0]
-            self.own[item.nodeid] += max(used, WAITING * (time.monotonic() - began))
+            self.tests[item.nodeid] += max(used, WAITING * (time.monotonic() - began))
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Note which tests skip."""
@@ -129,9 +166,13 @@ class Meter:
         try:
             return (yield)
         finally:
-            total = processor_time() - before
-            self.shared[fixturedef] += total - self._nested.pop()
+            total = max(processor_time() - before, 0.0)
+            self.fixtures[_name(fixturedef)] += total - self._nested.pop()
             self._nested[-1] += total
+
+
+def _name(fixture: Any) -> str:
+    return f"{fixture.baseid}::{fixture.argname}"
 
 
 class Tiers:
@@ -142,8 +183,7 @@ class Tiers:
         self.meter = Meter()
         self.tier: str = config.getoption("tier")
         self.selected: Counter[str] = Counter()
-        self.costs: dict[str, float] = {}
-        self.skipped: set[str] = set()
+        self.run = Run({}, {}, [], None)
         config.pluginmanager.register(self.meter, "kgbench-meter")
 
     @pytest.hookimpl(trylast=True)
@@ -176,45 +216,40 @@ class Tiers:
         """Hand the measurements to the process that distributes tests, or keep them there."""
         worker = getattr(session.config, "workeroutput", None)
         if worker is not None:
-            worker["costs"], worker["skipped"] = self.meter.costs(), sorted(self.meter.skipped)
-            worker["selected"] = dict(self.selected)
+            worker["run"], worker["selected"] = list(self.meter.run()), dict(self.selected)
         else:
-            self.costs.update(self.meter.costs())
-            self.skipped |= self.meter.skipped
+            self.run = self.meter.run()
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
         """Take the measurements of a worker."""
         output = getattr(node, "workeroutput", {})
-        self.costs.update(output.get("costs", {}))
-        self.skipped.update(output.get("skipped", ()))
+        if "run" in output:
+            self.run = self.run.joined(Run(*output["run"]))
         self.selected = Counter(output.get("selected", self.selected))
 
     def pytest_terminal_summary(self, terminalreporter: Any, exitstatus: int) -> None:
         """Say what ran, what was left, and which quick tests have become wide; keep the times."""
-        if self.config.rootpath != ROOT or not self.costs:
+        if self.config.rootpath != ROOT or not self.run.tests:
             return
         whole = self.tier == "all" and exitstatus in (0, 1) and not _narrowed(self.config)
+        self.run = self.run._replace(commit=git("rev-parse", "HEAD") if whole else None)
         MEASURED.parent.mkdir(exist_ok=True)
-        commit = git("rev-parse", "HEAD") if whole else None
-        run = {"commit": commit, "tests": self.costs, "skipped": sorted(self.skipped)}
-        MEASURED.write_text(json.dumps(run), encoding="utf-8")
+        MEASURED.write_text(json.dumps(self.run._asdict()), encoding="utf-8")
+        costs = self.run.costs()
         say = terminalreporter.write_line
         say("")
-        seconds = sum(self.costs.values())
-        say(f"{seconds:.0f} s of processor time in {len(self.costs)} tests; {self._left()}")
+        seconds = sum(costs.values())
+        say(f"{seconds:.0f} s of processor time in {len(costs)} tests; {self._left()}")
         if self.tier == "change":
             rooms, part = changes()
             eighth = "" if part is None else f", and part {part + 1} of {PARTS} of the others"
             say(f"wide tests of {', '.join(sorted(rooms)) or 'no room'}{eighth}")
-        became = sorted(
-            ((seconds, test) for test, seconds in self.costs.items() if _is_new(test, seconds)),
-            reverse=True,
-        )
+        became = {test: s for test, s in self.run.wide().items() if test not in wide_tests()}
         if became:
             say(f"{len(became)} quick tests took {WIDE:g} s or more; `make costs` moves them:")
-            for seconds, test in became[:NAMED]:
-                say(f"  {seconds:6.1f} s  {test}")
+            for test in sorted(became, key=lambda each: -became[each])[:NAMED]:
+                say(f"  {became[test]:6.1f} s  {test}")
 
     def _left(self) -> str:
         counted = [
@@ -223,10 +258,6 @@ class Tiers:
             if kind.startswith("left")
         ]
         return f"left for other tiers: {', '.join(counted)}" if counted else "none left"
-
-
-def _is_new(test: str, seconds: float) -> bool:
-    return seconds >= WIDE and test not in wide_tests()
 
 
 def _narrowed(config: pytest.Config) -> bool:
@@ -331,27 +362,24 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(Tiers(config), "kgbench-tiers")
 
 
-def moved(old: Mapping[str, Any], run: Mapping[str, Any]) -> dict[str, Any]:
+def moved(old: Mapping[str, Any], run: Run) -> dict[str, Any]:
     """Return the content of ``tests/costs.json`` after a run.
 
     Tests that the run did not measure stay listed, unless it ran all and did not skip them.
     """
-    costs, commit = run["tests"], run["commit"]
-    kept = by_node(old["wide"])
-    if commit:
-        kept = {test: kept[test] for test in kept.keys() & set(run["skipped"])}
-    new = {test: seconds for test, seconds in (kept | costs).items() if seconds >= WIDE}
+    known = by_node(old["wide"])
+    kept = known.keys() & set(run.skipped) if run.commit else known.keys() - run.tests.keys()
+    new = {test: known[test] for test in kept} | run.wide()
     wide: dict[str, dict[str, float]] = {}
     for node in sorted(new):
         file, _, test = node.partition("::")
         wide.setdefault(file, {})[test] = new[node]
-    return {"commit": commit or old["commit"], "wide": wide}
+    return {"commit": run.commit or old["commit"], "wide": wide}
 
 
 def main() -> None:
     """Update ``tests/costs.json`` from the last run."""
-    run = json.loads(MEASURED.read_text(encoding="utf-8"))
-    new = moved(listed(), run)
+    new = moved(listed(), Run(**json.loads(MEASURED.read_text(encoding="utf-8"))))
     LISTED.write_text(json.dumps(new, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     seconds = [each for tests in new["wide"].values() for each in tests.values()]
     sys.stdout.write(f"{LISTED}: {len(seconds)} wide tests of {sum(seconds):.0f} s\n")

@@ -72,7 +72,8 @@ def test_tests_are_measured_and_named(sampled, workers):
     done, run = sampled(*workers)
 
     done.assert_outcomes(passed=3, skipped=1)
-    found = {test.partition("::")[2]: seconds for test, seconds in run["tests"].items()}
+    measured = costs.Run(**run).costs()
+    found = {test.partition("::")[2]: seconds for test, seconds in measured.items()}
     assert found.keys() == {"test_shares[0]", "test_shares[1]", "test_works"}
     assert found["test_works"] >= 0.29
     if not workers:
@@ -107,16 +108,25 @@ def test_what_a_tier_runs(sampled, options, passed):
 def test_a_whole_run_renews_the_list():
     """After a run of all tests the list has what was wide, and what was skipped keeps its place."""
     old = {"commit": "a", "wide": {"f.py": {"gone": 3.0, "skipped": 4.0, "quicker": 5.0}}}
-    run = {"tests": {"f.py::quicker": 0.5, "f.py::slower": 1.5}, "skipped": ["f.py::skipped"]}
+    run = costs.Run({"f.py::quicker": 0.5, "f.py::slower": 1.5}, {}, ["f.py::skipped"], "b")
 
-    assert costs.moved(old, run | {"commit": "b"}) == {
+    assert costs.moved(old, run) == {
         "commit": "b",
         "wide": {"f.py": {"skipped": 4.0, "slower": 1.5}},
     }
-    assert costs.moved(old, run | {"commit": None}) == {
+    assert costs.moved(old, run._replace(commit=None)) == {
         "commit": "a",
         "wide": {"f.py": {"gone": 3.0, "skipped": 4.0, "slower": 1.5}},
     }
+
+
+def test_fixtures_are_divided_among_quick_tests():
+    """If some users of a fixture are wide, its time falls on the others, which may become wide."""
+    run = costs.Run({"a": 2.0, "b": 0.2, "c": 0.1}, {"f": (1.9, ["a", "b"])}, [], None)
+
+    assert run.costs() == {"a": 2.95, "b": pytest.approx(1.15), "c": 0.1}
+    assert run._replace(fixtures={"f": (1.4, ["a", "b"])}).wide() == {"a": 2.7, "b": 1.6}
+    assert run._replace(fixtures={"f": (0.4, ["a", "b"])}).wide() == {"a": 2.2}
 
 
 @pytest.fixture

@@ -20,6 +20,7 @@ TEST ?=
 BENCH ?=
 FUZZ_SECONDS ?= 300
 ATTACKS ?=
+RATES ?=
 DATA ?=
 YASGUI := kgbench/serve/static/yasgui
 # Two worker processes. All tests of a file run in one process, so its fixtures are prepared once.
@@ -34,7 +35,7 @@ BRANCHES := import json, sys; \
 	part = json.load(open("build/coverage.json"))["totals"]["percent_branches_covered"]; \
 	print(f"{part:.1f} % of branches"); sys.exit(part < 95)
 
-.PHONY: help run test test-all costs coverage lint format readme site papers difficulty bench bench-check attacks fuzz mutants yasgui clean distclean
+.PHONY: help run test test-all costs coverage lint format readme site papers difficulty bench bench-check attacks fuzz mutants mutant-rates yasgui clean distclean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -103,6 +104,9 @@ fuzz: $(VENV)/.installed-dev  ## fuzz the parsers of foreign text (FUZZ_SECONDS,
 
 mutants: $(MUTATION)/.installed  ## mutation tests of the scorers (minutes)
 	$(MUTATION)/bin/python -m tests.mutants $(WORKERS)
+
+mutant-rates: $(VENV)/.installed-dev $(VALIDATORS)/.installed  ## how many changes of each room its quick tests notice (an hour)
+	$(strip $(BIN)/python -m tests.mutant_rates $(RATES))
 
 yasgui:  ## add the query editor YASGUI to the pages (needs npm; the alternative is a plain form)
 	@mkdir -p $(YASGUI)

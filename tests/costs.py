@@ -218,7 +218,7 @@ class Tiers:
         if worker is not None:
             worker["run"], worker["selected"] = list(self.meter.run()), dict(self.selected)
         else:
-            self.run = self.meter.run()
+            self.run = self.run.joined(self.meter.run())
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:

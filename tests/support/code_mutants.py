@@ -11,8 +11,10 @@ too, and without any mutant it shows which tests reach which ones.
 from __future__ import annotations
 
 import ast
+import gc
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from types import FunctionType
 from typing import Any, NamedTuple, TypeVar
 
 _Node = TypeVar("_Node", bound=ast.AST)
@@ -122,6 +124,26 @@ def chosen(number, reached=1):
     _memory[number + {count}] |= reached
     return _memory[number]
 """
+
+
+def set_default(mutant: Mutant, root: Path) -> None:
+    """Give functions of the tree at ``root`` that exist already the default value of a mutant."""
+    if mutant.kind != "default":
+        return
+    gc.unfreeze()
+    for function in [each for each in gc.get_objects() if isinstance(each, FunctionType)]:
+        code = function.__code__
+        if (code.co_filename, code.co_qualname) != (str(root / mutant.path), mutant.function):
+            continue
+        value = eval(mutant.becomes, function.__globals__)
+        named = function.__kwdefaults__ or {}
+        if mutant.parameter in named:
+            named[mutant.parameter] = value
+        elif function.__defaults__:
+            defaults = list(function.__defaults__)
+            place = code.co_varnames.index(mutant.parameter) - code.co_argcount
+            defaults[place] = value
+            function.__defaults__ = tuple(defaults)
 
 
 class _Finder(ast.NodeVisitor):

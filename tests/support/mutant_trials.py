@@ -29,7 +29,6 @@ from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from operator import itemgetter
 from pathlib import Path
-from types import FunctionType
 from typing import Any, NamedTuple
 
 import pytest
@@ -112,12 +111,8 @@ class Trials:
         if session.testsfailed:  # the import of a file fails
             return None
         _LIBC.prctl(_SUBREAPER, 1)
-        found: dict[str, Any] = {
-            "collecting": self.spent(),
-            "tests": {},
-            "unmeasured": {},
-            "times": {},
-        }
+        found: dict[str, Any] = {"tests": {}, "unmeasured": {}, "times": {}}
+        found["collecting"] = self.spent()
         fates: list[dict[str, str]] = [{} for _ in self.mutants]
         reached: dict[str, set[int]] = {}
         for phase, (measuring, trying) in PHASES[self.tier].items():
@@ -294,7 +289,7 @@ class Trials:
         _LIBC.prctl(_DEATH_SIGNAL, signal.SIGKILL)
         resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, resource.RLIM_INFINITY))
         if number is not None:
-            set_default(self.mutants[number])
+            code_mutants.set_default(self.mutants[number], ROOT)
         before = set(sys.modules)
         for item, following in zip(items, [*items[1:], None], strict=True):
             forget(f"kgbench.{self.name}")
@@ -375,26 +370,6 @@ def forget(package: str) -> None:
         for value in list(vars(sys.modules[name]).values()):
             if hasattr(value, "cache_clear") and getattr(value, "__module__", None) == name:
                 value.cache_clear()
-
-
-def set_default(mutant: Mutant) -> None:
-    """Give functions that exist already the default value of a mutant."""
-    if mutant.kind != "default":
-        return
-    gc.unfreeze()
-    for function in [each for each in gc.get_objects() if isinstance(each, FunctionType)]:
-        code = function.__code__
-        if (code.co_filename, code.co_qualname) != (str(ROOT / mutant.path), mutant.function):
-            continue
-        value = eval(mutant.becomes, function.__globals__)
-        named = function.__kwdefaults__ or {}
-        if mutant.parameter in named:
-            named[mutant.parameter] = value
-        elif function.__defaults__:
-            defaults = list(function.__defaults__)
-            place = code.co_varnames.index(mutant.parameter) - code.co_argcount
-            defaults[place] = value
-            function.__defaults__ = tuple(defaults)
 
 
 def main(room: str, number: str, seed: str, tier: str, seconds: str) -> None:

@@ -98,7 +98,7 @@ class Run(NamedTuple):
         for name, (seconds, users) in other.fixtures.items():
             mine, known = fixtures.get(name, (0.0, []))
             fixtures[name] = (mine + seconds, [*known, *users])
-        skipped = [*self.skipped, *other.skipped]
+        skipped = sorted({*self.skipped, *other.skipped})
         return Run(self.tests | other.tests, fixtures, skipped, self.commit)
 
     def costs(self, left: Container[str] = ()) -> dict[str, float]:

@@ -65,7 +65,7 @@ DIFFERENT = {
     "Text2UpdateWorld": "question",
 }
 WITH_TOOLS = "Text2SparqlToolsWorld"  # answered in dialogues: tests/tools/test_worlds.py
-MANY, FEW = 250, 2  # cases of a labelled task
+MANY, FEW = 60, 2  # cases of a labelled task
 CHANGES = 6  # of words in a reference
 TELL = "from tests.worlds import test_families; print(test_families.told())"
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ import pytest
 from kgbench.errors import ResourceError
 from kgbench.publish.checks import Report, check
 from kgbench.publish.checks.report import Entry, Fault
+from tests.publish.checks.conftest import rounds
 from tests.publish.checks.published_folder import NAMES, SUMS, VEIL, Copy
 
 Change = Callable[[Copy], None]
@@ -151,18 +153,25 @@ def test_whatever_is_changed_is_not_what_its_checksum_says(copy: Copy) -> None:
     assert {file for _, file, _ in PLANTED.values()} <= named
 
 
-@pytest.mark.parametrize("name", PLANTED)
-def test_planted_fault_is_found(name: str, copy: Copy) -> None:
-    """A change is found although checksums are renewed; the fault names the file and the change."""
-    change, file, words = PLANTED[name]
-    change(copy)
-    renew(copy.path)
-    try:
-        said = told(check(copy.path, names=NAMES), file)
-    finally:
+def test_changes_are_found_although_checksums_are_renewed(copy: Copy) -> None:
+    """A fault names the file and the change."""
+
+    def found(names: list[str]) -> set[str]:
+        for name in names:
+            with suppress(AssertionError):  # another change has replaced the text
+                PLANTED[name][0](copy)
+        renew(copy.path)
+        report = check(copy.path, names=NAMES)
+        copy.mend()
         copy.write(SUMS, (copy.whole / SUMS).read_text(), counted=False)
-    assert said
-    assert any(words in one for one in said), said
+        return {
+            name
+            for name in names
+            for _, file, words in [PLANTED[name]]
+            if any(words in one for one in told(report, file))
+        }
+
+    assert rounds(PLANTED, found) < 8
 
 
 def test_listed_files_that_nothing_gives_rise_to_are_reported(copy: Copy) -> None:

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # constraint: ic-12
 # node: *
-# also: ic-17
 BASE <https://w3id.org/example/bench/>
 PREFIX kgb: <https://w3id.org/kgbench/ns#>
 PREFIX qb: <http://purl.org/linked-data/cube#>

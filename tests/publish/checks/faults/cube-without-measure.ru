@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # constraint: ic-15
 # node: *
-# also: shapes/Observation Xone
 BASE <https://w3id.org/example/bench/>
 PREFIX kgb: <https://w3id.org/kgbench/ns#>
 PREFIX qb: <http://purl.org/linked-data/cube#>

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # constraint: ic-2
 # node: analysis/1/table
-# also: shapes/*; ic-*
 BASE <https://w3id.org/example/bench/>
 PREFIX qb: <http://purl.org/linked-data/cube#>
 

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # constraint: undescribed
 # node: *
-# also: shapes/*; never-generated
 BASE <https://w3id.org/example/bench/>
 
 DELETE WHERE { GRAPH ?g { <https://w3id.org/kgbench/case/kgbench-1/Spell/case/wefe1d3180ae2> ?p ?o } }

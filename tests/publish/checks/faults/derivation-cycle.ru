@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # constraint: derivation-cycle
 # node: run/1/Parrot-d808ae23/Mend-turtle/0-wcc76b172/1/answer
-# also: shapes/*; derived-before-generated
 BASE <https://w3id.org/example/bench/>
 PREFIX prov: <http://www.w3.org/ns/prov#>
 

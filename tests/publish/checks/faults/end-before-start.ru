@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # constraint: end-before-start
 # node: run/1/session/0
-# also: shapes/Session LessThanOrEquals
 BASE <https://w3id.org/example/bench/>
 PREFIX prov: <http://www.w3.org/ns/prov#>
 PREFIX xsd: <http://www.w3.org/2001/XMLSchema#>

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # constraint: generated-by-no-activity
 # node: run/1/Parrot-d808ae23/Mend-turtle/0-wcc76b172/0/answer
-# also: shapes/*; entity-and-activity
 BASE <https://w3id.org/example/bench/>
 PREFIX kgb: <https://w3id.org/kgbench/ns#>
 PREFIX prov: <http://www.w3.org/ns/prov#>

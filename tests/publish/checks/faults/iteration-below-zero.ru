@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # constraint: shapes/Dialogue MinInclusive
 # node: run/1/Parrot-d808ae23/Mend-turtle/0-wcc76b172
-# also: shapes/Evaluation Equals
 BASE <https://w3id.org/example/bench/>
 PREFIX kgb: <https://w3id.org/kgbench/ns#>
 

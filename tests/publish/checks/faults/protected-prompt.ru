@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # constraint: protected-prompt
 # node: *
-# also: shapes/Text *
 BASE <https://w3id.org/example/bench/>
 PREFIX kgb: <https://w3id.org/kgbench/ns#>
 PREFIX prov: <http://www.w3.org/ns/prov#>

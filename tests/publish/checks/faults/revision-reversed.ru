@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # constraint: revises-no-earlier
 # node: pass/1/oracle/Spell-10/0-w3c452462/0
-# also: derivation-cycle
 BASE <https://w3id.org/example/bench/>
 PREFIX prov: <http://www.w3.org/ns/prov#>
 

@@ -8,7 +8,8 @@ the others are *quick*, and so are new ones. ``--tier`` selects:
 * ``quick`` (``make test``): the quick tests that need neither servers nor a browser.
 * ``change`` (``.ci/run``): all quick tests, the wide ones of the rooms that changed since that
   commit and of the rooms that import them, and one eighth of the other wide ones, another eighth
-  after each commit. Without git or that commit, everything counts as changed.
+  after each commit; of all these no more than :data:`BUDGET` allows, others after each commit.
+  Without git or that commit, everything counts as changed.
 * ``all`` (``make test-all``): everything.
 
 A test that is named by its node id runs in any case. Every run measures its tests and leaves the
@@ -33,6 +34,7 @@ from collections import Counter, defaultdict
 from collections.abc import Container, Generator, Mapping
 from contextlib import suppress
 from functools import cache
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -44,6 +46,7 @@ MEASURED = ROOT / "build" / "costs.json"
 WIDE = 1.0  # seconds of processor time
 NOTED = 0.05  # least seconds of a fixture that are divided
 WAITING = 0.1  # seconds that a second of waiting costs
+BUDGET = 700.0  # seconds of processor time for the wide tests of a change
 PARTS = 8  # changes that together run all wide tests
 NAMED = 10  # most tests that a run names
 PROGRAMS = ("servers", "browser")
@@ -190,9 +193,8 @@ class Tiers:
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         """Deselect what does not belong to the tier."""
         named = tuple(argument for argument in self.config.args if "::" in argument)
-        wide, changed, part = wide_tests(), frozenset[str](), None
-        if self.tier == "change":
-            changed, part = changes()
+        wide = wide_tests()
+        chosen = wide_of_change() if self.tier == "change" else frozenset()
         kept: list[pytest.Item] = []
         left: list[pytest.Item] = []
         for item in items:
@@ -203,7 +205,7 @@ class Tiers:
             elif self.tier == "quick":
                 runs = not kind
             elif self.tier == "change" and kind == "wide":
-                runs = room_of(item.nodeid) in changed or part_of(item.nodeid) == part
+                runs = item.nodeid in chosen
             else:
                 runs = True
             (kept if runs else left).append(item)
@@ -243,8 +245,8 @@ class Tiers:
         say(f"{seconds:.0f} s of processor time in {len(costs)} tests; {self._left()}")
         if self.tier == "change":
             rooms, part = changes()
-            eighth = "" if part is None else f", and part {part + 1} of {PARTS} of the others"
-            say(f"wide tests of {', '.join(sorted(rooms)) or 'no room'}{eighth}")
+            eighth = "" if part is None else f", part {part + 1} of {PARTS} of the others"
+            say(f"wide: {', '.join(sorted(rooms)) or 'no room'}{eighth}, at most {BUDGET:g} s")
         became = {test: s for test, s in self.run.wide().items() if test not in wide_tests()}
         if became:
             say(f"{len(became)} quick tests took {WIDE:g} s or more; `make costs` moves them:")
@@ -252,11 +254,8 @@ class Tiers:
                 say(f"  {became[test]:6.1f} s  {test}")
 
     def _left(self) -> str:
-        counted = [
-            f"{number} {kind.removeprefix('left').strip() or 'quick'}"
-            for kind, number in sorted(self.selected.items())
-            if kind.startswith("left")
-        ]
+        kinds = sorted(kind for kind in self.selected if kind.startswith("left"))
+        counted = [f"{self.selected[k]} {k.removeprefix('left').strip() or 'quick'}" for k in kinds]
         return f"left for other tiers: {', '.join(counted)}" if counted else "none left"
 
 
@@ -326,6 +325,18 @@ def changes() -> tuple[frozenset[str], int | None]:
     changed = {room_of(path) for path in differing.splitlines()}
     importing = {room for room, imported in imports.items() if imported & changed}
     return frozenset(changed | importing), int(distance) % PARTS
+
+
+@cache
+def wide_of_change() -> frozenset[str]:
+    """Return the wide tests of a change within the budget, beginning with the changed rooms."""
+    rooms, part = changes()
+    cost = by_node(listed()["wide"])
+    first = {test for test in cost if room_of(test) in rooms}
+    wanted = [test for test in cost if test in first or part_of(test) == part]
+    wanted.sort(key=lambda test: (test not in first, (part_of(test) - (part or 0)) % PARTS))
+    ends = accumulate(cost[test] for test in wanted)
+    return frozenset(test for test, end in zip(wanted, ends, strict=True) if end <= BUDGET)
 
 
 def room_imports() -> dict[str, set[str]]:

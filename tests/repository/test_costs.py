@@ -133,7 +133,7 @@ def test_fixtures_are_divided_among_quick_tests():
 def history(tmp_path, monkeypatch):
     """Return a function that commits files to a repository in which the plugin looks."""
     monkeypatch.setattr(costs, "ROOT", tmp_path)
-    for cached in (costs.changes, costs.listed, costs.wide_tests):
+    for cached in (costs.changes, costs.listed, costs.wide_tests, costs.wide_of_change):
         monkeypatch.setattr(costs, cached.__name__, cached.__wrapped__)
     names = ("-c", "user.name=a", "-c", "user.email=a@example.org")
 
@@ -172,6 +172,28 @@ def test_without_history_everything_has_changed(history, monkeypatch):
     monkeypatch.setattr(costs, "listed", lambda: {"commit": COMMIT, "wide": wide})
 
     assert costs.changes() == ({"store", "engine", "docs"}, None)
+
+
+def test_the_wide_tests_of_a_change_have_a_budget(monkeypatch):
+    """Tests of changed rooms come before others, and successive changes run different ones."""
+    names = [f"test_{number}" for number in range(200)]
+    wide = {f"tests/{room}/test_a.py": dict.fromkeys(names, 1.0) for room in ("store", "engine")}
+    monkeypatch.setattr(costs, "listed", lambda: {"commit": COMMIT, "wide": wide})
+    monkeypatch.setattr(costs, "BUDGET", 210.0)
+
+    def chosen(rooms, part):
+        monkeypatch.setattr(costs, "changes", lambda: (frozenset(rooms), part))
+        return costs.wide_of_change.__wrapped__()
+
+    several = chosen(("store", "engine"), 0), chosen(("store", "engine"), 4)
+    assert [len(each) for each in several] == [210, 210]
+    assert len(several[0] | several[1]) > 300
+    first = chosen(("store",), 3)
+    assert {test for test in first if "store" in test} >= {
+        f"tests/store/test_a.py::{name}" for name in names
+    }
+    assert len(first) == 210
+    assert {costs.part_of(test) for test in chosen((), 3)} == {3}
 
 
 def test_eight_changes_run_all_wide_tests():

@@ -69,7 +69,34 @@ def _options(group: Any) -> list[inspect.Parameter]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits(Group):
+class Budget(Group):
+    """Limits on the requests, cost and tokens of a model."""
+
+    requests_per_minute: Annotated[
+        float | None,
+        typer.Option("--requests-per-minute", min=0.01, help="Rate limit of calls, per model."),
+    ] = None
+    max_cost: Annotated[
+        float | None,
+        typer.Option("--max-cost", metavar="USD", min=0, help="Stop when this much is spent."),
+    ] = None
+    max_tokens: Annotated[
+        int | None,
+        typer.Option("--max-tokens", min=0, help="Stop when this many tokens are used."),
+    ] = None
+    prices: Annotated[
+        Path | None,
+        typer.Option("--prices", metavar="FILE", help="Your own price table (Turtle)."),
+    ] = None
+
+    @property
+    def usd(self) -> Decimal | None:
+        """The limit on the cost, exactly as it was written."""
+        return None if self.max_cost is None else Decimal(str(self.max_cost))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits(Budget):
     """Limits of a run and batch mode: fields of :class:`~kgbench.model.Plan`."""
 
     concurrency: Annotated[
@@ -84,27 +111,9 @@ class Limits(Group):
             "--call-timeout", metavar="SECONDS", min=0.001, help="Timeout of one call in seconds."
         ),
     ] = None
-    requests_per_minute: Annotated[
-        float | None,
-        typer.Option("--requests-per-minute", min=0.01, help="Rate limit of calls, per model."),
-    ] = None
     tokens_per_minute: Annotated[
         float | None,
         typer.Option("--tokens-per-minute", min=1, help="Rate limit of tokens, per model."),
-    ] = None
-    max_cost: Annotated[
-        float | None,
-        typer.Option(
-            "--max-cost", metavar="USD", min=0, help="Stop when the run has cost this much."
-        ),
-    ] = None
-    max_tokens: Annotated[
-        int | None,
-        typer.Option("--max-tokens", min=0, help="Stop when the run has used this many tokens."),
-    ] = None
-    prices: Annotated[
-        Path | None,
-        typer.Option("--prices", metavar="FILE", help="Your own price table (Turtle)."),
     ] = None
     batch: Annotated[
         bool | None,
@@ -116,8 +125,7 @@ class Limits(Group):
 
     def chosen(self) -> dict[str, Any]:
         """Return the fields of the plan; ``None`` for options that were not given."""
-        cost = None if self.max_cost is None else Decimal(str(self.max_cost))
-        return {**asdict(self), "max_cost": cost}
+        return {**asdict(self), "max_cost": self.usd}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

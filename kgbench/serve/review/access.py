@@ -18,6 +18,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from kgbench.record.reviews import PSEUDONYM
+from kgbench.serve.authorisation import require_own_page
 from kgbench.serve.refusals import Refused
 
 _DIGITS = 32  # of signatures
@@ -42,7 +43,8 @@ class Access:
     def __init__(self, key: str, public: str | None = None) -> None:
         self.key = key
         self._secret = hashlib.sha256(b"kgbench review " + key.encode()).digest()
-        self._public = urlsplit(public) if public else None
+        self._public = public
+        self._address = urlsplit(public or "")
         # Cookies are shared by all ports of a host.
         self._cookie = f"kgbench-review-{self._signed('cookie')[:8]}"
 
@@ -66,31 +68,21 @@ class Access:
             f"{name}.{self._signed('visitor', name)}",
             max_age=_DAYS * 86_400,
             path=self.root,
-            secure=self._public is not None and self._public.scheme == "https",
+            secure=self._address.scheme == "https",
             httponly=True,
             samesite="strict",
         )
 
     def check(self, request: Request, visitor: Visitor, token: str) -> None:
         """Raise 403 unless a form was sent by a page of this server in the same session."""
-        origin = urlsplit(request.headers.get("origin", ""))
-        own = self._public
-        hosts = {request.headers.get("host", "").lower()} | ({own.netloc.lower()} if own else set())
-        schemes = ("https",) if own is not None and own.scheme == "https" else ("http", "https")
-        site = request.headers.get("sec-fetch-site", "same-origin")
-        if (
-            origin.scheme not in schemes
-            or origin.netloc.lower() not in hosts
-            or site != "same-origin"
-        ):
-            raise Refused(403, "verdicts are accepted from pages of this server only")
+        require_own_page(request, self._public, form=True)
         if not hmac.compare_digest(token.encode(), visitor.token.encode()):
             raise Refused(403, "this form is from another session: reload the page")
 
     @property
     def root(self) -> str:
         """The path of the root as clients see it, ending with ``/``."""
-        return f"{self._public.path.rstrip('/')}/" if self._public else "/"
+        return f"{self._address.path.rstrip('/')}/"
 
     def shown_now(self, visitor: Visitor, item: str) -> str:
         """Return the current time, signed for a form about an item."""

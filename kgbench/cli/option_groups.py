@@ -8,7 +8,7 @@ A group is a dataclass (:class:`Group`) whose fields are typer options. A comman
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import MISSING, asdict, dataclass, fields
 from decimal import Decimal
 from functools import wraps
@@ -22,6 +22,7 @@ from kgbench.cli.tables import Form, write
 
 if TYPE_CHECKING:
     from kgbench.analysis.tables import Table
+    from kgbench.model import ModelSetup
 
 
 class Group:
@@ -126,6 +127,46 @@ class Limits(Budget):
     def chosen(self) -> dict[str, Any]:
         """Return the fields of the plan; ``None`` for options that were not given."""
         return {**asdict(self), "max_cost": self.usd}
+
+
+def _allow_secrets(context: typer.Context, names: list[str] | None) -> list[str] | None:
+    """Permit that secrets are sent where a configuration says, until the command ends."""
+    if names:
+        from kgbench.connectors import keys
+
+        context.with_resource(keys.allowed(*names))
+    return names
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Permissions(Group):
+    """Options without which no specification of a model may send a secret or run its code."""
+
+    allow_secret: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--allow-secret",
+            metavar="NAME",
+            help="Send the secret in this variable where a model's options say; repeatable.",
+            callback=_allow_secrets,
+        ),
+    ] = None
+    trust_remote_code: Annotated[
+        bool,
+        typer.Option(
+            "--trust-remote-code", help="Run code of models with the option trust_remote_code."
+        ),
+    ] = False
+
+    def require(self, models: Iterable[ModelSetup], *, start_tool_servers: bool = False) -> None:
+        """Raise :class:`~kgbench.errors.ModelSpecError` if a model needs a permission."""
+        from kgbench.connectors import permissions
+
+        given = {
+            permissions.TRUST_REMOTE_CODE: self.trust_remote_code,
+            permissions.START_TOOL_SERVERS: start_tool_servers,
+        }
+        permissions.require(models, {option for option, chosen in given.items() if chosen})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

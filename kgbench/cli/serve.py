@@ -13,16 +13,17 @@ from urllib.parse import urlsplit
 import typer
 
 from kgbench.cli import options
-from kgbench.cli.option_groups import Budget, grouped
+from kgbench.cli.option_groups import Budget, Permissions, grouped
 
 if TYPE_CHECKING:
     from kgbench.serve.settings import Settings
 
 TOKEN = "KGBENCH_SERVE_TOKEN"  # noqa: S105 - the name of a variable
 REVIEW_KEY = "KGBENCH_REVIEW_KEY"
-CALL_TIMEOUT = 600.0  # seconds; the TEXT2SPARQL challenge of 2025 waits as long
 OF_REVIEW = frozenset(("rubric", "of_run", "order", "task", "judged", "sample", "seed"))
-OF_ANSWERS = frozenset(("requests_per_minute", "max_cost", "max_tokens", "prices", "open_"))
+OF_ANSWERS = frozenset(
+    ("requests_per_minute", "max_cost", "max_tokens", "prices", "open_", "allow_secret")
+)
 OF_TOOLS = frozenset(("graph", "stdio"))
 OF_PAGES = frozenset(("base", "redirect", "union", "update"))
 OF_QUERIES = frozenset(("cors", "timeout", "rows", "memory", "heavy", "workers"))
@@ -166,6 +167,7 @@ def serve(
         ),
     ] = None,
     budget: Budget,
+    permissions: Permissions,
     open_: Annotated[
         bool,
         typer.Option(
@@ -205,9 +207,12 @@ def serve(
     """
     _refuse_without_effect(context)
     if text2sparql is not None:
-        _serve_question_answering(
-            text2sparql, budget, host, port, public, location=store, open_=open_
-        )
+        from kgbench.cli.question_answering import serve_model
+        from kgbench.config import model_setup
+
+        setup = model_setup(text2sparql)
+        permissions.require([setup])
+        serve_model(setup, budget, host, port, public, location=store, open_=open_)
         return
     if review:
         review_options = ReviewOptions(
@@ -332,67 +337,3 @@ def _serve_review(
             "Anybody with this link can judge; Ctrl-C ends the review.\n"
         )
         run(server(settings, application(settings, queue, access)), banner, host, port)
-
-
-def _serve_question_answering(
-    spec: str,
-    budget: Budget,
-    host: str,
-    port: int,
-    public: str | None,
-    *,
-    location: str | None,
-    open_: bool,
-) -> None:
-    """Serve a model by the protocol of the TEXT2SPARQL challenge, for all if it is ``open_``."""
-    from kgbench.cli.messages import missing_package
-    from kgbench.config import model_setup
-    from kgbench.engine import prices
-    from kgbench.engine.spending import Limits, Spending
-    from kgbench.errors import TaskError
-    from kgbench.store import default_location
-
-    try:
-        from kgbench.serve.question_answering import application, datasets
-        from kgbench.serve.settings import Settings
-        from kgbench.serve.startup import host_names, is_local, run, server
-    except ModuleNotFoundError as error:
-        raise missing_package(error, "serve") from None
-    setup = model_setup(spec)
-    data_sets = datasets()
-    if not data_sets:
-        raise TaskError(
-            "no data set with questions is installed: 'kgbench datasets install ck25' installs one"
-        )
-    token = None if open_ else os.environ.get(TOKEN) or None
-    if token is None and not open_ and not is_local(host, public):
-        raise typer.BadParameter(
-            f"other machines could ask {setup.label} at your expense: set {TOKEN} to a long secret "
-            "that each question carries as a bearer token, or answer everybody with --open",
-            param_hint="--text2sparql",
-        )
-    known = prices.declared(budget.prices)
-    limits = Limits(budget.usd, budget.max_tokens)
-    if limits == Limits() and prices.is_paid(setup, known):
-        raise typer.BadParameter(
-            f"{setup.label} costs money: give the US dollars that its answers may cost",
-            param_hint="--max-cost",
-        )
-    spending = Spending([setup], known, {}, {}, limits, batched=())
-    settings = Settings(
-        location=location or default_location(),
-        public=public,
-        hosts=host_names(host, public),
-        token=token,
-    )
-    served = application(
-        settings,
-        setup,
-        CALL_TIMEOUT,
-        spending=spending,
-        requests_per_minute=budget.requests_per_minute,
-    )
-    banner = (
-        f"serving {setup.label} about {', '.join(sorted(data_sets))}\nasked at {{url}}text2sparql\n"
-    )
-    run(server(settings, served), banner, host, port)

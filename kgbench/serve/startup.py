@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import socket
 import sys
 from urllib.parse import urlsplit
@@ -12,6 +11,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from kgbench.errors import StoreError
+from kgbench.net.limits import is_loopback
 from kgbench.serve.app import application
 from kgbench.serve.connections import Connection
 from kgbench.serve.settings import Settings
@@ -36,16 +36,8 @@ def host_names(host: str, public: str | None) -> frozenset[str]:
 
 
 def is_local(host: str, public: str | None) -> bool:
-    """Return whether a server that listens at ``host`` is for clients on this machine only.
-
-    >>> [is_local(host, None) for host in ("localhost", "127.0.0.1", "::1", "0.0.0.0", "my-host")]
-    [True, True, True, False, False]
-    """
-    try:
-        loopback = ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        loopback = host.lower() == "localhost"
-    return loopback and public is None
+    """Return whether a server that listens at ``host`` is for clients on this machine only."""
+    return public is None and is_loopback(host)
 
 
 def start(settings: Settings, host: str, port: int) -> None:

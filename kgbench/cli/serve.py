@@ -307,6 +307,7 @@ def _serve_review(
     from kgbench.record import reading
     from kgbench.run_selection import Selection
     from kgbench.store import default_location, embedded_only, open_existing
+    from kgbench.store.known_keys import commitments
 
     try:
         from kgbench.serve.review.access import Access, new_key
@@ -328,12 +329,19 @@ def _serve_review(
             else reading.find_run(store, review_options.run)
         )
         queue = ReviewQueue(store, judged_run, judging, review_options.order)
-        access = Access(os.environ.get(REVIEW_KEY) or new_key(), public)
+        # From a key that never leaves the store, so that pseudonyms outlast this server.
+        secret = commitments(store.location).tag("review", "")
+        access = Access(os.environ.get(REVIEW_KEY) or new_key(), public, secret)
+        root = f"{public.rstrip('/')}/" if public else "{url}"
+        personal = [
+            f"only for {name}  {root}{access.personal_link(name)}\n" for name in queue.reviewers
+        ]
         settings = Settings(location=store_location, hosts=host_names(host, public))
         banner = (
             f"reviewing {judged_run.id} ({judged_run.label}) by {review_options.rubric}: "
             f"{count(len(queue.entries), 'item')}, {review_options.order}\n"
-            f"open  {public.rstrip('/') + '/' if public else '{url}'}?key={access.key}\n"
+            f"open  {root}?key={access.key}\n"
             "Anybody with this link can judge; Ctrl-C ends the review.\n"
+            f"{''.join(personal)}"
         )
         run(server(settings, application(settings, queue, access)), banner, host, port)

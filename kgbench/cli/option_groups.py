@@ -147,7 +147,8 @@ class Permissions(Group):
         typer.Option(
             "--allow-secret",
             metavar="NAME",
-            help="Send the secret in this variable where a model's options say; repeatable.",
+            help="Send the secret in this variable (or this chat template file) where a model's "
+            "options say; repeatable.",
             callback=_allow_secrets,
         ),
     ] = None

@@ -8,8 +8,10 @@ this machine and where it goes, start a command, or run code that comes with a m
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from pathlib import Path
 from typing import Final, NamedTuple
 
+from kgbench.characters import one_line
 from kgbench.connectors import find, keys
 from kgbench.connectors.declared import Declaration
 from kgbench.connectors.options import read
@@ -31,7 +33,7 @@ class Requirement(NamedTuple):
     option: str
 
     def __str__(self) -> str:
-        return f"{self.model} {self.action}, which needs the option {self.option}"
+        return one_line(f"{self.model} {self.action}, which needs the option {self.option}")
 
 
 def requirements(setup: ModelSetup) -> list[Requirement]:
@@ -58,6 +60,10 @@ def requirements(setup: ModelSetup) -> list[Requirement]:
         url = service.address(setup, options).url
         if not service.is_declared_for(variable, url):
             needed.append(_secret(setup, variable, bare(url)))
+    template = options.get("chat_template") or "{"
+    if setup.base_url is not None and "{" not in template:  # a file
+        action = f"sends the file {template} to {bare(setup.base_url)}"
+        needed.append(Requirement(setup.label, action, f"{ALLOW_SECRET} {template}"))
     if options.get("trust_remote_code"):
         action = "runs code that comes with the model"
         needed.append(Requirement(setup.label, action, TRUST_REMOTE_CODE))
@@ -67,19 +73,21 @@ def requirements(setup: ModelSetup) -> list[Requirement]:
 def require(setups: Iterable[ModelSetup], given: Collection[str] = ()) -> None:
     """Raise :class:`~kgbench.errors.ModelSpecError` if an option is needed that is not ``given``.
 
-    Secrets are permitted by :func:`~kgbench.connectors.keys.allowed`; one without a value cannot be
-    sent.
+    Secrets are permitted by :func:`~kgbench.connectors.keys.allowed`. A variable without a value
+    and a missing file cannot be sent.
     """
     for setup in setups:
         for needed in requirements(setup):
             option, _, name = needed.option.partition(" ")
-            if option in given or (
-                name and (keys.is_allowed(name) or keys.key_location(name) is None)
-            ):
+            if option in given or (name and (keys.is_allowed(name) or not _exists(name))):
                 continue
             raise ModelSpecError(
                 f"{needed}: give it only if you trust the configuration and what it names"
             )
+
+
+def _exists(name: str) -> bool:
+    return keys.key_location(name) is not None or Path(name).exists()
 
 
 def _secret(setup: ModelSetup, name: str, destination: str) -> Requirement:

@@ -18,6 +18,7 @@ def require_permission(settings: Settings, request: Request) -> None:
     """Raise :class:`Refused` (403 or 401) unless the request may write."""
     if settings.token is None:
         raise Refused(403, "this server is read-only")
+    require_own_page(request, settings.public, shared=settings.shared_with)
     require_token(settings, request)
 
 

@@ -45,6 +45,7 @@ def configured(folder: Path, spec: str) -> str:
             "--allow-secret OPENAI_API_KEY",
         ),
         ("vllm:some/model?trust_remote_code=true", "--trust-remote-code"),
+        ("vllm:m@http://127.0.0.1:9?chat_template=/etc/hosts", "--allow-secret /etc/hosts"),
     ],
 )
 def test_what_needs_an_option_is_said_and_refused(

@@ -50,12 +50,14 @@ def dialogue_evaluation(
 ) -> Evaluation | None:
     """Return the evaluation of a whole dialogue, or ``None`` if the task class has only one round.
 
-    Scores are aggregated by :mod:`kgbench.scoring.aggregation`. A dialogue with a round that could
-    not be judged (evaluator error, timeout without scores) has the outcome of that round and no
-    scores.
+    Scores are aggregated by :mod:`kgbench.scoring.aggregation` over the answers. A dialogue that
+    ends with a prompt too long for the model keeps the answers before it. A dialogue with a round
+    that could not be judged (evaluator error, timeout without scores) has the outcome of that round
+    and no scores.
     """
     if task_class.max_rounds == 1 or not verdicts:
         return None
+    verdicts = verdicts[: len(dialogue.judged)] or verdicts
     unjudged = [v.outcome for v in verdicts if not v.scores]
     names = {m.name for m in task_class.metrics.values() if m.aggregation is not None}
     scores = (

@@ -22,7 +22,15 @@ TOKEN = "KGBENCH_SERVE_TOKEN"  # noqa: S105 - the name of a variable
 REVIEW_KEY = "KGBENCH_REVIEW_KEY"
 OF_REVIEW = frozenset(("rubric", "of_run", "order", "task", "judged", "sample", "seed"))
 OF_ANSWERS = frozenset(
-    ("requests_per_minute", "max_cost", "max_tokens", "prices", "open_", "allow_secret")
+    (
+        "requests_per_minute",
+        "max_cost",
+        "max_tokens",
+        "prices",
+        "open_",
+        "allow_secret",
+        "trust_remote_code",
+    )
 )
 OF_TOOLS = frozenset(("graph", "stdio"))
 OF_PAGES = frozenset(("base", "redirect", "union", "update"))

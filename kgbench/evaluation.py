@@ -9,6 +9,7 @@ from types import MappingProxyType
 from kgbench.model import Dialogue, Evaluation, TaskClass, Verdict
 from kgbench.record.evaluations import outcome_of
 from kgbench.scoring.aggregation import aggregate
+from kgbench.tasks import judge_verdict
 
 
 def answer_evaluation(
@@ -22,13 +23,17 @@ def answer_evaluation(
 ) -> Evaluation:
     """Return the evaluation of answer ``k``, which ``revises`` an earlier one (IRI), if any.
 
-    An outcome that the provider reported takes precedence.
+    An outcome that the provider reported takes precedence. A judge's answer with such an outcome is
+    not finished, so that it has no verdict.
     """
+    outcome = outcome_of(dialogue.turns[k], verdict.outcome)
+    if outcome is not verdict.outcome and task_class.name == judge_verdict.NAME:
+        verdict = judge_verdict.UNFINISHED
     return Evaluation(
         iri=iri,
         dialogue=dialogue.iri,
         round=k,
-        outcome=outcome_of(dialogue.turns[k], verdict.outcome),
+        outcome=outcome,
         scores=scores_by_iri(task_class, verdict.scores),
         infos=verdict.infos,
         revises=revises,
@@ -45,12 +50,14 @@ def dialogue_evaluation(
 ) -> Evaluation | None:
     """Return the evaluation of a whole dialogue, or ``None`` if the task class has only one round.
 
-    Scores are aggregated by :mod:`kgbench.scoring.aggregation`. A dialogue with a round that could
-    not be judged (evaluator error, timeout without scores) has the outcome of that round and no
-    scores.
+    Scores are aggregated by :mod:`kgbench.scoring.aggregation` over the answers. A dialogue that
+    ends with a prompt too long for the model keeps the answers before it. A dialogue with a round
+    that could not be judged (evaluator error, timeout without scores) has the outcome of that round
+    and no scores.
     """
     if task_class.max_rounds == 1 or not verdicts:
         return None
+    verdicts = verdicts[: len(dialogue.judged)] or verdicts
     unjudged = [v.outcome for v in verdicts if not v.scores]
     names = {m.name for m in task_class.metrics.values() if m.aggregation is not None}
     scores = (

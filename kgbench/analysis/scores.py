@@ -20,6 +20,7 @@ from kgbench.rdf import queries
 from kgbench.record import stored_counts
 from kgbench.store.protocol import Store
 from kgbench.store.snapshot_cache import cache_per_snapshot
+from kgbench.vocab import OUTCOME
 
 #: The queries by which an analysis chooses its scores and names tasks, metrics and models.
 CHOOSING = ("list-passes", "list-suites", "list-tasks", "list-metrics", "list-models")
@@ -27,10 +28,12 @@ HISTOGRAMS = (*counting.VALUES, "superseding-metrics")
 ROWS = ("score-rows", "superseding-metrics")
 CASES = (*counting.CASES, "superseding-metrics")
 SINGLE = (*counting.SINGLE, "superseding-metrics")
-ERRORS = ("failed-dialogues", *counting.OUTCOMES)
+ERRORS = ("failed-dialogues", *counting.OUTCOMES, "unscored-evaluations")
 _NARROW = 3  # models or tasks named in a query, whose parameters are combined with each other
 NOT_JUDGED = frozenset({"evaluator-error", "timeout"})
 UNREADABLE = frozenset({"unparsable", "empty"})
+#: Without an answer there is nothing to judge; published records may have scores all the same.
+UNANSWERED = tuple(OUTCOME[name] for name in ("context-too-long", "provider-error"))
 
 
 class Cell(NamedTuple):
@@ -162,7 +165,8 @@ class Models(dict[str, ModelInfo]):
 class Errors(NamedTuple):
     """The numbers of dialogues of one model on one task with an error.
 
-    ``failed``: the provider gave no answer. ``not_judged``: the judge failed or ran out of time.
+    ``failed``: the provider gave no answer. ``not_judged``: the judge failed or ran out of time, or
+    the first prompt was longer than the model reads.
     ``unreadable``: the answer was empty or could not be parsed (it was judged all the same).
     """
 
@@ -254,6 +258,11 @@ def errors(
             judged = ended.outcome not in NOT_JUDGED
             error = Errors(unreadable=times) if judged else Errors(not_judged=times)
             counts[ended.model, task.iri] += error
+    of_passes = {"passGraph": list(selection.pass_graphs), "latest": selection.latest}
+    for row in queries.run(store, "unscored-evaluations", outcome=list(UNANSWERED), **of_passes):
+        task = tasks.get(row["task"].value)
+        if task is not None and (row["round"] is None) == (task.rounds > 1):
+            counts[row["model"].value, task.iri] += Errors(not_judged=int(row["count"].value))
     return {pair: errors_ for pair, errors_ in counts.items() if selected(*pair) and any(errors_)}
 
 

@@ -43,6 +43,8 @@ class Recording(Claims):
         prices: Path | None = None,
         batch: bool | None = None,
         tool_protocol: str | None = None,
+        allow_secrets: str | Sequence[str] = (),
+        trust_remote_code: bool = False,
         retry_errors: bool = True,
         redo_invalidated: bool = False,
         reuse_answers: bool = False,
@@ -74,6 +76,8 @@ class Recording(Claims):
             prices: A price table (Turtle) instead of the declared one.
             batch: Whether to use the batch APIs of providers.
             tool_protocol: ``native`` (tool calling of the provider) or ``text`` (in the prompt).
+            allow_secrets: Names of variables whose secrets go where options of models say.
+            trust_remote_code: Whether models may run code that comes with them (vLLM).
             retry_errors: Whether to retry dialogues whose calls failed in an earlier session.
             redo_invalidated: Whether to run invalidated dialogues again.
             reuse_answers: Whether to reuse answers to identical requests from other runs.
@@ -85,6 +89,7 @@ class Recording(Claims):
 
         Raises:
             ConfigurationError: The configuration is invalid; nothing has run.
+            ModelSpecError: A model needs a permission that is not given; nothing has run.
             ProviderError: A model cannot be called; nothing has run.
             StoreError: The store cannot be opened for writing; nothing has run.
 
@@ -120,7 +125,15 @@ class Recording(Claims):
             "endpoint": endpoint,
         }
         return run_benchmark(
-            self._connection, config, overrides, settings, run=run, new=new, watch=watch
+            self._connection,
+            config,
+            overrides,
+            settings,
+            run=run,
+            new=new,
+            secrets=_several(allow_secrets) or (),
+            trust_remote_code=trust_remote_code,
+            watch=watch,
         )
 
     def reevaluate(

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -19,6 +19,7 @@ from kgbench.analysis.tables import Table
 from kgbench.analysis.worst import ScoredDialogue
 from kgbench.api.connection import Connection
 from kgbench.characters import one_line
+from kgbench.connectors import keys, permissions
 from kgbench.engine import Progress, Settings, StopSignal, run_plan
 from kgbench.engine.plans import continued, plan_of
 from kgbench.model import Plan
@@ -76,19 +77,25 @@ def run_benchmark(
     *,
     run: str | None,
     new: bool,
+    secrets: Sequence[str],
+    trust_remote_code: bool,
     watch: Callable[[Progress], None] | None,
 ) -> Run:
     """Run a configuration, or continue the run called ``run``.
 
     ``overrides`` are arguments of :func:`~kgbench.engine.plans.plan_of`. ``settings`` are fields of
-    :class:`~kgbench.engine.Settings`, except that ``preflight`` is a boolean.
+    :class:`~kgbench.engine.Settings`, except that ``preflight`` is a boolean. The
+    values of ``secrets`` (variables) may be sent where models say.
     """
     plan = plan_of(config, connection.reader, **overrides)
     first_calls = _say if settings["preflight"] else None
-    with connection.owned() as store:
-        existing = continued(store, plan, run, new=new)
-        options = Settings(**{**settings, "run": existing, "preflight": first_calls})
-        return _results(store, run_in_thread(store, plan, options, watch))
+    given = {permissions.TRUST_REMOTE_CODE} if trust_remote_code else ()
+    with keys.allowed(*secrets):
+        permissions.require(plan.models, given)
+        with connection.owned() as store:
+            existing = continued(store, plan, run, new=new)
+            options = Settings(**{**settings, "run": existing, "preflight": first_calls})
+            return _results(store, run_in_thread(store, plan, options, watch))
 
 
 def _results(store: Store, progress: Progress) -> Run:

@@ -221,6 +221,7 @@ def similar(
     from urllib.parse import quote
 
     from kgbench.config import model_setup
+    from kgbench.connectors import keys
     from kgbench.connectors.embeddings import embed
     from kgbench.connectors.openai import SERVICE
     from kgbench.datasets import embeddings, home
@@ -234,7 +235,8 @@ def similar(
     answered: dict[str, str | None] = {}
 
     def vectors(texts: Sequence[str]) -> Sequence[Sequence[float]]:
-        embedded = embed(setup, texts)
+        with keys.allowed(key):  # the command line names both the secret and where it goes
+            embedded = embed(setup, texts)
         answered["model"] = embedded.model
         return embedded.vectors
 

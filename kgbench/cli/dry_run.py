@@ -40,6 +40,7 @@ def print_estimate(
     from kgbench.analysis.rendering import render
     from kgbench.config.specs import WITHOUT_PROVIDER
     from kgbench.connectors.batches import require
+    from kgbench.connectors.permissions import requirements
     from kgbench.engine.estimates import RULE, model_estimates
     from kgbench.engine.prices import declared
 
@@ -52,12 +53,14 @@ def print_estimate(
     models = list(model_estimates(plan, complete, declared(plan.prices), plan_exercises.exercises))
     left_out = [*plan.passed_over, *plan_exercises.passed_over]
     detectable = _detectable(plan, plan_exercises, location)
+    needed = [needed for model in plan.models for needed in requirements(model)]
     if json_:
         report = {
             "name": plan.name,
             "suite": plan.suite,
             "tasks": list(plan_exercises.exercises),
             "passed_over": left_out,
+            "requirements": [requirement._asdict() for requirement in needed],
             "dialogues": sum(forecast.planned for forecast in models),
             "invalidated": invalidated,
             "dialogues_to_do": sum(forecast.dialogues for forecast in models),
@@ -69,6 +72,8 @@ def print_estimate(
         return
     for passed_over in left_out:
         typer.echo(f"passed over: {passed_over}")
+    for requirement in needed:
+        typer.echo(f"note: {requirement}")
     if invalidated:
         typer.echo(f"{count(invalidated, 'dialogue')} invalidated and not counted. {REDO}")
     typer.echo(render(_table(plan, models, f"Estimated: {RULE}."), "table"), nl=False)

@@ -64,8 +64,9 @@ def init(
     Asks three questions on a terminal, and none if an option is given. The defaults need no
     provider and can be run at once. Existing files are never overwritten.
     """
-    from kgbench.config import starter
+    from kgbench.config import model_setup, starter
     from kgbench.connectors.keys import key_location
+    from kgbench.connectors.permissions import requirements
 
     path = folder / starter.FILE
     _refuse(path)
@@ -97,7 +98,9 @@ def init(
         echo_visible(f"Set {names} to the key of the provider.")
     echo_visible(f"Check it with: kgbench validate {quoted}")
     echo_visible(f"See what it would ask with: kgbench run {quoted} --dry-run")
-    echo_visible(f"Run it with: kgbench run {quoted}")
+    setups = map(model_setup, choices.models)
+    needed = {needed.option: None for setup in setups for needed in requirements(setup)}
+    echo_visible(f"Run it with: {' '.join(('kgbench run', quoted, *needed))}")
 
 
 def _refuse(path: Path) -> None:

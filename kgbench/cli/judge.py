@@ -11,7 +11,7 @@ import typer
 from kgbench.cli import completion, options
 from kgbench.cli.judge_calibration import Calibrate, calibrate_judges, needs_asking
 from kgbench.cli.messages import count, echo_visible
-from kgbench.cli.option_groups import Limits, grouped
+from kgbench.cli.option_groups import Limits, Permissions, grouped
 
 if TYPE_CHECKING:
     from kgbench.engine import Progress
@@ -71,6 +71,7 @@ def judge(
     new: Annotated[bool, typer.Option("--new", help="Start a new run of judges.")] = False,
     store: options.Store = None,
     preflight: options.Preflight = True,
+    permissions: Permissions,
     json_: options.AsJson = False,
 ) -> None:
     """Let models judge the dialogues of a run by a rubric, or continue.
@@ -112,6 +113,7 @@ def judge(
         judged_run = newest_judgeable_run(opened) if run is None else reading.find_run(opened, run)
         exercises = judging_questions(opened, judged_run, judging)
         plan = judging_plan(judged_run, judging, model, **plan_fields)
+        permissions.require(plan.models)
         existing = continued(opened, plan, None, new=new)
         planned = sum(map(len, exercises.exercises.values())) * len(plan.models) * plan.iterations
         if needs_asking(opened, None if existing is None else existing.graph, planned) and (

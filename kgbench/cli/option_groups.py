@@ -8,7 +8,7 @@ A group is a dataclass (:class:`Group`) whose fields are typer options. A comman
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import MISSING, asdict, dataclass, fields
 from decimal import Decimal
 from functools import wraps
@@ -22,6 +22,7 @@ from kgbench.cli.tables import Form, write
 
 if TYPE_CHECKING:
     from kgbench.analysis.tables import Table
+    from kgbench.model import ModelSetup
 
 
 class Group:
@@ -69,7 +70,34 @@ def _options(group: Any) -> list[inspect.Parameter]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits(Group):
+class Budget(Group):
+    """Limits on the requests, cost and tokens of a model."""
+
+    requests_per_minute: Annotated[
+        float | None,
+        typer.Option("--requests-per-minute", min=0.01, help="Rate limit of calls, per model."),
+    ] = None
+    max_cost: Annotated[
+        float | None,
+        typer.Option("--max-cost", metavar="USD", min=0, help="Stop when this much is spent."),
+    ] = None
+    max_tokens: Annotated[
+        int | None,
+        typer.Option("--max-tokens", min=0, help="Stop when this many tokens are used."),
+    ] = None
+    prices: Annotated[
+        Path | None,
+        typer.Option("--prices", metavar="FILE", help="Your own price table (Turtle)."),
+    ] = None
+
+    @property
+    def usd(self) -> Decimal | None:
+        """The limit on the cost, exactly as it was written."""
+        return None if self.max_cost is None else Decimal(str(self.max_cost))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits(Budget):
     """Limits of a run and batch mode: fields of :class:`~kgbench.model.Plan`."""
 
     concurrency: Annotated[
@@ -84,27 +112,9 @@ class Limits(Group):
             "--call-timeout", metavar="SECONDS", min=0.001, help="Timeout of one call in seconds."
         ),
     ] = None
-    requests_per_minute: Annotated[
-        float | None,
-        typer.Option("--requests-per-minute", min=0.01, help="Rate limit of calls, per model."),
-    ] = None
     tokens_per_minute: Annotated[
         float | None,
         typer.Option("--tokens-per-minute", min=1, help="Rate limit of tokens, per model."),
-    ] = None
-    max_cost: Annotated[
-        float | None,
-        typer.Option(
-            "--max-cost", metavar="USD", min=0, help="Stop when the run has cost this much."
-        ),
-    ] = None
-    max_tokens: Annotated[
-        int | None,
-        typer.Option("--max-tokens", min=0, help="Stop when the run has used this many tokens."),
-    ] = None
-    prices: Annotated[
-        Path | None,
-        typer.Option("--prices", metavar="FILE", help="Your own price table (Turtle)."),
     ] = None
     batch: Annotated[
         bool | None,
@@ -116,8 +126,48 @@ class Limits(Group):
 
     def chosen(self) -> dict[str, Any]:
         """Return the fields of the plan; ``None`` for options that were not given."""
-        cost = None if self.max_cost is None else Decimal(str(self.max_cost))
-        return {**asdict(self), "max_cost": cost}
+        return {**asdict(self), "max_cost": self.usd}
+
+
+def _allow_secrets(context: typer.Context, names: list[str] | None) -> list[str] | None:
+    """Permit that secrets are sent where a configuration says, until the command ends."""
+    if names:
+        from kgbench.connectors import keys
+
+        context.with_resource(keys.allowed(*names))
+    return names
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Permissions(Group):
+    """Options without which no specification of a model may send a secret or run its code."""
+
+    allow_secret: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--allow-secret",
+            metavar="NAME",
+            help="Send the secret in this variable (or this chat template file) where a model's "
+            "options say; repeatable.",
+            callback=_allow_secrets,
+        ),
+    ] = None
+    trust_remote_code: Annotated[
+        bool,
+        typer.Option(
+            "--trust-remote-code", help="Run code of models with the option trust_remote_code."
+        ),
+    ] = False
+
+    def require(self, models: Iterable[ModelSetup], *, start_tool_servers: bool = False) -> None:
+        """Raise :class:`~kgbench.errors.ModelSpecError` if a model needs a permission."""
+        from kgbench.connectors import permissions
+
+        given = {
+            permissions.TRUST_REMOTE_CODE: self.trust_remote_code,
+            permissions.START_TOOL_SERVERS: start_tool_servers,
+        }
+        permissions.require(models, {option for option, chosen in given.items() if chosen})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,7 @@ import typer
 
 from kgbench.analysis.run_totals import tokens, usd
 from kgbench.cli import completion, options
-from kgbench.cli.option_groups import Limits, grouped
+from kgbench.cli.option_groups import Limits, Permissions, grouped
 from kgbench.cli.progress import progress
 from kgbench.cli.run_report import report
 
@@ -110,6 +110,7 @@ def run(
     key_file: options.KeyFile = None,  # noqa: ARG001 - acts through its callback
     store: options.Store = None,
     preflight: options.Preflight = True,
+    permissions: Permissions,
     start_tool_servers: Annotated[
         bool,
         typer.Option(
@@ -184,6 +185,7 @@ def run(
         return
     with make_executor(executor) as judges:
         plan = _plan(config, store, overrides)
+        permissions.require(plan.models, start_tool_servers=start_tool_servers)
         # Child processes start while the store is opened.
         start_children(judges, JudgeLimits(engine=engine), plan.classes)
         for passed_over in () if json_ else plan.passed_over:

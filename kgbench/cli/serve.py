@@ -13,14 +13,25 @@ from urllib.parse import urlsplit
 import typer
 
 from kgbench.cli import options
+from kgbench.cli.option_groups import Budget, Permissions, grouped
 
 if TYPE_CHECKING:
     from kgbench.serve.settings import Settings
 
 TOKEN = "KGBENCH_SERVE_TOKEN"  # noqa: S105 - the name of a variable
 REVIEW_KEY = "KGBENCH_REVIEW_KEY"
-CALL_TIMEOUT = 600.0  # seconds; the TEXT2SPARQL challenge of 2025 waits as long
 OF_REVIEW = frozenset(("rubric", "of_run", "order", "task", "judged", "sample", "seed"))
+OF_ANSWERS = frozenset(
+    (
+        "requests_per_minute",
+        "max_cost",
+        "max_tokens",
+        "prices",
+        "open_",
+        "allow_secret",
+        "trust_remote_code",
+    )
+)
 OF_TOOLS = frozenset(("graph", "stdio"))
 OF_PAGES = frozenset(("base", "redirect", "union", "update"))
 OF_QUERIES = frozenset(("cors", "timeout", "rows", "memory", "heavy", "workers"))
@@ -71,10 +82,11 @@ def _absolute(text: str | None) -> str | None:
     return text
 
 
+@grouped
 def serve(
     context: typer.Context,
-    store: options.Store = None,
     *,
+    store: options.Store = None,
     host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
     port: Annotated[
         int, typer.Option(help="The port to listen on; 0 picks a free one.", min=0, max=65535)
@@ -162,6 +174,15 @@ def serve(
             "store.",
         ),
     ] = None,
+    budget: Budget,
+    permissions: Permissions,
+    open_: Annotated[
+        bool,
+        typer.Option(
+            "--open",
+            help=f"With --text2sparql: answer everybody, without the token in {TOKEN}.",
+        ),
+    ] = False,
     mcp: Annotated[
         bool,
         typer.Option(
@@ -194,7 +215,12 @@ def serve(
     """
     _refuse_without_effect(context)
     if text2sparql is not None:
-        _serve_question_answering(text2sparql, host, port, public, store)
+        from kgbench.cli.question_answering import serve_model
+        from kgbench.config import model_setup
+
+        setup = model_setup(text2sparql)
+        permissions.require([setup])
+        serve_model(setup, budget, host, port, public, location=store, open_=open_)
         return
     if review:
         review_options = ReviewOptions(
@@ -245,7 +271,8 @@ def serve(
 
 def _refuse_without_effect(context: typer.Context) -> None:
     """Refuse options that have no effect without, or with, another option."""
-    for option, needing in (("review", OF_REVIEW), ("mcp", OF_TOOLS)):
+    needed = (("review", OF_REVIEW), ("mcp", OF_TOOLS), ("text2sparql", OF_ANSWERS))
+    for option, needing in needed:
         if not context.params[option]:
             _refuse_given(context, needing, f"it needs --{option}")
     for option, useless in USELESS.items():
@@ -288,6 +315,7 @@ def _serve_review(
     from kgbench.record import reading
     from kgbench.run_selection import Selection
     from kgbench.store import default_location, embedded_only, open_existing
+    from kgbench.store.known_keys import commitments
 
     try:
         from kgbench.serve.review.access import Access, new_key
@@ -309,42 +337,19 @@ def _serve_review(
             else reading.find_run(store, review_options.run)
         )
         queue = ReviewQueue(store, judged_run, judging, review_options.order)
-        access = Access(os.environ.get(REVIEW_KEY) or new_key(), public)
+        # From a key that never leaves the store, so that pseudonyms outlast this server.
+        secret = commitments(store.location).tag("review", "")
+        access = Access(os.environ.get(REVIEW_KEY) or new_key(), public, secret)
+        root = f"{public.rstrip('/')}/" if public else "{url}"
+        personal = [
+            f"only for {name}  {root}{access.personal_link(name)}\n" for name in queue.reviewers
+        ]
         settings = Settings(location=store_location, hosts=host_names(host, public))
         banner = (
             f"reviewing {judged_run.id} ({judged_run.label}) by {review_options.rubric}: "
             f"{count(len(queue.entries), 'item')}, {review_options.order}\n"
-            f"open  {public.rstrip('/') + '/' if public else '{url}'}?key={access.key}\n"
+            f"open  {root}?key={access.key}\n"
             "Anybody with this link can judge; Ctrl-C ends the review.\n"
+            f"{''.join(personal)}"
         )
         run(server(settings, application(settings, queue, access)), banner, host, port)
-
-
-def _serve_question_answering(
-    spec: str, host: str, port: int, public: str | None, location: str | None
-) -> None:
-    """Serve a model by the protocol of the TEXT2SPARQL challenge."""
-    from kgbench.cli.messages import missing_package
-    from kgbench.config import model_setup
-    from kgbench.errors import TaskError
-    from kgbench.store import default_location
-
-    try:
-        from kgbench.serve.question_answering import application, datasets
-        from kgbench.serve.settings import Settings
-        from kgbench.serve.startup import host_names, run, server
-    except ModuleNotFoundError as error:
-        raise missing_package(error, "serve") from None
-    setup = model_setup(spec)
-    data_sets = datasets()
-    if not data_sets:
-        raise TaskError(
-            "no data set with questions is installed: 'kgbench datasets install ck25' installs one"
-        )
-    settings = Settings(
-        location=location or default_location(), public=public, hosts=host_names(host, public)
-    )
-    banner = (
-        f"serving {setup.label} about {', '.join(sorted(data_sets))}\nasked at {{url}}text2sparql\n"
-    )
-    run(server(settings, application(settings, setup, CALL_TIMEOUT)), banner, host, port)

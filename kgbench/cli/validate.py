@@ -50,6 +50,7 @@ def _as_json(report: Report) -> dict[str, object]:
         "accepted": not report.findings,
         "findings": [asdict(finding) for finding in report.findings],
         "unavailable": [asdict(finding) for finding in report.unavailable],
+        "requirements": [needed._asdict() for needed in report.requirements],
         "tasks": report.tasks,
         "models": report.models,
         "iterations": report.iterations,
@@ -65,6 +66,8 @@ def _print(config: Path, report: Report) -> None:
         return
     for finding in report.unavailable:
         typer.echo(f"note: {finding}")
+    for needed in report.requirements:
+        typer.echo(f"note: {needed}")
     per_case = " per case" if report.per_case else ""
     typer.echo(
         f"accepted: {config}: {count(report.tasks, 'task')}, {count(report.models, 'model')}, "

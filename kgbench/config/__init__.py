@@ -18,6 +18,7 @@ from kgbench.model import ModelSetup, Plan
 
 if TYPE_CHECKING:
     from kgbench.config.planning import Resolved
+    from kgbench.connectors.permissions import Requirement
 
 __all__ = ["Report", "check", "load", "model_setup", "quick_start", "validate"]
 
@@ -29,12 +30,14 @@ class Report:
     """The result of :func:`check`.
 
     ``findings`` are the reasons why the configuration is refused. If there are none,
-    ``unavailable`` lists the selected tasks and models that this installation cannot run, and the
+    ``unavailable`` lists the selected tasks and models that this installation cannot run,
+    ``requirements`` what models need options of `kgbench run` for, and the
     counts are those of the configuration; ``iterations`` are per case if ``per_case`` is true.
     """
 
     findings: tuple[Finding, ...]
     unavailable: tuple[Finding, ...] = ()
+    requirements: tuple[Requirement, ...] = ()
     tasks: int = 0
     models: int = 0
     iterations: int = 0
@@ -43,6 +46,8 @@ class Report:
 
 def check(path: str | Path) -> Report:
     """Check the configuration at ``path`` without running it."""
+    from kgbench.connectors.permissions import requirements
+
     try:
         resolved = _resolved(path)
     except ConfigurationError as error:
@@ -54,6 +59,12 @@ def check(path: str | Path) -> Report:
     return Report(
         findings=(),
         unavailable=tuple(resolved.unavailable),
+        requirements=tuple(
+            needed
+            for choice in resolved.models
+            if choice.value and not choice.missing
+            for needed in requirements(choice.value)
+        ),
         tasks=len(resolved.tasks),
         models=len(resolved.models),
         iterations=values["iterationsPerCase" if per_case else "iterations"],

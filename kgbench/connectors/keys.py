@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from kgbench.errors import ModelSpecError
 from kgbench.model import ModelSetup
@@ -13,6 +14,23 @@ from kgbench.model import ModelSetup
 SERVICE = "kgbench"  # the service name in the key ring; user names are those of the variables
 
 _in_use: set[str] = set()
+_allowed: set[str] = set()  # variables
+
+
+@contextlib.contextmanager
+def allowed(*variables: str) -> Iterator[None]:
+    """Permit that the secrets in these variables are sent wherever a specification says."""
+    added = set(variables) - _allowed
+    _allowed.update(added)
+    try:
+        yield
+    finally:
+        _allowed.difference_update(added)
+
+
+def is_allowed(variable: str) -> bool:
+    """Return whether the secret in ``variable`` is :func:`allowed`."""
+    return variable in _allowed
 
 
 def find_key(setup: ModelSetup, *variables: str, needed: bool) -> str | None:

@@ -18,6 +18,7 @@ from kgbench.connectors.calls import Caller
 from kgbench.connectors.options import Option
 from kgbench.errors import ModelSpecError
 from kgbench.model import ModelSetup
+from kgbench.net.limits import is_loopback
 
 #: The value of the option ``api_version`` that appends no version to an address.
 NO_VERSION = "none"
@@ -53,6 +54,20 @@ class Service:
         """Return whether ``url`` is on the provider's own server."""
         return self.own is not None and urlsplit(url).hostname == urlsplit(self.own).hostname
 
+    def is_declared_for(self, variable: str, url: str) -> bool:
+        """Return whether ``variable`` holds this provider's key and ``url`` is its own server."""
+        return variable in self.keys and self.is_own(url)
+
+    def withheld(self, setup: ModelSetup, url: str) -> tuple[str, ...]:
+        """Return the key variables that are not sent to ``url`` without permission.
+
+        They go to the own server, to an address that the environment names, and to servers on this
+        machine. Any other address was chosen by a configuration.
+        """
+        if setup.base_url is None or self.is_own(url) or is_loopback(urlsplit(url).hostname or ""):
+            return ()
+        return tuple(name for name in self.keys if not keys.is_allowed(name))
+
     def address(self, setup: ModelSetup, options: Mapping[str, Any]) -> Address:
         """Return the address of ``setup``, else that in the environment, else the own server's.
 
@@ -71,13 +86,16 @@ class Service:
     def server(self, setup: ModelSetup, options: Mapping[str, Any], timeout: float) -> Server:
         """Return the server at the :meth:`address` of ``setup``, with its key.
 
-        A key is required for the own server, and if the setup names its variable. Raises
+        A key is required for the own server, and if the setup names its variable; a key that is
+        :meth:`withheld` is not sent. Raises
         :class:`~kgbench.errors.ModelSpecError` if it is missing or cannot be sent.
         """
         address = self.address(setup, options)
         variable = options["key_env"]
         needed = self.is_own(address.url) or bool(variable)
-        key = keys.find_key(setup, *((variable,) if variable else self.keys), needed=needed)
+        withheld = self.withheld(setup, address.url)
+        own = (name for name in self.keys if name not in withheld)
+        key = keys.find_key(setup, *((variable,) if variable else own), needed=needed)
         caller = Caller(setup.spec, timeout, (key,) if key else (), address.url)
         return Server(address, key, caller)
 

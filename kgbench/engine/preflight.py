@@ -83,7 +83,13 @@ def _advice(setup: ModelSetup, error: ProviderError) -> str:
     if error.status in (401, 403):
         declared = declarations().get(setup.connector)
         service = declared.service if declared is not None else None
-        variables = setup.options.get("key_env") or " or ".join(service.keys if service else ())
+        if setup.options.get("key_env") or service is None:
+            variables = str(setup.options.get("key_env") or "")
+        elif names := service.withheld(setup, setup.base_url or ""):
+            allowed = " or ".join(f"--allow-secret {name}" for name in names)
+            return f"; if you trust this server with your key, repeat with {allowed}"
+        else:
+            variables = " or ".join(service.keys)
         return f"; look at the key in {variables}" if variables else ""
     if error.status in (404, 405):
         return "; look at the name of the model and the path of the address (option api_version)"

@@ -8,6 +8,7 @@ specification or id. An unknown price is ``None`` and is never counted as zero.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from typing import Any
 
 from kgbench import resources
 from kgbench.config.specs import WITHOUT_PROVIDER
+from kgbench.connectors.declared import declarations
 from kgbench.errors import ResourceError
 from kgbench.model import ModelSetup, Usage
 from kgbench.rdf.declared import Declared
@@ -90,6 +92,21 @@ def price_of(setup: ModelSetup, entries: Sequence[Entry]) -> Price | None:
             if entry.connector == setup.connector and entry.name == name:
                 return entry.price
     return None
+
+
+def is_paid(setup: ModelSetup, entries: Sequence[Entry]) -> bool:
+    """Return whether calls cost money: at a known price, or at a provider's own server.
+
+    An address in the environment is that of another server.
+    """
+    price = price_of(setup, entries)
+    if price is not None:
+        return bool(price.input or price.output)
+    declared = declarations().get(setup.connector)
+    service = None if declared is None else declared.service
+    if service is None or service.own is None or os.environ.get(service.variable or ""):
+        return False
+    return setup.base_url is None
 
 
 def _entries(path: Path, *, own: bool = False) -> list[Entry]:

@@ -124,15 +124,13 @@ def import_reviews(store: Store, reviews: Sequence[Review]) -> ImportCounts:
     known = {review.iri: review for review in record.reviews(store)}
     runs = {run.iri: run for run in reading.runs(store)}
     checked = list(_checked(store, reviews, runs))
-    names = {review.iri for review in checked} | known.keys()
+    by_iri = known | {review.iri: review for review in checked}
     owners = {review.pass_iri: (review.reviewer, review.judged_run) for review in known.values()}
     opened = set(owners)
     new: dict[str, Review] = {}
     blocks: list[Block] = []
     for review in checked:
-        for other in filter(None, (review.revises, *review.adjudicates)):
-            if other not in names:
-                raise StoreError(f"<{review.iri}> needs the verdict <{other}>: import it, too")
+        _check_others(review, by_iri)
         earlier = known.get(review.iri) or new.get(review.iri)
         if earlier is not None:
             if earlier != review:
@@ -152,6 +150,17 @@ def import_reviews(store: Store, reviews: Sequence[Review]) -> ImportCounts:
         store.write(blocks)
     reviewers = tuple(sorted({review.reviewer for review in new.values()}))
     return ImportCounts(len(new), len(checked) - len(new), reviewers)
+
+
+def _check_others(review: Review, by_iri: Mapping[str, Review]) -> None:
+    """Raise :class:`~kgbench.errors.StoreError` for a verdict that misuses those of others."""
+    for other in filter(None, (review.revises, *review.adjudicates)):
+        if other not in by_iri:
+            raise StoreError(f"<{review.iri}> needs the verdict <{other}>: import it, too")
+    if review.revises and by_iri[review.revises].reviewer != review.reviewer:
+        raise StoreError(f"<{review.iri}> revises the verdict of another reviewer")
+    if review.reviewer in {by_iri[other].reviewer for other in review.adjudicates}:
+        raise StoreError(f"<{review.iri}> settles a dispute about a verdict of its own reviewer")
 
 
 def _opening(store: Store, run: RunInfo, first: Review) -> list[Block]:

@@ -10,6 +10,7 @@ pieces of bounded size.
 
 from __future__ import annotations
 
+import ipaddress
 import time
 import zlib
 from collections.abc import Iterator
@@ -202,6 +203,18 @@ def origin(url: str) -> tuple[str, str, int]:
     """Return scheme, host and port of an address, the scope of a credential (RFC 6454)."""
     parts = urlsplit(url)
     return parts.scheme, parts.hostname or "", parts.port or _PORTS.get(parts.scheme, 0)
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether a host is this machine, by its name or IP address.
+
+    >>> [is_loopback(host) for host in ("localhost", "127.0.0.2", "::1", "0.0.0.0", "my-host")]
+    [True, True, True, False, False]
+    """
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host.lower() == "localhost"
 
 
 def redirect_target(url: str, location: str) -> str:

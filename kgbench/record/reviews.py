@@ -184,6 +184,11 @@ def review_passes(store: Store, judged: str) -> dict[str, str]:
     return {str(reviewer): str(pass_) for reviewer, pass_, _ in rows}
 
 
+def reviewers(store: Store) -> list[str]:
+    """Return the pseudonyms of all people with verdicts in the store, sorted."""
+    return sorted({str(reviewer) for reviewer, _, _ in queries.rows(store, "review-passes")})
+
+
 def reviews(store: Store, judged: str | None = None) -> list[Review]:
     """Return all verdicts of people, or those on the run ``judged`` (IRI), including revised ones.
 

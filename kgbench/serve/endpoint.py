@@ -12,14 +12,14 @@ from starlette.responses import RedirectResponse, Response, StreamingResponse
 
 from kgbench.serve import formats
 from kgbench.serve.admission import Admitted
-from kgbench.serve.authorisation import may_write, require_permission
+from kgbench.serve.authorisation import has_token, require_permission
 from kgbench.serve.costs import key_of
 from kgbench.serve.formats import Format
 from kgbench.serve.lookups import Lookups
 from kgbench.serve.pool import Answer
 from kgbench.serve.protocol import Operation
 from kgbench.serve.refusals import Refused, ResponseAborted
-from kgbench.serve.request_bodies import body
+from kgbench.serve.request_bodies import body, wait_while_connected
 from kgbench.serve.request_parsing import RawRequest
 from kgbench.serve.service import Service, head_response, header, is_unchanged
 from kgbench.serve.snapshot_follower import View
@@ -51,7 +51,7 @@ class Endpoint:
                 request.scope["query_string"],
                 request.headers.get("content-type"),
                 content,
-                self._updates is not None and may_write(settings, request),
+                self._updates is not None and has_token(settings, request),
             ),
             settings.base,
         )
@@ -130,26 +130,11 @@ async def stream_response(
     task = asyncio.create_task(_with_first_chunk(work))
     await asyncio.wait({task}, timeout=quick)
     if not task.done():
-        disconnected = asyncio.create_task(_wait_for_disconnect(request))
-        try:
-            await asyncio.wait({task, disconnected}, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            disconnected.cancel()
-            if not task.done():
-                task.cancel()
-                await asyncio.wait({task})
-    if task.cancelled():
-        raise Refused(408, "the client has disconnected")
+        await wait_while_connected(request, task)
     answer, first = task.result()
     if answer.rest is None:
         return Response(answer.head, headers=headers)
     return StreamingResponse(_chunks(answer, first), headers=headers)
-
-
-async def _wait_for_disconnect(request: Request) -> None:
-    """Wait until the client of a request disconnects."""
-    while (await request.receive())["type"] != "http.disconnect":
-        pass
 
 
 async def _with_first_chunk(work: Coroutine[Any, Any, Answer]) -> tuple[Answer, bytes]:

@@ -3,7 +3,9 @@
 
 ``GET /text2sparql?dataset=IRI&question=TEXT`` answers ``{"dataset", "question", "query"}``. The
 model gets the prompt of the task class Text2SparqlQuestions: the schema of the installed graph and
-the question. Questions and answers are not recorded here; the client records them.
+the question. Questions and answers are not recorded here; the client records them. Answers cost
+money, so web pages of other origins cannot ask, a question whose client is gone is dropped, and the
+model has a budget and rate limits.
 """
 
 from __future__ import annotations
@@ -11,7 +13,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 from starlette.applications import Starlette
@@ -23,12 +24,18 @@ from starlette.types import ASGIApp
 from kgbench.connectors import Connector, extraction, find
 from kgbench.connectors.replay import SOURCE
 from kgbench.datasets import home, text2sparql
+from kgbench.engine.calls import CHARACTERS_PER_TOKEN
+from kgbench.engine.rate_limiter import RateLimiter
+from kgbench.engine.spending import Limits, Spending
 from kgbench.errors import KgbenchError, ProviderError, ProviderTimeout, RateLimited
-from kgbench.model import Case, ModelSetup, Task
+from kgbench.model import Case, ModelSetup, Reply, Task, Usage
 from kgbench.model import Request as ModelRequest
 from kgbench.rdf import digest
 from kgbench.serve.app import SecurityMiddleware
+from kgbench.serve.authorisation import require_own_page, require_token
 from kgbench.serve.lookups import LOOKUPS, NoLookups
+from kgbench.serve.refusals import Refused
+from kgbench.serve.request_bodies import wait_while_connected
 from kgbench.serve.settings import Settings
 from kgbench.tasks import catalogue, text2sparql_questions
 
@@ -40,25 +47,27 @@ _WAITING: Final = 200  # maximum number of waiting questions
 _SUITE: Final = "text2sparql"
 
 
-@dataclass(frozen=True, slots=True)
-class _Failure(Exception):
-    """A question cannot be answered: the HTTP status and the reason."""
-
-    status: int
-    message: str
-    retry_after: int | None = None
-
-
-def application(settings: Settings, setup: ModelSetup, timeout: float) -> ASGIApp:
+def application(
+    settings: Settings,
+    setup: ModelSetup,
+    timeout: float,
+    *,
+    spending: Spending | None = None,
+    requests_per_minute: float | None = None,
+) -> ASGIApp:
     """Return the endpoint for the model ``setup``, with ``timeout`` in seconds per call.
 
-    Raises :class:`~kgbench.errors.ModelSpecError` for a model that cannot be called here.
+    ``spending`` counts the calls, and limits what they cost until the server ends (``None``: it has
+    no limits). If the settings
+    have a token, each question must carry it. Raises :class:`~kgbench.errors.ModelSpecError` for a
+    model that cannot be called here.
     """
     with contextlib.ExitStack() as stack:
         token = SOURCE.set(settings.location)
         stack.callback(SOURCE.reset, token)
         connector = find(setup.connector).open(setup, timeout)
-    client = _ModelClient(setup, connector, timeout)
+    limiter = RateLimiter(_AT_ONCE, requests_per_minute=requests_per_minute)
+    client = _ModelClient(setup, connector, timeout, spending, limiter)
 
     @contextlib.asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[dict[str, Any]]:
@@ -66,16 +75,19 @@ def application(settings: Settings, setup: ModelSetup, timeout: float) -> ASGIAp
             yield {LOOKUPS: NoLookups()}
 
     async def answer(request: Request) -> Response:
-        try:
-            result = await client.answer(
-                request.query_params.getlist("dataset"), request.query_params.getlist("question")
-            )
-        except _Failure as failure:
-            headers = (
-                {} if failure.retry_after is None else {"Retry-After": str(failure.retry_after)}
-            )
-            return JSONResponse({"error": failure.message}, failure.status, headers)
-        return JSONResponse(result)
+        require_own_page(request, settings.public)
+        if settings.token is not None:
+            require_token(settings, request)
+        if request.method != "GET":  # Starlette passes HEAD to routes for GET
+            return await method(request, Refused(405, ""))
+        asked = (request.query_params.getlist(name) for name in ("dataset", "question"))
+        task = asyncio.create_task(client.answer(*asked))
+        await wait_while_connected(request, task)
+        return JSONResponse(task.result())
+
+    async def refused(_: Request, error: Exception) -> Response:
+        assert isinstance(error, Refused)
+        return JSONResponse({"error": error.message}, error.status, error.headers)
 
     async def health(_: Request) -> Response:
         return JSONResponse({"model": setup.label, "datasets": sorted(datasets())})
@@ -85,7 +97,7 @@ def application(settings: Settings, setup: ModelSetup, timeout: float) -> ASGIAp
         return JSONResponse({"error": message}, 404)
 
     async def method(_: Request, __: Exception) -> Response:
-        return JSONResponse({"error": "questions come by GET"}, 405, {"Allow": "GET, HEAD"})
+        return JSONResponse({"error": "questions come by GET"}, 405, {"Allow": "GET"})
 
     async def failed(_: Request, __: Exception) -> Response:
         return JSONResponse({"error": "the server failed on this question"}, 500)
@@ -93,7 +105,7 @@ def application(settings: Settings, setup: ModelSetup, timeout: float) -> ASGIAp
     app = Starlette(
         routes=[Route("/text2sparql", answer), Route("/", answer), Route("/health", health)],
         lifespan=lifespan,
-        exception_handlers={404: missing, 405: method, Exception: failed},
+        exception_handlers={Refused: refused, 404: missing, 405: method, Exception: failed},
     )
     return SecurityMiddleware(app, settings)
 
@@ -105,30 +117,37 @@ def datasets() -> dict[str, str]:
 
 
 class _ModelClient:
-    """Calls the model, with limits on concurrent calls and waiting questions."""
+    """Calls the model, with limits on its cost, its calls, and waiting questions."""
 
-    def __init__(self, setup: ModelSetup, connector: Connector, timeout: float) -> None:
+    def __init__(
+        self,
+        setup: ModelSetup,
+        connector: Connector,
+        timeout: float,
+        spending: Spending | None,
+        rate_limiter: RateLimiter,
+    ) -> None:
         self._setup = setup
         self._connector = connector
         self._timeout = timeout
-        self._slots = asyncio.Semaphore(_AT_ONCE)
+        self._spending = spending or Spending([setup], (), {}, {}, Limits(), batched=())
+        self._rate_limiter = rate_limiter
         self._waiting = 0
 
     async def answer(self, asked_about: Sequence[str], questions: Sequence[str]) -> dict[str, str]:
-        """Return the JSON answer to a question; raises :class:`_Failure`."""
+        """Return the JSON answer to a question; raises :class:`Refused`."""
         dataset, question = _single("dataset", asked_about), _single("question", questions)
         if len(question) > LONGEST:
-            raise _Failure(413, f"the question has more than {LONGEST} characters")
+            raise Refused(413, f"the question has more than {LONGEST} characters")
         known = datasets()
         if dataset not in known:
             names = ", ".join(sorted(known)) or "none is installed"
-            raise _Failure(404, f"the data set {dataset[:200]} is not known here (but: {names})")
+            raise Refused(404, f"the data set {dataset[:200]} is not known here (but: {names})")
         if self._waiting >= _WAITING:
-            raise _Failure(503, "too many questions wait for the model: try again later", 15)
+            raise _later("too many questions wait for the model: try again later", 15)
         self._waiting += 1
         try:
-            async with self._slots:
-                query = await self._query(known[dataset], question)
+            query = await self._query(known[dataset], question)
         finally:
             self._waiting -= 1
         return {"dataset": dataset, "question": question, "query": query}
@@ -138,29 +157,61 @@ class _ModelClient:
             case = _case(name, question)
             prompt = text2sparql_questions.prompt(case)
             request = ModelRequest((prompt,), case, digest(f"{self._setup.iri}/{prompt}"))
-            async with asyncio.timeout(self._timeout):
-                reply = await self._connector.ask(request)
+            reply = await self._ask(request)
         except (TimeoutError, ProviderTimeout):
-            raise _Failure(504, f"the model gave no answer within {self._timeout:g} s") from None
+            raise Refused(504, f"the model gave no answer within {self._timeout:g} s") from None
         except RateLimited as error:
             wait = 15 if error.retry_after is None else max(1, round(error.retry_after))
-            raise _Failure(503, f"the model cannot be called now: {error}", wait) from None
+            raise _later(f"the model cannot be called now: {error}", wait) from None
         except ProviderError as error:
-            raise _Failure(502, f"the model gave no answer: {error}") from None
+            raise Refused(502, f"the model gave no answer: {error}") from None
         except KeyError:  # raised by a model that answers from reference answers
             message = f"{self._setup.label} only knows the questions of installed data sets"
-            raise _Failure(404, message) from None
+            raise Refused(404, message) from None
         except KgbenchError as error:
-            raise _Failure(500, f"the question cannot be asked: {error}") from None
+            raise Refused(500, f"the question cannot be asked: {error}") from None
         query = text2sparql_questions.query(extraction.extracted(self._setup, reply).answer)
         if query is None:
-            raise _Failure(502, "the model answered without a query")
+            raise Refused(502, "the model answered without a query")
         return query
+
+    async def _ask(self, request: ModelRequest) -> Reply:
+        """Call the model, once its budget and its rate limits have room for the call."""
+        model, prompt = self._setup.iri, len(request.messages[0]) // CHARACTERS_PER_TOKEN + 1
+        while (limit := self._spending.begin(model, prompt)) is not None:
+            if not self._spending.under_way:
+                raise Refused(402, f"the budget of this server ({limit}) is spent")
+            await self._spending.one_ended()
+        usage, uncounted = Usage(), 0
+        try:
+            others = await self._rate_limiter.enter(prompt)
+            uncounted = prompt  # a provider may charge for a call that fails or is cancelled
+            try:
+                async with asyncio.timeout(self._timeout):
+                    reply = await self._connector.ask(request)
+            except RateLimited as error:
+                uncounted = 0
+                self._rate_limiter.release_refused(error, others)
+                raise
+            except BaseException:
+                self._rate_limiter.release_failed()
+                raise
+            usage = reply.usage
+            counted = None if usage.input is None else usage.input + (usage.output or 0)
+            uncounted = prompt + len(reply.text) // CHARACTERS_PER_TOKEN if counted is None else 0
+            self._rate_limiter.release_answered(prompt, counted)
+            return reply
+        finally:
+            self._spending.end(model, usage, uncounted)
+
+
+def _later(message: str, seconds: int) -> Refused:
+    return Refused(503, message, {"Retry-After": str(seconds)})
 
 
 def _single(name: str, values: Sequence[str]) -> str:
     if len(values) != 1 or not values[0].strip():
-        raise _Failure(400, f"the parameter '{name}' must be given once, and not be empty")
+        raise Refused(400, f"the parameter '{name}' must be given once, and not be empty")
     return values[0].strip()
 
 

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reading of request bodies with limits on size, time and nesting."""
+"""Reading of requests: bodies with limits on size, time and nesting, and disconnects."""
 
 from __future__ import annotations
 
 import asyncio
 import re
+from typing import Any
 
 from starlette.requests import ClientDisconnect, Request
 
@@ -65,6 +66,26 @@ async def body(request: Request, limits: Limits) -> bytes:
     except ClientDisconnect:
         raise Refused(400, "the request ended early") from None
     return bytes(pieces)
+
+
+async def wait_while_connected(request: Request, task: asyncio.Task[Any]) -> None:
+    """Wait until ``task`` is done; cancel it and raise 408 if the client disconnects before."""
+    disconnected = asyncio.create_task(_wait_for_disconnect(request))
+    try:
+        await asyncio.wait({task, disconnected}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        disconnected.cancel()
+        if not task.done():
+            task.cancel()
+            await asyncio.wait({task})
+    if task.cancelled():
+        raise Refused(408, "the client has disconnected")
+
+
+async def _wait_for_disconnect(request: Request) -> None:
+    """Wait until the client of a request disconnects."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
 
 
 def _too_large(limits: Limits) -> Refused:

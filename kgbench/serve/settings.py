@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 
 from kgbench.vocab import BASE
 
+#: Addresses that stand for all addresses of the machine.
+UNSPECIFIED = frozenset(("0.0.0.0", "::"))  # noqa: S104 - compared, not bound
 _PORT = re.compile(r":\d{0,5}$")
 
 
@@ -45,10 +47,11 @@ class Settings:
     ``base`` is the IRI prefix whose IRIs are served below the root. ``public`` is the URL at which
     clients reach the root, for example behind a proxy (``None``: taken from each request). With
     ``redirect``, IRIs are redirected to their documents with 303. ``token`` is the bearer token for
-    updates. ``cors`` is the origin whose pages may read answers (``*``: all); without it, only the
-    server's own pages may, or all if ``public`` is set. ``hosts`` are the accepted host names,
-    beside IP addresses (``None``: any name). With ``ahead``, the server computes overview and
-    leaderboard when it starts, not when somebody first asks for them.
+    updates or questions. ``cors`` is the origin whose pages may read answers (``*``: all); without
+    it, only the server's own pages may, or all if ``public`` is set. ``hosts`` are the accepted
+    host names and IP addresses (``None``: any); with an unspecified address among them, all IP
+    addresses are accepted. With ``ahead``, the server computes overview and leaderboard when it
+    starts, not when somebody first asks for them.
     """
 
     location: str
@@ -68,23 +71,22 @@ class Settings:
         return self.cors or ("*" if self.public is not None else None)
 
     def is_own(self, host: str) -> bool:
-        """Return whether a Host header names this server.
+        """Return whether a Host header names an address that the server was started with.
 
         Other names are refused against DNS rebinding: a hostile site could resolve its name to this
-        machine, and its pages would then read answers as from their own origin. IP addresses are
-        not affected.
+        machine, and its pages would then read answers as from their own origin.
 
-        >>> settings = Settings("memory:", hosts=frozenset(["localhost"]))
-        >>> [settings.is_own(host) for host in ("localhost:8080", "[::1]:8080", "rebound.example")]
+        >>> settings = Settings("memory:", hosts=frozenset(["localhost", "::1"]))
+        >>> [settings.is_own(host) for host in ("localhost:8080", "[::1]:8080", "10.0.0.1")]
         [True, True, False]
         """
         if self.hosts is None:
             return True
-        name = _PORT.sub("", host.strip().lower()).removesuffix(".")
-        if name in self.hosts:
-            return True
+        name = _PORT.sub("", host.strip().lower()).removesuffix(".").strip("[]")
+        if name in self.hosts or self.hosts.isdisjoint(UNSPECIFIED):
+            return name in self.hosts
         try:
-            ipaddress.ip_address(name.strip("[]"))
+            ipaddress.ip_address(name)
         except ValueError:
             return False
         return True

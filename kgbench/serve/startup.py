@@ -11,6 +11,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from kgbench.errors import StoreError
+from kgbench.net.limits import is_loopback
 from kgbench.serve.app import application
 from kgbench.serve.connections import Connection
 from kgbench.serve.settings import Settings
@@ -22,7 +23,7 @@ _PATIENCE = 2  # seconds for answers in progress when the server shuts down
 
 
 def host_names(host: str, public: str | None) -> frozenset[str]:
-    """Return the host names that clients may use for a server that listens at ``host``.
+    """Return the names and addresses that clients may use for a server that listens at ``host``.
 
     >>> local = host_names("::1", None)
     >>> sorted(host_names("results.example", "https://example.org/bench/") - local)
@@ -30,9 +31,13 @@ def host_names(host: str, public: str | None) -> frozenset[str]:
     """
     own = socket.gethostname().lower()
     public_name = urlsplit(public).hostname if public else None
-    return frozenset(
-        {"localhost", own, f"{own}.local", host.lower()} | ({public_name} if public_name else set())
-    )
+    names = {"localhost", "127.0.0.1", "::1", own, f"{own}.local", host.lower()}
+    return frozenset(names | ({public_name} if public_name else set()))
+
+
+def is_local(host: str, public: str | None) -> bool:
+    """Return whether a server that listens at ``host`` is for clients on this machine only."""
+    return public is None and is_loopback(host)
 
 
 def start(settings: Settings, host: str, port: int) -> None:

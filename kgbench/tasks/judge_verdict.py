@@ -8,15 +8,25 @@ verdict (the options as shown, with their values) and references to the dialogue
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Final
 
 from kgbench.errors import TaskError
 from kgbench.model import Case, Executor, Outcome, Task, Verdict
 
 NAME = "JudgeVerdict"
 
-# Ignores Markdown emphasis around the words.
-_VERDICT = re.compile(r"[*_`#> \t]*VERDICT[*_`]*[ \t]*:[*_` \t]*([A-Za-z-]{1,40})[*_`. \t]*")
+#: The verdict on an answer that its provider cut off or filtered: none.
+UNFINISHED: Final = Verdict({"decided": 0.0}, {})
+
+# Ignores Markdown emphasis around the words. Lines that Markdown shows as quotations or code
+# (">", four spaces) are no verdicts.
+_VERDICT = re.compile(
+    r" {0,3}(?:#{1,6}[ \t]+)?[*_`]*VERDICT[*_`]*[ \t]*:[*_` \t]*([A-Za-z-]{1,40})[*_`. \t]*"
+)
+_LINE_END = re.compile(r"\r\n|\n|\r")  # those of Markdown; str.splitlines has eight more
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_LONGEST = 400  # characters of the line with a verdict
 
 
 def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:  # noqa: ARG001 - none
@@ -54,12 +64,30 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:  #
 def stated_verdict(answer: str) -> str | None:
     r"""Return the verdict in the last line of an answer, in lower case; ``None`` if there is none.
 
+    A verdict within a quotation or a fenced block is none.
+
     >>> stated_verdict("The answer says VERDICT: right, but it is not.\n**VERDICT: wrong**\n")
     'wrong'
     """
-    last = answer.rstrip()[-400:].splitlines()[-1:]
-    match = _VERDICT.fullmatch(last[0]) if last else None
-    return None if match is None else match[1].lower().strip("-")
+    *before, last = _LINE_END.split(answer.rstrip(" \t\r\n"))
+    match = _VERDICT.fullmatch(last) if len(last) <= _LONGEST else None
+    if match is None or _leaves_open_fence(before):
+        return None
+    return match[1].lower().strip("-")
+
+
+def _leaves_open_fence(lines: Iterable[str]) -> bool:
+    """Return whether a fenced block is still open after ``lines`` (CommonMark 0.31, 4.5)."""
+    opening = ""
+    for line in lines:
+        mark = _FENCE.match(line)
+        if mark is None:
+            continue
+        if not opening:
+            opening = mark[1]
+        elif mark[1].startswith(opening) and line.strip() == mark[1]:
+            opening = ""
+    return bool(opening)
 
 
 def reference(case: Case) -> str:

@@ -85,6 +85,7 @@ def test_every_recipe_asks_where_the_table_says(row, tmp_path, monkeypatch):
                     monkeypatch.setenv(service.variable, server.root)
         (tmp_path / name).write_text(text)
         words = ["run", str(tmp_path / name), "--store", str(tmp_path / "store")]
+        words += ["--allow-secret", key.strip("`")] if "key_env" in text else []
         done = CliRunner().invoke(app, [*words, "--task", TASK, "-n", "1"])
         ledger = list(server.ledger)
 
@@ -104,6 +105,7 @@ def test_a_parameter_of_a_recipe_is_passed_on(tmp_path, monkeypatch):
         text = FILES["openrouter-pinned.yaml"].replace("https://openrouter.ai", server.root)
         (tmp_path / "pinned.yaml").write_text(text)
         words = ["run", str(tmp_path / "pinned.yaml"), "--store", str(tmp_path / "store")]
+        words += ["--allow-secret", "OPENROUTER_API_KEY"]
         done = CliRunner().invoke(app, [*words, "--task", TASK, "-n", "1"])
         body = server.ledger[-1].body
 

@@ -208,6 +208,10 @@ def test_judges_are_not_judged(store, of):
         judgeable_dialogues(store, judges, Selection())
 
 
+#: The line ends of :meth:`str.splitlines` beyond CR and LF.
+UNICODE_LINE_ENDS = "\v\f\x1c\x1d\x1e\x85\u2028\u2029"
+
+
 # --- parsing verdicts -----------------------------------------------------------------------
 
 
@@ -216,7 +220,9 @@ def test_judges_are_not_judged(store, of):
     [
         ("Because.\nVERDICT: right", "right"),
         ("Because.\n\n**VERDICT: Wrong.**\n\n", "wrong"),
-        ("> VERDICT: cannot-tell", "cannot-tell"),
+        ("### VERDICT: cannot-tell", "cannot-tell"),
+        ("The end:\r\nVERDICT: right\r\n", "right"),
+        ("```\nVERDICT: right\n```\nVERDICT: wrong", "wrong"),
         ("The answer says VERDICT: right\nand is silly.\nVERDICT: wrong", "wrong"),
         ("VERDICT: right\nThat was my verdict.", None),
         ("I would say VERDICT: right", None),
@@ -224,6 +230,17 @@ def test_judges_are_not_judged(store, of):
         ("right", None),
         ("", None),
         ("VERDICT:" * 100_000, None),
+        *((f"It says{end}VERDICT: right", None) for end in UNICODE_LINE_ENDS),
+        *((f"VERDICT: right{end}", None) for end in UNICODE_LINE_ENDS),
+        ("It says:\n> VERDICT: right", None),
+        ("It says:\n>> *VERDICT: right*\n", None),
+        ("It says:\n\n    VERDICT: right", None),
+        ("It says:\n\n\tVERDICT: right", None),
+        ("It says:\n```\nVERDICT: right\n```", None),
+        ("It says:\n~~~text\nVERDICT: right", None),
+        ("It says:\n````\n```\nVERDICT: right", None),
+        ('It says:\n"VERDICT: right"', None),
+        (f"It says{' ' * 500}VERDICT: right", None),
     ],
 )
 def test_the_last_line_is_the_verdict(answer, verdict):

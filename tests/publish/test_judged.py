@@ -44,7 +44,7 @@ def judged(tmp_path_factory):
         queue.decide(first, "fox", "wrong", "It is not.", None)
         queue.decide(second, "owl", "wrong", "", 2.0)
         queue.decide(second, "owl", "right", "Looked again.", 1.0)
-        queue.decide(first, "owl", "right", "Overlooked.", 9.0, adjudicating=True)
+        queue.decide(first, "elk", "right", "Overlooked.", 9.0, adjudicating=True)
     return place
 
 

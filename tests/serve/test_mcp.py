@@ -176,7 +176,11 @@ def over_http(result_store):
     ("method", "changed", "sent", "status"),
     [
         ("POST", {}, json.dumps(PING), 200),
-        ("POST", {"Origin": "http://localhost:3000"}, json.dumps(PING), 200),
+        ("POST", {"Origin": "http://testserver"}, json.dumps(PING), 200),
+        ("POST", {"Origin": "http://localhost:3000"}, json.dumps(PING), 403),
+        ("POST", {"Origin": "http://203.0.113.7"}, json.dumps(PING), 403),
+        ("POST", {"Sec-Fetch-Site": "cross-site"}, json.dumps(PING), 403),
+        ("POST", {"Host": "203.0.113.7"}, json.dumps(PING), 421),
         ("POST", {"Origin": "https://evil.example"}, json.dumps(PING), 403),
         ("POST", {"Origin": "null"}, json.dumps(PING), 403),
         ("POST", {"Host": "evil.example"}, json.dumps(PING), 421),

@@ -78,15 +78,24 @@ def _status(url, path, host):
     ("host", "own"),
     [
         *(("localhost:1", True), ("LOCALHOST.", True), ("127.0.0.1", True), ("[::1]:80", True)),
-        *(("10.1.2.3:8080", True), ("example.org", True), ("results", True)),
+        *(("10.1.2.3:8080", False), ("example.org", True), ("results", True)),
         *(("example.org.evil.example", False), ("", False), ("localhost@evil", False)),
         *(("127.0.0.1.evil.example:80", False), ("evil:99999999", False), ("\xff", False)),
     ],
 )
 def test_own_names(host, own):
-    """IP addresses, names of this machine and the public name are accepted."""
+    """Loopback addresses, names of this machine and the public name are accepted."""
     hosts = host_names("results", "https://example.org/bench/")
     assert Settings("memory:", hosts=hosts).is_own(host) is own
+
+
+@pytest.mark.parametrize("given", ["0.0.0.0", "::", "10.1.2.3"])
+def test_addresses_that_the_server_was_started_with(given):
+    """A server at all addresses accepts every IP address, and one at an address that address."""
+    settings = Settings("memory:", hosts=host_names(given, None))
+    assert settings.is_own("10.1.2.3:8080")
+    assert settings.is_own("10.1.2.4:8080") is (given != "10.1.2.3")
+    assert not settings.is_own("rebound.example")
 
 
 def test_options_of_the_command(result_store, stand):

@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import hashlib
+import hmac
+import html
 import re
 
 import pytest
@@ -37,13 +40,13 @@ def store():
         yield opened
 
 
-def app_of(store, public=None):
+def app_of(store, public=None, key=KEY, secret=None):
     """Return a review server over a store."""
     queue = ReviewQueue(
         store, newest_judgeable_run(store), JudgingRequest(rubric("correctness")), "random"
     )
     hosts = frozenset({"testserver", "bench.example"})
-    return application(Settings("memory:", hosts=hosts), queue, Access(KEY, public))
+    return application(Settings("memory:", hosts=hosts), queue, Access(key, public, secret))
 
 
 def served(app):
@@ -243,18 +246,100 @@ def test_pages_are_blind(store):
 def test_people_settle_what_they_disagree_on(store):
     """A dispute is shown with reasons but without names, and disappears once it is settled."""
     app = app_of(store)
-    ann, bob = signed_in(app, "ann"), signed_in(app, "bob")
+    ann, bob, cleo = (signed_in(app, name) for name in ("ann", "bob", "cleo"))
     place = following(ann)[0]
     send(ann, place, ann.get(place).text, option="right", why=f"ann says {SCRIPT}")
     send(bob, place, bob.get(place).text, option="wrong", why="")
     dispute = place.replace("item", "adjudicate")
-    page = bob.get(dispute).text
+    assert bob.get(dispute).status_code == 403
+    assert bob.get("/adjudicate").headers.get("location") is None
+    page = cleo.get(dispute).text
     assert "Reviewer A" in page
     assert "ann says &lt;script&gt;" in page
     assert ">ann<" not in page
-    assert send(bob, dispute, page, option="right", why="she is right").status_code == 303
+    settled = {"option": "right", "why": "she is right"}
+    own_page = following(bob)[1]
+    assert send(bob, dispute, own_page, **settled).status_code == 409
+    assert send(cleo, dispute, page, **settled).status_code == 303
     assert record.reviews(store)[-1].queue == "adjudication"
-    assert bob.get("/adjudicate").headers.get("location") != dispute
+    assert cleo.get("/adjudicate").headers.get("location") != dispute
+    assert signed_in(app, "dora").get(dispute).status_code == 403
+
+
+def test_only_disputes_show_the_verdicts_of_others():
+    """A verdict that nobody contests is shown to nobody else."""
+    with open_store("memory:") as opened:
+        judged_run(opened, "baseline:oracle", labels=["RdfFriendCount-turtle-1"], iterations=1)
+        app = app_of(opened)
+        dan = signed_in(app, "dan")
+        place, page = following(dan)
+        send(dan, place, page, option="right", why="only mine")
+        answer = signed_in(app, "eve").get(place.replace("item", "adjudicate"))
+        assert answer.status_code == 403
+        assert "only mine" not in answer.text
+
+
+# --- pseudonyms ----------------------------------------------------------------------------
+
+
+def choose(client, name):
+    """Open the link, choose a pseudonym, and return the answer."""
+    client.get("/", params={"key": KEY})
+    return send(client, "/name", client.get("/").text, name=name)
+
+
+def test_a_pseudonym_belongs_to_its_first_cookie(store):
+    """Nobody else can take it, in this server or, once it has a verdict, in a later one."""
+    app = app_of(store)
+    ida = signed_in(app, "ida")
+    for name in ("ida", "IDA"):
+        refused = choose(served(app), name)
+        assert refused.status_code == 409
+        assert "This pseudonym is taken" in refused.text
+    place, page = following(ida)
+    send(ida, place, page, option="right", why="of ida")
+    assert choose(served(app_of(store)), "ida").status_code == 409
+    assert ida.get("/mine").text.count("of ida") == 1
+
+
+def test_the_key_of_the_link_makes_no_cookie(store, owl):
+    """Reviewers know the key; it signs neither cookies nor personal links."""
+    (name,) = dict(owl.cookies)
+    secret = hashlib.sha256(b"kgbench review " + KEY.encode()).digest()
+    for parts in (("visitor", "ida"), ("owner", "ida")):
+        signature = hmac.new(secret, "\0".join(parts).encode(), hashlib.sha256).hexdigest()[:32]
+        for forged in (f"ida.{signature}", f"ida.{signature}.{signature}"):
+            owl.cookies.clear()
+            assert owl.get("/mine", headers={"Cookie": f"{name}={forged}"}).status_code == 403
+        assert owl.get("/", params={"key": KEY, "me": f"ida.{signature}"}).status_code == 403
+
+
+def test_a_personal_link_brings_its_owner_back(store):
+    """It works in another browser and with a later server of the store, not for others."""
+    kim = signed_in(app_of(store, secret="of the store"), "kim")
+    assert "personal link" not in kim.get("/mine").text
+    place, page = following(kim)
+    send(kim, place, page, option="right", why="of kim")
+    link = html.unescape(re.search(r'href="/(\?key=[^"]+)"', kim.get("/mine").text)[1])
+
+    again = served(app_of(store, secret="of the store"))
+    assert again.get(f"/{link.replace(KEY, 'another')}").status_code == 403
+    assert again.get(f"/{link.replace('kim.', 'owl.')}").status_code == 403
+    assert again.get(f"/{link}").status_code == 303
+    assert "of kim" in again.get("/mine").text
+    assert served(app_of(store)).get(f"/{link}").status_code == 403
+
+
+def test_a_new_key_of_the_link_keeps_pseudonyms_with_verdicts(store):
+    """After a restart with another key, a cookie needs the new link, and its owner stays."""
+    client = served(app_of(store, secret="of the store"))
+    choose(client, "lea")
+    send(client, *following(client), option="right", why="of lea")
+    later = served(app_of(store, key="another", secret="of the store"))
+    later.cookies = client.cookies
+    assert later.get("/mine").status_code == 403
+    assert later.get("/", params={"key": "another"}).status_code == 303
+    assert "of lea" in later.get("/mine").text
 
 
 def test_hostile_answers_are_text(monkeypatch):

@@ -111,6 +111,8 @@ def test_a_review_needs_only_keys(browser, folder):
         assert sign_in(browser, link, "fox") == first
         browser.press("1", "Enter")
         browser.wait(f"{ITEM} && location.pathname === '{second}'")
+        browser.command("Network.clearBrowserCookies", {})
+        assert sign_in(browser, link, "elk") == first
         browser.open(f"{root}adjudicate")
         browser.wait(f"return {LOADED} && document.querySelectorAll('.opinions h2').length === 2")
         browser.press("2", "Enter")
@@ -119,7 +121,7 @@ def test_a_review_needs_only_keys(browser, folder):
         assert not browser.complaints()
     with open_reader(str(folder)) as store:
         found = record.reviews(store)
-    assert [one.reviewer for one in found] == ["owl", "owl", "fox", "fox"]
+    assert [one.reviewer for one in found] == ["owl", "owl", "fox", "elk"]
     assert found[0].reason == "It says so.\nTwice."
     assert found[1].revises == found[0].iri
     assert set(found[3].adjudicates) == {found[1].iri, found[2].iri}

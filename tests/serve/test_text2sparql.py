@@ -20,6 +20,7 @@ from typer.testing import CliRunner
 from kgbench.cli import app
 from kgbench.config import model_setup
 from kgbench.datasets import home
+from kgbench.engine.spending import Limits, Spending
 from kgbench.errors import TaskError
 from kgbench.serve import question_answering, startup
 from kgbench.serve.settings import Settings
@@ -43,10 +44,22 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @contextmanager
-def served(spec: str, timeout: float = 60.0) -> Iterator[str]:
+def served(
+    spec: str,
+    timeout: float = 60.0,
+    *,
+    token: str | None = None,
+    requests_per_minute: float | None = None,
+    max_tokens: int | None = None,
+) -> Iterator[str]:
     """Yield the address of a model's endpoint, which runs in a thread."""
-    settings = Settings(location="memory:", hosts=startup.host_names("127.0.0.1", None))
-    application = question_answering.application(settings, model_setup(spec), timeout)
+    hosts = startup.host_names("127.0.0.1", None)
+    settings = Settings(location="memory:", hosts=hosts, token=token)
+    setup = model_setup(spec)
+    spending = Spending([setup], [], {}, {}, Limits(max_tokens=max_tokens), batched=())
+    application = question_answering.application(
+        settings, setup, timeout, spending=spending, requests_per_minute=requests_per_minute
+    )
     server = startup.server(settings, application)
     with socket.create_server(("127.0.0.1", 0)) as listener:
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})

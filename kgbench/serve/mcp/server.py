@@ -11,7 +11,6 @@ import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from importlib.metadata import version
 from typing import Any, Final
-from urllib.parse import urlsplit
 
 import mcp.types as wire
 from mcp.server.lowlevel.server import Server
@@ -24,6 +23,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from kgbench.serve.admission import DEEPEST
 from kgbench.serve.app import MethodRoute, SecurityMiddleware, refusal
+from kgbench.serve.authorisation import require_own_page
 from kgbench.serve.lookups import LOOKUPS, NoLookups
 from kgbench.serve.mcp.tool_sets import ToolSet, run_tool_call
 from kgbench.serve.refusals import Refused
@@ -97,20 +97,12 @@ class Endpoint:
         """Answer one message; raises :class:`~kgbench.serve.refusals.Refused`."""
         if request.method != "POST":
             raise Refused(405, "send MCP messages by POST", {"Allow": self.methods})
-        if not self._is_own(request.headers.get("origin")):
-            raise Refused(403, "pages of other origins may not use these tools")
-        sent = await body(request, self._settings.limits)
+        settings = self._settings
+        require_own_page(request, settings.public, shared=settings.shared_with)
+        sent = await body(request, settings.limits)
         if is_deeper(sent, DEEPEST, json=True):
             raise Refused(400, f"the message is nested deeper than {DEEPEST} levels")
         return _SdkResponse(self._manager.handle_request, sent)
-
-    def _is_own(self, origin: str | None) -> bool:
-        """Return whether pages of this origin may send messages; other clients have no origin."""
-        shared = self._settings.shared_with
-        if origin is None or shared in ("*", origin):
-            return True
-        host = urlsplit(origin).netloc
-        return bool(host) and self._settings.hosts is not None and self._settings.is_own(host)
 
 
 def application(offered: ToolSet, settings: Settings) -> ASGIApp:

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Access to the review server: a link with a key, cookies, and protection against CSRF.
 
-A request that writes must come from a page of this server: its Origin is checked, its cookie is
-SameSite=Strict, and its form has a token that only pages of the session have.
+All reviewers share the key of the link. A pseudonym belongs to the cookie that chose it, or to the
+holder of its personal link; both are signed with a secret that stays in the server, because the key
+must not suffice to become another reviewer. A request that writes must come from a page of this
+server: its Origin is checked, its cookie is SameSite=Strict, and its form has a token that only
+pages of the session have.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from kgbench.record.reviews import PSEUDONYM
+from kgbench.serve.authorisation import require_own_page
 from kgbench.serve.refusals import Refused
 
 _DIGITS = 32  # of signatures
@@ -34,15 +38,18 @@ class Visitor:
 
 
 class Access:
-    """Signs and verifies links, cookies and forms with ``key``.
+    """Signs and verifies personal links, cookies and forms; ``key`` is the key of the link.
 
-    ``public`` is the URL of the root as clients reach it behind a proxy.
+    ``public`` is the URL of the root as clients reach it behind a proxy. Reviewers keep their
+    pseudonyms as long as ``secret`` is the same (``None``: until the server ends).
     """
 
-    def __init__(self, key: str, public: str | None = None) -> None:
+    def __init__(self, key: str, public: str | None = None, secret: str | None = None) -> None:
         self.key = key
-        self._secret = hashlib.sha256(b"kgbench review " + key.encode()).digest()
-        self._public = urlsplit(public) if public else None
+        self._secret = (secret or new_key()).encode()
+        self._session = new_key()
+        self._public = public
+        self._address = urlsplit(public or "")
         # Cookies are shared by all ports of a host.
         self._cookie = f"kgbench-review-{self._signed('cookie')[:8]}"
 
@@ -52,45 +59,61 @@ class Access:
 
     def visitor(self, request: Request) -> Visitor:
         """Return the visitor by the cookie; raise 403 without a valid cookie of this server."""
-        sent = request.cookies.get(self._cookie, "")
-        name, _, signature = sent.partition(".")
-        valid = hmac.compare_digest(signature.encode(), self._signed("visitor", name).encode())
-        if not valid or (name and not PSEUDONYM.fullmatch(name)):
+        name, owner, link = self._parts(request)
+        mine = (self._signed("owner", name), self._signed("choice", name, self._session))
+        if not (_same(link, self._signed("link", self.key, name)) and _same(owner, *mine)):
             raise Refused(403, "open the link that `kgbench serve --review` printed at its start")
-        return Visitor(name or None, self._signed("form", name))
+        return Visitor(name or None, self._signed("form", name, owner))
 
-    def admit(self, response: Response, name: str = "") -> None:
-        """Set the cookie of a client, with the pseudonym ``name`` if it is chosen."""
+    def owned_name(self, request: Request) -> str:
+        """Return the pseudonym that the cookie, or the personal link, of a request owns, or ''.
+
+        Cookies remain valid for this after the key of the link has changed. Raises 403 for an
+        invalid personal link.
+        """
+        personal = request.query_params.get("me")
+        if personal is None:
+            name, owner, _ = self._parts(request)
+            return name if _same(owner, self._signed("owner", name)) else ""
+        name, _, owner = personal.partition(".")
+        if not _same(owner, self._signed("owner", name)):
+            raise Refused(403, "the personal link is not valid here")
+        return name
+
+    def personal_link(self, name: str) -> str:
+        """Return the query of the URL by which the owner of a pseudonym returns with any browser.
+
+        Only a pseudonym with verdicts has an owner.
+        """
+        return f"?key={self.key}&me={name}.{self._signed('owner', name)}"
+
+    def admit(self, response: Response, name: str = "", *, chosen: bool = False) -> None:
+        """Set the cookie of a client that owns the pseudonym ``name``, or has none ('').
+
+        If it has just ``chosen`` it, without any verdict, the cookie is valid until the server
+        ends, as the pseudonym is then free again.
+        """
+        kind = ("choice", name, self._session) if chosen else ("owner", name)
         response.set_cookie(
             self._cookie,
-            f"{name}.{self._signed('visitor', name)}",
+            f"{name}.{self._signed(*kind)}.{self._signed('link', self.key, name)}",
             max_age=_DAYS * 86_400,
             path=self.root,
-            secure=self._public is not None and self._public.scheme == "https",
+            secure=self._address.scheme == "https",
             httponly=True,
             samesite="strict",
         )
 
     def check(self, request: Request, visitor: Visitor, token: str) -> None:
         """Raise 403 unless a form was sent by a page of this server in the same session."""
-        origin = urlsplit(request.headers.get("origin", ""))
-        own = self._public
-        hosts = {request.headers.get("host", "").lower()} | ({own.netloc.lower()} if own else set())
-        schemes = ("https",) if own is not None and own.scheme == "https" else ("http", "https")
-        site = request.headers.get("sec-fetch-site", "same-origin")
-        if (
-            origin.scheme not in schemes
-            or origin.netloc.lower() not in hosts
-            or site != "same-origin"
-        ):
-            raise Refused(403, "verdicts are accepted from pages of this server only")
+        require_own_page(request, self._public, form=True)
         if not hmac.compare_digest(token.encode(), visitor.token.encode()):
             raise Refused(403, "this form is from another session: reload the page")
 
     @property
     def root(self) -> str:
         """The path of the root as clients see it, ending with ``/``."""
-        return f"{self._public.path.rstrip('/')}/" if self._public else "/"
+        return f"{self._address.path.rstrip('/')}/"
 
     def shown_now(self, visitor: Visitor, item: str) -> str:
         """Return the current time, signed for a form about an item."""
@@ -106,9 +129,19 @@ class Access:
         passed = time.time() - float(then)
         return round(passed, 3) if 0 <= passed <= _LONGEST else None
 
+    def _parts(self, request: Request) -> tuple[str, str, str]:
+        """Return pseudonym, proof of ownership and proof of the link in a cookie, or blanks."""
+        name, _, rest = request.cookies.get(self._cookie, "").partition(".")
+        owner, _, link = rest.partition(".")
+        return (name, owner, link) if not name or PSEUDONYM.fullmatch(name) else ("", "", "")
+
     def _signed(self, *parts: str) -> str:
         message = "\0".join(parts).encode()
         return hmac.new(self._secret, message, hashlib.sha256).hexdigest()[:_DIGITS]
+
+
+def _same(sent: str, *expected: str) -> bool:
+    return any(hmac.compare_digest(sent.encode(), known.encode()) for known in expected)
 
 
 def new_key() -> str:

@@ -118,10 +118,10 @@ class _Pages:
             if not self._access.has_key(key):
                 raise Refused(403, "the link has another key: use the one that was printed last")
             response = self._redirect("")
-            with contextlib.suppress(Refused):  # a reviewer with a cookie keeps the pseudonym
-                if self._access.visitor(request).name is not None:
+            with contextlib.suppress(Refused):  # a pseudonym without verdicts is kept, too
+                if self._access.visitor(request).name and "me" not in request.query_params:
                     return response
-            self._access.admit(response)
+            self._access.admit(response, self._access.owned_name(request))
             return response
         visitor = self._access.visitor(request)
         if visitor.name is None:
@@ -144,14 +144,15 @@ class _Pages:
         assert visitor.name is not None
         decided = self._queue.decided(visitor.name)
         listed = [self._verdict(entry, review) for entry, review in decided[:_LATEST]]
-        context = {"decided": listed, "more": len(decided) - len(listed)}
+        personal = self._access.personal_link(visitor.name) if decided else None
+        context = {"decided": listed, "more": len(decided) - len(listed), "personal": personal}
         return self._page("review-mine.html", {**context, **self._progress(visitor.name)})
 
     async def disputed(self, request: Request) -> Response:
         """Redirect to the first item, or the next one, on which reviewers disagree."""
         visitor = self._named_visitor(request)
         assert visitor.name is not None
-        disputed = self._queue.disputed()
+        disputed = self._queue.disputed(visitor.name)
         after = request.query_params.get("after")
         names = [entry.name for entry in disputed]
         index = names.index(after) + 1 if after in names else 0
@@ -163,6 +164,10 @@ class _Pages:
     async def dispute(self, request: Request) -> Response:
         """Return a disputed item with the anonymous verdicts of the reviewers."""
         visitor, entry = self._visitor_and_entry(request)
+        try:
+            self._queue.check_adjudicator(entry, visitor.name or "")
+        except KgbenchError as error:
+            raise Refused(403, str(error)) from None
         opinions = [
             {
                 "who": f"Reviewer {'ABCDEFGHIJKLMNOPQRSTUVWXYZ'[k % 26]}",
@@ -212,8 +217,13 @@ class _Pages:
         if not PSEUDONYM.fullmatch(name):
             problem = "Use 1 to 32 letters, digits, - and _, and begin with a letter or digit."
             return self._page("review-name.html", {"problem": problem, "visitor": visitor}, 400)
+        try:
+            await asyncio.to_thread(self._queue.claim, name)
+        except KgbenchError as error:
+            context = {"problem": str(error), "visitor": visitor}
+            return self._page("review-name.html", context, 409)
         response = self._redirect("")
-        self._access.admit(response, name)
+        self._access.admit(response, name, chosen=True)
         return response
 
     async def decide(self, request: Request) -> Response:
@@ -247,7 +257,9 @@ class _Pages:
             )
         except KgbenchError as error:
             raise Refused(409, str(error)) from None
-        return self._redirect("adjudicate" if adjudicating else "")
+        response = self._redirect("adjudicate" if adjudicating else "")
+        self._access.admit(response, visitor.name)  # the first verdict makes the pseudonym theirs
+        return response
 
     async def _form(self, request: Request, visitor: Visitor) -> dict[str, str]:
         """Read the fields of a form sent by a page of this server; raise 403 for other forms."""
@@ -285,7 +297,7 @@ class _Pages:
         return {
             "done": decided,
             "total": len(self._queue.entries),
-            "disputes": len(self._queue.disputed()),
+            "disputes": len(self._queue.disputed(reviewer)),
             "reviewer": reviewer,
         }
 

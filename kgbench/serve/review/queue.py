@@ -67,6 +67,8 @@ class ReviewQueue:
         for review in record.unrevised(record.reviews(store, run.iri)):
             self._keep(review)
         self._passes = record.review_passes(store, run.iri)
+        self.reviewers = record.reviewers(store)
+        self._names = {name.casefold() for name in self.reviewers}
 
     @property
     def rubric(self) -> Rubric:
@@ -77,14 +79,35 @@ class ReviewQueue:
         """Return the item with this name in URLs, or ``None``."""
         return self._by_name.get(name)
 
+    def claim(self, reviewer: str) -> None:
+        """Reserve a pseudonym for a new reviewer.
+
+        Raises :class:`~kgbench.errors.StoreError` if somebody has it, in upper or lower case.
+        """
+        with self._writing:
+            if reviewer.casefold() in self._names:
+                raise StoreError(
+                    "This pseudonym is taken. If it is yours, use the browser in which you chose "
+                    "it, or your personal link; else choose another."
+                )
+            self._names.add(reviewer.casefold())
+
     def next(self, reviewer: str, after: str | None = None) -> Entry | None:
-        """Return the first item, behind ``after`` if given, that a reviewer has not decided."""
+        """Return the first item, behind ``after`` if given, that a reviewer can still decide."""
         waiting = iter(self.entries)
         if after is not None and after in self._by_name:
             for entry in waiting:
                 if entry.name == after:
                     break
-        return next((entry for entry in waiting if self.review_by(entry, reviewer) is None), None)
+        return next(
+            (
+                entry
+                for entry in waiting
+                if self.review_by(entry, reviewer) is None
+                and not self._has_settled(entry.about, reviewer)
+            ),
+            None,
+        )
 
     def decided(self, reviewer: str) -> list[tuple[Entry, Review]]:
         """Return the items that a reviewer has decided, the latest first."""
@@ -96,13 +119,31 @@ class ReviewQueue:
         """Return a reviewer's current verdict on an item, or ``None``."""
         return self._reviews.get(entry.about, {}).get(reviewer)
 
-    def disputed(self) -> list[Entry]:
-        """Return the items on which reviewers disagree and that are not adjudicated since."""
+    def disputed(self, reviewer: str | None = None) -> list[Entry]:
+        """Return the items on which people disagree and that are not adjudicated since.
+
+        With ``reviewer``, items that the reviewer has judged are left out.
+        """
         return [
             entry
             for entry in self.entries
-            if len(self._verdicts(entry.about)) > 1 and not self._is_settled(entry.about)
+            if len(self._verdicts(entry.about)) > 1
+            and not self._is_settled(entry.about)
+            and (reviewer is None or self.review_by(entry, reviewer) is None)
         ]
+
+    def check_adjudicator(self, entry: Entry, reviewer: str) -> None:
+        """Raise :class:`~kgbench.errors.StoreError` unless a reviewer may settle an item.
+
+        Whoever has judged the item is a party, and a settled item is that of its adjudicator.
+        """
+        about = entry.about
+        if len(self._verdicts(about)) < 2:  # noqa: PLR2004 - two disagree
+            raise StoreError("there is no disagreement on this item to settle")
+        if self.review_by(entry, reviewer) is not None:
+            raise StoreError("you have judged this item, so another reviewer must settle it")
+        if self._is_settled(about) and not self._has_settled(about, reviewer):
+            raise StoreError("another reviewer has settled this item")
 
     def opinions(self, entry: Entry) -> list[Review]:
         """Return the current verdicts on an item, in an order that reveals nothing."""
@@ -127,7 +168,8 @@ class ReviewQueue:
 
         Returns ``None`` if it repeats the current verdict. With ``adjudicating``, the verdict
         settles a disagreement. Raises :class:`~kgbench.errors.StoreError` for an option that the
-        rubric does not have, and for the adjudication of an item without a disagreement.
+        rubric does not have, for the adjudication of an item that is not for the reviewer to
+        settle, and for a verdict on an item that the reviewer has settled.
         """
         data = self.material(entry).exercise.case.data
         if option not in data["options"]:
@@ -135,8 +177,10 @@ class ReviewQueue:
         with self._writing:
             about = entry.about
             earlier = self._settled.get(about) if adjudicating else self.review_by(entry, reviewer)
-            if adjudicating and len(self._verdicts(about)) < 2:  # noqa: PLR2004 - two disagree
-                raise StoreError("there is no disagreement on this item to settle")
+            if adjudicating:
+                self.check_adjudicator(entry, reviewer)
+            elif self._has_settled(about, reviewer):
+                raise StoreError("you have settled what others said about this item")
             if earlier is not None and earlier.reviewer != reviewer:
                 earlier = (
                     None  # an adjudication by somebody else is not revised, but followed by another
@@ -190,6 +234,10 @@ class ReviewQueue:
         return {
             _unordered(review, dialogues) for review in self._reviews.get(dialogues, {}).values()
         }
+
+    def _has_settled(self, dialogues: tuple[str, ...], reviewer: str) -> bool:
+        settled = self._settled.get(dialogues)
+        return settled is not None and settled.reviewer == reviewer
 
     def _is_settled(self, dialogues: tuple[str, ...]) -> bool:
         settled = self._settled.get(dialogues)

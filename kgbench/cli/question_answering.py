@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``kgbench serve --text2sparql``: serve a model that answers questions about data sets."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import typer
+
+from kgbench.cli.messages import missing_package
+from kgbench.cli.option_groups import Budget
+from kgbench.cli.serve import TOKEN
+
+if TYPE_CHECKING:
+    from kgbench.model import ModelSetup
+
+CALL_TIMEOUT = 600.0  # seconds; the TEXT2SPARQL challenge of 2025 waits as long
+
+
+def serve_model(
+    setup: ModelSetup,
+    budget: Budget,
+    host: str,
+    port: int,
+    public: str | None,
+    *,
+    location: str | None,
+    open_: bool,
+) -> None:
+    """Serve a model by the protocol of the TEXT2SPARQL challenge, for all if it is ``open_``."""
+    from kgbench.engine import prices
+    from kgbench.engine.spending import Limits, Spending
+    from kgbench.errors import TaskError
+    from kgbench.store import default_location
+
+    try:
+        from kgbench.serve.question_answering import application, datasets
+        from kgbench.serve.settings import Settings
+        from kgbench.serve.startup import host_names, is_local, run, server
+    except ModuleNotFoundError as error:
+        raise missing_package(error, "serve") from None
+    data_sets = datasets()
+    if not data_sets:
+        raise TaskError(
+            "no data set with questions is installed: 'kgbench datasets install ck25' installs one"
+        )
+    token = None if open_ else os.environ.get(TOKEN) or None
+    if token is None and not open_ and not is_local(host, public):
+        raise typer.BadParameter(
+            f"other machines could ask {setup.label} at your expense: set {TOKEN} to a long secret "
+            "that each question carries as a bearer token, or answer everybody with --open",
+            param_hint="--text2sparql",
+        )
+    known = prices.declared(budget.prices)
+    limits = Limits(budget.usd, budget.max_tokens)
+    if limits == Limits() and prices.is_paid(setup, known):
+        raise typer.BadParameter(
+            f"{setup.label} costs money: give the US dollars that its answers may cost",
+            param_hint="--max-cost",
+        )
+    spending = Spending([setup], known, {}, {}, limits, batched=())
+    settings = Settings(
+        location=location or default_location(),
+        public=public,
+        hosts=host_names(host, public),
+        token=token,
+    )
+    served = application(
+        settings,
+        setup,
+        CALL_TIMEOUT,
+        spending=spending,
+        requests_per_minute=budget.requests_per_minute,
+    )
+    banner = (
+        f"serving {setup.label} about {', '.join(sorted(data_sets))}\nasked at {{url}}text2sparql\n"
+    )
+    run(server(settings, served), banner, host, port)

@@ -189,7 +189,7 @@ class ModelClient:
                 limit=self.rate_limiter.limit,
             )
             if wait is not None:
-                self._waiting(Wait(self._describe(result), time.monotonic() + wait))
+                self._waiting(Wait(describe_attempt(result, self._caller), time.monotonic() + wait))
             slot = None if wait is None else await self._again(tokens, wait, result)
             if slot is None:
                 return Call(
@@ -223,14 +223,6 @@ class ModelClient:
         self.rate_limiter.release_answered(tokens, known)
         return reply
 
-    def _describe(self, error: ProviderError) -> str:
-        """Describe a failed attempt and name its host."""
-        host = (self._caller.host if self._caller is not None else "") or "the model"
-        if error.status is not None:
-            return f"{error.status} from {host}"
-        late = isinstance(error, ProviderTimeout)
-        return f"no answer in time from {host}" if late else f"no usable answer from {host}"
-
     async def _again(self, tokens: int, wait: float, error: ProviderError) -> int | None:
         """Wait for another attempt and its slot; ``None`` when the run stops meanwhile."""
         if self._stopping.is_set():
@@ -253,6 +245,15 @@ class ModelClient:
         except TimeoutError:
             return False
         return True
+
+
+def describe_attempt(error: ProviderError, caller: Caller | None) -> str:
+    """Describe a failed attempt and name its host."""
+    host = (caller.host if caller is not None else "") or "the model"
+    if error.status is not None:
+        return f"{error.status} from {host}"
+    late = isinstance(error, ProviderTimeout)
+    return f"no answer in time from {host}" if late else f"no usable answer from {host}"
 
 
 def outcome(error: ProviderError) -> Outcome:

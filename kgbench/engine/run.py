@@ -113,9 +113,11 @@ async def run_plan(
             await abandon(store, settings.run, plan, settings.journal)
         elif settings.run is not None:
             refuse_beside(store, settings.run, plan, batched)
-        if settings.preflight is not None and spending.reached is None:
-            complete = {digest for digest, state in before.states.items() if state.complete}
-            await first_calls(plan, exercises, complete, connectors, settings.preflight)
+        unreachable = (
+            await first_calls(plan, exercises, before, connectors, settings=settings, stop=stop)
+            if spending.reached is None
+            else {}
+        )
         dialogues = planning.dialogue_count(plan, exercises) * len(plan.models)
         opened = await stack.enter_async_context(
             session(
@@ -136,6 +138,7 @@ async def run_plan(
             dialogues,
             passed_over=selection.passed_over,
             tool_protocols=protocols,
+            stopped_models=unreachable,
         )
         for line in planning.describe_protocols(protocols):
             settings.tell(line)

@@ -32,7 +32,7 @@ DECLARED = Declaration(
     sampling=tuple(generate_content.LEGACY_SAMPLING),
 )
 
-_THREADS = 64
+_THREADS = 4096  # as many as calls may be under way, so that none waits for a thread
 
 
 def open(setup: ModelSetup, timeout: float) -> GoogleLegacy:  # noqa: A001 - the interface

@@ -10,10 +10,11 @@ from collections.abc import Callable
 from typing import Protocol
 
 from kgbench import clock
+from kgbench.connectors import CallAbandoned
 from kgbench.connectors.calls import Caller
 from kgbench.engine.journal import Journal
 from kgbench.engine.progress import Wait
-from kgbench.engine.rate_limiter import CallAbandoned, RateLimiter
+from kgbench.engine.rate_limiter import RateLimiter
 from kgbench.engine.replies import Replies
 from kgbench.errors import (
     ContextTooLong,
@@ -48,8 +49,7 @@ class Channel(Protocol):
     async def call(self, request: Request, dialogue: str) -> Call:
         """Ask until there is a reply or no retry is left; a provider's failure is in the call.
 
-        Raises :class:`~kgbench.engine.rate_limiter.CallAbandoned` when the run stops before there
-        is either.
+        Raises :class:`~kgbench.connectors.CallAbandoned` when the run stops before there is either.
         """
         ...
 
@@ -128,6 +128,13 @@ class ModelClient:
         self._caller: Caller | None = getattr(connector, "caller", None)
         self._secret = next(iter(self._caller.secrets), "") if self._caller is not None else ""
 
+    def stop(self, *, at_once: bool) -> None:
+        """Begin no dialogue any more; with ``at_once``, begin no call at all."""
+        self.rate_limiter.close(at_once=at_once)
+        withdraw = getattr(self._connector, "withdraw", None)
+        if withdraw is not None:
+            withdraw()
+
     async def recover(self, request: Request, dialogue: str) -> Call | None:
         """See :class:`Channel`."""
         logged_reply = self._replies.take_response(request, dialogue)
@@ -147,11 +154,14 @@ class ModelClient:
         """Ask until there is a reply or no retry is left; a provider's failure is in the call.
 
         The returned call spans all attempts. Raises
-        :class:`~kgbench.engine.rate_limiter.CallAbandoned` when the run stops before the first
-        attempt has begun.
+        :class:`~kgbench.connectors.CallAbandoned` when the run stops before the first attempt has
+        begun.
         """
         tokens = sum(map(len, request.messages)) // CHARACTERS_PER_TOKEN + 1
         others = await self.rate_limiter.enter(tokens)
+        if self._stopping.is_set() and len(request.messages) == 1:  # it would begin a dialogue
+            self.rate_limiter.release_failed()
+            raise CallAbandoned
         self._retry_policy.count_call()
         started = clock.now()
         fields = {"dialogue": dialogue, "round": len(request.messages) // 2}

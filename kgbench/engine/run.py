@@ -213,7 +213,7 @@ class _Work:
 
         def stopping() -> None:
             for client in clients.values():
-                client.rate_limiter.close(at_once=self._stop.failure is not None)
+                client.stop(at_once=self._stop.failure is not None)
             for work in batching.values() if self._stop.reason is None else ():
                 work.give_up()
 

@@ -40,6 +40,7 @@ class _Shape(NamedTuple):
     minimum_published: int
 
 
+_QUOTES: Final = tuple("'\"`\u2018\u2019\u201c\u201d")
 _MASKED = r"[\w*.-]{5,}[\w*-]"
 _SHAPES: Final = (
     _Shape(("sk-", "rk-", "pk-", "csk-"), _WORD, 12, 20),
@@ -147,6 +148,21 @@ _CERTAIN_KEYS: Final = (
     _Finder("PRIVATE KEY", re.compile(_PEM)),
 )
 _SHORTEST: Final = 17  # characters of the shortest key that ``published_keys`` finds
+
+
+def surplus_of_key(key: str) -> str | None:
+    """Return, in words, what a key from the environment has besides the key; ``None`` for nothing.
+
+    >>> surplus_of_key("Bearer sk-Ab3dEf6hIj9k")
+    "begins with 'Bearer ', which is added when it is sent"
+    >>> surplus_of_key("'sk-Ab3dEf6hIj9k'")
+    'is in quotes'
+    """
+    if re.match(r"(?i)bearer\s", key):
+        return "begins with 'Bearer ', which is added when it is sent"
+    if key[:1] in _QUOTES or key[-1:] in _QUOTES:
+        return "is in quotes"
+    return None
 
 
 def hide_keys(text: str, mark: str) -> str:

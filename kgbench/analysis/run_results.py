@@ -22,7 +22,8 @@ MANY = 0.1  # the least share of a model's answers with an outcome that causes a
 #: Advice by outcome, for outcomes in which answers say little about the ability of a model.
 HINTS = {
     "truncated": "raise max_tokens, or choose a model with a longer context",
-    "context-too-long": "choose a model with a longer context, or smaller tasks",
+    "context-too-long": "choose a model with a longer context, or smaller tasks; if the context of "
+    "its server was raised, the same command with --retry-errors asks again",
     "refused": "read what the model wrote instead",
     "unparsable": "read whether the model keeps to the form that prompts ask for",
     "empty": "read whether the answer went into the reasoning, or was cut off",

@@ -79,12 +79,13 @@ def run(
     limits: Limits,
     tool_protocol: options.ToolProtocol = None,
     retry_errors: Annotated[
-        bool,
+        bool | None,
         typer.Option(
             "--retry-errors/--no-retry-errors",
-            help="Retry dialogues whose calls failed in an earlier session.",
+            help="Retry dialogues whose calls failed in an earlier session (default); if given, "
+            "also those whose conversation was too long.",
         ),
-    ] = True,
+    ] = None,
     redo_invalidated: Annotated[
         bool,
         typer.Option("--redo-invalidated", help="Run invalidated dialogues again."),
@@ -179,6 +180,7 @@ def run(
             run_name,
             endpoint=endpoint is not None,
             redo_invalidated=redo_invalidated,
+            retry_errors=retry_errors,
             json_=json_,
         )
         return

@@ -43,6 +43,8 @@ def report(
     run = reading.find_run(store, progress.run)
     results = run_results(store, run, whole_store=whole_store)
     costs = totals(store, run)
+    rows = set(results.table.iris.get("model", {}).values())
+    without_row = [setup.label for setup in plan.models if setup.iri not in rows]
     if json_:
         data = {
             "run": progress.run,
@@ -61,6 +63,7 @@ def report(
             "passed_over": [*plan.passed_over, *progress.passed_over],
             "tool_protocols": progress.tool_protocols,
             "totals": costs,
+            "without_row": without_row,
             "leaderboard": json.loads(render(results.table, "json")),
             "outcomes": results.outcomes,
             "warnings": [*results.warnings()],
@@ -69,6 +72,8 @@ def report(
         typer.echo(json.dumps(data, indent=2, ensure_ascii=False))
         return
     typer.echo(render(results.table, "table"), nl=False)
+    if without_row:
+        echo_visible(f"No row, because no dialogue has ended or failed: {', '.join(without_row)}.")
     _print_results(results, location)
     tell_progress(store, progress)
     typer.echo(f"total  {totals_line(costs)}")

@@ -27,32 +27,24 @@ from kgbench.engine.preflight import first_calls
 from kgbench.engine.progress import Progress, Wait, Watch
 from kgbench.engine.rate_limiter import RateLimiter
 from kgbench.engine.replies import receiver_of
-from kgbench.engine.run_state import RunState, load_run_state, uncounted_tokens
+from kgbench.engine.run_state import (
+    RunState,
+    invalidate_outdated,
+    load_run_state,
+    uncounted_tokens,
+)
 from kgbench.engine.session import Session, Settings, session
 from kgbench.engine.spending import Limits, Spending
 from kgbench.engine.stop_signal import StopSignal
 from kgbench.errors import ProviderRefused, WriteFailed
 from kgbench.model import Call, ModelSetup, Outcome, Plan
 from kgbench.net.receiver_process import RECEIVER
-from kgbench.record import reading
-from kgbench.record.reading import RunInfo
 from kgbench.store import known_keys
 from kgbench.store.protocol import Store
 from kgbench.tool_servers.servers import ToolServers
 
 _REFUSALS = 3  # refusals in a row after which a model is not called any more
 _HOLDERS = 2  # dialogues per allowed call, so that judging does not leave call slots unused
-
-
-def run_to_continue(store: Store, plan: Plan) -> RunInfo | None:
-    """Return the newest live run with a plan's name and suite, which the same command continues."""
-    suite = store.iris.mint("suite", suite=plan.suite)
-    for run in reading.runs(store):
-        if run.label == plan.name and run.suite == suite:
-            kinds = {pass_.kind for pass_ in reading.passes(store, run)}
-            if "live" in kinds:
-                return run
-    return None
 
 
 async def run_plan(
@@ -118,6 +110,10 @@ async def run_plan(
             if spending.reached is None
             else {}
         )
+        called = [setup for setup in plan.models if setup.label not in unreachable]
+        planned = planning.planned_dialogues
+        repeated = (d for setup in called for d in planned(plan, exercises, setup))
+        invalidate_outdated(store, settings, before, repeated)
         dialogues = planning.dialogue_count(plan, exercises) * len(plan.models)
         opened = await stack.enter_async_context(
             session(

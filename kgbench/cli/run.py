@@ -281,7 +281,8 @@ async def run_with_progress(
 
 def _note(current: Progress) -> str:
     """Return the rate, tokens and cost of a running benchmark in words."""
-    parts = [f"{current.rate:.1f}/s"]
+    rate = current.rate
+    parts = [f"{rate:.1f}/s" if rate >= 1 else f"{60 * rate:.1f}/min"]
     if current.input_tokens or current.output_tokens:
         parts.append(f"{tokens(current.input_tokens + current.output_tokens)} tokens")
         parts.append("cost unknown" if current.unpriced else usd(current.cost))

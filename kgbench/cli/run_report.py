@@ -54,6 +54,9 @@ def report(
             "complete": progress.valid,
             "invalidated": progress.invalidated,
             "failed": progress.failed,
+            "calls": progress.calls,
+            "requests": progress.requests,
+            "timeouts": progress.timeouts,
             "left_open": progress.left_open,
             "recovered": progress.recovered,
             "kept": progress.unclaimed,
@@ -114,6 +117,7 @@ def tell_progress(store: Store, progress: Progress) -> None:
     typer.echo(
         f"{progress.valid:,} of {count(progress.planned, 'dialogue')} complete"
         f" ({progress.complete:,} now), {progress.failed:,} failed, {count(progress.calls, 'call')}"
+        f"{_attempts(progress)}"
     )
     if progress.invalidated:
         typer.echo(f"  {count(progress.invalidated, 'dialogue')} invalidated and not counted")
@@ -126,6 +130,14 @@ def tell_progress(store: Store, progress: Progress) -> None:
         typer.echo(f"  {times} x {message}", err=True)
     for label, reason in progress.stopped_models.items():
         typer.echo(f"  no more calls to {label}: {reason}", err=True)
+
+
+def _attempts(progress: Progress) -> str:
+    """Return in words how many requests the calls took, if there were retries or timeouts."""
+    if not progress.timeouts and progress.requests <= progress.calls:
+        return ""
+    late = f", {progress.timeouts:,} timed out" if progress.timeouts else ""
+    return f" ({count(progress.requests, 'request')}{late})"
 
 
 def _print_replies(store: Store, progress: Progress) -> None:

@@ -102,7 +102,8 @@ class ModelClient:
 
     ``deadline`` is the timeout of each attempt, in seconds. Once ``stopping`` is set, no call is
     retried. Replies go to ``replies`` (the write-ahead log) before anything else is done with
-    them. ``waiting`` is called at the beginning of each wait for another attempt.
+    them. ``waiting`` is called at the beginning of each wait for another attempt. ``requests``
+    counts the attempts, ``timeouts`` those without a response in time.
     """
 
     def __init__(
@@ -125,6 +126,7 @@ class ModelClient:
         self._stopping = stopping
         self._replies = replies or Replies()
         self._waiting = waiting
+        self.requests = self.timeouts = 0
         self._caller: Caller | None = getattr(connector, "caller", None)
         self._secret = next(iter(self._caller.secrets), "") if self._caller is not None else ""
 
@@ -213,16 +215,19 @@ class ModelClient:
 
     async def _attempt(self, request: Request, tokens: int, others: int) -> Reply | ProviderError:
         """Make one attempt in a slot of the rate limiter, which is free again on return."""
+        self.requests += 1
         try:
             async with asyncio.timeout(self._deadline):
                 reply = await self._connector.ask(request)
         except TimeoutError:
+            self.timeouts += 1
             self.rate_limiter.release_failed()
             return ProviderTimeout(f"no answer within {self._deadline:g} seconds")
         except RateLimited as error:
             self.rate_limiter.release_refused(error, others)
             return error
         except ProviderError as error:
+            self.timeouts += isinstance(error, ProviderTimeout)
             self.rate_limiter.release_failed()
             return error
         except BaseException:

@@ -215,6 +215,8 @@ class _Work:
 
         self._stop.watch(tasks, stopping)
         results = await asyncio.gather(*tasks, return_exceptions=True)
+        self._progress.requests = sum(client.requests for client in clients.values())
+        self._progress.timeouts = sum(client.timeouts for client in clients.values())
         unfinished = self._stop.requested and not self._progress.finished
         self._progress.limit = self._stop.reason if unfinished else None
         self._progress.interrupted = unfinished and self._stop.reason is None

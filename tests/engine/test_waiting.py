@@ -16,7 +16,7 @@ from kgbench.engine.batch_client import BatchClient, BatchesRefused, BatchNotCre
 from kgbench.engine.calls import ModelClient, RetryPolicy
 from kgbench.engine.judge_queue import JudgeQueue
 from kgbench.engine.rate_limiter import RateLimiter
-from kgbench.errors import ProviderError, ProviderRefused, RateLimited
+from kgbench.errors import ProviderError, ProviderRefused, ProviderTimeout, RateLimited
 from kgbench.execution.judging import JudgeLimits, JudgeRequest
 from kgbench.model import Case, Outcome, Reply, Request, Verdict
 from kgbench.record.batches import Batch
@@ -78,6 +78,19 @@ def test_a_call_has_its_time_and_another_attempt():
     assert (never_answered.failure, never_answered.retries) == (Outcome.TIMEOUT, 1)
     assert "no answer within 0.01 seconds" in never_answered.error
     assert under_way == 0
+
+
+def test_requests_and_timeouts_are_counted():
+    """Each attempt is a request; timeouts are those of the provider and of the deadline."""
+
+    async def calling():
+        late = ProviderTimeout("HTTP 504")
+        line = line_to(Model(never, late, ProviderError("HTTP 500"), Reply("here")), deadline=0.01)
+        for _ in range(2):
+            await line.call(REQUEST, "urn:d")
+        return line.requests, line.timeouts
+
+    assert asyncio.run(calling()) == (5, 2)
 
 
 def test_a_call_that_is_given_up_frees_its_place():

@@ -114,7 +114,7 @@ def tls_context() -> ssl.SSLContext:
 
 
 def problems() -> Iterator[tuple[str, str, str | None]]:
-    """Yield each variable of proxies and certificates: its name, its value, and what is wrong.
+    """Yield each variable of proxies and certificates that counts: name, value, what is wrong.
 
     Passwords in values are left out.
     """
@@ -125,6 +125,7 @@ def problems() -> Iterator[tuple[str, str, str | None]]:
     for variable in CERTIFICATES:
         if value := os.environ.get(variable, ""):
             yield variable, value, _error(tls_context)
+            return  # the others do not count
 
 
 def _error(used: object) -> str | None:

@@ -313,9 +313,11 @@ def test_doctor_names_each_variable(bare, tmp_path):
     bare.setenv("HTTPS_PROXY", "http://ada:s3cret@proxy.example:3128")
     bare.setenv("ALL_PROXY", "socks://127.0.0.1:9/")
     bare.setenv("SSL_CERT_FILE", str(tmp_path / "none.pem"))
+    bare.setenv("SSL_CERT_DIR", str(tmp_path))  # does not count beside a file
     bare.setenv("OPENAI_API_KEY", "Bearer sk-planted-0123456789")
     found = {condition.name: condition for condition in doctor_keys.connections()}
 
+    assert set(found) == {"HTTPS_PROXY", "ALL_PROXY", "SSL_CERT_FILE"}
     assert found["HTTPS_PROXY"].state is State.OK
     assert found["HTTPS_PROXY"].words == "http://proxy.example:3128"
     assert found["ALL_PROXY"].state is found["SSL_CERT_FILE"].state is State.BROKEN

@@ -165,8 +165,8 @@ class Models(dict[str, ModelInfo]):
 class Errors(NamedTuple):
     """The numbers of dialogues of one model on one task with an error.
 
-    ``failed``: the provider gave no answer. ``not_judged``: the judge failed or ran out of time, or
-    the first prompt was longer than the model reads.
+    ``failed``: there is no complete answer, because the provider failed or the conversation was too
+    long for the model. ``not_judged``: the judge failed or ran out of time.
     ``unreadable``: the answer was empty or could not be parsed (it was judged all the same).
     """
 
@@ -262,7 +262,7 @@ def errors(
     for row in queries.run(store, "unscored-evaluations", outcome=list(UNANSWERED), **of_passes):
         task = tasks.get(row["task"].value)
         if task is not None and (row["round"] is None) == (task.rounds > 1):
-            counts[row["model"].value, task.iri] += Errors(not_judged=int(row["count"].value))
+            counts[row["model"].value, task.iri] += Errors(failed=int(row["count"].value))
     return {pair: errors_ for pair, errors_ in counts.items() if selected(*pair) and any(errors_)}
 
 

@@ -45,7 +45,7 @@ class Recording(Claims):
         tool_protocol: str | None = None,
         allow_secrets: str | Sequence[str] = (),
         trust_remote_code: bool = False,
-        retry_errors: bool = True,
+        retry_errors: bool | None = None,
         redo_invalidated: bool = False,
         reuse_answers: bool = False,
         preflight: bool = True,
@@ -78,7 +78,9 @@ class Recording(Claims):
             tool_protocol: ``native`` (tool calling of the provider) or ``text`` (in the prompt).
             allow_secrets: Names of variables whose secrets go where options of models say.
             trust_remote_code: Whether models may run code that comes with them (vLLM).
-            retry_errors: Whether to retry dialogues whose calls failed in an earlier session.
+            retry_errors: Whether to retry dialogues whose calls failed in an earlier session (the
+                default) or to leave them open (false). If true, dialogues that ended because the
+                conversation was too long are invalidated and repeated as well.
             redo_invalidated: Whether to run invalidated dialogues again.
             reuse_answers: Whether to reuse answers to identical requests from other runs.
             preflight: Whether to make a short test call to each model first.

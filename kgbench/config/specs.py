@@ -44,6 +44,8 @@ _ADDRESS = re.compile(r"@(?=https?://)")
 _BARE_ADDRESS = re.compile(
     r"@(?:localhost|\d{1,3}(?:\.\d{1,3}){3}|\[[0-9a-fA-F:]+\]|[\w.-]+(?=:\d+(?:/|$)|/v\d))(?=[:/]|$)"
 )
+_PATH = re.compile(r"[/~\\]|\.{1,2}[/\\]|[A-Za-z]:[/\\]")  # the beginning of a path
+_OF_PATH = 6  # hex digits of a path's digest in a model's IRI
 _DIGEST = 8  # hex digits of the settings' digest in a model's IRI
 _EXACT = 2**53  # below it, integers are represented exactly as floats
 
@@ -100,8 +102,9 @@ def _without_scheme(identifier: str) -> ModelSpecError:
 def setup(written: ParsedSpec, label: str | None = None) -> ModelSetup:
     """Return the setup of a model; see :func:`model_setup`."""
     if written.connector not in names.known_connectors():
-        hint = nearest(written.connector, names.known_connectors())
-        raise ModelSpecError(f"there is no connector '{hidden(written.connector)}': {hint}")
+        raise ModelSpecError(
+            f"there is no connector '{hidden(written.connector)}': {_way_to_call(written)}"
+        )
     if not written.model_id.strip() or not written.model_id.isprintable():
         raise ModelSpecError(f"{written.connector}: the name of the model is empty or unreadable")
     base_url, values = _address(written)
@@ -109,14 +112,20 @@ def setup(written: ParsedSpec, label: str | None = None) -> ModelSetup:
         raise _without_scheme(written.model_id)
     sampling, options = _divided(written.connector, values)
     query = _written_query(sampling, options)
-    short = quote(written.model_id, safe="/:@+,.~-_") + query
+    known_as, segment = _public_names(written.model_id)
+    shown = {key: _public_names(v)[0] if isinstance(v, str) else v for key, v in options.items()}
+    shown_query = _written_query(sampling, shown)
+    short = quote(known_as, safe="/:@+,.~-_") + shown_query
     local = written.connector in WITHOUT_PROVIDER
     address = "" if base_url is None else f"@{base_url}"
     name = quote(written.model_id, safe="/:+,.~-_" if base_url is None else "/:@+,.~-_")
     spec = f"{written.connector}:{name}{address}{query}"
-    default_label = spec if local else short
+    default_label = f"{written.connector}:{name}{address}{shown_query}" if local else short
+    if local:
+        segment = slug(default_label)
+        segment += "" if default_label == spec else f"-{digest(spec)[:_OF_PATH]}"
     part = "" if label in (None, default_label) else slug(str(label))
-    segments = [slug(spec if local else written.model_id), part]
+    segments = [segment, part]
     if (sampling or options) and not local:
         segments.append(_settings_digest(sampling, options))
     return ModelSetup(
@@ -130,6 +139,29 @@ def setup(written: ParsedSpec, label: str | None = None) -> ModelSetup:
         options=options,
         is_system=written.connector in SYSTEMS,
     )
+
+
+def _public_names(model_id: str) -> tuple[str, str]:
+    """Return the name of a model for its label, and that for its IRI.
+
+    Of the path of a file or folder on this machine, they have the last part only, because labels
+    and IRIs are published; the digest in the IRI tells models in different folders apart.
+    """
+    if not _PATH.match(model_id):
+        return model_id, slug(model_id)
+    name = re.split(r"[/\\]", model_id.rstrip("/\\"))[-1].strip(".~") or "model"
+    return name, f"{slug(name)}-{digest(model_id)[:_OF_PATH]}"
+
+
+def _way_to_call(written: ParsedSpec) -> str:
+    """Return how to call a model of a known server without a connector, else the nearest names."""
+    server = re.sub(r"[\W_]", "", written.connector.lower())
+    known = names.models_without_connector().get(server)
+    if known is None:
+        return nearest(written.connector, names.known_connectors())
+    if written.base_url is not None:
+        known = re.sub(r"(?<=NAME@)[^?\s]+", lambda _: hidden(written.base_url or ""), known)
+    return known.replace("NAME", hidden(written.model_id), 1)
 
 
 def _settings_digest(sampling: Mapping[str, Json], options: Mapping[str, Json]) -> str:

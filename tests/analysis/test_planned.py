@@ -64,7 +64,7 @@ def test_no_dialogue_falls_between_columns(store):
     assert {sum(counts) for counts in by_task.values()} == {ITERATIONS}
     assert {sum(counts) for counts in by_model.values()} == {ITERATIONS * len(LABELS)}
     of = {model.rpartition(":")[2]: counts for (model, _), counts in by_model.items()}
-    assert (of["late"], of["early"], of["down"]) == ((6, 0, 0), (0, 0, 6), (0, 6, 0))
+    assert (of["late"], of["early"], of["down"]) == ((6, 0, 0), (0, 6, 0), (0, 6, 0))
 
 
 def test_an_overflow_keeps_the_answers_before_it(store):

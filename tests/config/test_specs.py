@@ -88,6 +88,74 @@ def test_what_no_connector_understands_is_refused(spec, message):
         config.model_setup(spec)
 
 
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("/home/ada/models/llama-3-8b", "llama-3-8b"),
+        ("/srv/models/llama-3-8b/", "llama-3-8b"),
+        ("~/models/qwen.Q4_K_M.gguf", "qwen.Q4_K_M.gguf"),
+        ("./checkpoints/run 7", "run%207"),
+        ("../best", "best"),
+        ("C:/Users/ada/phi", "phi"),
+        ("C:\\Users\\ada\\phi", "phi"),
+    ],
+)
+@pytest.mark.parametrize("address", ["", "@http://127.0.0.1:8080"])
+def test_local_paths_are_in_no_label_and_no_iri(path, name, address):
+    """Only the last part of a path is shown; specification and model id keep all of it."""
+    setup = config.model_setup(f"vllm:{path}{address}")
+
+    assert setup.model_id == path
+    assert setup.label == name
+    assert not any(word in setup.iri for word in ("ada", "home", "srv", "models", "checkpoints"))
+    assert config.model_setup(setup.spec) == setup
+
+
+@pytest.mark.parametrize(
+    ("spec", "label"),
+    [
+        ("vllm:m?chat_template=/home/ada/t.jinja", "m?chat_template=t.jinja"),
+        ("replay:first?store=/home/ada/store", "replay:first?store=store"),
+    ],
+)
+def test_paths_in_options_are_in_no_label_and_no_iri(spec, label):
+    """Files and folders in options are shown without their folders, too."""
+    setup = config.model_setup(spec)
+
+    assert setup.label == label
+    assert setup.spec == spec
+    assert "home" not in setup.iri
+    assert setup.iri != config.model_setup(spec.replace("ada", "eve")).iri
+
+
+def test_models_in_different_folders_are_different():
+    """Equal last parts have different IRIs; names with a slash, as on a hub, are no paths."""
+    one, other = (config.model_setup(f"vllm:/data/{folder}/best") for folder in "ab")
+
+    assert one.label == other.label == "best"
+    assert one.iri != other.iri
+    assert config.model_setup("vllm:Qwen/Qwen2.5-7B").label == "Qwen/Qwen2.5-7B"
+
+
+@pytest.mark.parametrize(
+    ("spec", "way"),
+    [
+        ("ollama:llama3.2", "openai:llama3.2@http://127.0.0.1:11434"),
+        ("Ollama:llama3:8b", "openai:llama3:8b@http://127.0.0.1:11434"),
+        ("ollama:llama3.2@http://box:1", "openai:llama3.2@http://box:1"),
+        ("lm-studio:qwen", "openai:qwen@http://127.0.0.1:1234"),
+        ("llama.cpp:phi", "openai:phi@http://127.0.0.1:8080"),
+        ("openrouter:m", "openai:m@https://openrouter.ai/api?key_env=OPENROUTER_API_KEY"),
+    ],
+)
+def test_servers_without_a_connector_are_explained(spec, way):
+    """The message has the specification that works."""
+    with pytest.raises(ModelSpecError) as raised:
+        config.model_setup(spec)
+
+    assert str(raised.value).endswith(f" {way}")
+
+
 def test_the_written_form_is_one():
     """Order and spelling of values make no difference; the default label is the short form."""
     first = config.model_setup("openai:m@http://host/v1/?temperature=0.0&seed=1")

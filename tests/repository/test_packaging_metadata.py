@@ -16,7 +16,18 @@ from kgbench.resources import FOLDERS
 
 EXTRAS = {
     *("openai", "anthropic", "google", "google-legacy", "vllm"),
-    *("plots", "serve", "mcp", "tables", "publish", "dask", "inspect", "keyring", "nanopub"),
+    *(
+        "plots",
+        "serve",
+        "mcp",
+        "tables",
+        "publish",
+        "dask",
+        "inspect",
+        "keyring",
+        "nanopub",
+        "socks",
+    ),
     *("all", "dev"),
 }
 #: The distribution that provides a module, where the names differ.

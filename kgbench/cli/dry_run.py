@@ -38,13 +38,13 @@ def print_estimate(
     invalidated dialogues run again.
     """
     from kgbench.analysis.rendering import render
-    from kgbench.config.specs import WITHOUT_PROVIDER
+    from kgbench.config.specs import WITHOUT_COST
     from kgbench.connectors.batches import require
     from kgbench.engine.estimates import RULE, model_estimates
     from kgbench.engine.prices import declared
 
     for model in plan.models if plan.batch else ():
-        if model.connector not in WITHOUT_PROVIDER:
+        if model.connector not in WITHOUT_COST:
             require(model)
 
     complete, invalidated = _complete(plan, location, run, redo=redo_invalidated)

@@ -41,6 +41,7 @@ from kgbench.store.iris import Iris, slug
 # parameters.
 WITHOUT_PROVIDER = ("baseline", "replay")
 LOCAL = "local"  # the connector to models in files on this machine
+WITHOUT_COST = (*WITHOUT_PROVIDER, LOCAL)  # connectors whose calls are free and never in batches
 ANSWER_LIMIT = 1024  # tokens of an answer of a local model, unless max_tokens is given
 SYSTEMS = ("text2sparql",)  # connectors to systems, not to models
 SAMPLING = "sampling"  # key of an object with parameters that kgbench does not know
@@ -119,7 +120,10 @@ def setup(written: ParsedSpec, label: str | None = None) -> ModelSetup:
     file, model_id = None, written.model_id
     if written.connector == LOCAL:
         path = models.path_of(model_id)
-        file, model_id = gguf.model_file(path), model_id if model_id in models.declared() else path.stem
+        file, model_id = (
+            gguf.model_file(path),
+            model_id if model_id in models.declared() else path.stem,
+        )
         sampling = {"max_tokens": ANSWER_LIMIT, **sampling}
     short = quote(model_id, safe="/:@+,.~-_") + query
     local = written.connector in WITHOUT_PROVIDER

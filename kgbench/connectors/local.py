@@ -79,7 +79,8 @@ class Local:
         self._setup = setup
         self._timeout = timeout
         self._fingerprint = f"{ENGINE} {engine_version}, {settings.threads} threads"
-        self._engine = Engine(settings, setup.spec)
+        self._name = f"local:{setup.model_id}"  # messages are recorded, and leave out the folder
+        self._engine = Engine(settings, self._name)
         self._client: Any = None
         self._restarting = asyncio.Lock()
         self._restarted = False
@@ -119,6 +120,7 @@ class Local:
         await self._engine.start()
         served = replace(
             self._setup,
+            spec=self._name,
             base_url=self._engine.address,
             options={
                 name: value
@@ -130,7 +132,7 @@ class Local:
 
     async def _after_death(self, client: Any, reason: str) -> ProviderError:
         """Start the engine again after its first death; return the error of the call."""
-        message = f"{self._setup.spec}: {reason}"
+        message = f"{self._name}: {reason}"
         async with self._restarting:
             if self._client is not client:  # another call has started it again
                 return ProviderError(f"{message}; it was started again")

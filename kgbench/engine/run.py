@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
 
-from kgbench.config.specs import WITHOUT_PROVIDER
+from kgbench.config.specs import WITHOUT_COST, WITHOUT_PROVIDER
 from kgbench.connectors import find, keys, replay
 from kgbench.connectors.batches import Batches, open_batches
 from kgbench.engine import estimates, planning, prices, published
@@ -82,7 +82,7 @@ async def run_plan(
     replay.SOURCE.set(store.location)
     before = load_run_state(store, settings)
     limits = Limits(plan.max_cost, plan.max_tokens)
-    batched = {s.iri for s in plan.models if plan.batch and s.connector not in WITHOUT_PROVIDER}
+    batched = {s.iri for s in plan.models if plan.batch and s.connector not in WITHOUT_COST}
     entries = prices.declared(plan.prices)
     uncounted = {} if limits == Limits() else uncounted_tokens(store, settings, before)
     spending = Spending(plan.models, entries, before.usage, uncounted, limits, batched=batched)
@@ -258,7 +258,7 @@ class _Work:
         return ModelClient(
             connector,
             RateLimiter(
-                plan.concurrency,
+                min(plan.concurrency, getattr(connector, "slots", plan.concurrency)),
                 requests_per_minute=plan.requests_per_minute,
                 tokens_per_minute=plan.tokens_per_minute,
                 passes=0 if free else PASSES,

@@ -48,7 +48,7 @@ class Engine:
 
         Raises :class:`~kgbench.errors.ModelSpecError` if it cannot be loaded.
         """
-        self._errors = tempfile.TemporaryFile()
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - until it is stopped
         self._process = await asyncio.create_subprocess_exec(
             *commands.command("kgbench.local.server", json.dumps(self._settings._asdict())),
             stdin=asyncio.subprocess.PIPE,
@@ -89,8 +89,10 @@ class Engine:
             await asyncio.wait_for(self._process.wait(), 1.0)
         if self._process.returncode is None:
             return None
-        ended = f"the engine ended ({endings.described(self._process.returncode)})"
-        return f"{ended}: {words}" if (words := self._last_words()) else ended
+        status = self._process.returncode
+        ended = f"the engine ended ({endings.described(status)})"
+        words = "" if status == -signal.SIGKILL else self._last_words()
+        return f"{ended}: {words}" if words else ended
 
     async def stop(self) -> None:
         """End the process and everything that it started."""

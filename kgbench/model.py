@@ -111,29 +111,12 @@ class Case:
 
 
 @dataclass(frozen=True, slots=True)
-class ModelFile:
-    """The file of a model on this machine; ``None`` for what its header does not state.
-
-    ``digest`` (of the file) and ``template`` (of the chat template) are SHA-256 in hexadecimal
-    digits; ``context`` is the number of tokens that the model was trained for. ``path`` is never
-    recorded.
-    """
-
-    path: str
-    digest: str
-    name: str | None = None
-    licence: str | None = None
-    file_type: str | None = None
-    template: str | None = None
-    context: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class ModelSetup:
     """A model in a plan: its connector, its id at the provider, and the settings of requests.
 
     ``spec`` is the written form (``openai:gpt-4o@http://host/v1``) without keys; ``sampling`` holds
     only settings that are passed to the provider (``temperature``, ``max_tokens``, ``seed`` ...).
+    A model on this machine has a ``path``, which is never recorded, and facts about its ``file``.
     """
 
     iri: str
@@ -145,7 +128,8 @@ class ModelSetup:
     sampling: Mapping[str, Json] = field(default_factory=dict)
     options: Mapping[str, Json] = field(default_factory=dict)
     is_system: bool = False  # a question-answering system, not a language model
-    file: ModelFile | None = None  # of a model that runs on this machine
+    path: str | None = None
+    file: Mapping[str, Json] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

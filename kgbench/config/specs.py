@@ -24,13 +24,14 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from pathlib import Path
 from urllib.parse import quote, unquote, urlsplit
 
 from kgbench.config import names
 from kgbench.config.credentials import ADVICE, hidden, without_keys
 from kgbench.errors import Finding, ModelSpecError
 from kgbench.local import gguf, models
-from kgbench.model import Json, ModelFile, ModelSetup
+from kgbench.model import Json, ModelSetup
 from kgbench.nearest import nearest
 from kgbench.rdf import canonical_json, digest
 from kgbench.secrets.key_patterns import contains_pasted_key
@@ -117,13 +118,13 @@ def setup(written: ParsedSpec, label: str | None = None) -> ModelSetup:
         raise _without_scheme(written.model_id)
     sampling, options = _divided(written.connector, values)
     query = _written_query(sampling, options)
-    file, model_id = None, written.model_id
+    path: Path | None = None
+    file: Mapping[str, Json] = {}
+    model_id = written.model_id
     if written.connector == LOCAL:
         path = models.path_of(model_id)
-        file, model_id = (
-            gguf.model_file(path),
-            model_id if model_id in models.declared() else path.stem,
-        )
+        file = gguf.facts(path)
+        model_id = model_id if model_id in models.declared() else path.stem
         sampling = {"max_tokens": ANSWER_LIMIT, **sampling}
     short = quote(model_id, safe="/:@+,.~-_") + query
     local = written.connector in WITHOUT_PROVIDER
@@ -145,16 +146,17 @@ def setup(written: ParsedSpec, label: str | None = None) -> ModelSetup:
         sampling=sampling,
         options=options,
         is_system=written.connector in SYSTEMS,
+        path=None if path is None else str(path),
         file=file,
     )
 
 
 def _settings_digest(
-    sampling: Mapping[str, Json], options: Mapping[str, Json], file: ModelFile | None
+    sampling: Mapping[str, Json], options: Mapping[str, Json], file: Mapping[str, Json]
 ) -> str:
     settings: dict[str, Json] = {"sampling": dict(sampling), "options": dict(options)}
-    if file is not None:
-        settings["file"] = file.digest
+    if file:
+        settings["file"] = file["digest"]
     return digest(canonical_json(settings))[:_DIGEST]
 
 

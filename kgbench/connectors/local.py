@@ -47,7 +47,7 @@ DECLARED = Declaration(
 def open(setup: ModelSetup, timeout: float) -> Local:  # noqa: A001 - the interface
     """Return a connector that starts the engine when it is entered."""
     options = read(setup.options, DECLARED.options, setup.spec)
-    if setup.file is None:
+    if setup.path is None:
         raise ModelSpecError(f"{setup.spec}: the model has no file")
     try:
         engine_version = version(ENGINE)
@@ -55,9 +55,9 @@ def open(setup: ModelSetup, timeout: float) -> Local:  # noqa: A001 - the interf
         raise ModelSpecError(
             f"{setup.spec}: the engine is not installed: pip install 'kgbench[local]'"
         ) from None
-    trained = setup.file.context or CONTEXT
+    trained = int(setup.file.get("context", CONTEXT))
     settings = Settings(
-        path=setup.file.path,
+        path=setup.path,
         name=setup.model_id,
         threads=options["threads"] or len(os.sched_getaffinity(0)),
         slots=options["slots"],

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
 
 from kgbench.model import Case, ModelSetup, Task
 from kgbench.rdf import boolean, integer, iri, json_literal, storable, string
@@ -78,9 +77,8 @@ def model_entry(model: ModelSetup) -> list[str]:
     if model.sampling or model.options:
         asked = {**model.options, **model.sampling}
         lines.append(f"{node} {t.SAMPLING} {json_literal(asked)} .")
-    if model.file is not None:
-        stated = {k: v for k, v in asdict(model.file).items() if k != "path" and v is not None}
-        lines.append(f"{node} {t.MODEL_FILE} {json_literal(stated)} .")
+    if model.file:
+        lines.append(f"{node} {t.MODEL_FILE} {json_literal(dict(model.file))} .")
     return lines
 
 

@@ -120,5 +120,5 @@ def test_a_run_records_the_file(tiny: Path, tmp_path: Path) -> None:
     assert "$0.00" in done.output
 
     shown = CliRunner().invoke(app, ["models", "show", "tiny", "--store", store])
-    assert model_setup(spec).file.digest in shown.output
+    assert model_setup(spec).file["digest"] in shown.output
     assert str(tiny.parent) not in shown.output

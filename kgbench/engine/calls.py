@@ -207,8 +207,11 @@ class ModelClient:
             async with asyncio.timeout(self._deadline):
                 reply = await self._connector.ask(request)
         except TimeoutError:
-            self.rate_limiter.release_failed()
+            self.rate_limiter.release_late()
             return ProviderTimeout(f"no answer within {self._deadline:g} seconds")
+        except ProviderTimeout as error:
+            self.rate_limiter.release_late()
+            return error
         except RateLimited as error:
             self.rate_limiter.release_refused(error, others)
             return error

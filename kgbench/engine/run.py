@@ -10,6 +10,7 @@ from contextlib import AsyncExitStack
 from kgbench.config.specs import WITHOUT_COST, WITHOUT_PROVIDER
 from kgbench.connectors import find, keys, replay
 from kgbench.connectors.batches import Batches, open_batches
+from kgbench.connectors.calls import Caller
 from kgbench.engine import estimates, planning, prices, published
 from kgbench.engine.abandoning import abandon, refuse_beside
 from kgbench.engine.batch_channel import BatchChannel, BatchContext
@@ -250,6 +251,7 @@ class _Work:
     def _client(self, setup: ModelSetup, connector: Connector) -> ModelClient:
         settings, plan = self._settings, self._plan
         free = setup.connector in WITHOUT_PROVIDER  # repeating its calls costs nothing
+        caller: Caller | None = getattr(connector, "caller", None)
 
         def waiting(wait: Wait) -> None:
             self._progress.waits[setup.label] = wait
@@ -262,6 +264,7 @@ class _Work:
                 requests_per_minute=plan.requests_per_minute,
                 tokens_per_minute=plan.tokens_per_minute,
                 passes=0 if free else PASSES,
+                near=caller is not None and caller.near,
             ),
             RetryPolicy(plan.max_retries, settings.patience_scale),
             deadline=getattr(connector, "deadline", plan.call_timeout),

@@ -8,6 +8,7 @@
     ├── ResourceError            a declared resource is missing or damaged
     ├── TaskError                an unknown or unusable task class, task or case
     ├── ModelSpecError           a model specification that no connector understands
+    ├── EnvironmentVariableError  a variable has an unusable value
     ├── ProviderError            a provider did not answer
     │   ├── ProviderTimeout      ... in time
     │   ├── RateLimited          ... because of a limit; says when to come back
@@ -75,6 +76,10 @@ class TaskError(KgbenchError):
 
 class ModelSpecError(KgbenchError):
     """No connector understands a model specification, or one of its parameters."""
+
+
+class EnvironmentVariableError(KgbenchError):
+    """An environment variable has an unusable value; the message names it and says what to do."""
 
 
 class ProviderError(KgbenchError):

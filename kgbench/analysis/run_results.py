@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from kgbench.analysis import outcomes
 from kgbench.analysis import scores as fetch
+from kgbench.analysis.identity_changes import identity_changes
 from kgbench.analysis.leaderboard import leaderboard
 from kgbench.analysis.score_selectors import with_left_out_notes
 from kgbench.analysis.selection import Selection, select
@@ -22,7 +23,8 @@ MANY = 0.1  # the least share of a model's answers with an outcome that causes a
 #: Advice by outcome, for outcomes in which answers say little about the ability of a model.
 HINTS = {
     "truncated": "raise max_tokens, or choose a model with a longer context",
-    "context-too-long": "choose a model with a longer context, or smaller tasks",
+    "context-too-long": "choose a model with a longer context, or smaller tasks; if the context of "
+    "its server was raised, the same command with --retry-errors asks again",
     "refused": "read what the model wrote instead",
     "unparsable": "read whether the model keeps to the form that prompts ask for",
     "empty": "read whether the answer went into the reasoning, or was cut off",
@@ -37,16 +39,19 @@ _LONGEST = 400  # characters that are repeated, at most
 class RunResults(NamedTuple):
     """The results of a run; ``outcomes`` counts the answers of each model (name) by outcome.
 
-    ``endless`` counts its answers that repeat the same text until they are cut off.
+    ``endless`` counts its answers that repeat the same text until they are cut off, ``changes`` are
+    lines about other models or addresses behind the names of models.
     """
 
     table: Table
     outcomes: dict[str, Counter[str]]
     endless: Counter[str]
     worst: list[ScoredDialogue]
+    changes: list[str]
 
     def warnings(self) -> Iterator[str]:
-        """Yield a line for each model and outcome that affects many of its answers."""
+        """Yield the changes, and a line for each model and outcome of many of its answers."""
+        yield from self.changes
         for model, counts in sorted(self.outcomes.items()):
             answers = sum(counts.values())
             things = f"{answers:,} {'answer' if answers == 1 else 'answers'} of {model}"
@@ -73,7 +78,8 @@ def run_results(store: Store, run: RunInfo, *, whole_store: bool) -> RunResults:
     for row in queries.run(store, "truncated-answers", runGraph=run.graph):
         endless[models.name(row["model"].value)] += is_endless(row["answerText"].value)
     table = with_left_out_notes(store, leaderboard(store, ranked))
-    return RunResults(table, counted, endless, worst_dialogues(store, of_run))
+    worst, changes = worst_dialogues(store, of_run), identity_changes(store, run)
+    return RunResults(table, counted, endless, worst, changes)
 
 
 def is_endless(text: str) -> bool:

@@ -27,7 +27,7 @@ HISTOGRAMS = (*counting.VALUES, "superseding-metrics")
 ROWS = ("score-rows", "superseding-metrics")
 CASES = (*counting.CASES, "superseding-metrics")
 SINGLE = (*counting.SINGLE, "superseding-metrics")
-ERRORS = ("failed-dialogues", *counting.OUTCOMES)
+ERRORS = ("failed-dialogues", "unanswered-dialogues", *counting.OUTCOMES)
 _NARROW = 3  # models or tasks named in a query, whose parameters are combined with each other
 NOT_JUDGED = frozenset({"evaluator-error", "timeout"})
 UNREADABLE = frozenset({"unparsable", "empty"})
@@ -162,7 +162,8 @@ class Models(dict[str, ModelInfo]):
 class Errors(NamedTuple):
     """The numbers of dialogues of one model on one task with an error.
 
-    ``failed``: the provider gave no answer. ``not_judged``: the judge failed or ran out of time.
+    ``failed``: there is no complete answer, because the provider failed or the conversation was too
+    long for the model. ``not_judged``: the judge failed or ran out of time.
     ``unreadable``: the answer was empty or could not be parsed (it was judged all the same).
     """
 
@@ -245,6 +246,9 @@ def errors(
     counts: dict[tuple[str, str], Errors] = defaultdict(Errors)
     selected = selection_test(store, selection)
     for row in queries.run(store, "failed-dialogues", runGraph=list(selection.run_graphs)):
+        counts[row["model"].value, row["task"].value] += Errors(failed=int(row["count"].value))
+    passes = {"passGraph": list(selection.pass_graphs), "latest": selection.latest}
+    for row in queries.run(store, "unanswered-dialogues", **passes):
         counts[row["model"].value, row["task"].value] += Errors(failed=int(row["count"].value))
     for ended, times in counting.outcomes(
         store, selection.pass_graphs, latest=selection.latest, only=NOT_JUDGED | UNREADABLE

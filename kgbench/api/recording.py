@@ -43,7 +43,7 @@ class Recording(Claims):
         prices: Path | None = None,
         batch: bool | None = None,
         tool_protocol: str | None = None,
-        retry_errors: bool = True,
+        retry_errors: bool | None = None,
         redo_invalidated: bool = False,
         reuse_answers: bool = False,
         preflight: bool = True,
@@ -74,7 +74,9 @@ class Recording(Claims):
             prices: A price table (Turtle) instead of the declared one.
             batch: Whether to use the batch APIs of providers.
             tool_protocol: ``native`` (tool calling of the provider) or ``text`` (in the prompt).
-            retry_errors: Whether to retry dialogues whose calls failed in an earlier session.
+            retry_errors: Whether to retry dialogues whose calls failed in an earlier session (the
+                default) or to leave them open (false). If true, dialogues that ended because the
+                conversation was too long are invalidated and repeated as well.
             redo_invalidated: Whether to run invalidated dialogues again.
             reuse_answers: Whether to reuse answers to identical requests from other runs.
             preflight: Whether to make a short test call to each model first.

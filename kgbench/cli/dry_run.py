@@ -29,13 +29,14 @@ def print_estimate(
     *,
     endpoint: bool,
     redo_invalidated: bool,
+    retry_errors: bool | None,
     json_: bool,
 ) -> None:
     """Print the estimate for ``plan``.
 
     ``run`` names the run to continue; ``""`` is the newest run with the plan's name, ``None`` a new
-    run. ``endpoint`` says whether a SPARQL endpoint was given, ``redo_invalidated`` whether
-    invalidated dialogues run again.
+    run. ``endpoint`` says whether a SPARQL endpoint was given; ``redo_invalidated`` and
+    ``retry_errors`` are as in :class:`~kgbench.engine.Settings`.
     """
     from kgbench.analysis.rendering import render
     from kgbench.config.specs import WITHOUT_COST
@@ -47,7 +48,9 @@ def print_estimate(
         if model.connector not in WITHOUT_COST:
             require(model)
 
-    complete, invalidated = _complete(plan, location, run, redo=redo_invalidated)
+    complete, invalidated = _complete(
+        plan, location, run, redo=redo_invalidated, retry=retry_errors
+    )
     plan_exercises = _planned_exercises(plan, location, endpoint=endpoint)
     models = list(model_estimates(plan, complete, declared(plan.prices), plan_exercises.exercises))
     left_out = [*plan.passed_over, *plan_exercises.passed_over]
@@ -168,14 +171,16 @@ def _planned_exercises(plan: Plan, location: str | None, *, endpoint: bool) -> P
 
 
 def _complete(
-    plan: Plan, location: str | None, run: str | None, *, redo: bool
+    plan: Plan, location: str | None, run: str | None, *, redo: bool, retry: bool | None
 ) -> tuple[set[str], int]:
     """Return the digests of the complete dialogues of ``run``, which would not run again.
 
-    The number counts the invalidated ones among them; with ``redo``, these are not complete. A new
-    run has none, and neither has a store that does not exist.
+    The number counts the invalidated ones among them; with ``redo``, these are not complete, and
+    with ``retry``, those are not that ended because the conversation was too long. A new run has
+    none, and neither has a store that does not exist.
     """
-    from kgbench.engine import run_to_continue
+    from kgbench.engine import Settings, run_to_continue
+    from kgbench.engine.run_state import load_run_state
     from kgbench.errors import StoreError
     from kgbench.record import reading
     from kgbench.store import open_reader
@@ -192,11 +197,12 @@ def _complete(
         info = reading.find_run(store, run) if run else run_to_continue(store, plan)
         if info is None:
             return set(), 0
-        states = reading.dialogue_states(store, info.graph)
-        complete = {digest for digest, state in states.items() if state.complete}
-        invalid = reading.invalid(store, info.graph)
-        invalidated = {digest for digest in complete if states[digest].iri in invalid}
-        return (complete - invalidated, 0) if redo else (complete, len(invalidated))
+        settings = Settings(run=info, redo_invalidated=redo, retry_errors=retry)
+        state = load_run_state(store, settings)
+        complete = {
+            digest: stored.iri for digest, stored in state.states.items() if stored.complete
+        }
+        return set(complete), len(set(complete.values()) & set(state.invalidated))
 
 
 def _entry(forecast: ModelEstimate) -> dict[str, Any]:

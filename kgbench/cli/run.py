@@ -79,12 +79,13 @@ def run(
     limits: Limits,
     tool_protocol: options.ToolProtocol = None,
     retry_errors: Annotated[
-        bool,
+        bool | None,
         typer.Option(
             "--retry-errors/--no-retry-errors",
-            help="Retry dialogues whose calls failed in an earlier session.",
+            help="Retry dialogues whose calls failed in an earlier session (default); if given, "
+            "also those whose conversation was too long.",
         ),
-    ] = True,
+    ] = None,
     redo_invalidated: Annotated[
         bool,
         typer.Option("--redo-invalidated", help="Run invalidated dialogues again."),
@@ -179,6 +180,7 @@ def run(
             run_name,
             endpoint=endpoint is not None,
             redo_invalidated=redo_invalidated,
+            retry_errors=retry_errors,
             json_=json_,
         )
         return
@@ -279,7 +281,8 @@ async def run_with_progress(
 
 def _note(current: Progress) -> str:
     """Return the rate, tokens and cost of a running benchmark in words."""
-    parts = [f"{current.rate:.1f}/s"]
+    rate = current.rate
+    parts = [f"{rate:.1f}/s" if rate >= 1 else f"{60 * rate:.1f}/min"]
     if current.input_tokens or current.output_tokens:
         parts.append(f"{tokens(current.input_tokens + current.output_tokens)} tokens")
         parts.append("cost unknown" if current.unpriced else usd(current.cost))

@@ -43,6 +43,8 @@ def report(
     run = reading.find_run(store, progress.run)
     results = run_results(store, run, whole_store=whole_store)
     costs = totals(store, run)
+    rows = set(results.table.iris.get("model", {}).values())
+    without_row = [setup.label for setup in plan.models if setup.iri not in rows]
     if json_:
         data = {
             "run": progress.run,
@@ -52,6 +54,9 @@ def report(
             "complete": progress.valid,
             "invalidated": progress.invalidated,
             "failed": progress.failed,
+            "calls": progress.calls,
+            "requests": progress.requests,
+            "timeouts": progress.timeouts,
             "left_open": progress.left_open,
             "recovered": progress.recovered,
             "kept": progress.unclaimed,
@@ -61,6 +66,7 @@ def report(
             "passed_over": [*plan.passed_over, *progress.passed_over],
             "tool_protocols": progress.tool_protocols,
             "totals": costs,
+            "without_row": without_row,
             "leaderboard": json.loads(render(results.table, "json")),
             "outcomes": results.outcomes,
             "warnings": [*results.warnings()],
@@ -69,6 +75,8 @@ def report(
         typer.echo(json.dumps(data, indent=2, ensure_ascii=False))
         return
     typer.echo(render(results.table, "table"), nl=False)
+    if without_row:
+        echo_visible(f"No row, because no dialogue has ended or failed: {', '.join(without_row)}.")
     _print_results(results, location)
     tell_progress(store, progress)
     typer.echo(f"total  {totals_line(costs)}")
@@ -109,6 +117,7 @@ def tell_progress(store: Store, progress: Progress) -> None:
     typer.echo(
         f"{progress.valid:,} of {count(progress.planned, 'dialogue')} complete"
         f" ({progress.complete:,} now), {progress.failed:,} failed, {count(progress.calls, 'call')}"
+        f"{_attempts(progress)}"
     )
     if progress.invalidated:
         typer.echo(f"  {count(progress.invalidated, 'dialogue')} invalidated and not counted")
@@ -121,6 +130,14 @@ def tell_progress(store: Store, progress: Progress) -> None:
         typer.echo(f"  {times} x {message}", err=True)
     for label, reason in progress.stopped_models.items():
         typer.echo(f"  no more calls to {label}: {reason}", err=True)
+
+
+def _attempts(progress: Progress) -> str:
+    """Return in words how many requests the calls took, if there were retries or timeouts."""
+    if not progress.timeouts and progress.requests <= progress.calls:
+        return ""
+    late = f", {progress.timeouts:,} timed out" if progress.timeouts else ""
+    return f" ({count(progress.requests, 'request')}{late})"
 
 
 def _print_replies(store: Store, progress: Progress) -> None:

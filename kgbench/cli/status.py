@@ -92,6 +92,7 @@ def _reasons(store: Store, run: RunInfo, config: Path | None) -> list[Reason]:
 
 
 def _state(store: Store, run: RunInfo) -> dict[str, Any]:
+    from kgbench.analysis.identity_changes import identity_changes
     from kgbench.rdf import queries
     from kgbench.record import accounts, invalidation
 
@@ -138,6 +139,7 @@ def _state(store: Store, run: RunInfo) -> dict[str, Any]:
             if ended is None
         ],
         "totals": totals(store, run),
+        "changes": identity_changes(store, run),
         "failures": [
             {"model": models.get(model), "error": error, "calls": int(count or 0)}
             for model, _, error, count in failures
@@ -208,6 +210,8 @@ def _print(state: dict[str, Any]) -> None:
         ]
         if outcomes:
             echo_visible(f"      answers: {', '.join(outcomes)}")
+    for change in state["changes"]:
+        echo_visible(f"    {change}")
     for batch in state["batches"]:
         name = batch["id"] or "not confirmed by the provider"
         echo_visible(

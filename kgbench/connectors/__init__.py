@@ -21,13 +21,21 @@ from kgbench.errors import ModelSpecError
 from kgbench.model import ModelSetup, Reply, Request
 from kgbench.nearest import nearest
 
-__all__ = ["Connector", "ConnectorModule", "find", "names"]
+__all__ = ["CallAbandoned", "Connector", "ConnectorModule", "find", "names"]
 
 GROUP = "kgbench.connectors"
 
 
+class CallAbandoned(Exception):
+    """The run stops before this call has begun."""
+
+
 class Connector(AbstractAsyncContextManager["Connector", None], Protocol):
-    """An open connection to one model; several calls may be under way at once."""
+    """An open connection to one model; several calls may be under way at once.
+
+    A connector that queues requests, because its model is in this process, has a method
+    ``withdraw``, which makes those that the model does not have yet raise :class:`CallAbandoned`.
+    """
 
     async def ask(self, request: Request) -> Reply:
         """Return the model's answer to ``request``, from one call.

@@ -9,12 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import json
-import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, fields, replace
 from enum import Enum
-from functools import cache
 from ipaddress import ip_address
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar
@@ -24,6 +22,7 @@ from kgbench.connectors import failures
 from kgbench.connectors.failures import echoes
 from kgbench.errors import ProviderError, ProviderRefused, ProviderTimeout
 from kgbench.model import Json, Reply
+from kgbench.net import environment
 from kgbench.net.limits import (
     REPLY,
     Misbehaviour,
@@ -83,7 +82,8 @@ class Caller:
 
     def timeout_error(self) -> ProviderTimeout:
         """Return the error of a call that exceeded its timeout."""
-        return ProviderTimeout(self.describe(f"no answer within {self.timeout:g} s"))
+        advice = environment.advice(self.url)
+        return ProviderTimeout(self.describe(f"no answer within {self.timeout:g} s{advice}"))
 
     def misbehaviour_error(self, cause: Misbehaviour) -> ProviderError:
         """Return the error for a server that violates the limits of a response.
@@ -100,7 +100,9 @@ class Caller:
         """Return the error for a connection that could not be made or was lost."""
         if isinstance(cause, Misbehaviour):
             return self.misbehaviour_error(cause)
-        return self.error(f"the connection failed ({type(cause).__name__}): {cause}")
+        words = f"the connection failed ({type(cause).__name__}): {cause}"
+        advice = environment.advice(self.url)
+        return self.error(words if words.endswith(advice) else words + advice)
 
     def read(self, text: str, reader: Reader, request_id: str | None) -> Reply:
         """Parse a response body with ``reader`` and return the reply.
@@ -274,18 +276,11 @@ def http_client(url: str, timeout: float) -> AsyncClient:
 
     from kgbench.connectors.guarded_httpx import GuardedClient
 
+    proxy = environment.proxy_for(url)
     return GuardedClient(
         url,
         timeout,
-        verify=_tls(),
+        proxy=None if proxy is None else proxy.for_httpx(),
         timeout=httpx2.Timeout(timeout, connect=min(timeout, _CONNECT)),
         limits=httpx2.Limits(max_connections=None, max_keepalive_connections=_KEPT),
     )
-
-
-@cache
-def _tls() -> ssl.SSLContext:
-    """Return the TLS context, cached because loading certificates dominates client creation."""
-    import httpx2
-
-    return httpx2.create_ssl_context()

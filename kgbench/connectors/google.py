@@ -20,6 +20,7 @@ from kgbench.connectors.options import read, sampling
 from kgbench.connectors.servers import Address, Service
 from kgbench.errors import ModelSpecError, ProviderError
 from kgbench.model import ModelSetup, Reply, Request
+from kgbench.net import environment
 from kgbench.net.limits import Misbehaviour
 
 if TYPE_CHECKING:
@@ -65,14 +66,22 @@ def open(setup: ModelSetup, timeout: float) -> Google:  # noqa: A001 - the inter
 
 
 def _client(address: Address, key: str | None, http: httpx2.AsyncClient) -> Client:
-    """Return the SDK's client; with a given HTTP client and these options it never retries."""
+    """Return the SDK's client; with a given HTTP client and these options it never retries.
+
+    The SDK would make a synchronous client and a context for web sockets besides, with proxies and
+    certificates of its own choice.
+    """
+    import httpx2
     from google import genai
     from google.genai import types
 
+    tls = environment.tls_for(address.url)
     options = types.HttpOptions(
         base_url=address.base,
         api_version=address.version,
+        httpx_client=httpx2.Client(trust_env=False, verify=tls),
         httpx_async_client=http,
+        async_client_args={"ssl": tls},
         retry_options=types.HttpRetryOptions(attempts=1),
     )
     return genai.Client(vertexai=False, api_key=key or "none", http_options=options)

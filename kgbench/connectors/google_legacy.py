@@ -32,7 +32,7 @@ DECLARED = Declaration(
     sampling=tuple(generate_content.LEGACY_SAMPLING),
 )
 
-_THREADS = 64
+_THREADS = 4096  # as many as calls may be under way, so that none waits for a thread
 
 
 def open(setup: ModelSetup, timeout: float) -> GoogleLegacy:  # noqa: A001 - the interface
@@ -117,7 +117,7 @@ class GoogleLegacy:
         except requests.TooManyRedirects:
             redirect = RedirectRefused("the server redirects, which is not followed")
             raise self._caller.misbehaviour_error(redirect) from None
-        except (requests.RequestException, Misbehaviour) as error:
+        except (OSError, Misbehaviour) as error:
             raise self._caller.connection_error(error) from None
         except exceptions.GoogleAPICallError as error:
             raise self._failure(error) from None

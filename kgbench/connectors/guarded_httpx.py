@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import httpx2
 
-from kgbench.net import limits
+from kgbench.net import environment, limits
 from kgbench.net.limits import REDIRECTS, Limits, Meter, RedirectRefused, redirect_target
 from kgbench.net.receiver_process import EXCHANGE
 from kgbench.net.relay import Relay
@@ -29,11 +29,12 @@ class GuardedClient(httpx2.AsyncClient):
     """An ``httpx2.AsyncClient`` for calls to one server that take at most ``seconds``.
 
     Only the origin of ``url`` is contacted: an SDK may take addresses from responses, such as the
-    address of a batch's results, and would send the key there.
+    address of a batch's results, and would send the key there. Of the environment, only
+    certificates are used.
     """
 
     def __init__(self, url: str, seconds: float, **options: Any) -> None:
-        super().__init__(**options)
+        super().__init__(trust_env=False, verify=environment.tls_for(url), **options)
         for transport in (self._transport, *self._mounts.values()):
             if isinstance(transport, httpx2.AsyncHTTPTransport):
                 # httpx2 has no public argument for the network backend.

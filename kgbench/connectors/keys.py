@@ -9,6 +9,7 @@ from collections.abc import Iterable
 
 from kgbench.errors import ModelSpecError
 from kgbench.model import ModelSetup
+from kgbench.secrets.key_patterns import surplus_of_key
 
 SERVICE = "kgbench"  # the service name in the key ring; user names are those of the variables
 
@@ -20,17 +21,17 @@ def find_key(setup: ModelSetup, *variables: str, needed: bool) -> str | None:
 
     The environment takes precedence over the key ring, which is used if the package ``keyring`` is
     installed. Raises :class:`~kgbench.errors.ModelSpecError` if a key is ``needed`` and there is
-    none, or if it cannot be sent in an HTTP header.
+    none, or if it cannot be sent in an HTTP header as it is.
     """
     for variable in variables:
         key = os.environ.get(variable, "").strip()
         if key:
-            return _checked(key, variable)
+            return _alone(key, variable)
     reason = ""
     for variable in variables:
         key, failure = _of_key_ring(variable)
         if key:
-            return _checked(key, variable)
+            return _alone(key, variable)
         reason = failure or reason
     if needed:
         raise ModelSpecError(
@@ -40,8 +41,8 @@ def find_key(setup: ModelSetup, *variables: str, needed: bool) -> str | None:
     return None
 
 
-def of_variables(variables: Iterable[str]) -> dict[str, str]:
-    """Return the keys for all ``variables``, by name.
+def of_variables(variables: Iterable[str], *, alone: bool = False) -> dict[str, str]:
+    """Return the keys for all ``variables``, by name; with ``alone``, nothing may surround a key.
 
     Raises :class:`~kgbench.errors.ModelSpecError` for a variable without a key, or with a key that
     cannot be sent in an HTTP header.
@@ -53,7 +54,7 @@ def of_variables(variables: Iterable[str]) -> dict[str, str]:
             raise ModelSpecError(
                 f"the environment variable {variable}, which a tool server needs, is not set"
             )
-        keys[variable] = _checked(key, variable)
+        keys[variable] = _alone(key, variable) if alone else _checked(key, variable)
     return keys
 
 
@@ -64,11 +65,11 @@ def key_location(variable: str) -> str | None:
     """
     key = os.environ.get(variable, "").strip()
     if key:
-        _checked(key, variable)
+        _alone(key, variable)
         return "environment"
     key, _ = _of_key_ring(variable)
     if key:
-        _checked(key, variable)
+        _alone(key, variable)
         return "key ring"
     return None
 
@@ -76,6 +77,14 @@ def key_location(variable: str) -> str | None:
 def keys_in_use() -> frozenset[str]:
     """Return the keys that this process has passed to connectors, to be hidden in messages."""
     return frozenset(_in_use)
+
+
+def _alone(key: str, variable: str) -> str:
+    """Return a key that is sent as it is; refuse one in quotes or with the scheme of a header."""
+    surplus = surplus_of_key(key)
+    if surplus is not None:
+        raise ModelSpecError(f"the key in {variable} {surplus}: set {variable} to the key alone")
+    return _checked(key, variable)
 
 
 def _checked(key: str, variable: str) -> str:

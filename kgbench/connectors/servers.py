@@ -11,13 +11,15 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
-from urllib.parse import urlsplit
+from urllib.parse import urlsplit, urlunsplit
 
 from kgbench.connectors import failures, keys
 from kgbench.connectors.calls import Caller
 from kgbench.connectors.options import Option
 from kgbench.errors import ModelSpecError
 from kgbench.model import ModelSetup
+from kgbench.net import environment
+from kgbench.net.limits import ascii_host
 
 #: The value of the option ``api_version`` that appends no version to an address.
 NO_VERSION = "none"
@@ -72,9 +74,12 @@ class Service:
         """Return the server at the :meth:`address` of ``setup``, with its key.
 
         A key is required for the own server, and if the setup names its variable. Raises
-        :class:`~kgbench.errors.ModelSpecError` if it is missing or cannot be sent.
+        :class:`~kgbench.errors.ModelSpecError` if it is missing or cannot be sent, and
+        :class:`~kgbench.errors.EnvironmentVariableError` if the proxy or the certificates of the
+        environment cannot be used.
         """
         address = self.address(setup, options)
+        environment.check(address.url)
         variable = options["key_env"]
         needed = self.is_own(address.url) or bool(variable)
         key = keys.find_key(setup, *((variable,) if variable else self.keys), needed=needed)
@@ -119,6 +124,7 @@ def address_of(written: str, version: str, chosen: str = "") -> Address:
     Raises :class:`ValueError`, with a message that continues after the address, for an invalid
     address, and for one that ends in another version than the chosen one.
     """
+    written = _in_ascii(written)
     parts = urlsplit(written)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ValueError("is not the address of a server (http://host or https://host/path)")
@@ -138,6 +144,20 @@ def address_of(written: str, version: str, chosen: str = "") -> Address:
     if chosen or any(map(_is_version, parts.path.split("/"))):
         return Address(address, "")
     return Address(address, version)
+
+
+def _in_ascii(written: str) -> str:
+    """Return an address with the ASCII form of its host; raises :class:`ValueError`."""
+    try:
+        parts = urlsplit(written)
+        host = ascii_host(parts.hostname or "")
+        port = "" if parts.port is None else f":{parts.port}"
+    except ValueError as error:
+        raise ValueError(f"is not the address of a server ({error})") from None
+    if parts.netloc.isascii():
+        return written
+    user, at, _ = parts.netloc.rpartition("@")
+    return urlunsplit(parts._replace(netloc=f"{user}{at}{host}{port}"))
 
 
 def _is_version(part: str) -> bool:

@@ -23,7 +23,7 @@ from kgbench.connectors.declared import Declaration
 from kgbench.connectors.options import Option, read
 from kgbench.errors import ModelSpecError, ProviderError, ProviderRefused
 from kgbench.model import Json, ModelSetup, Reply, Request
-from kgbench.net import web
+from kgbench.net import environment, web
 from kgbench.net.limits import REDIRECTS, Limits, Misbehaviour, RedirectRefused, redirect_target
 
 REPEATED_AFTER: Final = 15.0
@@ -64,6 +64,7 @@ def open(setup: ModelSetup, timeout: float) -> System:  # noqa: A001, ARG001 - t
         raise ModelSpecError(
             f"{setup.spec}: name the address of the system, as text2sparql:https://host/path"
         )
+    environment.check(url)
     return System(Caller(setup.spec, options["timeout"], (), url), options["dataset"])
 
 

@@ -19,7 +19,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
-from kgbench.connectors import Connector, failures, openai
+from kgbench.connectors import CallAbandoned, Connector, failures, openai
 from kgbench.connectors.bodies import turns
 from kgbench.connectors.calls import Caller
 from kgbench.connectors.declared import Declaration
@@ -157,6 +157,12 @@ class InProcess:
                 return await waiting.answered
         except TimeoutError:
             raise self._caller.timeout_error() from None
+
+    def withdraw(self) -> None:
+        """Abandon the requests that the engine does not have yet."""
+        for waiting in self._waiting:
+            if not waiting.answered.done():
+                waiting.answered.set_exception(CallAbandoned())
 
     def _load(self) -> None:
         try:

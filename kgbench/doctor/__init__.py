@@ -27,6 +27,7 @@ def examine(location: str, *, network: bool = False) -> Iterator[Condition]:
     yield from installed.dependencies()
     yield from installed.extras()
     yield from keys.provider_keys()
+    yield from keys.connections()
     if network:
         yield from keys.servers()
     yield from storage.store(location, network=network)

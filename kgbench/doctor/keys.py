@@ -12,8 +12,8 @@ from kgbench.connectors import keys
 from kgbench.connectors.declared import declarations
 from kgbench.connectors.servers import Service
 from kgbench.doctor.conditions import Condition, State
-from kgbench.errors import ModelSpecError
-from kgbench.net import web
+from kgbench.errors import EnvironmentVariableError, ModelSpecError
+from kgbench.net import environment, web
 from kgbench.net.limits import Limits, Misbehaviour
 from kgbench.store.back_ends import public_url
 
@@ -57,6 +57,19 @@ def _key(name: str, variables: tuple[str, ...]) -> Condition:
     return Condition("keys", name, State.ABSENT, "no key", advice, {"variable": None})
 
 
+def connections() -> Iterator[Condition]:
+    """Yield each variable with a proxy or certificates, and whether it can be used."""
+    for variable, value, problem in environment.problems():
+        if problem is None:
+            yield Condition("environment", variable, State.OK, value, None, {"value": value})
+        else:
+            words, _, advice = problem.partition("; ")
+            facts = {"value": value}
+            yield Condition(
+                "environment", variable, State.BROKEN, words, advice or f"unset {variable}", facts
+            )
+
+
 def servers() -> Iterator[Condition]:
     """Yield whether the servers named by the environment answer; no key is sent."""
     for service in services().values():
@@ -76,7 +89,7 @@ def _answers(variable: str, url: str) -> Condition:
     try:
         with web.request(url, Limits(_MOST, _MOST, _LIMIT), idle=_LIMIT) as response:
             status = response.status
-    except (OSError, ValueError, Misbehaviour) as error:
+    except (OSError, ValueError, Misbehaviour, EnvironmentVariableError) as error:
         words = f"{address} does not answer: {error}"
         return Condition("servers", variable, State.BROKEN, words, advice)
     # Without key and path, even a healthy server answers 401 or 404.

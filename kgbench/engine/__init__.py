@@ -3,7 +3,8 @@
 
 from kgbench.engine.journal import Journal
 from kgbench.engine.progress import Progress
-from kgbench.engine.run import run_plan, run_to_continue
+from kgbench.engine.run import run_plan
+from kgbench.engine.run_state import run_to_continue
 from kgbench.engine.session import Settings
 from kgbench.engine.stop_signal import StopSignal
 

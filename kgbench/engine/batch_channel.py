@@ -16,12 +16,12 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 from kgbench import clock
+from kgbench.connectors import CallAbandoned
 from kgbench.connectors.batches import MOST_CHARACTERS, MOST_REQUESTS, Batches, BatchRequest, name
 from kgbench.engine.batch_client import BatchClient, BatchesRefused, BatchNotCreated
 from kgbench.engine.calls import RetryPolicy, outcome
 from kgbench.engine.journal import Journal
 from kgbench.engine.planning import PlannedDialogue
-from kgbench.engine.rate_limiter import CallAbandoned
 from kgbench.engine.replies import Replies
 from kgbench.engine.stop_signal import StopSignal
 from kgbench.engine.writer import Writer

@@ -13,9 +13,9 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TypeVar
 
+from kgbench.connectors import CallAbandoned
 from kgbench.connectors.batches import Batches, BatchRequest, BatchStatus, Result, Undecided
 from kgbench.engine.journal import Journal
-from kgbench.engine.rate_limiter import CallAbandoned
 from kgbench.errors import ContextTooLong, ProviderError, ProviderRefused, RateLimited
 from kgbench.net.limits import LONGEST_WAIT as LONGEST_PAUSE
 from kgbench.record.batches import Batch
@@ -45,7 +45,7 @@ class BatchClient:
     """A client for the batches of one model; ``scale`` multiplies its waits.
 
     All methods raise :class:`BatchesRefused` for failures that no retry cures, and
-    :class:`~kgbench.engine.rate_limiter.CallAbandoned` once ``giving_up`` is set, but never during
+    :class:`~kgbench.connectors.CallAbandoned` once ``giving_up`` is set, but never during
     a submission.
     """
 
@@ -66,6 +66,8 @@ class BatchClient:
         the ids of other known batches.
         """
         for attempt in range(_ATTEMPTS):
+            if self._giving_up.is_set():  # since the intention was recorded
+                return None
             try:
                 batch = replace(batch, id=await self._provider.submit(batch.token, requests))
             except (ProviderRefused, ContextTooLong) as error:

@@ -10,10 +10,11 @@ from collections.abc import Callable
 from typing import Protocol
 
 from kgbench import clock
+from kgbench.connectors import CallAbandoned
 from kgbench.connectors.calls import Caller
 from kgbench.engine.journal import Journal
 from kgbench.engine.progress import Wait
-from kgbench.engine.rate_limiter import CallAbandoned, RateLimiter
+from kgbench.engine.rate_limiter import RateLimiter
 from kgbench.engine.replies import Replies
 from kgbench.errors import (
     ContextTooLong,
@@ -48,8 +49,7 @@ class Channel(Protocol):
     async def call(self, request: Request, dialogue: str) -> Call:
         """Ask until there is a reply or no retry is left; a provider's failure is in the call.
 
-        Raises :class:`~kgbench.engine.rate_limiter.CallAbandoned` when the run stops before there
-        is either.
+        Raises :class:`~kgbench.connectors.CallAbandoned` when the run stops before there is either.
         """
         ...
 
@@ -102,7 +102,8 @@ class ModelClient:
 
     ``deadline`` is the timeout of each attempt, in seconds. Once ``stopping`` is set, no call is
     retried. Replies go to ``replies`` (the write-ahead log) before anything else is done with
-    them. ``waiting`` is called at the beginning of each wait for another attempt.
+    them. ``waiting`` is called at the beginning of each wait for another attempt. ``requests``
+    counts the attempts, ``timeouts`` those without a response in time.
     """
 
     def __init__(
@@ -125,8 +126,16 @@ class ModelClient:
         self._stopping = stopping
         self._replies = replies or Replies()
         self._waiting = waiting
+        self.requests = self.timeouts = 0
         self._caller: Caller | None = getattr(connector, "caller", None)
         self._secret = next(iter(self._caller.secrets), "") if self._caller is not None else ""
+
+    def stop(self, *, at_once: bool) -> None:
+        """Begin no dialogue any more; with ``at_once``, begin no call at all."""
+        self.rate_limiter.close(at_once=at_once)
+        withdraw = getattr(self._connector, "withdraw", None)
+        if withdraw is not None:
+            withdraw()
 
     async def recover(self, request: Request, dialogue: str) -> Call | None:
         """See :class:`Channel`."""
@@ -147,11 +156,14 @@ class ModelClient:
         """Ask until there is a reply or no retry is left; a provider's failure is in the call.
 
         The returned call spans all attempts. Raises
-        :class:`~kgbench.engine.rate_limiter.CallAbandoned` when the run stops before the first
-        attempt has begun.
+        :class:`~kgbench.connectors.CallAbandoned` when the run stops before the first attempt has
+        begun.
         """
         tokens = sum(map(len, request.messages)) // CHARACTERS_PER_TOKEN + 1
         others = await self.rate_limiter.enter(tokens)
+        if self._stopping.is_set() and len(request.messages) == 1:  # it would begin a dialogue
+            self.rate_limiter.release_failed()
+            raise CallAbandoned
         self._retry_policy.count_call()
         started = clock.now()
         fields = {"dialogue": dialogue, "round": len(request.messages) // 2}
@@ -189,7 +201,7 @@ class ModelClient:
                 limit=self.rate_limiter.limit,
             )
             if wait is not None:
-                self._waiting(Wait(self._describe(result), time.monotonic() + wait))
+                self._waiting(Wait(describe_attempt(result, self._caller), time.monotonic() + wait))
             slot = None if wait is None else await self._again(tokens, wait, result)
             if slot is None:
                 return Call(
@@ -203,13 +215,16 @@ class ModelClient:
 
     async def _attempt(self, request: Request, tokens: int, others: int) -> Reply | ProviderError:
         """Make one attempt in a slot of the rate limiter, which is free again on return."""
+        self.requests += 1
         try:
             async with asyncio.timeout(self._deadline):
                 reply = await self._connector.ask(request)
         except TimeoutError:
+            self.timeouts += 1
             self.rate_limiter.release_late()
             return ProviderTimeout(f"no answer within {self._deadline:g} seconds")
         except ProviderTimeout as error:
+            self.timeouts += 1
             self.rate_limiter.release_late()
             return error
         except RateLimited as error:
@@ -225,14 +240,6 @@ class ModelClient:
         known = None if usage.input is None else usage.input + (usage.output or 0)
         self.rate_limiter.release_answered(tokens, known)
         return reply
-
-    def _describe(self, error: ProviderError) -> str:
-        """Describe a failed attempt and name its host."""
-        host = (self._caller.host if self._caller is not None else "") or "the model"
-        if error.status is not None:
-            return f"{error.status} from {host}"
-        late = isinstance(error, ProviderTimeout)
-        return f"no answer in time from {host}" if late else f"no usable answer from {host}"
 
     async def _again(self, tokens: int, wait: float, error: ProviderError) -> int | None:
         """Wait for another attempt and its slot; ``None`` when the run stops meanwhile."""
@@ -256,6 +263,15 @@ class ModelClient:
         except TimeoutError:
             return False
         return True
+
+
+def describe_attempt(error: ProviderError, caller: Caller | None) -> str:
+    """Describe a failed attempt and name its host."""
+    host = (caller.host if caller is not None else "") or "the model"
+    if error.status is not None:
+        return f"{error.status} from {host}"
+    late = isinstance(error, ProviderTimeout)
+    return f"no answer in time from {host}" if late else f"no usable answer from {host}"
 
 
 def outcome(error: ProviderError) -> Outcome:

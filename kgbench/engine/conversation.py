@@ -16,12 +16,11 @@ from datetime import datetime
 from enum import StrEnum
 
 from kgbench import clock
-from kgbench.connectors import extraction, tool_protocol
+from kgbench.connectors import CallAbandoned, extraction, tool_protocol
 from kgbench.engine import planning
 from kgbench.engine.calls import CHARACTERS_PER_TOKEN, Channel, outcome
 from kgbench.engine.judge_queue import JudgeQueue
 from kgbench.engine.planning import PlannedDialogue
-from kgbench.engine.rate_limiter import CallAbandoned
 from kgbench.engine.replies import Replies
 from kgbench.engine.tool_turns import ToolTurns
 from kgbench.engine.writer import Writer

@@ -14,7 +14,7 @@ from kgbench.config import planning, turtle
 from kgbench.config.ad_hoc import ad_hoc_name
 from kgbench.config.names import checked_suite, suites_of_results
 from kgbench.engine.published import whole_suite
-from kgbench.engine.run import run_to_continue
+from kgbench.engine.run_state import run_to_continue
 from kgbench.model import Plan
 from kgbench.record import reading
 from kgbench.record.reading import RunInfo

@@ -1,81 +1,137 @@
 # SPDX-License-Identifier: Apache-2.0
 """One short call to each model before the first dialogue.
 
-A wrong address, key or model name is reported here, before anything is written or paid for.
+A wrong address, key or model name is reported here, before anything is written or paid for. Other
+models are not stopped by it.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
+from itertools import count
 
 from kgbench.connectors.calls import Caller
 from kgbench.connectors.declared import declarations
 from kgbench.connectors.failures import scrub
 from kgbench.engine import planning
-from kgbench.engine.calls import Connector
+from kgbench.engine.calls import Connector, RetryPolicy, describe_attempt
 from kgbench.engine.planning import Exercise
+from kgbench.engine.progress import Wait
+from kgbench.engine.run_state import RunState
+from kgbench.engine.session import Settings
+from kgbench.engine.stop_signal import StopSignal
 from kgbench.errors import ProviderError, ProviderRefused, RateLimited
 from kgbench.model import ModelSetup, Plan, Request
 
 PROMPT = "This is a test of the connection. Answer with the word OK."
 
-#: Called with a line for each model, which names its server.
-Say = Callable[[str], None]
+_WAY_ROUND = "--no-preflight leaves out the first call"
 
 
 async def first_calls(
     plan: Plan,
     exercises: Mapping[str, Sequence[Exercise]],
-    complete: Collection[str],
+    state: RunState,
     connectors: Mapping[str, Connector],
-    say: Say,
-) -> None:
-    """Make a first call to each model that has dialogues left to hold; see :func:`preflight`.
+    *,
+    settings: Settings,
+    stop: StopSignal,
+) -> dict[str, str]:
+    """Make a first call to each model that has dialogues left to hold and is called directly.
 
-    ``complete`` are the digests of the complete dialogues; ``connectors`` are keyed by model IRI.
+    ``connectors`` are keyed by model IRI. A call that fails is retried as every other call of the
+    plan is. A rate limit is not a failure, because it shows that the server accepts the key.
+    Nothing is called if ``settings`` have no function ``preflight``, which gets a line for each
+    call and each wait.
+
+    Returns, by label, the reason why a model cannot be called: its address, its name, whether a key
+    was sent, and the error. Raises :class:`~kgbench.errors.ProviderRefused` with these reasons if
+    that holds for every model with dialogues left.
     """
-    to_ask = [
-        (setup, connectors[setup.iri])
-        for setup in plan.models
-        if setup.iri in connectors
-        and any(
-            dialogue.digest not in complete
-            for dialogue in planning.planned_dialogues(plan, exercises, setup)
-        )
-    ]
-    await preflight(to_ask, next(of_task[0] for of_task in exercises.values()), say)
-
-
-async def preflight(
-    models: Sequence[tuple[ModelSetup, Connector]], exercise: Exercise, say: Say
-) -> None:
-    """Call each of ``models`` that has a server once, after announcing it with ``say``.
-
-    A rate limit is not a failure, because it shows that the server accepts the key. Raises
-    :class:`~kgbench.errors.ProviderRefused` with the address, the model, whether a key was sent
-    and the reason of each failed call.
-    """
+    if settings.preflight is None:
+        return {}
+    say = settings.preflight
+    unfinished = [setup for setup in plan.models if _is_unfinished(plan, exercises, state, setup)]
+    request = Request((PROMPT,), next(of_task[0] for of_task in exercises.values()).case, "0")
+    tasks: list[asyncio.Task[ProviderError | None]] = []
     servers = []
-    for setup, connector in models:
+    for setup in unfinished:
+        connector = connectors.get(setup.iri)
         caller: Caller | None = getattr(connector, "caller", None)
-        if caller is not None and caller.url:
-            servers.append((setup, _about(setup, caller), connector))
-    for _, description, _ in servers:
-        say(f"first call: {description}")
-    request = Request(messages=(PROMPT,), case=exercise.case, seed="0")
-    calls = (connector.ask(request) for *_, connector in servers)
-    results = await asyncio.gather(*calls, return_exceptions=True)
-    failures = []
-    for (setup, description, _), result in zip(servers, results, strict=True):
-        if isinstance(result, BaseException) and not isinstance(result, ProviderError):
+        if connector is not None and caller is not None and caller.url:
+            servers.append((setup, about := _about(setup, caller)))
+            say(f"first call: {about}")
+            patience = RetryPolicy(plan.max_retries, settings.patience_scale)
+            tasks.append(asyncio.create_task(_call(connector, caller, request, patience, say)))
+    results = await _results(tasks, stop)
+    failures = {
+        setup.label: f"the first call failed: {about}: {error}{_advice(setup, error)}"
+        for (setup, about), error in zip(servers, results, strict=True)
+        if error is not None
+    }
+    if failures and len(failures) == len(unfinished):
+        end = f"nothing was asked or written ({_WAY_ROUND})"
+        raise ProviderRefused("; ".join([*failures.values(), end]))
+    return {label: f"{reason} ({_WAY_ROUND})" for label, reason in failures.items()}
+
+
+def _is_unfinished(
+    plan: Plan, exercises: Mapping[str, Sequence[Exercise]], state: RunState, setup: ModelSetup
+) -> bool:
+    """Return whether ``setup`` has dialogues to hold in this session."""
+    return any(
+        stored is None or not (stored.complete or stored.iri in state.closed)
+        for dialogue in planning.planned_dialogues(plan, exercises, setup)
+        for stored in [state.states.get(dialogue.digest)]
+    )
+
+
+async def _call(
+    connector: Connector,
+    caller: Caller,
+    request: Request,
+    patience: RetryPolicy,
+    say: Callable[[str], None],
+) -> ProviderError | None:
+    """Call a model until it replies; return the error after which there is no retry."""
+    for failures in count(1):
+        try:
+            await connector.ask(request)
+        except RateLimited:
+            return None
+        except ProviderError as error:
+            wait = patience.wait(failures, 0, error)
+            if wait is None:
+                return error
+            say(str(Wait(describe_attempt(error, caller), time.monotonic() + wait)))
+            await asyncio.sleep(wait)
+        else:
+            return None
+    raise AssertionError  # count() has no end
+
+
+async def _results(
+    tasks: Sequence[asyncio.Task[ProviderError | None]], stop: StopSignal
+) -> list[ProviderError | None]:
+    """Return the results of first calls; a request to stop the run abandons those under way."""
+
+    async def ended() -> bool:
+        await asyncio.wait(tasks)
+        return True
+
+    if tasks:
+        await stop.or_else(ended())
+    for task in tasks:
+        task.cancel()
+    results = await asyncio.gather(*tasks, return_exceptions=True)
+    for result in results:
+        if isinstance(result, BaseException) and not isinstance(
+            result, ProviderError | asyncio.CancelledError
+        ):
             raise result
-        if isinstance(result, ProviderError) and not isinstance(result, RateLimited):
-            failures.append(
-                f"the first call failed: {description}: {result}{_advice(setup, result)}"
-            )
-    if failures:
-        raise ProviderRefused("; ".join([*failures, "nothing was asked or written"]))
+    return [result if isinstance(result, ProviderError) else None for result in results]
 
 
 def _advice(setup: ModelSetup, error: ProviderError) -> str:

@@ -36,7 +36,8 @@ class Progress:
 
     ``before`` dialogues were complete when it began; of these, ``invalidated`` ones do not count
     and are not run again, as requested. ``left_open`` ones failed in an earlier session and are not
-    retried, as requested. ``awaited`` answers are under way in batches.
+    retried, as requested. ``awaited`` answers are under way in batches. ``requests`` are the
+    attempts of calls that were not made in batches, ``timeouts`` those without an answer in time.
     ``recovered`` answers had been received by an earlier session and were not requested again;
     ``unclaimed`` ones are in the write-ahead log and belong to no dialogue of this session. Tokens
     and ``cost`` (USD) are this session's; ``unpriced`` names the models without a price. ``waits``
@@ -52,6 +53,8 @@ class Progress:
     failed: int = 0
     left_open: int = 0
     calls: int = 0
+    requests: int = 0
+    timeouts: int = 0
     awaited: int = 0
     recovered: int = 0
     unclaimed: int = 0

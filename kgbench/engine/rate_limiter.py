@@ -26,6 +26,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 
+from kgbench.connectors import CallAbandoned
 from kgbench.errors import RateLimited
 from kgbench.net.limits import LONGEST_WAIT
 
@@ -35,10 +36,6 @@ PATIENT = 16  # minimal number of answers before a limit is raised again
 _FEWEST = 4  # answers after which the rates of a near server are compared
 _GAIN = 1.1  # factor of answers per second that is worth a higher limit
 _LONGEST_WINDOW = 8  # maximal factor on that number, after raises that were refused
-
-
-class CallAbandoned(Exception):
-    """The run stops before this call has begun."""
 
 
 class TokenBucket:
@@ -114,8 +111,8 @@ class RateLimiter:
         """Wait for a slot for a call of about ``tokens``; ``first`` puts it ahead of the queue.
 
         Returns the number of other calls under way when the call begins. Raises
-        :class:`CallAbandoned` when the run stops during a wait that the provider or a configured
-        limit requires.
+        :class:`~kgbench.connectors.CallAbandoned` when the run stops during a wait that the
+        provider or a configured limit requires.
         """
         slot: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         if first:
@@ -180,7 +177,7 @@ class RateLimiter:
         self._paused_until = max(self._paused_until, self._clock() + seconds)
 
     def close(self, *, at_once: bool = False) -> None:
-        """Stop waiting for pauses and rate limits; such calls raise :class:`CallAbandoned`.
+        """Stop waiting for pauses and rate limits; such calls are abandoned.
 
         With ``at_once``, calls do not wait for a slot either, and no call begins any more.
         """

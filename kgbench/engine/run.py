@@ -28,32 +28,24 @@ from kgbench.engine.preflight import first_calls
 from kgbench.engine.progress import Progress, Wait, Watch
 from kgbench.engine.rate_limiter import RateLimiter
 from kgbench.engine.replies import receiver_of
-from kgbench.engine.run_state import RunState, load_run_state, uncounted_tokens
+from kgbench.engine.run_state import (
+    RunState,
+    invalidate_outdated,
+    load_run_state,
+    uncounted_tokens,
+)
 from kgbench.engine.session import Session, Settings, session
 from kgbench.engine.spending import Limits, Spending
 from kgbench.engine.stop_signal import StopSignal
 from kgbench.errors import ProviderRefused, WriteFailed
 from kgbench.model import Call, ModelSetup, Outcome, Plan
 from kgbench.net.receiver_process import RECEIVER
-from kgbench.record import reading
-from kgbench.record.reading import RunInfo
 from kgbench.store import known_keys
 from kgbench.store.protocol import Store
 from kgbench.tool_servers.servers import ToolServers
 
 _REFUSALS = 3  # refusals in a row after which a model is not called any more
 _HOLDERS = 2  # dialogues per allowed call, so that judging does not leave call slots unused
-
-
-def run_to_continue(store: Store, plan: Plan) -> RunInfo | None:
-    """Return the newest live run with a plan's name and suite, which the same command continues."""
-    suite = store.iris.mint("suite", suite=plan.suite)
-    for run in reading.runs(store):
-        if run.label == plan.name and run.suite == suite:
-            kinds = {pass_.kind for pass_ in reading.passes(store, run)}
-            if "live" in kinds:
-                return run
-    return None
 
 
 async def run_plan(
@@ -114,9 +106,15 @@ async def run_plan(
             await abandon(store, settings.run, plan, settings.journal)
         elif settings.run is not None:
             refuse_beside(store, settings.run, plan, batched)
-        if settings.preflight is not None and spending.reached is None:
-            complete = {digest for digest, state in before.states.items() if state.complete}
-            await first_calls(plan, exercises, complete, connectors, settings.preflight)
+        unreachable = (
+            await first_calls(plan, exercises, before, connectors, settings=settings, stop=stop)
+            if spending.reached is None
+            else {}
+        )
+        called = [setup for setup in plan.models if setup.label not in unreachable]
+        planned = planning.planned_dialogues
+        repeated = (d for setup in called for d in planned(plan, exercises, setup))
+        invalidate_outdated(store, settings, before, repeated)
         dialogues = planning.dialogue_count(plan, exercises) * len(plan.models)
         opened = await stack.enter_async_context(
             session(
@@ -137,6 +135,7 @@ async def run_plan(
             dialogues,
             passed_over=selection.passed_over,
             tool_protocols=protocols,
+            stopped_models=unreachable,
         )
         for line in planning.describe_protocols(protocols):
             settings.tell(line)
@@ -211,12 +210,14 @@ class _Work:
 
         def stopping() -> None:
             for client in clients.values():
-                client.rate_limiter.close(at_once=self._stop.failure is not None)
+                client.stop(at_once=self._stop.failure is not None)
             for work in batching.values() if self._stop.reason is None else ():
                 work.give_up()
 
         self._stop.watch(tasks, stopping)
         results = await asyncio.gather(*tasks, return_exceptions=True)
+        self._progress.requests = sum(client.requests for client in clients.values())
+        self._progress.timeouts = sum(client.timeouts for client in clients.values())
         unfinished = self._stop.requested and not self._progress.finished
         self._progress.limit = self._stop.reason if unfinished else None
         self._progress.interrupted = unfinished and self._stop.reason is None

@@ -3,18 +3,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
 
 from kgbench.engine.calls import CHARACTERS_PER_TOKEN
 from kgbench.engine.conversation import StoredDialogue
 from kgbench.engine.planning import PlannedDialogue
 from kgbench.engine.session import Settings
-from kgbench.record import accounts, reading, turns
+from kgbench.model import Plan
+from kgbench.record import accounts, invalidation, reading, turns
 from kgbench.record.dialogues import dialogues
-from kgbench.record.reading import DialogueState
+from kgbench.record.reading import DialogueState, RunInfo
 from kgbench.store.protocol import Store
 from kgbench.store.templates import fill
+
+_TOO_LONG = "the conversation was too long, and is repeated as requested (--retry-errors)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +26,8 @@ class RunState:
 
     ``states`` are the current dialogues by their identity (digest), ``closed`` the IRIs of
     dialogues that are not continued, ``invalidated`` those of invalidated ones, ``invalid`` the
-    number of invalidated dialogues per identity, ``usage`` the tokens by model IRI.
+    number of invalidated dialogues per identity, ``usage`` the tokens by model IRI. ``outdated``
+    are the IRIs of complete dialogues that are to be repeated, by identity.
     """
 
     states: Mapping[str, DialogueState]
@@ -31,6 +35,7 @@ class RunState:
     invalidated: Collection[str]
     invalid: Mapping[str, int]
     usage: Mapping[str, accounts.Usage]
+    outdated: Mapping[str, str] = field(default_factory=dict)
 
     def stored(
         self, planned: PlannedDialogue, store: Store, graph: str, pass_graph: str
@@ -51,6 +56,17 @@ class RunState:
         return StoredDialogue(answered, calls, again, {row["entity"].value for row in rows})
 
 
+def run_to_continue(store: Store, plan: Plan) -> RunInfo | None:
+    """Return the newest live run with a plan's name and suite, which the same command continues."""
+    suite = store.iris.mint("suite", suite=plan.suite)
+    for run in reading.runs(store):
+        if run.label == plan.name and run.suite == suite:
+            kinds = {pass_.kind for pass_ in reading.passes(store, run)}
+            if "live" in kinds:
+                return run
+    return None
+
+
 def load_run_state(store: Store, settings: Settings) -> RunState:
     """Read the state of the run that ``settings`` continue; it is empty for a new run."""
     if settings.run is None:
@@ -58,18 +74,42 @@ def load_run_state(store: Store, settings: Settings) -> RunState:
     graph = settings.run.graph
     states = reading.all_states(store, graph)
     invalidated = reading.invalid(store, graph)
+    again = _overflowed(store, graph) if settings.retry_errors else set()
+    outdated = {
+        digest: group[-1].iri
+        for digest, group in states.items()
+        if group[-1].iri in again and group[-1].iri not in invalidated
+    }
     invalid = {
-        digest: sum(dialogue.iri in invalidated for dialogue in group)
+        digest: sum(dialogue.iri in invalidated for dialogue in group) + (digest in outdated)
         for digest, group in states.items()
     }
-    current = {
-        digest: group[-1]
-        for digest, group in states.items()
-        if not (settings.redo_invalidated and group[-1].iri in invalidated)
-    }
-    failed = () if settings.retry_errors else accounts.failed_dialogues(store, graph)
+    if settings.redo_invalidated:
+        again |= set(invalidated)
+    current = {digest: group[-1] for digest, group in states.items() if group[-1].iri not in again}
+    failed = () if settings.retry_errors is not False else accounts.failed_dialogues(store, graph)
     closed = {*invalidated, *failed}
-    return RunState(current, closed, invalidated, invalid, accounts.usage(store, graph))
+    usage = accounts.usage(store, graph)
+    return RunState(current, closed, invalidated, invalid, usage, outdated)
+
+
+def invalidate_outdated(
+    store: Store, settings: Settings, state: RunState, planned: Iterable[PlannedDialogue]
+) -> None:
+    """Invalidate the outdated dialogues among those ``planned``, which are repeated."""
+    if settings.run is None or not state.outdated:
+        return
+    digests = {dialogue.digest for dialogue in planned}
+    iris = [iri for digest, iri in state.outdated.items() if digest in digests]
+    if iris:
+        graph_of = dict.fromkeys(iris, settings.run.graph)
+        invalidation.invalidate_dialogues(store, graph_of, _TOO_LONG, "kgbench run")
+
+
+def _overflowed(store: Store, graph: str) -> set[str]:
+    """Return the dialogues that ended because the conversation was too long for the model."""
+    rows = store.query(fill("overflowed-dialogues.rq", graph=graph))
+    return {row["dialogue"].value for row in rows}
 
 
 def uncounted_tokens(store: Store, settings: Settings, state: RunState) -> dict[str, int]:

@@ -47,11 +47,12 @@ _intervals: list[float] = []  # the switch interval at the begin of each open se
 class Settings:
     """The settings of a run on this machine; only ``endpoint`` can change a score.
 
-    ``retry_errors``: repeat dialogues that failed in earlier sessions. ``redo_invalidated``: repeat
-    dialogues that have been invalidated. ``reuse_answers``: take answers to identical requests from
-    other runs in the store. ``abandon_batches``: cancel open batches of earlier sessions.
-    ``endpoint`` executes the queries about cases whose graph only an endpoint has. ``preflight``,
-    if given, enables a first call to each model, whose failure ends the run, and is called with a
+    ``retry_errors``: repeat dialogues that failed in earlier sessions, unless it is false; if it is
+    true, also those that ended because the conversation was too long, which are invalidated.
+    ``redo_invalidated``: repeat dialogues that have been invalidated. ``reuse_answers``: take
+    answers to identical requests from other runs in the store. ``abandon_batches``: cancel open
+    batches of earlier sessions. ``endpoint`` executes the queries about cases whose graph only an
+    endpoint has. ``preflight``, if given, enables a first call to each model, and is called with a
     line about each. ``executor`` runs the judges; it is shut down with the session, even if the
     caller passed an instance. ``start_tool_servers``: start the commands that models name as MCP
     servers. ``tell`` is called with readable lines about the tool protocols of the models.
@@ -65,7 +66,7 @@ class Settings:
     start_tool_servers: bool = False
     fsync: bool = False
     patience_scale: float = 1.0
-    retry_errors: bool = True
+    retry_errors: bool | None = None
     redo_invalidated: bool = False
     reuse_answers: bool = False
     abandon_batches: bool = False

@@ -10,6 +10,7 @@ pieces of bounded size.
 
 from __future__ import annotations
 
+import re
 import time
 import zlib
 from collections.abc import Iterator
@@ -36,6 +37,7 @@ LONGEST_WAIT: Final = 3600.0
 """Maximal seconds to wait when a server asks for it (Retry-After)."""
 
 _EXEMPT: Final = 1 << 26  # bytes up to which any ratio is allowed
+_NOT_IN_HOSTS: Final = re.compile(r"[\x00-\x7f](?<![A-Za-z0-9._~:%-])")  # names and addresses
 _PORTS: Final = {"http": 80, "https": 443}
 
 
@@ -199,9 +201,29 @@ class BodyDecoder:
 
 
 def origin(url: str) -> tuple[str, str, int]:
-    """Return scheme, host and port of an address, the scope of a credential (RFC 6454)."""
+    """Return scheme, host and port of an address, the scope of a credential (RFC 6454).
+
+    Raises :class:`ValueError` for an address that cannot be read.
+    """
     parts = urlsplit(url)
-    return parts.scheme, parts.hostname or "", parts.port or _PORTS.get(parts.scheme, 0)
+    return parts.scheme, ascii_host(parts.hostname or ""), parts.port or _PORTS.get(parts.scheme, 0)
+
+
+def ascii_host(host: str) -> str:
+    """Return the ASCII form of a host name (RFC 5891), which requests are sent to.
+
+    Raises :class:`ValueError` if it has none, or characters that no host name has.
+    """
+    if unusable := _NOT_IN_HOSTS.search(host):
+        raise ValueError(f"no host name has the character {unusable[0]!r}")
+    if host.isascii():
+        return host
+    import httpx2
+
+    try:
+        return httpx2.URL(f"http://{host}").raw_host.decode("ascii")
+    except httpx2.InvalidURL as error:
+        raise ValueError(str(error)) from None
 
 
 def redirect_target(url: str, location: str) -> str:

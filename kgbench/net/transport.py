@@ -9,18 +9,18 @@ uses as well).
 
 from __future__ import annotations
 
-import ssl
 import threading
-import urllib.request
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import cache
 from typing import Any, Final, Self
 
 import httpcore2
 import httpx2
 
+from kgbench.errors import EnvironmentVariableError
+from kgbench.net import environment
+from kgbench.net.environment import Proxy
 from kgbench.net.limits import BodyDecoder, InvalidResponse, Meter, ReadLimits
 
 _REFUSAL: Final = 1 << 20  # bytes of a 401 response
@@ -41,7 +41,7 @@ class Transport(httpx2.BaseTransport):
         self._idle = idle
         self._max_idle_connections = max_idle_connections
         self._proxied = proxied
-        self._pools: dict[tuple[bool, str | None], httpcore2.ConnectionPool] = {}
+        self._pools: dict[tuple[bool, Proxy | None], httpcore2.ConnectionPool] = {}
         self._lock = threading.Lock()
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
@@ -64,8 +64,14 @@ class Transport(httpx2.BaseTransport):
             content=request.stream,
             extensions={"timeout": timeouts},
         )
-        with _converted_errors(timeouts["connect"]):
-            response = self._pool(url).handle_request(sent)
+        proxy = environment.proxy_for(str(url)) if self._proxied else None
+        try:
+            with _converted_errors(timeouts["connect"]):
+                response = self._pool(url, proxy).handle_request(sent)
+        except OSError as error:
+            if proxy is None or isinstance(error, TimeoutError):
+                raise
+            raise ConnectionError(f"{error}{environment.advice(str(url))}") from None
         timeout.reads.begin_body()
         if response.status == httpx2.codes.UNAUTHORIZED:
             # httpx2 reads a 401 response completely before it sends credentials.
@@ -80,33 +86,30 @@ class Transport(httpx2.BaseTransport):
             response.status, headers=headers, stream=stream, extensions=extensions
         )
 
-    def _pool(self, url: httpx2.URL) -> httpcore2.ConnectionPool:
-        secure = url.scheme == "https"
-        key = secure, _proxy(url) if self._proxied else None
+    def _pool(self, url: httpx2.URL, proxy: Proxy | None) -> httpcore2.ConnectionPool:
+        key = url.scheme == "https", proxy
         with self._lock:
             if key not in self._pools:
                 self._pools[key] = self._new_pool(*key)
             return self._pools[key]
 
-    def _new_pool(self, secure: bool, proxy: str | None) -> httpcore2.ConnectionPool:
+    def _new_pool(self, secure: bool, proxy: Proxy | None) -> httpcore2.ConnectionPool:
         options: dict[str, Any] = {
-            "ssl_context": _tls() if secure else None,
+            "ssl_context": environment.tls_context() if secure else None,
             "max_connections": None,
             "max_keepalive_connections": self._max_idle_connections,
             "network_backend": _Network(),
         }
         if proxy is None:
             return httpcore2.ConnectionPool(**options)
-        try:
-            parsed = httpx2.Proxy(proxy if "://" in proxy else f"http://{proxy}")
-        except (httpx2.InvalidURL, ValueError):
-            raise ConnectionError("the proxy in the environment has no http address") from None
-        if parsed.url.scheme not in ("http", "https"):
-            raise ConnectionError(
-                f"the proxy in the environment speaks {parsed.url.scheme}, not HTTP"
+        if proxy.is_socks:  # its handshake has no timeouts, which the streams here need
+            raise EnvironmentVariableError(
+                f"{proxy} speaks SOCKS, through which kgbench only calls models: name a proxy that "
+                f"speaks HTTP, or add the host to NO_PROXY"
             )
-        if parsed.url.scheme == "https":
-            options["proxy_ssl_context"] = _tls()
+        parsed = proxy.for_httpx()
+        if parsed.ssl_context is not None:
+            options["proxy_ssl_context"] = parsed.ssl_context
         address = httpcore2.URL(
             scheme=parsed.url.raw_scheme,
             host=parsed.url.raw_host,
@@ -271,16 +274,3 @@ def _converted_errors(connect: float = 0.0) -> Iterator[None]:
         ) from None
     except httpcore2.ProtocolError as error:
         raise InvalidResponse(str(error)) from None
-
-
-def _proxy(url: httpx2.URL) -> str | None:
-    """Return the proxy of the environment for ``url``, by the rules of :mod:`urllib.request`."""
-    if urllib.request.proxy_bypass(url.netloc.decode("ascii")):
-        return None
-    return urllib.request.getproxies().get(url.scheme)
-
-
-@cache
-def _tls() -> ssl.SSLContext:
-    """Return the TLS context, cached because loading certificates takes long."""
-    return ssl.create_default_context()

@@ -6,6 +6,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
+from typing import NamedTuple
 
 from kgbench.errors import StoreError
 from kgbench.model import Json
@@ -54,13 +56,28 @@ def ingredients(store: Store, graph: str) -> Iterator[Ingredients]:
         )
 
 
+class Configuration(NamedTuple):
+    """The configuration of a session, in Turtle, and when the session began."""
+
+    started: datetime
+    text: str
+
+
+def configurations(store: Store, run: RunInfo) -> list[Configuration]:
+    """Return the configurations of a run's sessions in their order; imported runs have none."""
+    rows = store.query(fill("configurations.rq", graph=run.graph, run=run.iri))
+    return [
+        Configuration(datetime.fromisoformat(row["started"].value), row["text"].value)
+        for row in rows
+    ]
+
+
 def last_configuration(store: Store, run: RunInfo) -> str:
     """Return the newest configuration of a run, in Turtle.
 
     Raises :class:`~kgbench.errors.StoreError` for a run that has none (an imported one).
     """
-    rows = list(store.query(fill("last-configuration.rq", graph=run.graph, run=run.iri)))
-    if not rows:
+    all_configurations = configurations(store, run)
+    if not all_configurations:
         raise StoreError(f"the run {run.iri} has no configuration: it was imported")
-    text: str = rows[0]["text"].value
-    return text
+    return all_configurations[-1].text

@@ -45,6 +45,17 @@ def invalidate(
             graph_of.pop(dialogue, None)
     if not graph_of:
         raise StoreError(f"all dialogues of '{name}' are invalid already")
+    return invalidate_dialogues(store, graph_of, reason, by, person=person)
+
+
+def invalidate_dialogues(
+    store: Store, graph_of: Mapping[str, str], reason: str, by: str, *, person: bool = False
+) -> Invalidated:
+    """Mark dialogues as invalid, in one write; ``graph_of`` are the graphs of their runs.
+
+    None of them may be invalid already. ``reason``, ``by`` and ``person`` are as in
+    :func:`invalidate`.
+    """
     entities = _entities(store, graph_of)
     number = new_id()
     node = store.iris.mint("invalidation", invalidation=number)

@@ -10,6 +10,8 @@ One table of patterns serves three purposes, which differ in how much of a key m
 
 >>> hide_keys("the key sk-proj-****wxyz of https://me:pw@host/v1?key=1 is wrong", "[hidden]")
 'the key [hidden] of https://[hidden]@host/v1?key=[hidden] is wrong'
+>>> hide_keys("llama-2-7b-chat-hf-max_tokens", "[hidden]")
+'llama-2-7b-chat-hf-max_tokens'
 >>> contains_pasted_key("desk-research-questions-2026")
 False
 >>> contains_pasted_key("openai:sk-Ab3dEf6hIj9k")
@@ -31,21 +33,24 @@ class _Shape(NamedTuple):
     """A pattern of keys with common prefixes, and the minimum numbers of characters after these.
 
     Pasted and published keys have different minimums. Keys to hide may be masked, so that any
-    characters of keys and masks match (``_MASKED``).
+    characters of keys and masks match (``_MASKED``). Names of models often have prefixes that are
+    ``in_names``.
     """
 
     prefixes: tuple[str, ...]
     alphabet: str
     minimum_pasted: int
     minimum_published: int
+    in_names: bool = False
 
 
+_QUOTES: Final = tuple("'\"`\u2018\u2019\u201c\u201d")
 _MASKED = r"[\w*.-]{5,}[\w*-]"
 _SHAPES: Final = (
     _Shape(("sk-", "rk-", "pk-", "csk-"), _WORD, 12, 20),
     _Shape(("sk_", "rk_", "pk_"), r"(?:live_|test_)?[A-Za-z0-9]", 16, 16),
     _Shape(("gsk_", "hf_", "r8_"), _PLAIN, 16, 20),
-    _Shape(("gsk-", "hf-", "r8-"), _PLAIN, 20, 20),
+    _Shape(("gsk-", "hf-", "r8-"), _PLAIN, 20, 20, in_names=True),
     _Shape(("ghp_", "gho_", "ghu_", "ghs_", "ghr_"), _PLAIN, 16, 20),
     _Shape(("github_pat_",), r"[A-Za-z0-9_]", 16, 20),
     _Shape(("xai-", "glpat-", "pplx-", "nvapi-"), _WORD, 16, 20),
@@ -115,12 +120,22 @@ def _starting_with(prefix: str, rest: str, *, beside: str = "A-Za-z0-9") -> re.P
     return re.compile(rf"{prefix}(?<![{beside}]{prefix}){rest}")
 
 
+def _possible(shape: _Shape, prefix: str) -> str:
+    """Return a pattern for what may follow ``prefix`` in a key that a provider repeats.
+
+    Within a name, such as ``llama-2-7b-chat-hf-max_tokens``, it must be long or masked.
+    """
+    at_start = "" if shape.in_names else rf"(?<![_-]{prefix}){_MASKED}|"
+    long = rf"{shape.alphabet}{{{shape.minimum_pasted},}}"
+    return rf"(?:{at_start}{long}|[\w.-]{{0,60}}\*[\w*.-]*)"
+
+
 _POSSIBLE_KEYS: Final = (  # hints are in lower case
     *(_Finder(hint, re.compile(_HEADER)) for hint in ("authorization", "api-key")),
     _Finder("bearer", re.compile(_BEARER % 6)),
     _Finder("eyj", re.compile(_JWT)),
     *(
-        _Finder(prefix.lower(), _starting_with(prefix, _MASKED))
+        _Finder(prefix.lower(), _starting_with(prefix, _possible(shape, prefix)))
         for shape in _SHAPES
         for prefix in shape.prefixes
     ),
@@ -147,6 +162,21 @@ _CERTAIN_KEYS: Final = (
     _Finder("PRIVATE KEY", re.compile(_PEM)),
 )
 _SHORTEST: Final = 17  # characters of the shortest key that ``published_keys`` finds
+
+
+def surplus_of_key(key: str) -> str | None:
+    """Return, in words, what a key from the environment has besides the key; ``None`` for nothing.
+
+    >>> surplus_of_key("Bearer sk-Ab3dEf6hIj9k")
+    "begins with 'Bearer ', which is added when it is sent"
+    >>> surplus_of_key("'sk-Ab3dEf6hIj9k'")
+    'is in quotes'
+    """
+    if re.match(r"(?i)bearer\s", key):
+        return "begins with 'Bearer ', which is added when it is sent"
+    if key[:1] in _QUOTES or key[-1:] in _QUOTES:
+        return "is in quotes"
+    return None
 
 
 def hide_keys(text: str, mark: str) -> str:

@@ -19,6 +19,7 @@ from collections.abc import Generator, Mapping
 import httpx2
 
 from kgbench.errors import StoreError
+from kgbench.secrets.key_patterns import surplus_of_key
 
 USER, PASSWORD = "KGBENCH_STORE_USER", "KGBENCH_STORE_PASSWORD"
 TOKEN, WAY = "KGBENCH_STORE_TOKEN", "KGBENCH_STORE_AUTH"
@@ -46,6 +47,8 @@ class Credentials(httpx2.Auth):
             raise StoreError(f"{USER} and {PASSWORD} go together: set both or none")
         if any(re.search(r"[\x00-\x1f\x7f]", value) for value in (user, password, token) if value):
             raise StoreError(f"{USER}, {PASSWORD} and {TOKEN} may hold no control characters")
+        if token is not None and (surplus := surplus_of_key(token)) is not None:
+            raise StoreError(f"{TOKEN} {surplus}: set it to the token alone")
         self._user, self._password, self._token = user, password, token
         self._way = way
         self._given: httpx2.Auth | None = self._basic() if way == "basic" else None

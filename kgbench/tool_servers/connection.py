@@ -38,7 +38,7 @@ class Connection:
     def __init__(self, source: ToolSource, seconds: float) -> None:
         self._source = source
         self._seconds = seconds
-        self._values = keys.of_variables(source.variables)
+        self._values = keys.of_variables(source.variables, alone=source.address is not None)
         self._secrets = SecretDetector(self._values.values())
         self._lock = asyncio.Lock()
         self._stop = asyncio.Event()
@@ -169,7 +169,7 @@ class Connection:
             headers = {}
             for key in self._values.values():  # at most one
                 headers["Authorization"] = f"Bearer {key}"
-            http = MeasuredClient(address, self._seconds, headers=headers, trust_env=False)
+            http = MeasuredClient(address, self._seconds, headers=headers)
             self._http = await stack.enter_async_context(http)
             transport = streamable_http_client(
                 address, http_client=http, max_sse_event_size=LONGEST

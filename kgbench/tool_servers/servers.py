@@ -10,6 +10,7 @@ from typing import NamedTuple, Self
 from kgbench.connectors.tool_source import ToolSource, tool_source
 from kgbench.errors import ModelSpecError
 from kgbench.model import Json, ModelSetup
+from kgbench.net import environment
 from kgbench.tool_calls import Tool, ToolResult, ToolServer
 from kgbench.tool_servers.connection import Connection, check_installed
 
@@ -36,7 +37,8 @@ class ToolServers:
 
     ``seconds`` is the timeout of connecting and of each call. Raises
     :class:`~kgbench.errors.ModelSpecError` if a model names a command and ``may_start`` is false,
-    and :class:`~kgbench.errors.ResourceError` if the SDK is not installed.
+    :class:`~kgbench.errors.ResourceError` if the SDK is not installed, and
+    :class:`~kgbench.errors.EnvironmentVariableError` for unusable certificates.
     """
 
     def __init__(
@@ -54,6 +56,8 @@ class ToolServers:
                     "only with the option --start-tool-servers"
                 )
             check_installed()
+            if source.address is not None:
+                environment.tls_for(source.address)
             if source not in self._connections:
                 self._connections[source] = Connection(source, seconds)
             self._connection_of[model.iri] = self._connections[source]

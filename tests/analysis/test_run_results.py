@@ -14,7 +14,7 @@ from kgbench.analysis.tables import Table
 def warnings(outcomes: Counter[str], endless: int) -> list[str]:
     """Return the warnings about a model whose answers have these outcomes."""
     table = Table("", (), ())
-    return [*RunResults(table, {"m": outcomes}, Counter(m=endless), []).warnings()]
+    return [*RunResults(table, {"m": outcomes}, Counter(m=endless), [], []).warnings()]
 
 
 @pytest.mark.parametrize(

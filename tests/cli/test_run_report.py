@@ -10,8 +10,12 @@ import pytest
 from typer.testing import CliRunner
 
 from kgbench import config
-from kgbench.cli import app
+from kgbench.cli import app, run
 from kgbench.config.ad_hoc import ad_hoc_name
+from kgbench.engine import Progress
+from tests.support.servers.loopback import LoopbackServer
+from tests.support.servers.openai_server import OpenAISpeech
+from tests.support.servers.scripts import OVERLOADED, sequence
 
 SILENT, ORACLE = "baseline:silent", "baseline:oracle"
 TASK = "RdfFriendCount-turtle-1"
@@ -21,13 +25,13 @@ TASK = "RdfFriendCount-turtle-1"
 def typed(tmp_path):
     """Return a function that runs a command on its own store and returns its output."""
 
-    def run(*words):
+    def typing(*words):
         place = ["--store", str(tmp_path / "store")]
         done = CliRunner().invoke(app, [*words, *place], catch_exceptions=False)
         assert done.exit_code == 0, done.output
         return done.stdout
 
-    return run
+    return typing
 
 
 def ad_hoc(typed, model, *more, task=TASK, iterations="2"):
@@ -91,3 +95,27 @@ def test_names_tell_selections_apart_but_not_their_order():
     assert named(here) != named(there)
     assert "127.0.0.1" not in named(here)
     assert len(named(tasks=["RdfFriendCount-*", "Rdf" + "*" * 300, "*"])) <= 200
+
+
+def test_retries_are_counted_as_requests(typed, monkeypatch):
+    """The summary says how many requests the calls took if there were more than calls."""
+    script = sequence(OVERLOADED)
+    monkeypatch.setattr("kgbench.engine.calls.FIRST_WAIT", 0.01)
+    with LoopbackServer(OpenAISpeech(), script=script) as server:
+        words = ["run", "-t", TASK, "-m", f"openai:m@{server.url}", "--no-preflight"]
+        retried = typed(*words, "-n", "1")
+        report = json.loads(typed(*words, "-n", "2", "--json"))
+
+    assert "1 of 1 dialogue complete (1 now), 0 failed, 1 call (2 requests)" in retried
+    assert (report["calls"], report["requests"], report["timeouts"]) == (1, 1, 0)
+
+
+@pytest.mark.parametrize(
+    ("complete", "rate"), [(100, "10.0/s"), (10, "1.0/s"), (3, "18.0/min"), (0, "0.0/min")]
+)
+def test_a_slow_run_has_a_rate_per_minute(monkeypatch, complete, rate):
+    """A rate below one per second is given per minute."""
+    progress = Progress("urn:run", 1000, complete=complete, began=0.0)
+    monkeypatch.setattr("kgbench.engine.progress.time.monotonic", lambda: 10.0)
+
+    assert run._note(progress).split(", ")[0] == rate

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from kgbench.connectors import vllm
+from kgbench.connectors import CallAbandoned, vllm
 from kgbench.errors import (
     ContextTooLong,
     ModelSpecError,
@@ -192,6 +192,25 @@ def test_closing_gives_up_what_is_asked(monkeypatch: pytest.MonkeyPatch) -> None
         return await gone
 
     assert [type(end) for end in asyncio.run(talk())] == [asyncio.CancelledError] * 2
+
+
+def test_a_stopped_run_withdraws_what_the_engine_does_not_have(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Requests in the queue are abandoned; those in the running batch are answered."""
+    begun, go_on = _held(monkeypatch)
+
+    async def talk() -> list[Any]:
+        async with vllm.open(setup_for("vllm", "m", options={"batch": 1}), PATIENCE) as connector:
+            calls = [asyncio.create_task(connector.ask(asked(name))) for name in "abc"]
+            assert await asyncio.to_thread(begun.wait, PATIENCE)
+            connector.withdraw()  # type: ignore[attr-defined]
+            go_on.set()
+            return await asyncio.gather(*calls, return_exceptions=True)
+
+    answered, *withdrawn = asyncio.run(talk())
+    assert answered.text == "answer to a"
+    assert [type(end) for end in withdrawn] == [CallAbandoned] * 2
 
 
 @pytest.mark.parametrize(

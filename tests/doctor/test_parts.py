@@ -101,6 +101,24 @@ def test_outside_of_a_checkout_no_commit_is_told(monkeypatch):
     assert found.facts["commit"] is None
 
 
+def test_a_distribution_with_the_same_module_is_found(tmp_path, monkeypatch):
+    """An extra counts as installed if another distribution provides its module."""
+    (tmp_path / "nothing_yet").mkdir()
+    (tmp_path / "nothing_yet" / "__init__.py").touch()
+    about = tmp_path / "nothing_yet_cpu-1.5.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: nothing-yet-cpu\nVersion: 1.5\n")
+    (about / "RECORD").write_text("nothing_yet/__init__.py,,\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(installed, "_extras", lambda: ["later"])
+    monkeypatch.setattr(installed, "_of_extra", lambda _: [Requirement("nothing-yet>=1.2")])
+    monkeypatch.setattr(installed, "_importing", lambda _: {})
+    (found,) = installed.extras()
+
+    assert (found.state, found.words) == (State.OK, "nothing-yet-cpu 1.5")
+    assert found.facts == {"nothing-yet": "1.5"}
+
+
 def test_dependencies_that_are_missing_or_broken_are_named(tmp_path, monkeypatch):
     """Each broken dependency has a command that repairs it, and the summary is omitted."""
     (tmp_path / "rdflib.py").write_text("raise ImportError('libnothing.so')\n")

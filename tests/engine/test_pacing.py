@@ -9,8 +9,9 @@ import itertools
 
 import pytest
 
+from kgbench.connectors import CallAbandoned
 from kgbench.engine.calls import RetryPolicy
-from kgbench.engine.rate_limiter import FIRST, CallAbandoned, RateLimiter, TokenBucket
+from kgbench.engine.rate_limiter import FIRST, RateLimiter, TokenBucket
 from kgbench.errors import RateLimited
 
 

@@ -8,12 +8,15 @@ from typer.testing import CliRunner
 
 from kgbench.cli import app
 from kgbench.engine.preflight import PROMPT
+from kgbench.errors import ProviderRefused
 from kgbench.record import reading
-from kgbench.store import open_reader
+from kgbench.store import open_reader, open_store
 from tests.connectors import KEY
+from tests.support.runs import Stop, hold, planned
+from tests.support.servers import scripts
 from tests.support.servers.loopback import LoopbackServer
 from tests.support.servers.openai_server import OpenAISpeech
-from tests.support.servers.scripts import UNAUTHORISED, always
+from tests.support.servers.scripts import UNAUTHORISED, Behaviour, always
 
 TASK = "RdfConnectionExplainStatic-turtle"
 
@@ -112,3 +115,80 @@ def test_errors_name_the_host_that_was_called(tmp_path, monkeypatch):
         host = server.url.split("/")[2]
 
     assert f"openai:small at {host}: HTTP 401" in done.output
+
+
+@pytest.mark.parametrize("kind", [scripts.SERVER_ERROR, scripts.OVERLOADED, scripts.MALFORMED])
+def test_a_first_call_is_retried(kind):
+    """A server that fails a few times at first, such as one that loads its model, is waited for."""
+    said = []
+    script = scripts.sequence(kind, kind, kind)
+    with open_store("memory:") as store, LoopbackServer(OpenAISpeech(), script=script) as server:
+        plan = planned(TASK, f"openai:small@{server.url}", iterations=1)
+        done = hold(store, plan, preflight=said.append)
+        asked = prompts(server)
+
+    assert done.finished
+    assert asked.count(PROMPT) == 4
+    assert sum(line.startswith("waiting: ") and server.url[7:-3] in line for line in said) == 3
+
+
+def test_a_first_call_has_the_retries_of_the_plan():
+    """A server that fails for good is called as often as any other call, then the run ends."""
+    script = always(scripts.SERVER_ERROR)
+    with open_store("memory:") as store, LoopbackServer(OpenAISpeech(), script=script) as server:
+        plan = planned(TASK, f"openai:small@{server.url}", iterations=1, max_retries=2)
+        with pytest.raises(ProviderRefused, match="--no-preflight leaves out the first call"):
+            hold(store, plan, preflight=lambda _: None)
+        assert reading.runs(store) == []
+        asked = prompts(server)
+
+    assert asked == [PROMPT] * 3
+
+
+@pytest.mark.parametrize("kind", [UNAUTHORISED, scripts.UNKNOWN_MODEL, scripts.CONTEXT])
+def test_one_model_that_fails_at_first_does_not_stop_the_others(kind):
+    """A model whose first call fails is left out and named; the others are measured."""
+
+    def script(entry):
+        return Behaviour(kind if entry.body["model"] == "wrong" else scripts.ANSWER)
+
+    with open_store("memory:") as store, LoopbackServer(OpenAISpeech(), script=script) as server:
+        models = [f"openai:{name}@{server.url}" for name in ("wrong", "right")]
+        plan = planned(TASK, *models, iterations=2)
+        done = hold(store, plan, preflight=lambda _: None)
+        asked = [call.body["model"] for call in server.ledger]
+
+    (reason,) = done.stopped_models.values()
+    assert asked.count("wrong") == 1
+    assert (done.complete, done.failed, done.planned) == (2, 0, 4)
+    assert "the first call failed: " in reason
+    assert "model 'wrong'" in reason
+    assert reason.endswith("(--no-preflight leaves out the first call)")
+
+
+def test_a_model_in_this_process_runs_beside_one_that_cannot_be_called():
+    """Models without a server are measured although the only server refuses the key."""
+    script = always(UNAUTHORISED)
+    with open_store("memory:") as store, LoopbackServer(OpenAISpeech(), script=script) as server:
+        plan = planned(TASK, f"openai:small@{server.url}", "baseline:oracle", iterations=1)
+        done = hold(store, plan, preflight=lambda _: None)
+
+    assert done.complete == 1
+    assert len(done.stopped_models) == 1
+
+
+def test_a_stop_during_first_calls_begins_nothing():
+    """A stop while a first call is retried ends the run at once, without another call."""
+    stop = Stop()
+
+    def script(_):
+        stop.soon()
+        return Behaviour(scripts.SERVER_ERROR)
+
+    with open_store("memory:") as store, LoopbackServer(OpenAISpeech(), script=script) as server:
+        plan = planned(TASK, f"openai:small@{server.url}", iterations=1)
+        done = hold(store, plan, preflight=lambda _: None, stop=stop, patience_scale=1000)
+        asked = prompts(server)
+
+    assert done.interrupted
+    assert asked == [PROMPT]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A batch run can be stopped at any time without losing or repeating a request."""
+"""A run can be stopped at any time without losing or repeating a request."""
 
 from __future__ import annotations
 
@@ -12,10 +12,13 @@ from kgbench.engine import StopSignal
 from kgbench.errors import ProviderRefused, StoreError
 from kgbench.record import batches, reading
 from kgbench.store import EmbeddedStore, open_store
-from tests.support.batch_runs import CREATED, ROUNDS, asked_twice, open_batches, started
-from tests.support.runs import Stop, hold
+from tests.support.batch_runs import CREATED, ONE, ROUNDS, asked_twice, open_batches, started
+from tests.support.runs import Stop, hold, planned
 from tests.support.servers import scripts
-from tests.support.servers.loopback import fixed
+from tests.support.servers.anthropic_server import AnthropicSpeech
+from tests.support.servers.google_server import GoogleSpeech
+from tests.support.servers.loopback import LoopbackServer, fixed
+from tests.support.servers.openai_server import OpenAISpeech
 from tests.support.servers.scripts import Behaviour
 from tests.support.validation import assert_conforms
 
@@ -297,3 +300,48 @@ def test_a_limit_is_no_second_request():
         return calls, kept, waiting.cancelled(), stop.reason
 
     assert asyncio.run(told()) == (["--max-cost 1", None, None], True, True, None)
+
+
+def test_a_batch_is_not_handed_in_after_the_stop(provider, monkeypatch):
+    """A stop while the intention to submit a batch is written prevents the submission."""
+    made = provider()
+    stop = StopSignal()
+    written = batches.intention_blocks
+
+    def stopping(*about):
+        stop.request()
+        return written(*about)
+
+    monkeypatch.setattr(batches, "intention_blocks", stopping)
+    with open_store("memory:") as store:
+        done = hold(store, made.plan(3), stop=stop)
+        assert states(store) == [batches.NOT_SUBMITTED]
+
+    assert (done.interrupted, made.created()) == (True, 0)
+
+
+@pytest.mark.parametrize(
+    ("name", "speech"),
+    [
+        ("openai", OpenAISpeech),
+        ("vllm", OpenAISpeech),
+        ("anthropic", AnthropicSpeech),
+        ("google", GoogleSpeech),
+    ],
+)
+def test_no_dialogue_begins_after_the_stop(name, speech):
+    """Calls in progress are finished; dialogues that wait for a slot send no first request."""
+    stop = Stop()
+
+    def script(entry):
+        if entry.number == 0:  # a second request would abandon the calls in progress
+            stop.soon()
+        return Behaviour()
+
+    with open_store("memory:") as store, LoopbackServer(speech(), script=script) as server:
+        plan = planned(ONE, f"{name}:m@{server.url}", iterations=12, concurrency=3)
+        done = hold(store, plan, stop=stop)
+        sent = len(server.ledger)
+
+    assert done.interrupted
+    assert done.complete == sent <= 3

@@ -9,14 +9,14 @@ from datetime import UTC, datetime
 
 import pytest
 
-from kgbench.connectors import failures
+from kgbench.connectors import CallAbandoned, failures
 from kgbench.connectors.batches import BatchStatus, Result, Undecided
 from kgbench.engine import Journal
 from kgbench.engine.batch_client import BatchClient, BatchesRefused, BatchNotCreated
 from kgbench.engine.calls import ModelClient, RetryPolicy
 from kgbench.engine.judge_queue import JudgeQueue
-from kgbench.engine.rate_limiter import CallAbandoned, RateLimiter
-from kgbench.errors import ProviderError, ProviderRefused, RateLimited
+from kgbench.engine.rate_limiter import RateLimiter
+from kgbench.errors import ProviderError, ProviderRefused, ProviderTimeout, RateLimited
 from kgbench.execution.judging import JudgeLimits, JudgeRequest
 from kgbench.model import Case, Outcome, Reply, Request, Verdict
 from kgbench.record.batches import Batch
@@ -78,6 +78,19 @@ def test_a_call_has_its_time_and_another_attempt():
     assert (never_answered.failure, never_answered.retries) == (Outcome.TIMEOUT, 1)
     assert "no answer within 0.01 seconds" in never_answered.error
     assert under_way == 0
+
+
+def test_requests_and_timeouts_are_counted():
+    """Each attempt is a request; timeouts are those of the provider and of the deadline."""
+
+    async def calling():
+        late = ProviderTimeout("HTTP 504")
+        line = line_to(Model(never, late, ProviderError("HTTP 500"), Reply("here")), deadline=0.01)
+        for _ in range(2):
+            await line.call(REQUEST, "urn:d")
+        return line.requests, line.timeouts
+
+    assert asyncio.run(calling()) == (5, 2)
 
 
 def test_a_call_that_is_given_up_frees_its_place():
@@ -277,11 +290,10 @@ def test_giving_up_ends_every_wait():
         one = following(provider, giving_up)
         with pytest.raises(CallAbandoned):
             await one.ended(BATCH)
-        with pytest.raises(CallAbandoned):
-            await one.submitted(BATCH, [], ())
+        assert await one.submitted(BATCH, [], ()) is None
         return provider.asked
 
-    assert asyncio.run(waiting()) == {"status": 1, "find": 1, "submit": 1}
+    assert asyncio.run(waiting()) == {"status": 1, "find": 0, "submit": 0}
 
 
 # --- judges ---------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgbench.connectors import calls, openai
+from kgbench.connectors import openai
 from kgbench.errors import ProviderError
 from kgbench.net import links, receiver_process, response_log
 from kgbench.net.receiver_process import RECEIVER, ReceiverProcess
@@ -205,10 +205,8 @@ def test_certificates_are_checked(tmp_path, monkeypatch):
             ask(server.url)
         assert server.ledger == []
         monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
-        calls._tls.cache_clear()
         with receiver(tmp_path / "log"):
             ((text, _),) = ask(server.url)
-        calls._tls.cache_clear()
         with response_log.take_responses(tmp_path / "log") as found:
             (body,) = [json.loads(one.response([KEY]).body) for one in found]
 
@@ -224,7 +222,6 @@ def test_proxies_are_used(tmp_path, monkeypatch, secure):
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
     monkeypatch.setenv("NO_PROXY", "")
     monkeypatch.setenv("no_proxy", "")
-    calls._tls.cache_clear()
     with (
         LoopbackServer(OpenAISpeech(), tls=tls if secure else None) as server,
         proxy() as (address, lines),
@@ -233,7 +230,6 @@ def test_proxies_are_used(tmp_path, monkeypatch, secure):
         for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
             monkeypatch.setenv(name, address)
         ((text, _),) = ask(server.url)
-    calls._tls.cache_clear()
     with response_log.take_responses(tmp_path / "log") as found:
         (response,) = [one.response([KEY]) for one in found]
 

@@ -15,8 +15,8 @@ import kgbench
 from kgbench.resources import FOLDERS
 
 EXTRAS = {
-    *("openai", "anthropic", "google", "google-legacy", "vllm", "local"),
-    *("plots", "serve", "mcp", "tables", "publish", "dask", "inspect", "keyring", "nanopub"),
+    *("openai", "anthropic", "google", "google-legacy", "vllm", "local", "socks", "nanopub"),
+    *("plots", "serve", "mcp", "tables", "publish", "dask", "inspect", "keyring"),
     *("all", "dev"),
 }
 #: The distribution that provides a module, where the names differ.

@@ -15,7 +15,6 @@ from email.utils import formatdate
 import pytest
 
 from kgbench.errors import StoreError, StoreUnreachable
-from kgbench.net import transport
 from kgbench.store import connections
 from kgbench.store.connections import Connections
 from kgbench.store.credentials import Credentials
@@ -185,11 +184,9 @@ def test_certificates_are_checked(made, tmp_path, monkeypatch):
         assert not isinstance(error.value, StoreUnreachable)
         assert server.seen == []
         monkeypatch.setenv("SSL_CERT_FILE", str(certificate[0]))
-        transport._tls.cache_clear()
         made = Connections(Credentials(None, None, None, None), agent="tests")
         assert ask(made, server) == TEXT
         made.close()
-    transport._tls.cache_clear()
 
 
 # --- servers that ask for a delay -----------------------------------------------------------

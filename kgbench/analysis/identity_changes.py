@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Changes of the model behind a name: another model answered, or another server was called.
+
+A model is identified by its name and settings, not by its address, so that a server may move. A
+provider may send requests on to another model than the one that was asked.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from itertools import groupby
+from typing import Final, NamedTuple
+
+import pyoxigraph as ox
+
+from kgbench.config.specs import model_setup
+from kgbench.errors import ModelSpecError
+from kgbench.model import ModelSetup
+from kgbench.rdf import moment, queries
+from kgbench.record import identity, reading
+from kgbench.record.identity import Configuration
+from kgbench.record.reading import RunInfo
+from kgbench.store.protocol import Store
+from kgbench.store.templates import fill
+from kgbench.vocab import KGB, RDFS
+
+_SNAPSHOT: Final = re.compile(r"(?:[-@:](?:latest|\d{3,8}(?:-\d\d){0,2}))$")
+_LATEST: Final = re.compile(r"[-@:]latest$")
+_END: Final = datetime.max.replace(tzinfo=UTC)
+
+
+class _Model(NamedTuple):
+    iri: str
+    label: str
+    id: str
+
+
+def identity_changes(store: Store, run: RunInfo) -> list[str]:
+    """Return a line for each change of identity in ``run``, from what is recorded.
+
+    These are models answered by another model than asked or by several, models called at another
+    address than before, and answers reused from another address.
+    """
+    models = [
+        _Model(str(iri), label or str(id_), str(id_))
+        for iri, id_, label, _ in queries.rows(store, "list-models")
+    ]
+    configurations = identity.configurations(store, run)
+    return [
+        *_other_models(store, run, models),
+        *_moved(store, run, configurations),
+        *_reused(store, run, models, configurations),
+    ]
+
+
+def _other_models(store: Store, run: RunInfo, models: list[_Model]) -> Iterator[str]:
+    answering: dict[str, dict[str, int]] = defaultdict(dict)
+    for row in store.query(fill("answering-models.rq", graph=run.graph)):
+        answering[row["model"].value][row["answering"].value] = int(row["calls"].value)
+    for model in models:
+        counts = answering.get(model.iri, {})
+        if len(counts) > 1 or not all(is_same_model(model.id, name) for name in counts):
+            names = ", ".join(f"{name} ({number:,})" for name, number in counts.items())
+            kind = "several models" if len(counts) > 1 else "another model"
+            yield f"{model.label} was asked as '{model.id}', but {kind} answered: {names}"
+
+
+def is_same_model(asked: str, answering: str) -> bool:
+    """Return whether a model is the one that was asked, or a dated snapshot of it.
+
+    >>> is_same_model("gpt-4o", "gpt-4o-2024-08-06")
+    True
+    >>> is_same_model("gpt-4o", "gpt-4o-mini")
+    False
+    """
+    wanted, name = (text.rpartition("/")[2].lower() for text in (asked, answering))
+    undated = _LATEST.sub("", wanted)
+    return name in (wanted, undated) or _SNAPSHOT.sub("", name) == undated
+
+
+def _moved(store: Store, run: RunInfo, sessions: list[Configuration]) -> Iterator[str]:
+    """Yield a line for each model that was called at different addresses; the order is of time."""
+    called: dict[str, list[tuple[str, datetime, datetime]]] = defaultdict(list)
+    labels: dict[str, str] = {}
+    ends = [*(later.started for later in sessions[1:]), _END]
+    for session, end in zip(sessions, ends, strict=True):
+        for setup in _setups(session):
+            labels[setup.iri] = setup.label
+            called[setup.iri].append((_address(setup), session.started, end))
+    for model, label in labels.items():
+        if len({address for address, *_ in called[model]}) > 1:
+            used = [
+                address
+                for address, since, until in called[model]
+                if _was_called(store, run, model, since, until)
+            ]
+            order = [address for address, _ in groupby(used)]
+            if len(order) > 1:
+                yield f"{label} was called at several addresses: {', then '.join(order)}"
+
+
+def _was_called(store: Store, run: RunInfo, model: str, since: datetime, until: datetime) -> bool:
+    times = {"since": moment(since), "until": moment(until)}
+    found = store.query(fill("calls-between.rq", graph=run.graph, model=model, **times))
+    return any(True for _ in found)
+
+
+def _reused(
+    store: Store, run: RunInfo, models: list[_Model], sessions: list[Configuration]
+) -> Iterator[str]:
+    """Yield a line for answers of other runs that called the model at other addresses only."""
+    rows = store.query(fill("reused-answers.rq", graph=run.graph))
+    runs = {info.iri: info for info in reading.runs(store)}
+    for model, earlier_run, calls in [(r["model"].value, r["run"].value, r["calls"]) for r in rows]:
+        if earlier_run not in runs:
+            continue
+        here = _addresses_of(model, sessions)
+        there = _addresses_of(model, identity.configurations(store, runs[earlier_run]))
+        if here and there and not here & there:
+            labels = {known.iri: known.label for known in models}
+            yield (
+                f"{int(calls.value):,} answers of {labels.get(model, model)} were reused from "
+                f"{' and '.join(sorted(there))} ({runs[earlier_run].label}), not from "
+                f"{' and '.join(sorted(here))}"
+            )
+
+
+def _addresses_of(model: str, sessions: list[Configuration]) -> set[str]:
+    setups = (setup for session in sessions for setup in _setups(session))
+    return {_address(setup) for setup in setups if setup.iri == model}
+
+
+def _setups(session: Configuration) -> Iterator[ModelSetup]:
+    """Yield the models of a session's configuration that this version can read."""
+    quads = list(ox.parse(session.text, format=ox.RdfFormat.TURTLE))
+    labels = {q.subject: q.object.value for q in quads if q.predicate.value == RDFS.label}
+    for quad in quads:
+        if quad.predicate.value == KGB.spec:
+            try:
+                yield model_setup(quad.object.value, labels.get(quad.subject))
+            except ModelSpecError:  # of a connector that is not installed here
+                continue
+
+
+def _address(setup: ModelSetup) -> str:
+    return setup.base_url or f"the default address of {setup.connector}"

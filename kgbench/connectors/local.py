@@ -69,13 +69,15 @@ def open(setup: ModelSetup, timeout: float) -> Local:  # noqa: A001 - the interf
 class Local:
     """A model whose engine is a child process, started in ``__aenter__``; see the module.
 
-    ``slots`` is the number of calls that the engine answers at the same time.
+    ``slots`` is the number of calls that the engine answers at the same time, ``context`` the
+    number of tokens of each conversation.
     """
 
     def __init__(
         self, setup: ModelSetup, settings: Settings, engine_version: str, timeout: float
     ) -> None:
         self.slots = settings.slots
+        self.context = settings.context
         self._setup = setup
         self._timeout = timeout
         self._fingerprint = f"{ENGINE} {engine_version}, {settings.threads} threads"

@@ -122,3 +122,15 @@ def test_a_run_records_the_file(tiny: Path, tmp_path: Path) -> None:
     shown = CliRunner().invoke(app, ["models", "show", "tiny", "--store", store])
     assert model_setup(spec).file["digest"] in shown.output
     assert str(tiny.parent) not in shown.output
+
+
+def test_the_first_call_tells_what_comes(tiny: Path, tmp_path: Path) -> None:
+    """The first answer is shown, and which prompts do not fit, before a dialogue begins."""
+    words = ["run", "--model", f"local:{tiny}?max_tokens=8&threads=1&context=300", "-n", "1"]
+    words += ["--task", "RdfFriendCount-nt-1", "--store", str(tmp_path / "store")]
+    done = CliRunner().invoke(app, words)
+    assert "first answer after " in done.stderr
+    assert "the prompts of RdfFriendCount-nt-1 may be too long for tiny?" in done.stderr, (
+        done.stderr
+    )
+    assert "whose conversations have 300 tokens (option context)" in done.stderr

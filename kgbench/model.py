@@ -116,6 +116,7 @@ class ModelSetup:
 
     ``spec`` is the written form (``openai:gpt-4o@http://host/v1``) without keys; ``sampling`` holds
     only settings that are passed to the provider (``temperature``, ``max_tokens``, ``seed`` ...).
+    A model on this machine has a ``path``, which is never recorded, and facts about its ``file``.
     """
 
     iri: str
@@ -127,6 +128,8 @@ class ModelSetup:
     sampling: Mapping[str, Json] = field(default_factory=dict)
     options: Mapping[str, Json] = field(default_factory=dict)
     is_system: bool = False  # a question-answering system, not a language model
+    path: str | None = None
+    file: Mapping[str, Json] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ ORDER = (
     "google",
     "google_legacy",
     "vllm",
+    "local",
     "text2sparql",
     "baseline",
     "replay",

@@ -26,7 +26,7 @@ class ModelCost(NamedTuple):
 
 def costs_by_model(store: Store, run: RunInfo) -> Iterator[ModelCost]:
     """Yield the usage and cost of each model in a run, by the prices recorded with its sessions."""
-    from kgbench.config.specs import WITHOUT_PROVIDER
+    from kgbench.config.specs import WITHOUT_COST
     from kgbench.engine.spending import recorded_price, total
     from kgbench.rdf import queries
     from kgbench.record import accounts
@@ -38,13 +38,13 @@ def costs_by_model(store: Store, run: RunInfo) -> Iterator[ModelCost]:
     for iri, usage in sorted(accounts.usage(store, run.graph).items()):
         label, connector = catalogue.get(iri, (iri, None))
         price = recorded_price(paid[iri]) if iri in paid else None
-        free = connector in WITHOUT_PROVIDER
+        free = connector in WITHOUT_COST
         yield ModelCost(iri, label or iri, total(usage, price, free=free), price)
 
 
 def costs_by_task(store: Store, graph: str) -> dict[tuple[str, str], Total]:
     """Return usage and cost of the answered calls in a run's graph, by task and model (IRIs)."""
-    from kgbench.config.specs import WITHOUT_PROVIDER
+    from kgbench.config.specs import WITHOUT_COST
     from kgbench.engine.spending import recorded_price, total
     from kgbench.rdf import queries
     from kgbench.record import accounts
@@ -55,7 +55,7 @@ def costs_by_task(store: Store, graph: str) -> dict[tuple[str, str], Total]:
         (task, model): total(
             usage,
             recorded_price(paid[model]) if model in paid else None,
-            free=connectors.get(model) in WITHOUT_PROVIDER,
+            free=connectors.get(model) in WITHOUT_COST,
         )
         for (task, model), usage in accounts.usage_by_task(store, graph).items()
     }

@@ -39,14 +39,14 @@ def print_estimate(
     ``retry_errors`` are as in :class:`~kgbench.engine.Settings`.
     """
     from kgbench.analysis.rendering import render
-    from kgbench.config.specs import WITHOUT_PROVIDER
+    from kgbench.config.specs import WITHOUT_COST
     from kgbench.connectors.batches import require
     from kgbench.connectors.permissions import requirements
     from kgbench.engine.estimates import RULE, model_estimates
     from kgbench.engine.prices import declared
 
     for model in plan.models if plan.batch else ():
-        if model.connector not in WITHOUT_PROVIDER:
+        if model.connector not in WITHOUT_COST:
             require(model)
 
     complete, invalidated = _complete(

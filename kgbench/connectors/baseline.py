@@ -2,8 +2,10 @@
 """Baseline models without a provider, which know the case and show what a score means.
 
 ``baseline:oracle`` gives the best answer, ``baseline:noisy?rate=R&seed=S`` damages it with
-probability R, ``baseline:silent`` gives an empty answer. The same plan gives the same answers on
-every machine. Their replies have no token counts.
+probability R, ``baseline:silent`` gives an empty answer. ``baseline:guess?seed=S`` gives a random
+answer of the right form, which shows the level of chance; where a task asks for an open answer (a
+graph, a query, a mapping), which no guess meets, its answer is empty. The same plan gives the same
+answers on every machine. Their replies have no token counts.
 
 If a case offers tools, the oracle uses them. The agents ``baseline:schema-only``,
 ``baseline:random-walker?seed=S`` and ``baseline:searcher`` need tools and give empty answers
@@ -14,6 +16,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+from collections.abc import Callable
 from random import Random
 from typing import Self, cast
 
@@ -29,6 +32,7 @@ _OPTIONS_OF: dict[str, tuple[str, ...]] = {
     "oracle": ("delay",),
     "noisy": ("delay", "rate", "seed"),
     "silent": ("delay",),
+    "guess": ("delay", "seed"),
     "schema-only": ("delay",),
     "random-walker": ("delay", "seed"),
     "searcher": ("delay",),
@@ -39,7 +43,9 @@ DECLARED = Declaration(
         "delay": Option(float, 0.0, 0, meaning="seconds before each answer"),
         "rate": Option(float, 0.3, 0, 1, meaning="of `noisy`: how many of the answers are damaged"),
         "seed": Option(
-            int, 0, meaning="of `noisy` and `random-walker`: another one gives other answers"
+            int,
+            0,
+            meaning="of `noisy`, `guess` and `random-walker`: another one gives other answers",
         ),
     },
     sampling=(),
@@ -81,6 +87,8 @@ class Baseline:
         if self._name == "silent":
             return ""
         chance = Random(hashlib.sha256(f"{self._seed}/{request.seed}".encode()).digest())  # noqa: S311
+        if self._name == "guess":
+            return _guess(request.case, chance)
         best = self._best(request, chance)
         if self._name in _AGENTS:
             return best
@@ -138,3 +146,12 @@ def _reference(case: Case) -> str:
     from kgbench.tasks import catalogue
 
     return catalogue.module(case.task_class).reference(case)
+
+
+def _guess(case: Case, chance: Random) -> str:
+    """Return a random answer, empty if the task class has no level of chance."""
+    from kgbench.tasks import catalogue
+
+    guess: Callable[[Case, Random], str] | None
+    guess = getattr(catalogue.module(case.task_class), "guess", None)
+    return "" if guess is None else guess(case, chance)

@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, fields, replace
 from enum import Enum
+from ipaddress import ip_address
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar
 from urllib.parse import urlsplit
@@ -60,6 +61,15 @@ class Caller:
     def host(self) -> str:
         """The server's host and port, or empty for a model in this process."""
         return urlsplit(self.url).netloc.rpartition("@")[2]
+
+    @property
+    def near(self) -> bool:
+        """Whether the server is on this machine or in a private network, by its address."""
+        host = urlsplit(self.url).hostname or ""
+        try:
+            return not ip_address(host).is_global
+        except ValueError:
+            return host == "localhost" or bool(host and "." not in host)
 
     def describe(self, event: str) -> str:
         """Return ``event`` as a message that names model and host but no secret."""

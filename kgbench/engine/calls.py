@@ -221,13 +221,16 @@ class ModelClient:
                 reply = await self._connector.ask(request)
         except TimeoutError:
             self.timeouts += 1
-            self.rate_limiter.release_failed()
+            self.rate_limiter.release_late()
             return ProviderTimeout(f"no answer within {self._deadline:g} seconds")
+        except ProviderTimeout as error:
+            self.timeouts += 1
+            self.rate_limiter.release_late()
+            return error
         except RateLimited as error:
             self.rate_limiter.release_refused(error, others)
             return error
         except ProviderError as error:
-            self.timeouts += isinstance(error, ProviderTimeout)
             self.rate_limiter.release_failed()
             return error
         except BaseException:

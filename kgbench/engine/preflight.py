@@ -2,7 +2,8 @@
 """One short call to each model before the first dialogue.
 
 A wrong address, key or model name is reported here, before anything is written or paid for. Other
-models are not stopped by it.
+models are not stopped by it. The answer and its time are shown, and prompts that probably do not
+fit into the context of a model on this machine.
 """
 
 from __future__ import annotations
@@ -12,11 +13,17 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from itertools import count
 
+from kgbench.characters import visible
 from kgbench.connectors.calls import Caller
 from kgbench.connectors.declared import declarations
 from kgbench.connectors.failures import scrub
 from kgbench.engine import planning
-from kgbench.engine.calls import Connector, RetryPolicy, describe_attempt
+from kgbench.engine.calls import (
+    CHARACTERS_PER_TOKEN,
+    Connector,
+    RetryPolicy,
+    describe_attempt,
+)
 from kgbench.engine.planning import Exercise
 from kgbench.engine.progress import Wait
 from kgbench.engine.run_state import RunState
@@ -27,6 +34,7 @@ from kgbench.model import ModelSetup, Plan, Request
 
 PROMPT = "This is a test of the connection. Answer with the word OK."
 
+_SHOWN = 60  # characters of an answer
 _WAY_ROUND = "--no-preflight leaves out the first call"
 
 
@@ -44,7 +52,7 @@ async def first_calls(
     ``connectors`` are keyed by model IRI. A call that fails is retried as every other call of the
     plan is. A rate limit is not a failure, because it shows that the server accepts the key.
     Nothing is called if ``settings`` have no function ``preflight``, which gets a line for each
-    call and each wait.
+    call, each wait and each answer.
 
     Returns, by label, the reason why a model cannot be called: its address, its name, whether a key
     was sent, and the error. Raises :class:`~kgbench.errors.ProviderRefused` with these reasons if
@@ -65,6 +73,7 @@ async def first_calls(
             say(f"first call: {about}")
             patience = RetryPolicy(plan.max_retries, settings.patience_scale)
             tasks.append(asyncio.create_task(_call(connector, caller, request, patience, say)))
+            _say_what_is_too_long(setup, getattr(connector, "context", None), exercises, say)
     results = await _results(tasks, stop)
     failures = {
         setup.label: f"the first call failed: {about}: {error}{_advice(setup, error)}"
@@ -97,8 +106,9 @@ async def _call(
 ) -> ProviderError | None:
     """Call a model until it replies; return the error after which there is no retry."""
     for failures in count(1):
+        began = time.monotonic()
         try:
-            await connector.ask(request)
+            reply = await connector.ask(request)
         except RateLimited:
             return None
         except ProviderError as error:
@@ -108,8 +118,29 @@ async def _call(
             say(str(Wait(describe_attempt(error, caller), time.monotonic() + wait)))
             await asyncio.sleep(wait)
         else:
+            seconds = time.monotonic() - began
+            shown = visible(" ".join(reply.text.split())[:_SHOWN])
+            say(f"first answer after {seconds:.1f} s: '{shown}'")
             return None
     raise AssertionError  # count() has no end
+
+
+def _say_what_is_too_long(
+    setup: ModelSetup,
+    context: int | None,
+    exercises: Mapping[str, Sequence[Exercise]],
+    say: Callable[[str], None],
+) -> None:
+    """Say which tasks have a prompt that probably does not fit into a context with its answer."""
+    if context is None:
+        return
+    room = (context - int(setup.sampling.get("max_tokens") or 0)) * CHARACTERS_PER_TOKEN
+    long = [label for label, of_task in exercises.items() if len(of_task[0].prompt) > room]
+    if long:
+        say(
+            f"the prompts of {', '.join(long)} may be too long for {setup.label}, whose "
+            f"conversations have {context:,} tokens (option context)"
+        )
 
 
 async def _results(

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from kgbench import resources
-from kgbench.config.specs import WITHOUT_PROVIDER
+from kgbench.config.specs import WITHOUT_COST
 from kgbench.connectors.declared import declarations
 from kgbench.errors import ResourceError
 from kgbench.model import ModelSetup, Usage
@@ -78,7 +78,7 @@ def declared(own: Path | None = None) -> list[Entry]:
 
 def price_of(setup: ModelSetup, entries: Sequence[Entry]) -> Price | None:
     """Return the price of a model, or ``None`` if no entry declares it."""
-    if setup.connector in WITHOUT_PROVIDER:
+    if setup.connector in WITHOUT_COST:
         return Price(Decimal(0), Decimal(0), Decimal(0), "", "")
     names = (setup.label, setup.spec, setup.model_id)
     for entry in entries:

@@ -8,6 +8,12 @@ answers the limit is raised again, first by one, then in growing steps, until th
 A refusal after a raise doubles the number of answers before the next raise. Before the first
 refusal, every answer raises the limit by one.
 
+A server on this machine or in a private network refuses nothing: its calls wait there, until they
+run out of time. For such a **near** server the limit begins with two calls. It is doubled after as
+many answers as it has calls, as long as the last raise made the server answer more calls per
+second; otherwise that raise is taken back, and the next one is by half and needs twice as many
+answers. A call without an answer in time halves the limit.
+
 A wait that a provider asks for (Retry-After) holds for all calls to the model. Requests and tokens
 per minute are limited by two token buckets, each with a capacity of one second.
 """
@@ -15,6 +21,7 @@ per minute are limited by two token buckets, each with a capacity of one second.
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections import deque
 from collections.abc import Callable
@@ -24,7 +31,10 @@ from kgbench.errors import RateLimited
 from kgbench.net.limits import LONGEST_WAIT
 
 FIRST = 16  # parallel calls at the start, or a quarter of the maximum, if that is more
+NEAR = 2  # the same for a near server
 PATIENT = 16  # minimal number of answers before a limit is raised again
+_FEWEST = 4  # answers after which the rates of a near server are compared
+_GAIN = 1.1  # factor of answers per second that is worth a higher limit
 _LONGEST_WINDOW = 8  # maximal factor on that number, after raises that were refused
 
 
@@ -58,7 +68,8 @@ class RateLimiter:
     request takes milliseconds in which no reply is read, and reading a reply takes several
     iterations; without the gap, replies would wait while many requests are built.
 
-    ``limit`` is the number of calls allowed now, ``under_way`` the number of current calls.
+    ``limit`` is the number of calls allowed now, ``under_way`` the number of current calls. Whether
+    the server is ``near`` decides how the limit is found; see the module.
     """
 
     def __init__(
@@ -68,12 +79,17 @@ class RateLimiter:
         requests_per_minute: float | None = None,
         tokens_per_minute: float | None = None,
         passes: int = 0,
+        near: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.limit = min(max_calls, max(FIRST, max_calls // 4))
+        self.limit = min(max_calls, NEAR if near else max(FIRST, max_calls // 4))
         self.under_way = 0
         self.refusals = 0
         self._max_calls = max_calls
+        self._near = near
+        self._changed = clock()  # when the limit last changed
+        self._rate = 0.0  # answers per second under the limit before
+        self._lower = self.limit  # that limit
         self._clock = clock
         self._requests = TokenBucket(requests_per_minute, clock) if requests_per_minute else None
         self._tokens = TokenBucket(tokens_per_minute, clock) if tokens_per_minute else None
@@ -116,7 +132,10 @@ class RateLimiter:
         if self._tokens is not None and tokens is not None:
             self._tokens.take(tokens - estimated)
         self._answers += 1
-        if not self.refusals:
+        if self._near:
+            if self._answers >= self._window * max(_FEWEST, self.limit):
+                self._compare()
+        elif not self.refusals:
             self.limit = min(self._max_calls, self.limit + 1)
         elif self._answers >= self._window * max(PATIENT, self.limit):
             self._raise()
@@ -124,6 +143,15 @@ class RateLimiter:
 
     def release_failed(self) -> None:
         """Free the slot of a call that failed for a reason other than a rate limit."""
+        self._free()
+
+    def release_late(self) -> None:
+        """Free the slot of a call without an answer in time, which halves a near server's limit."""
+        if self._near:
+            self.limit = self._lower = max(1, self.limit // 2)
+            self._window = min(_LONGEST_WINDOW, self._window * 2)
+            self._rate = 0.0
+            self._begin_anew()
         self._free()
 
     def release_refused(self, error: RateLimited, others: int) -> None:
@@ -137,7 +165,9 @@ class RateLimiter:
         self._raised = False
         self.refusals += 1
         self.limit = max(1, min(self.limit, others))
-        self._answers, self._step = 0, 1
+        self._lower = min(self._lower, self.limit)
+        self._step = 1
+        self._begin_anew()
         if error.retry_after is not None and error.retry_after <= LONGEST_WAIT:
             self.pause(error.retry_after)
         self._free()
@@ -163,6 +193,24 @@ class RateLimiter:
             self._step = max(1, min(self._step * 2, self.limit // 2))
         self.limit = min(self._max_calls, self.limit + self._step)
         self._raised, self._answers = True, 0
+
+    def _compare(self) -> None:
+        """Raise a near server's limit, or take the last raise back if it gained nothing."""
+        elapsed = self._clock() - self._changed
+        rate = self._answers / elapsed if elapsed else math.inf
+        if rate >= self._rate * _GAIN:
+            self._rate, self._lower = rate, self.limit
+            step = self.limit if self._window == 1 else max(1, self.limit // 2)
+            self.limit = min(self._max_calls, self.limit + step)
+        else:
+            self.limit = self._lower
+            self._window = min(_LONGEST_WINDOW, self._window * 2)
+            self._rate = 0.0
+        self._begin_anew()
+
+    def _begin_anew(self) -> None:
+        """Count answers from now, after a change of the limit."""
+        self._answers, self._changed = 0, self._clock()
 
     def _free(self) -> None:
         self.under_way -= 1

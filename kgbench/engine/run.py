@@ -7,9 +7,10 @@ import asyncio
 from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
 
-from kgbench.config.specs import WITHOUT_PROVIDER
+from kgbench.config.specs import WITHOUT_COST, WITHOUT_PROVIDER
 from kgbench.connectors import find, keys, replay
 from kgbench.connectors.batches import Batches, open_batches
+from kgbench.connectors.calls import Caller
 from kgbench.engine import estimates, planning, prices, published
 from kgbench.engine.abandoning import abandon, refuse_beside
 from kgbench.engine.batch_channel import BatchChannel, BatchContext
@@ -74,7 +75,7 @@ async def run_plan(
     replay.SOURCE.set(store.location)
     before = load_run_state(store, settings)
     limits = Limits(plan.max_cost, plan.max_tokens)
-    batched = {s.iri for s in plan.models if plan.batch and s.connector not in WITHOUT_PROVIDER}
+    batched = {s.iri for s in plan.models if plan.batch and s.connector not in WITHOUT_COST}
     entries = prices.declared(plan.prices)
     uncounted = {} if limits == Limits() else uncounted_tokens(store, settings, before)
     spending = Spending(plan.models, entries, before.usage, uncounted, limits, batched=batched)
@@ -251,6 +252,7 @@ class _Work:
     def _client(self, setup: ModelSetup, connector: Connector) -> ModelClient:
         settings, plan = self._settings, self._plan
         free = setup.connector in WITHOUT_PROVIDER  # repeating its calls costs nothing
+        caller: Caller | None = getattr(connector, "caller", None)
 
         def waiting(wait: Wait) -> None:
             self._progress.waits[setup.label] = wait
@@ -259,10 +261,11 @@ class _Work:
         return ModelClient(
             connector,
             RateLimiter(
-                plan.concurrency,
+                min(plan.concurrency, getattr(connector, "slots", plan.concurrency)),
                 requests_per_minute=plan.requests_per_minute,
                 tokens_per_minute=plan.tokens_per_minute,
                 passes=0 if free else PASSES,
+                near=caller is not None and caller.near,
             ),
             RetryPolicy(plan.max_retries, settings.patience_scale),
             deadline=getattr(connector, "deadline", plan.call_timeout),

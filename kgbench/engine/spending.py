@@ -12,7 +12,7 @@ from collections.abc import Collection, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from kgbench.config.specs import WITHOUT_PROVIDER
+from kgbench.config.specs import WITHOUT_COST
 from kgbench.engine.prices import Entry, Price, price_of
 from kgbench.errors import ModelSpecError
 from kgbench.model import ModelSetup, Plan
@@ -110,7 +110,7 @@ class Spending:
                 f"limited: name one in a table of your own (--prices), or limit tokens"
             )
         self._limits = limits
-        self._free = {m.iri for m in models if m.connector in WITHOUT_PROVIDER}
+        self._free = {m.iri for m in models if m.connector in WITHOUT_COST}
         earlier = {
             iri: (
                 usage.input + usage.output + uncounted.get(iri, 0),

@@ -6,7 +6,7 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import NamedTuple
 
-from kgbench.config.specs import WITHOUT_PROVIDER
+from kgbench.config.specs import WITHOUT_COST
 from kgbench.engine.spending import recorded_price, total
 from kgbench.judges.verdicts import DialogueVerdict, JudgeCall, verdicts_about
 from kgbench.pages import things
@@ -66,7 +66,7 @@ def _decided(verdict: DialogueVerdict) -> str:
 
 def _cost(view: View, judge: str, call: JudgeCall, paid: dict[str, dict[str, SessionPrice]]) -> str:
     """Describe the tokens of a call, and its cost in USD if the price is known."""
-    free = things.text(view, judge, KGB.connector) in WITHOUT_PROVIDER
+    free = things.text(view, judge, KGB.connector) in WITHOUT_COST
     usage = Usage(answers=1, uncounted=int(call.read is None))
     usage.input, usage.output = call.read or 0, call.written or 0
     usage.cached = call.cached or 0

@@ -77,6 +77,8 @@ def model_entry(model: ModelSetup) -> list[str]:
     if model.sampling or model.options:
         asked = {**model.options, **model.sampling}
         lines.append(f"{node} {t.SAMPLING} {json_literal(asked)} .")
+    if model.file:
+        lines.append(f"{node} {t.MODEL_FILE} {json_literal(dict(model.file))} .")
     return lines
 
 

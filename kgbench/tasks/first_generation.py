@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from types import ModuleType
+from typing import Any
 
 from kgbench.model import Case, Executor, Task, Verdict
 from kgbench.tasks import catalogue, rdf_connection_explain, rdf_friend_count
@@ -46,6 +47,12 @@ class FirstGeneration:
     def reference(self, case: Case) -> str:
         """Return the reference answer of the successor."""
         return str(self._successor.reference(case))
+
+    def __getattr__(self, name: str) -> Any:
+        """Return the guesses of the successor, if it has any."""
+        if name in ("guess", "chance_level"):
+            return getattr(self._successor, name)
+        raise AttributeError(name)
 
     def _newer(self, task: Task) -> Task:
         parameters = {**task.parameters, "graphFormat": "turtle"}

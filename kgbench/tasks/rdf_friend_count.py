@@ -109,6 +109,17 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:  #
     return Verdict(scores, infos, _outcome(answer, named))
 
 
+def guess(case: Case, chance: Random) -> str:
+    """Return one of the persons at random."""
+    persons = {match.group() for match in _PERSON.finditer(case.data["graph"])}
+    return PEOPLE + chance.choice(sorted(persons))
+
+
+def chance_level(case: Case) -> float:
+    """Return the mean of the main metric over guesses: one person is right."""
+    return 1 / float(case.data["n"])
+
+
 def reference(case: Case) -> str:
     """Return the reference answer: the IRI of the person whom most others know."""
     return str(case.data["specialNodeIri"])

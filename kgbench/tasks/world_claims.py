@@ -7,6 +7,7 @@ Worlds and claims are generated from the seed of the plan (:mod:`kgbench.worlds`
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from random import Random
 from typing import Final
 
 import pyoxigraph as ox
@@ -64,6 +65,16 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:  #
     if verdict is not None:
         return Verdict(scores, infos, Outcome.SCORED)
     return Verdict(scores, infos, Outcome.UNPARSABLE if answer.strip() else Outcome.EMPTY)
+
+
+def guess(case: Case, chance: Random) -> str:  # noqa: ARG001 - the interface
+    """Return one of the three words at random."""
+    return chance.choice(sorted(VERDICTS))
+
+
+def chance_level(case: Case) -> float:  # noqa: ARG001 - the interface
+    """Return the mean of the main metric over guesses: one word in three is right."""
+    return 1 / len(VERDICTS)
 
 
 def reference(case: Case) -> str:

@@ -9,6 +9,8 @@ Ontologies and statements are generated from the seed of the plan
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import comb
+from random import Random
 from typing import Final
 
 from kgbench.model import Case, Executor, Json, Outcome, Task, Verdict
@@ -81,6 +83,29 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
     if read.triples is None:
         feedback = read.feedback
     return Verdict(scores, infos, verdict.outcome, *feedback)
+
+
+def guess(case: Case, chance: Random) -> str:
+    """Return some of the statements at random, each choice of at least one with equal chance."""
+    statements = case.data["statements"]
+    chosen = chance.randrange(1, 2 ** len(statements))
+    return ontology_answers.fenced(s for k, s in enumerate(statements) if chosen >> k & 1)
+
+
+def chance_level(case: Case) -> float:
+    """Return the mean of the main metric, informedness, over all guesses.
+
+    Of a choice with x of r entailed statements and y of w others, informedness is
+    max(0, x / r - y / w); C(r, x) C(w, y) choices are of this kind.
+    """
+    r = len(case.data["entailed"])
+    w = len(case.data["statements"]) - r
+    total: float = sum(
+        comb(r, x) * comb(w, y) * max(0.0, x / r - y / w)
+        for x in range(r + 1)
+        for y in range(w + 1)
+    )
+    return total / (2 ** (r + w) - 1)
 
 
 def reference(case: Case) -> str:

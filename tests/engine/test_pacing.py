@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+import heapq
 import itertools
 
 import pytest
@@ -272,3 +273,65 @@ def test_no_wait_without_end():
 
     assert asyncio.run(refused()) == 0
     assert RetryPolicy(5, 1.0).wait(0, 1, error) is None
+
+
+def near_server(slots, *, calls=400, patience=1e9, limit=64):
+    """Return the limiter after calls to a near server, and how many of them were late.
+
+    The server works on ``slots`` calls at once, a second each; others wait. Time is simulated.
+    """
+    now, late = 0.0, 0
+    pace = RateLimiter(limit, near=True, clock=lambda: now)
+    busy = [0.0] * slots  # when each slot is free
+    under_way = []  # when a call ends, and how long it took
+
+    async def begin():
+        await pace.enter(1)
+        free = min(range(slots), key=busy.__getitem__)
+        busy[free] = max(busy[free], now) + 1
+        took = busy[free] - now
+        heapq.heappush(under_way, (now + min(took, patience), took))
+
+    async def run():
+        nonlocal now, late
+        for _ in range(calls):
+            while pace.under_way >= pace.limit:
+                now, took = heapq.heappop(under_way)
+                if took > patience:
+                    late += 1
+                    pace.release_late()
+                else:
+                    pace.release_answered(1, None)
+            await begin()
+
+    asyncio.run(run())
+    return pace, late
+
+
+@pytest.mark.parametrize("slots", [1, 2, 4, 16, 48])
+def test_a_near_server_gets_as_many_calls_as_it_works_on(slots):
+    """The limit begins with two calls and is raised while the server gains by it."""
+    pace, _ = near_server(slots)
+
+    assert slots * 0.6 <= pace.limit <= max(3, slots * 1.6)
+
+
+def test_calls_that_wait_at_a_near_server_are_few():
+    """Where calls wait for a slot until they are late, few are made again."""
+    pace, late = near_server(2, patience=1.5)
+
+    assert pace.limit <= 3
+    assert late < 40
+
+
+def test_a_late_call_halves_the_limit_of_a_near_server_only():
+    """Elsewhere a late call says nothing about the number of calls."""
+
+    async def after_a_late_call(near):
+        pace = RateLimiter(16, near=near)
+        pace.limit = 8
+        await pace.enter(1)
+        pace.release_late()
+        return pace.limit
+
+    assert [asyncio.run(after_a_late_call(near)) for near in (True, False)] == [4, 8]

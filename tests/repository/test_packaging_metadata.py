@@ -15,19 +15,8 @@ import kgbench
 from kgbench.resources import FOLDERS
 
 EXTRAS = {
-    *("openai", "anthropic", "google", "google-legacy", "vllm"),
-    *(
-        "plots",
-        "serve",
-        "mcp",
-        "tables",
-        "publish",
-        "dask",
-        "inspect",
-        "keyring",
-        "nanopub",
-        "socks",
-    ),
+    *("openai", "anthropic", "google", "google-legacy", "vllm", "local", "socks", "nanopub"),
+    *("plots", "serve", "mcp", "tables", "publish", "dask", "inspect", "keyring"),
     *("all", "dev"),
 }
 #: The distribution that provides a module, where the names differ.

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A process that serves one local model, started and ended by kgbench."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import tempfile
+from contextlib import suppress
+from typing import IO, Any, NamedTuple
+
+from kgbench.children import commands, endings
+from kgbench.errors import ModelSpecError
+
+_LOADING = 600.0  # seconds; large files on slow disks take minutes
+_ENDING = 5.0  # seconds
+_QUOTED = 300  # characters of the last line of the engine
+_GRAPHICS = ("CUDA_VISIBLE_DEVICES", "LD_LIBRARY_PATH")
+
+
+class Settings(NamedTuple):
+    """What the process serves: see :mod:`kgbench.local.server`."""
+
+    path: str
+    name: str
+    threads: int
+    slots: int
+    context: int
+
+
+class Engine:
+    """The process; ``address`` is that of its server, ``spec`` names the model in messages.
+
+    It has a session of its own, so that Ctrl-C in a terminal does not reach it.
+    """
+
+    def __init__(self, settings: Settings, spec: str) -> None:
+        self.address = ""
+        self._settings = settings
+        self._spec = spec
+        self._process: asyncio.subprocess.Process | None = None
+        self._errors: IO[bytes] | None = None
+
+    async def start(self) -> None:
+        """Start the process and wait until the model is loaded.
+
+        Raises :class:`~kgbench.errors.ModelSpecError` if it cannot be loaded.
+        """
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - until it is stopped
+        self._process = await asyncio.create_subprocess_exec(
+            *commands.command("kgbench.local.server", json.dumps(self._settings._asdict())),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=self._errors,
+            env=commands.environment(*_GRAPHICS),
+            start_new_session=True,
+        )
+        assert self._process.stdout is not None, "it is a pipe"
+        try:
+            async with asyncio.timeout(_LOADING):
+                line = await self._process.stdout.readline()
+        except TimeoutError:
+            await self.stop()
+            raise ModelSpecError(
+                f"{self._spec}: the model was not loaded within {_LOADING:g} s"
+            ) from None
+        except asyncio.CancelledError:
+            await self.stop()
+            raise
+        said: dict[str, Any] = {}
+        with suppress(ValueError):
+            said = json.loads(line)
+        if "address" not in said:
+            reason = said.get("error") or await self.death() or "it closed its output"
+            await self.stop()
+            raise ModelSpecError(f"{self._spec} cannot be loaded: {reason}")
+        self.address = said["address"]
+
+    async def death(self) -> str | None:
+        """Return how the process ended, with its last words; ``None`` while it runs.
+
+        A process whose connection has just been lost gets a moment to end.
+        """
+        if self._process is None:
+            return "it was not started"
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._process.wait(), 1.0)
+        if self._process.returncode is None:
+            return None
+        status = self._process.returncode
+        ended = f"the engine ended ({endings.described(status)})"
+        words = "" if status == -signal.SIGKILL else self._last_words()
+        return f"{ended}: {words}" if words else ended
+
+    async def stop(self) -> None:
+        """End the process and everything that it started."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        if process.stdin is not None:
+            process.stdin.close()
+        with suppress(TimeoutError):
+            await asyncio.wait_for(process.wait(), _ENDING)
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        await process.wait()
+        if self._errors is not None:
+            self._errors.close()
+
+    def _last_words(self) -> str:
+        if self._errors is None or self._errors.closed:
+            return ""
+        self._errors.seek(0, os.SEEK_END)
+        self._errors.seek(max(0, self._errors.tell() - 4096))
+        lines = self._errors.read().decode("utf-8", "replace").split("\n")
+        return next((line.strip()[:_QUOTED] for line in reversed(lines) if line.strip()), "")

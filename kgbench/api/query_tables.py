@@ -11,9 +11,10 @@ import pyoxigraph as ox
 from kgbench.analysis.selection import Selection, filled
 from kgbench.analysis.tables import Column, Table, Value
 from kgbench.errors import QueryError
-from kgbench.rdf import lexer, queries
+from kgbench.execution.query_terms import terms_of
+from kgbench.rdf import declared_terms, lexer, queries
 from kgbench.store.protocol import Store
-from kgbench.vocab import XSD
+from kgbench.vocab import PREFIXES, XSD
 
 _KINDS: Mapping[str, Callable[[str], Value]] = {
     XSD.integer: int,
@@ -40,6 +41,21 @@ def ask(store: Store, text: str, *, prefixed: bool = True) -> Any:
     if lexer.refusal(text) == lexer.ASKS_ELSEWHERE:
         raise QueryError(f"{lexer.ASKS_ELSEWHERE}; ask that endpoint itself")
     return queries.ask(store, text, prefixed=prefixed)
+
+
+def unknown_terms(text: str) -> str | None:
+    """Return a note about terms of kgbench in a query that do not exist, or ``None``.
+
+    RDF ignores unknown terms, so a misspelt one makes a result empty without an error.
+    """
+    return "; ".join(declared_terms.unknown_terms(terms_of(text, PREFIXES).iris)) or None
+
+
+def is_empty(answer: Any) -> bool:
+    """Return whether a result is false or has no rows; the first row of others is consumed."""
+    if isinstance(answer, ox.QueryBoolean):
+        return not answer
+    return next(iter(answer), None) is None
 
 
 def run_select(store: Store, text: str) -> Table:

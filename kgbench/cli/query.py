@@ -74,7 +74,6 @@ def query(
 
     The parameters passGraph and runGraph default to the graphs selected by --suite and --pass.
     """
-    from kgbench.api.query_tables import ask
     from kgbench.errors import QueryError
     from kgbench.rdf import queries
     from kgbench.store import open_reader
@@ -109,8 +108,20 @@ def query(
         if text:
             typer.echo(text_to_run)
         else:
-            answer = ask(opened, text_to_run, prefixed=declared is None)
+            answer = _answer(opened, text_to_run, is_declared=declared is not None)
             _write(answer, form, opened.iris.base, guard=guard, crlf=crlf)
+
+
+def _answer(store: Store, text: str, *, is_declared: bool) -> Any:
+    """Run a query; an empty answer comes with a note about unknown terms of kgbench."""
+    from kgbench.api.query_tables import ask, is_empty, unknown_terms
+
+    answer = ask(store, text, prefixed=not is_declared)
+    if is_declared or (note := unknown_terms(text)) is None:
+        return answer
+    if is_empty(answer):
+        typer.echo(f"the answer is empty: {note}", err=True)
+    return ask(store, text)  # is_empty has read the first row
 
 
 def _read(name: str) -> str:

@@ -20,11 +20,11 @@ import pyoxigraph as ox
 
 from kgbench.errors import ConfigurationError, EvaluationError, Finding, StoreError
 from kgbench.execution.oxigraph import DEEPEST, rows
-from kgbench.execution.prefixes import complete
 from kgbench.model import QueryResult
 from kgbench.net import web
 from kgbench.net.limits import Limits, Misbehaviour, ResponseTooLarge, ResponseTooSlow, bare
 from kgbench.rdf import lexer
+from kgbench.rdf.prefixes import complete
 from kgbench.store import quirks
 
 if TYPE_CHECKING:

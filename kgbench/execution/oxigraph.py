@@ -18,9 +18,9 @@ import pyoxigraph as ox
 from kgbench.errors import EvaluationError
 from kgbench.execution import casts, documents, graph_changes, scope
 from kgbench.execution.graphs import GraphCache, GraphText, InstalledGraphs
-from kgbench.execution.prefixes import complete
 from kgbench.model import ParsedGraph, QueryResult
 from kgbench.rdf import lexer, triple_terms
+from kgbench.rdf.prefixes import complete
 
 MOST_VALUES = 1_500_000  # values of one result (rows times variables), about 200 MB as terms
 TRIPLE = ("subject", "predicate", "object")

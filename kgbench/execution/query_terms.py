@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from kgbench.execution.prefixes import complete
 from kgbench.rdf.lexer import Kind, Token, tokens
+from kgbench.rdf.prefixes import complete
 from kgbench.scoring import result_sets
 
 _SILENT: Final = frozenset((Kind.BLANK, Kind.COMMENT))

@@ -20,9 +20,9 @@ from kgbench.errors import EvaluationError
 from kgbench.execution import documents, graph_changes
 from kgbench.execution.graphs import GraphCache, GraphText, InstalledGraphs
 from kgbench.execution.oxigraph import MOST_VALUES, TRIPLE
-from kgbench.execution.prefixes import complete
 from kgbench.model import ParsedGraph, QueryResult
 from kgbench.rdf import lexer
+from kgbench.rdf.prefixes import complete
 from kgbench.vocab import XSD
 
 if TYPE_CHECKING:

@@ -56,11 +56,41 @@ def test_the_dataset_of_a_query_replaces_the_union(folder: Path) -> None:
 
 
 def test_errors_are_short(folder: Path) -> None:
-    """An undeclared prefix is named; other syntax errors name the position only."""
-    said = query(folder, "SELECT * WHERE {\n ?s foo:x ?o }", code=1)
-    assert said == "prefix foo: is not declared (line 2)"
-    said = query(folder, "SELECT * WHERE { ?s ?p ", code=1)
-    assert said == "the query is not SPARQL: line 1, after 'SELECT * WHERE { ?s ?p '"
+    """A syntax error has line, column, and the name that is nearest to the mistake."""
+    wrong = "the query is not SPARQL: "
+    for text, expected in (
+        (
+            "SELECT * {\n ?s foaff:x ?o }",
+            "line 2, column 5: prefix foaff: is not declared: did you",
+        ),
+        ("SELECT * { ?s ?p ", "line 1, column 18: syntax error after 'SELECT * { ?s ?p '"),
+        ("SELEC * { ?s ?p ?o }", "line 1, column 1: 'SELEC' is no word of SPARQL: did you mean"),
+    ):
+        assert query(folder, text, code=1).startswith(wrong + expected)
+
+
+def test_known_prefixes_need_no_declaration(folder: Path) -> None:
+    """Prefixes of kgbench and of rdflib are known; a declaration in the query overrides them."""
+    text = "SELECT ?x { VALUES ?x { time:Instant kgb:Run } FILTR }"
+    assert "column 48: 'FILTR' is no word" in query(folder, text, code=1)
+    text = "PREFIX kgb: <urn:own:> ASK { FILTER(kgb:a = <urn:own:a> && qb:b != foaf:c) }"
+    assert query(folder, text) == "true\n"
+
+
+def test_unknown_terms_are_named_where_there_are_no_rows(folder: Path) -> None:
+    """A term of kgbench that does not exist explains an empty result; a full one needs no note."""
+    note = "there is no kgb:Dialoge: did you mean kgb:Dialogue"
+    for text in (
+        "SELECT * { ?s a kgb:Dialoge }",
+        "PREFIX k: <https://w3id.org/kgbench/ns#> ASK { ?s a k:Dialoge }",
+        "SELECT * { ?s a <https://w3id.org/kgbench/ns#Dialoge> }",
+    ):
+        assert note in query(folder, text)
+    for text in (
+        "SELECT * { ?s a kgb:Dialogue OPTIONAL { ?s a kgb:Dialoge } }",
+        "SELECT * { ?s a kgb:Dialogue ; a kgb:Run }",
+    ):
+        assert "there is no" not in query(folder, text)
 
 
 def test_other_endpoints_are_never_asked(folder: Path) -> None:

@@ -135,7 +135,7 @@ def _read(name: str) -> str:
     else:
         raw = sys.stdin.buffer.read()
     try:
-        return io.TextIOWrapper(io.BytesIO(raw), encoding="utf-8").read()
+        return io.TextIOWrapper(io.BytesIO(raw), encoding="utf-8-sig").read()
     except UnicodeDecodeError as error:
         source = "standard input" if name == "-" else name
         raise QueryError(

@@ -18,6 +18,7 @@ from urllib.parse import urlencode, urlsplit
 
 import pyoxigraph as ox
 
+from kgbench.characters import BOM
 from kgbench.errors import ConfigurationError, EvaluationError, Finding, StoreError
 from kgbench.execution.oxigraph import DEEPEST, rows
 from kgbench.model import QueryResult
@@ -75,6 +76,7 @@ class Endpoint:
         if lexer.is_deeper(query, DEEPEST):
             return QueryResult(error=f"brackets are nested deeper than {DEEPEST} levels")
         known = complete(prefixes)
+        query = query.removeprefix(BOM)
         declarations = [
             f"PREFIX {prefix}: <{known[prefix]}>\n"
             for prefix in lexer.undeclared(query, {})

@@ -15,6 +15,7 @@ from functools import lru_cache
 
 import pyoxigraph as ox
 
+from kgbench.characters import BOM
 from kgbench.errors import EvaluationError
 from kgbench.execution import casts, documents, graph_changes, scope
 from kgbench.execution.graphs import GraphCache, GraphText, InstalledGraphs
@@ -72,6 +73,7 @@ class OxigraphExecutor:
     def check(self, query: str, prefixes: Mapping[str, str], *, update: bool = False) -> str | None:
         """Return the syntax error of a query or update, with line and column, or ``None``."""
         known = complete(prefixes)
+        query = query.removeprefix(BOM)
         if update:
             return self._check_update(query, known)
         try:
@@ -95,6 +97,7 @@ class OxigraphExecutor:
             return QueryResult(error=refused, refused=True)
         known = complete(prefixes)
         store = self._graphs[graph]
+        text = text.removeprefix(BOM)
         try:
             _refuse_unreadable(text)
             return graph_changes.changes(store, text, known, casts.FUNCTIONS)
@@ -145,6 +148,7 @@ class OxigraphExecutor:
     ) -> QueryResult:
         known = complete(prefixes)
         store = self._graphs[graph]
+        query = query.removeprefix(BOM)
         try:
             _refuse_unreadable(query)
             results = self._run(store, query, known, functions)
@@ -236,6 +240,7 @@ class OxigraphExecutor:
 
 
 def _parsed(text: str, rdf_format: str) -> ParsedGraph:
+    text = text.removeprefix(BOM)
     try:
         documents.refuse_surrogates(text)
         if rdf_format == "xml":

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import pyoxigraph as ox
 
+from kgbench.characters import BOM
 from kgbench.errors import EvaluationError
 from kgbench.execution import documents, graph_changes
 from kgbench.execution.graphs import GraphCache, GraphText, InstalledGraphs
@@ -66,7 +67,8 @@ class RdflibExecutor:
             raise EvaluationError(f"there is no format '{rdf_format}' (but {known})")
         try:
             with _quietly():
-                return ParsedGraph(tuple(documents.relabel(_parsed(text, rdf_format))))
+                lines = _parsed(text.removeprefix(BOM), rdf_format)
+                return ParsedGraph(tuple(documents.relabel(lines)))
         except documents.RefusedDocument as error:
             return ParsedGraph(None, str(error))
         except MemoryError:
@@ -80,7 +82,7 @@ class RdflibExecutor:
 
         try:
             documents.refuse_surrogates(query)
-            (parseUpdate if update else parseQuery)(query)
+            (parseUpdate if update else parseQuery)(query.removeprefix(BOM))
         except MemoryError:
             raise
         except Exception as error:  # noqa: BLE001 - as above
@@ -96,7 +98,8 @@ class RdflibExecutor:
         try:
             documents.refuse_surrogates(text)
             with _quietly():
-                return graph_changes.result(_changes(loaded, text, complete(prefixes)))
+                changes = _changes(loaded, text.removeprefix(BOM), complete(prefixes))
+                return graph_changes.result(changes)
         except MemoryError:
             raise
         except Exception as error:  # noqa: BLE001 - as above
@@ -128,7 +131,7 @@ class RdflibExecutor:
         try:
             documents.refuse_surrogates(query)
             with _quietly():
-                result = loaded.query(query, initNs=complete(prefixes))
+                result = loaded.query(query.removeprefix(BOM), initNs=complete(prefixes))
                 if result.type == "ASK":
                     return QueryResult(boolean=bool(result.askAnswer))
                 if result.type == "CONSTRUCT":

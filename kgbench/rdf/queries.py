@@ -25,6 +25,7 @@ from typing import Any, TypeAlias
 import pyoxigraph as ox
 
 from kgbench import resources
+from kgbench.characters import BOM
 from kgbench.errors import QueryError, ResourceError
 from kgbench.nearest import nearest
 from kgbench.rdf import query_errors, terms
@@ -183,6 +184,7 @@ def ask(store: Any, text: str, *, prefixed: bool = True) -> Any:
     With ``prefixed``, known prefixes need no declaration; those in the text override them. Raises
     :class:`~kgbench.errors.QueryError`, with the position of a syntax error.
     """
+    text = text.removeprefix(BOM)
     query = query_errors.declared(text) if prefixed else text
     try:
         return store.query(query)

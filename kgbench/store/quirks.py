@@ -18,7 +18,6 @@ with any status from 200 to 299, with or without a body.
 
 from __future__ import annotations
 
-import codecs
 import io
 import json
 import re
@@ -28,6 +27,7 @@ from typing import IO, Any
 
 import pyoxigraph as ox
 
+from kgbench.characters import after_bom
 from kgbench.errors import StoreError
 from kgbench.rdf import number_text
 from kgbench.vocab import XSD
@@ -58,7 +58,6 @@ _PASSING = re.compile(r"deadlock|\b40001\b|SR172|temporarily unavailable", re.IG
 _ENTITY = re.compile(rb"<!ENTITY", re.IGNORECASE)
 _PIECE = 1 << 20
 _CUT = ("X-SPARQL-MaxRows", "X-SQL-State", "X-Exec-Partial")
-_BOM = codecs.BOM_UTF8
 _QUOTED = 150  # characters of a reply that cannot be read in a message
 # JSON results that the engine reads: nothing after the rows but the head, and no null.
 _ARRAY_END = re.compile(rb"\}\s*\]|\[\s*\]")
@@ -84,9 +83,7 @@ def to_utf8(body: IO[bytes], charset: str) -> IO[bytes]:
             body = io.BytesIO(body.read().decode(charset).encode("utf-8"))
         except (LookupError, UnicodeDecodeError) as error:
             raise StoreError(f"the server's answer is not {charset}, as it says: {error}") from None
-    if body.read(len(_BOM)) != _BOM:
-        body.seek(0)
-    return body
+    return after_bom(body)
 
 
 def results(

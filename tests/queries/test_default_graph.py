@@ -114,6 +114,7 @@ def test_a_query_that_is_not_utf_8_is_named(folder: Path) -> None:
 
     assert str(from_file.exception).endswith("latin.rq is not UTF-8 (byte 9); save it as UTF-8")
     assert str(piped.exception).startswith("the query from standard input is not UTF-8 (byte 0)")
+    assert query(folder, "\ufeffASK {}") == "true\n"  # a byte order mark is UTF-8
 
 
 @pytest.mark.parametrize(

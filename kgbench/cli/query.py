@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import sys
 from collections import defaultdict
 from collections.abc import Iterable
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
     from kgbench.analysis.tables import Kind
     from kgbench.rdf.queries import Query
     from kgbench.store.protocol import Store
+
+
+# The lexical forms of numbers; those that are no numbers in a spreadsheet stay text.
+_NUMERAL = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 
 
 class Form(StrEnum):
@@ -239,14 +244,41 @@ def _csv(answer: Any, out: BinaryIO, *, guard: bool, crlf: bool) -> None:
     from kgbench.characters import spreadsheet_safe
     from kgbench.cli.tables import report_guarded
 
-    buffer, text = io.BytesIO(), io.StringIO(newline="")
-    answer.serialize(buffer, ox.QueryResultsFormat.CSV)
-    rows = list(csv.reader(io.StringIO(buffer.getvalue().decode("utf-8"), newline="")))
+    text = io.StringIO(newline="")
+    buffer = io.BytesIO()
+    answer.serialize(buffer, ox.QueryResultsFormat.JSON if guard else ox.QueryResultsFormat.CSV)
+    content = buffer.getvalue()
     if guard:
-        rows, changed = spreadsheet_safe(rows)
+        rows, changed = spreadsheet_safe(_cells(content))
         report_guarded(changed)
+    else:
+        rows = list(csv.reader(io.StringIO(content.decode("utf-8"), newline="")))
     csv.writer(text, lineterminator="\r\n" if crlf else "\n").writerows(rows)
     out.write(text.getvalue().encode("utf-8"))
+
+
+def _cells(content: bytes) -> list[list[Any]]:
+    """Return the cells of JSON results as in CSV; those of numbers are no ``str``.
+
+    The engine writes CSV without datatypes, and a number is no formula.
+    """
+    import csv
+    from collections import UserString
+
+    import pyoxigraph as ox
+
+    def read() -> Any:
+        return ox.parse_query_results(content, ox.QueryResultsFormat.JSON)
+
+    written = (read().serialize(format=ox.QueryResultsFormat.CSV) or b"").decode("utf-8")
+    table: list[list[Any]] = list(csv.reader(io.StringIO(written, newline="")))
+    results = read()
+    if isinstance(results, ox.QuerySolutions):
+        for cells, solution in zip(table[1:], results, strict=True):
+            for column, term in enumerate(solution):
+                if _is_number(term) and _NUMERAL.fullmatch(term.value):
+                    cells[column] = UserString(cells[column])
+    return table
 
 
 def _refusal(form: Form | None, *, is_graph: bool) -> str | None:
@@ -300,7 +332,6 @@ def _kind(terms: Iterable[Any]) -> Kind:
 def _is_number(term: Any) -> bool:
     from pyoxigraph import Literal
 
-    from kgbench.vocab import XSD
+    from kgbench.policies.values import NUMERIC
 
-    numeric = {XSD.integer, XSD.decimal, XSD.double}
-    return isinstance(term, Literal) and term.datatype.value in numeric
+    return isinstance(term, Literal) and term.datatype.value in NUMERIC

@@ -93,6 +93,20 @@ def test_unknown_terms_are_named_where_there_are_no_rows(folder: Path) -> None:
         assert "there is no" not in query(folder, text)
 
 
+def test_guarded_numbers_stay_numbers(folder: Path) -> None:
+    """Texts that a spreadsheet would run get an apostrophe, also with a datatype of numbers."""
+    (folder / "numbers.rq").write_text(
+        'SELECT (-3 AS ?i) (-2.5 AS ?d) (-1e0 AS ?e) ("-3" AS ?s) ("-5"^^xsd:int AS ?n)'
+        '(7 AS ?p) ("=1+1"^^xsd:integer AS ?f) ("-INF"^^xsd:double AS ?x) ?no {}'
+    )
+    store = ["--store", str(folder / "store")]
+    words = ["query", str(folder / "numbers.rq"), "--format", "csv", "--guard", *store]
+    done = CliRunner().invoke(app, words)
+
+    assert done.stdout == "i,d,e,s,n,p,f,x,no\n-3,-2.5,-1,'-3,-5,7,'=1+1,'-INF,\n"
+    assert "3 cells" in done.stderr
+
+
 def test_other_endpoints_are_never_asked(folder: Path) -> None:
     """SERVICE is refused before the query runs, on the command line and in Python."""
     refused = "SERVICE asks another endpoint: such a query is never executed; ask that endpoint"

@@ -17,7 +17,7 @@ import pyoxigraph as ox
 
 from kgbench.characters import BOM
 from kgbench.errors import EvaluationError
-from kgbench.execution import casts, documents, graph_changes, scope
+from kgbench.execution import casts, documents, fresh_nodes, graph_changes, scope
 from kgbench.execution.graphs import GraphCache, GraphText, InstalledGraphs
 from kgbench.model import ParsedGraph, QueryResult
 from kgbench.rdf import lexer, triple_terms
@@ -231,12 +231,12 @@ class OxigraphExecutor:
         prefixes: Mapping[str, str],
         functions: Mapping[ox.NamedNode, Callable[..., ox.Literal | None]] | None = None,
     ) -> ox.QuerySolutions | ox.QueryBoolean | ox.QueryTriples:
-        return store.query(
-            query,
-            base_iri=documents.BASE_IRI,
-            prefixes=dict(prefixes),
-            custom_functions=dict(functions) if functions else None,
-        )
+        options = {
+            "base_iri": documents.BASE_IRI,
+            "prefixes": dict(prefixes),
+            "custom_functions": dict(functions) if functions else None,
+        }
+        return fresh_nodes.execute(lambda text: store.query(text, **options), query)  # type: ignore[arg-type]
 
 
 def _parsed(text: str, rdf_format: str) -> ParsedGraph:
@@ -301,7 +301,11 @@ def _store(graph: GraphText) -> ox.Store:
 
 def rows(solutions: ox.QuerySolutions) -> QueryResult:
     """Convert solutions to a result with N-Triples terms, up to :data:`MOST_VALUES`."""
-    return _as_rows(tuple(variable.value for variable in solutions.variables), solutions)
+    names = [variable.value for variable in solutions.variables]
+    shown = [name for name in names if not name.startswith(fresh_nodes.HIDDEN)]
+    if len(shown) == len(names):
+        return _as_rows(tuple(names), solutions)
+    return _as_rows(tuple(shown), ([solution[name] for name in shown] for solution in solutions))
 
 
 def _results(results: ox.QuerySolutions | ox.QueryBoolean | ox.QueryTriples) -> QueryResult:

@@ -61,7 +61,7 @@ def prompt(case: Case) -> str:
 
 
 def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
-    """Test the shapes of the last answer; ask again if they are unusable or have no target."""
+    """Test the shapes of the last answer; ask again if they are unusable or about no node."""
     answer = answers[-1]
     goes_on = len(answers) < turtle_answers.ROUNDS
     read = turtle_answers.read(answer, executor)
@@ -95,10 +95,10 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
         "balancedAccuracyByComponent": result.accuracies,
         "engine": shapes.engine,
     }
-    if shapes.have_targets or not goes_on:
+    if not goes_on or (shapes.have_targets and _select_nodes(case, shapes)):
         return Verdict(scores, infos, Outcome.SCORED)
-    prompt_text = texts.text(NAME, "feedback-no-targets.txt")
-    return Verdict(scores, infos, Outcome.SCORED, prompt_text, "content")
+    name = "feedback-no-nodes.txt" if shapes.have_targets else "feedback-no-targets.txt"
+    return Verdict(scores, infos, Outcome.SCORED, texts.text(NAME, name), "content")
 
 
 def reference(case: Case) -> str:
@@ -122,6 +122,12 @@ def _validate_graphs(case: Case, shapes: ForeignShapes) -> Discrimination:
         if graph.broken is not None
     ]
     return discrimination(accepted, mutants)
+
+
+def _select_nodes(case: Case, shapes: ForeignShapes) -> bool:
+    """Return whether ``shapes`` are about any node of the graphs of a case."""
+    graphs = shape_cases.trial_graphs(_world(case), case.parameters["level"], case.data["draw"])
+    return any(shapes.select(graph.triples) for graph in graphs)
 
 
 def _refuse_remote_queries(triples: Sequence[ox.Triple], executor: Executor) -> None:

@@ -17,13 +17,26 @@ from kgbench.tasks import catalogue, serialising, texts
 from kgbench.tasks.world_questions import world_of
 from kgbench.vocab import OWL
 from kgbench.worlds import claims, generator, questions
-from kgbench.worlds.claim_graphs import UNKNOWN, VERDICTS
+from kgbench.worlds.claim_graphs import CONTRADICTED, ENTAILED, UNKNOWN, VERDICTS
 
 NAME: Final = "ClaimCheckWorld"
 _PREFIXES: Final = {
     **questions.PREFIXES,
     "owl": str(OWL),
     "r": generator.RESOURCE,
+}
+# The words of the prompt and of entailment tasks for the three verdicts.
+_PHRASES: Final = {
+    **dict.fromkeys(("entails", "entailment", "entail"), ENTAILED),
+    **dict.fromkeys(("contradicts", "contradiction", "contradict", "contradictory"), CONTRADICTED),
+    **dict.fromkeys(
+        (
+            *("leaves it open", "leaves the claim open", "left open", "is open", "remains open"),
+            *("cannot be determined", "can not be determined", "can't be determined"),
+            *("cannot be decided", "undetermined", "undecided", "not known", "neutral"),
+        ),
+        UNKNOWN,
+    ),
 }
 
 
@@ -53,7 +66,7 @@ def prompt(case: Case) -> str:
 def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:  # noqa: ARG001 - no parsing
     """Compare the verdict in the last answer with the right one."""
     answer = answers[-1]
-    verdict = read_word(answer, VERDICTS)
+    verdict = read_word(answer, VERDICTS, _PHRASES)
     expected = case.data["verdict"]
     scores = {
         "correct": float(verdict == expected),

@@ -71,7 +71,7 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
         outcome = turtle_answers.outcome(answer, usable=False)
         return Verdict(scores, infos, outcome, *(read.feedback if goes_on else (None, None)))
     try:
-        _refuse_remote_queries(read.triples, executor)
+        _refuse_unusable_queries(read.triples, executor)
         shapes = ForeignShapes(read.triples)
         result = _validate_graphs(case, shapes)
     except IllFormedShapes as error:
@@ -130,13 +130,16 @@ def _select_nodes(case: Case, shapes: ForeignShapes) -> bool:
     return any(shapes.select(graph.triples) for graph in graphs)
 
 
-def _refuse_remote_queries(triples: Sequence[ox.Triple], executor: Executor) -> None:
-    """Refuse shapes with queries that are never executed, such as queries to other servers."""
+def _refuse_unusable_queries(triples: Sequence[ox.Triple], executor: Executor) -> None:
+    """Refuse shapes with queries that do not parse, or are never executed (to other servers)."""
     for triple in triples:
         if triple.predicate.value in _QUERIES and isinstance(triple.object, ox.Literal):
             result = executor.results(triple.object.value, "", {})
             if result.refused:
                 raise IllFormedShapes(f"a query in the shapes is never executed: {result.error}")
+            error = executor.check(triple.object.value, {})
+            if error is not None:
+                raise IllFormedShapes(f"a query in the shapes is not SPARQL: {error}")
 
 
 def _world(case: Case) -> generator.World:

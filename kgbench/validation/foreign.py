@@ -267,7 +267,10 @@ def _compiled(triples: list[ox.Triple]) -> list[Shape] | None:
     except re.error as error:
         raise IllFormedShapes(f"sh:pattern has no regular expression: {error}") from error
     except (ValueError, KeyError, AttributeError, RecursionError, OverflowError) as error:
-        raise IllFormedShapes(f"the shapes cannot be read: {error}") from error
+        raise IllFormedShapes(
+            "the shapes cannot be read: a parameter has a value of another form than SHACL says, "
+            "or shapes are nested too deeply"
+        ) from error
 
 
 def _by_pyshacl(shapes: rdflib.Graph, data: Sequence[ox.Triple]) -> list[Finding]:
@@ -285,7 +288,12 @@ def _by_pyshacl(shapes: rdflib.Graph, data: Sequence[ox.Triple]) -> list[Finding
         except MemoryError:
             raise
         except Exception as error:  # pySHACL raises whatever rdflib and Python do
-            raise IllFormedShapes(f"pySHACL cannot use the shapes: {error}") from error
+            # Errors of Python have no words for an author; plain exceptions of rdflib have some.
+            is_python = type(error).__module__ == "builtins" and type(error) is not Exception
+            reason = "a parameter has a value of another form than SHACL says"
+            raise IllFormedShapes(
+                f"pySHACL cannot use the shapes: {reason if is_python else error}"
+            ) from error
     if conforms:
         return []
     if not isinstance(results, rdflib.Graph):

@@ -11,10 +11,9 @@ import pyoxigraph as ox
 from kgbench.analysis.selection import Selection, filled
 from kgbench.analysis.tables import Column, Table, Value
 from kgbench.errors import QueryError
-from kgbench.execution.query_terms import terms_of
-from kgbench.rdf import declared_terms, lexer, queries
+from kgbench.rdf import lexer, queries
 from kgbench.store.protocol import Store
-from kgbench.vocab import PREFIXES, XSD
+from kgbench.vocab import XSD
 
 _KINDS: Mapping[str, Callable[[str], Value]] = {
     XSD.integer: int,
@@ -41,14 +40,6 @@ def ask(store: Store, text: str, *, prefixed: bool = True) -> Any:
     if lexer.refusal(text) == lexer.ASKS_ELSEWHERE:
         raise QueryError(f"{lexer.ASKS_ELSEWHERE}; ask that endpoint itself")
     return queries.ask(store, text, prefixed=prefixed)
-
-
-def unknown_terms(text: str) -> str | None:
-    """Return a note about terms of kgbench in a query that do not exist, or ``None``.
-
-    RDF ignores unknown terms, so a misspelt one makes a result empty without an error.
-    """
-    return "; ".join(declared_terms.unknown_terms(terms_of(text, PREFIXES).iris)) or None
 
 
 def is_empty(answer: Any) -> bool:

@@ -119,7 +119,8 @@ def query(
 
 def _answer(store: Store, text: str, *, is_declared: bool) -> Any:
     """Run a query; an empty answer comes with a note about unknown terms of kgbench."""
-    from kgbench.api.query_tables import ask, is_empty, unknown_terms
+    from kgbench.api.query_tables import ask, is_empty
+    from kgbench.execution.query_terms import unknown_terms
 
     answer = ask(store, text, prefixed=not is_declared)
     if is_declared or (note := unknown_terms(text)) is None:

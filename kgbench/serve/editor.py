@@ -10,7 +10,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from kgbench.api.query_tables import unknown_terms
+from kgbench.execution.query_terms import unknown_terms
 from kgbench.rdf import queries
 from kgbench.rdf.query_errors import KNOWN
 from kgbench.serve import formats

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from kgbench.api.query_tables import unknown_terms
+from kgbench.execution.query_terms import unknown_terms
 from kgbench.model import Json, Outcome
 from kgbench.rdf import queries
 from kgbench.serve import formats

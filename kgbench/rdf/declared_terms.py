@@ -89,8 +89,8 @@ def _complaints(graph: ox.Store) -> Iterator[str]:
 def unknown_terms(iris: Iterable[str]) -> list[str]:
     """Return a phrase about each of ``iris`` in kgbench's namespace that does not exist.
 
-    >>> unknown_terms([KGB.Dialoge, KGB.Dialogue])[0].startswith("there is no kgb:Dialoge: did you")
-    True
+    >>> unknown_terms([KGB.Dialogue, f"{KGB}dialoge"])[0].partition(":")[0]
+    'there is no kgb'
     """
     own = [iri for iri in iris if iri.startswith(KGB) and iri != KGB]
     known = {KGB[name] for name in _own_names()} if own else set()

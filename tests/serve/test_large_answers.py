@@ -56,6 +56,17 @@ def test_query_that_the_index_cannot_read_is_refused_in_words(client):
     assert expected in response.text
 
 
+def test_known_prefixes_need_no_declaration(client):
+    """The endpoint knows the prefixes that `kgbench query` knows."""
+    query = "SELECT (kgb:Run AS ?x) (foaf:name AS ?y) {}"
+    response = client.get("/sparql", params={"query": query, "format": "csv"})
+
+    assert response.text.split() == [
+        "x,y",
+        "https://w3id.org/kgbench/ns#Run,http://xmlns.com/foaf/0.1/name",
+    ]
+
+
 def test_search_without_words_is_a_form(client):
     """A search without words shows only the form."""
     for path in ("/search", "/search?q=%20"):

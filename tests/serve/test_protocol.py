@@ -340,17 +340,6 @@ def test_error_has_its_position(client):
     assert "line 1, column 15: prefix foaff: is not declared: did you mean foaf?" in response.text
 
 
-def test_known_prefixes_need_no_declaration(client):
-    """The endpoint knows the prefixes that `kgbench query` knows."""
-    query = "SELECT (kgb:Run AS ?x) (foaf:name AS ?y) {}"
-    response = client.get("/sparql", params={"query": query, "format": "csv"})
-
-    assert response.text.split() == [
-        "x,y",
-        "https://w3id.org/kgbench/ns#Run,http://xmlns.com/foaf/0.1/name",
-    ]
-
-
 def test_head_has_no_body(client):
     """HEAD has the headers of GET."""
     query = {"query": "SELECT * { GRAPH ?g { ?s a ?o } } LIMIT 3"}

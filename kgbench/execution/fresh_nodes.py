@@ -2,7 +2,8 @@
 """``BNODE(text)`` as SPARQL defines it: a new blank node for each solution and text.
 
 Oxigraph makes the text the label of the node. So solutions with the same text share a node, and a
-text that is no label (an IRI, words with blanks) has no node at all. The rewritten query gives each
+text that is no label (an IRI, words with blanks) has no node at all. In rdflib, too, all solutions
+with the same text share a node. The rewritten query gives each
 solution an identifier and makes it a part of the label (SPARQL 1.1, section 17.4.2.9).
 """
 
@@ -23,7 +24,7 @@ _AGGREGATES: Final = frozenset(
 
 
 def with_fresh_nodes(query: str) -> str:
-    """Return ``query``, or an equivalent one in which Oxigraph's ``BNODE(text)`` is right.
+    """Return ``query``, or an equivalent one in which ``BNODE(text)`` is right in the engines.
 
     Calls in BIND and SELECT get the identifier of their solution. In filters and beside aggregates
     each call gets one of its own, so there two calls with the same text give two nodes.
@@ -55,13 +56,13 @@ def with_fresh_nodes(query: str) -> str:
     return "".join([*pieces, query[position:]])
 
 
-def execute(run: Callable[[str], _T], query: str) -> _T:
-    """Return ``run(query)`` with fresh nodes; errors have positions in ``query``."""
+def execute(run: Callable[[str], _T], query: str, errors: type[Exception] = SyntaxError) -> _T:
+    """Return ``run(query)`` with fresh nodes; ``errors`` of syntax have positions in ``query``."""
     rewritten = with_fresh_nodes(query)
     if rewritten is not query:
         try:
             return run(rewritten)
-        except SyntaxError:
+        except errors:
             pass  # that of the query itself has its positions
     return run(query)
 

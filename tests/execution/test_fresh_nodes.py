@@ -28,9 +28,10 @@ PREFIXES = {"": "urn:"}
         ('SELECT ?n { { ?x :p 1 BIND(BNODE("u") AS ?n) } UNION { BIND(BNODE("u") AS ?n) } }', 2),
     ],
 )
-def test_each_solution_has_its_nodes(query, nodes):
+@pytest.mark.parametrize("name", ["oxigraph", "rdflib"])
+def test_each_solution_has_its_nodes(name, query, nodes):
     """A text gives one node a solution; IRIs and numbers are no texts; no column is added."""
-    result = engine("oxigraph").results(query, GRAPH, PREFIXES)
+    result = engine(name).results(query, GRAPH, PREFIXES)
     cells = {cell for row in result.rows for cell in row if cell and cell.startswith("_:")}
 
     assert result.error is None
@@ -46,9 +47,10 @@ def test_each_solution_has_its_nodes(query, nodes):
         "INSERT { ?n :of ?x ; :value ?o } WHERE { ?x :p ?o BIND(BNODE('same') AS ?n) }",
     ],
 )
-def test_each_solution_writes_its_nodes(text):
+@pytest.mark.parametrize("name", ["oxigraph", "rdflib"])
+def test_each_solution_writes_its_nodes(name, text):
     """CONSTRUCT and updates write one node for each solution."""
-    result = engine("oxigraph").changes(text, GRAPH, PREFIXES)
+    result = engine(name).changes(text, GRAPH, PREFIXES)
 
     assert len(result.rows) == 6
     assert len({row[1] for row in result.rows}) == 3

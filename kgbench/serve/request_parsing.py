@@ -65,7 +65,7 @@ def operation(sent: RawRequest, base: str, max_tokens: int = TOKENS) -> Prepared
         with suppress(RuntimeError):
             ox.Store().update(text)
     except (SyntaxError, ValueError) as error:
-        raise Refused(400, str(error)[:2_000]) from None
+        raise Refused(400, updates.error_message(text, error)) from None
     return PreparedOperation(Operation("update", text), None)
 
 

@@ -31,18 +31,18 @@ class Updates:
         async with self._lock:
             try:
                 await asyncio.to_thread(self._store.update, text)
-            except SyntaxError as error:
-                preamble, end, update = text.partition("\n")
-                raise Refused(
-                    400,
-                    query_errors.explain(
-                        update, str(error), kind="update", preamble=preamble + end
-                    ),
-                ) from None
-            except (ValueError, RuntimeError) as error:
-                raise Refused(400, str(error)[:2_000]) from None
+            except (SyntaxError, ValueError, RuntimeError) as error:
+                raise Refused(400, error_message(text, error)) from None
             await asyncio.to_thread(self._store.publish_snapshot)
             await asyncio.to_thread(self._following.refresh)
+
+
+def error_message(prepared: str, error: Exception) -> str:
+    """Return the message about an error of a prepared update, with positions in its own text."""
+    if not isinstance(error, SyntaxError):
+        return str(error)[:2_000]
+    preamble, end, update = prepared.partition("\n")
+    return query_errors.explain(update, str(error), kind="update", preamble=preamble + end)
 
 
 def prepare_update(operation: Operation, base: str) -> str:

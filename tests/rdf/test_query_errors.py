@@ -8,6 +8,8 @@ import pytest
 
 from kgbench.rdf.query_errors import KNOWN, declared, explain
 from kgbench.serve.protocol import Operation
+from kgbench.serve.refusals import Refused
+from kgbench.serve.request_parsing import RawRequest, operation
 from kgbench.serve.updates import prepare_update
 
 BASE = "https://example.org/"
@@ -56,13 +58,10 @@ def test_known_prefixes_are_declared_once():
 def test_positions_in_updates_are_those_of_the_text():
     """An update knows the same prefixes, and what is put before it does not count."""
     text = "INSERT DATA { <urn:a> dcterms:title 'x' } ;\nDELETE WHERE { ?s foaff:name ?o }"
-    prepared = prepare_update(Operation("update", text), BASE)
-    with pytest.raises(SyntaxError) as error:
-        ox.Store().update(prepared)
-    preamble = prepared.removesuffix(text)
-    sentence = explain(text, str(error.value), kind="update", preamble=preamble)
-
-    assert sentence.startswith("the update is not SPARQL: line 2, column 19: prefix foaff: is not")
+    request = RawRequest("POST", b"", "application/sparql-update", text.encode(), may_write=True)
+    expected = "the update is not SPARQL: line 2, column 19: prefix foaff: is not"
+    with pytest.raises(Refused, match=expected):
+        operation(request, BASE)
     ox.Store().update(prepare_update(Operation("update", text.partition(";")[0]), BASE))
 
 

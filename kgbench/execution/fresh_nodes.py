@@ -10,11 +10,13 @@ solution an identifier and makes it a part of the label (SPARQL 1.1, section 17.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from typing import Final, TypeVar
 
 from kgbench.rdf.lexer import Kind, Token, tokens
 
 _T = TypeVar("_T")
+_MOST_CALLS: Final = 100  # each is looked for in the whole query
 HIDDEN: Final = "kgbenchSolution"
 """The beginning of the names of variables that are no part of a result."""
 _SILENT: Final = frozenset((Kind.BLANK, Kind.COMMENT))
@@ -27,7 +29,8 @@ def with_fresh_nodes(query: str) -> str:
     """Return ``query``, or an equivalent one in which ``BNODE(text)`` is right in the engines.
 
     Calls in BIND and SELECT get the identifier of their solution. In filters and beside aggregates
-    each call gets one of its own, so there two calls with the same text give two nodes.
+    each call gets one of its own, so there two calls with the same text give two nodes. A query
+    with more than 100 calls is left as it is.
 
     >>> with_fresh_nodes('SELECT ?n { BIND(BNODE("a b") AS ?n) }').count("STRUUID")
     1
@@ -37,8 +40,8 @@ def with_fresh_nodes(query: str) -> str:
     if "bnode" not in query.lower():
         return query
     read = [token for token in tokens(query) if token.kind not in _SILENT]
-    calls = list(_calls(read))
-    if not calls:
+    calls = list(islice(_calls(read), _MOST_CALLS + 1))
+    if not 1 <= len(calls) <= _MOST_CALLS:
         return query
     edits: list[tuple[int, str]] = []
     solutions = _Solutions(read, edits)

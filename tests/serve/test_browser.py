@@ -201,7 +201,7 @@ def test_yasgui_shows_what_is_wrong(browser, yasgui, url):
     browser.run("document.querySelector('.active .yasqe_queryButton').click()")
     shown = "const said = document.querySelector('.active .yasr_results');"
     said = browser.wait(
-        shown + "return said && said.innerText.includes('SPARQL') && said.innerText"
+        shown + "return said && said.innerText.includes('syntax error') && said.innerText"
     )
 
     assert "the query is not SPARQL: line 1, column 16: syntax error" in said

@@ -27,16 +27,17 @@ _PREFIXES: Final = {
 }
 # The words of the prompt and of entailment tasks for the three verdicts.
 _PHRASES: Final = {
-    **dict.fromkeys(("entails", "entailment", "entail"), ENTAILED),
-    **dict.fromkeys(("contradicts", "contradiction", "contradict", "contradictory"), CONTRADICTED),
-    **dict.fromkeys(
-        (
-            *("leaves it open", "leaves the claim open", "left open", "is open", "remains open"),
-            *("cannot be determined", "can not be determined", "can't be determined"),
-            *("cannot be decided", "undetermined", "undecided", "not known", "neutral"),
-        ),
-        UNKNOWN,
-    ),
+    phrase: verdict
+    for verdict, phrases in {
+        ENTAILED: "entails, entail, entailment, implied, implies, follows from, follow from",
+        CONTRADICTED: "contradicts, contradict, contradiction, contradictory, inconsistent with, "
+        "conflicts with, refutes, refuted",
+        UNKNOWN: "leaves it open, leaves the claim open, left open, is open, remains open, "
+        "cannot be determined, can not be determined, can't be determined, cannot be decided, "
+        "undetermined, undecided, not known, neutral, not enough information, "
+        "insufficient information",
+    }.items()
+    for phrase in phrases.split(", ")
 }
 
 
